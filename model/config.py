@@ -1,0 +1,172 @@
+"""Hyper-parameters of the model, one frozen dataclass for each part of it."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+
+class Loss(str, Enum):
+    """What training minimises."""
+
+    TRIPLET = "triplet"
+    """The paper's margin ranking loss with the hardest negative of the batch."""
+
+    INFONCE = "infonce"
+    """Softmax over every negative of the batch."""
+
+
+class Affinity(str, Enum):
+    """What weighs a pair of columns in the ranking."""
+
+    HIN = "hin"
+    """The network's cosine alone, as in the paper."""
+
+    BLEND = "blend"
+    """The network's cosine, value overlap and names together."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KeyConfig:
+    """Which columns are asked about."""
+
+    min_completeness: float = 0.3
+    """Least share of rows that must have a value, in [0, 1]."""
+
+    min_distinct: int = 3
+    """Least number of different values."""
+
+    min_uniqueness: float = 0.9
+    """Least distinct values per row for a whole-number column whose name is no identifier's."""
+
+    max_length: float = 64.0
+    """Greatest mean length, in characters: beyond it a text is prose."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FeatureConfig:
+    """How names and values become vectors."""
+
+    vectors: Path | None = None
+    """A pretrained fastText model (.bin); without it vectors are trained on the lake."""
+
+    dimension: int = 100
+    """Length of the vectors trained on the lake."""
+
+    vocabulary: int = 1500
+    """Name tokens with a vector of their own; others are made of their subwords."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HypergraphConfig:
+    """What makes an edge of the join graph, and how large a hyperedge may grow."""
+
+    min_containment: float = 0.8
+    """Least estimated containment, above chance, of an edge of the join graph, in [0, 1]."""
+
+    min_shared: int = 3
+    """Least number of shared values of such an edge."""
+
+    max_size: int = 64
+    """Most columns of a hyperedge across tables; weaker edges that would exceed it are left out."""
+
+    walk_length: int = 16
+    """Steps of the random walks that tell positions on the join graph."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NetworkConfig:
+    """Sizes of HIN (paper, section 4.2)."""
+
+    width: int = 512
+    """Length of an embedding, d."""
+
+    heads: int = 8
+    """Attention heads of a mixer layer."""
+
+    node_layers: int = 2
+    """Transformations of each column before pooling, L."""
+
+    mixer_layers: int = 2
+    """Global hyperedge mixing layers."""
+
+    dropout: float = 0.05
+    """Share of activations dropped in training."""
+
+    position_weight: float = 0.1
+    """Initial weight of both positional encodings, alpha and beta."""
+
+    structure_weight: float = 0.5
+    """Initial weight of shared columns in attention, lambda."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainingConfig:
+    """How the network is fitted, without labels (paper, section 4.2)."""
+
+    epochs: int = 30
+    """Passes over the key columns."""
+
+    warmup_epochs: int = 3
+    """Epochs over which the learning rate rises to its value."""
+
+    batch_size: int = 64
+    """Key columns in a step."""
+
+    learning_rate: float = 4e-4
+    """Adam's step size."""
+
+    loss: Loss = Loss.INFONCE
+    """What is minimised."""
+
+    margin: float = 1.0
+    """Of the triplet loss, on cosines."""
+
+    temperature: float = 0.07
+    """Of InfoNCE."""
+
+    gradient_clip: float = 1.0
+    """Greatest norm of the gradient."""
+
+    held_out: float = 0.1
+    """Share of the key columns kept to choose the best epoch by."""
+
+    patience: int = 8
+    """Epochs without a better held-out recall before training stops."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RankingConfig:
+    """From embeddings to a coherent top-K (paper, section 5)."""
+
+    candidates: int = 50
+    """Columns taken from the index for each query, B."""
+
+    top_k: int = 5
+    """Suggestions for each key column, K."""
+
+    coherence: float = 1.0
+    """Weight of agreement among suggestions, lambda; 0 ranks by joinability alone."""
+
+    affinity: Affinity = Affinity.BLEND
+    """What weighs a pair."""
+
+    min_joinability: float = 0.5
+    """Least score of a suggestion, in [0, 1]."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelConfig:
+    """Everything the model is told."""
+
+    seed: int = 0
+    """Where all randomness starts."""
+
+    path: Path | None = None
+    """Folder of the saved model; without it the model is not kept."""
+
+    keys: KeyConfig = field(default_factory=KeyConfig)
+    features: FeatureConfig = field(default_factory=FeatureConfig)
+    hypergraph: HypergraphConfig = field(default_factory=HypergraphConfig)
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    ranking: RankingConfig = field(default_factory=RankingConfig)

@@ -1,0 +1,1 @@
+"""Everything that reads the lake: sessions, profiles and verification on Spark."""

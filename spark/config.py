@@ -1,0 +1,38 @@
+"""How much of a table is read, what is kept of it, and where Spark runs."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionConfig:
+    """Which Spark to use when none is active yet."""
+
+    master: str = "local[*]"
+    """Spark's master URL; a Spark Connect server is `sc://host:port`."""
+
+    settings: dict[str, str] = field(default_factory=dict)
+    """Further Spark settings, passed through as they are."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProfileConfig:
+    """What one pass over a table reads and keeps."""
+
+    max_rows: int = 1_000_000
+    """Rows read of each table."""
+
+    sketch_size: int = 1024
+    """Hashes kept of each column; the error of a containment is about 1/sqrt of it."""
+
+    sample_size: int = 64
+    """Distinct values kept of each column, for features."""
+
+    pattern_count: int = 3
+    """Shapes kept of each column."""
+
+    def __post_init__(self) -> None:
+        """Refuse sizes that leave nothing to compare."""
+        for name in ("max_rows", "sketch_size", "sample_size", "pattern_count"):
+            if getattr(self, name) < 1:
+                message = f"`{name}` is {getattr(self, name)}; it must be at least 1"
+                raise ValueError(message)
