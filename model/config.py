@@ -153,6 +153,10 @@ class RankingConfig:
     min_joinability: float = 0.5
     """Least score of a suggestion, in [0, 1]."""
 
+    min_containment: float = 0.1
+    """Least share of one side's values that the data must confirm on the other, in [0, 1]; 0
+    keeps suggestions that agree in meaning only."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelConfig:

@@ -1,0 +1,92 @@
+"""How joinable two columns are, from what is known of both.
+
+The network's cosine alone is the paper's weight of a pair. Ours adds what the sketches and the
+names say: value overlap beyond chance, alike names, and whether the candidate's values are unique
+enough to be looked up.
+"""
+
+from typing import Protocol
+
+import numpy as np
+from jaxtyping import Float, Float32, Int
+
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.names import NameSimilarity
+from datahub_hyperjoin.model.overlap import Overlap
+
+_VALUES, _COSINE, _NAMES, _LOOKUP = 0.45, 0.25, 0.2, 0.1
+"""Weights of the four signals; they sum to 1."""
+_FEW = 3.0
+"""Shared values at which overlap counts for about two thirds."""
+
+
+class PairWeight(Protocol):
+    """A weight for every pair of columns."""
+
+    def between(
+        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
+    ) -> Float[np.ndarray, "query l r"]:
+        """Weighs each left column against each right one, query by query.
+
+        Args:
+            left: Columns.
+            right: Columns.
+
+        Returns:
+            Weights in [0, 1].
+        """
+        ...
+
+
+class CosineWeight:
+    """The network's cosine, rescaled so that random columns have weight 0.
+
+    Args:
+        embeddings: Unit vectors, one a column.
+    """
+
+    def __init__(self, embeddings: Float32[np.ndarray, "column width"]) -> None:
+        self._embeddings = embeddings
+        count = max(len(embeddings), 2)
+        total = embeddings.sum(axis=0)
+        self._chance = min(float(total @ total - count) / (count * (count - 1)), 0.999)
+
+    def between(
+        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
+    ) -> Float[np.ndarray, "query l r"]:
+        """Weighs pairs by cosine."""
+        cosine = self._embeddings[left] @ self._embeddings[right].swapaxes(1, 2)
+        return np.clip((cosine - self._chance) / (1 - self._chance), 0.0, 1.0)
+
+
+class BlendWeight:
+    """Value overlap, cosine, names and uniqueness of the right side, as a weighted mean.
+
+    Args:
+        lake: The columns.
+        overlap: Their values' overlap.
+        cosine: The network's part.
+    """
+
+    def __init__(self, lake: Lake, overlap: Overlap, cosine: CosineWeight) -> None:
+        self._overlap = overlap
+        self._cosine = cosine
+        self._uniqueness = np.array([profile.uniqueness for profile in lake.profiles])
+        self._names = NameSimilarity([profile.id.path for profile in lake.profiles])
+
+    def between(
+        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
+    ) -> Float[np.ndarray, "query l r"]:
+        """Weighs pairs by all signals."""
+        one, other = np.broadcast_arrays(left[:, :, None], right[:, None, :])
+        beyond = self._overlap.beyond_chance
+        forth = self._overlap.lookup(beyond, one, other)
+        back = self._overlap.lookup(beyond, other, one)
+        shared = self._overlap.lookup(self._overlap.shared.astype(float), one, other)
+        enough = 1 - np.exp(-shared / _FEW)
+        return (
+            _VALUES * np.maximum(forth, back) * enough
+            + _COSINE * self._cosine.between(left, right)
+            + _NAMES * self._names.of(one, other)
+            + _LOOKUP * forth * enough * self._uniqueness[other]
+        )

@@ -1,0 +1,130 @@
+"""A trained network in a folder: weights, what it was made from, and its word vectors.
+
+`weights.safetensors` holds the weights, `model.json` the sizes and fingerprint, and
+`vectors.bin` the fastText model when it was trained on the lake: it contains words of the lake's
+values, so the folder deserves the care that the lake does.
+"""
+
+import dataclasses
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from safetensors.torch import load_file, save_file
+
+from datahub_hyperjoin.errors import CheckpointMismatchError
+from datahub_hyperjoin.model.config import ModelConfig, NetworkConfig
+from datahub_hyperjoin.model.features import Featurizer
+from datahub_hyperjoin.model.hin import HIN, Sizes
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.vectors import WordVectors
+
+_WEIGHTS, _DESCRIPTION, _VECTORS = "weights.safetensors", "model.json", "vectors.bin"
+_FORMAT = 1
+"""Raised when the network or its features change, so that older weights are refused."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """Everything that encoding needs."""
+
+    network: HIN
+    sizes: Sizes
+    vocabulary: tuple[str, ...]
+    vectors: WordVectors
+    fingerprint: str
+    """Of the data and the settings it was trained with."""
+
+    @property
+    def featurizer(self) -> Featurizer:
+        """Turns names and cells into what this network reads."""
+        return Featurizer(self.vectors, self.vocabulary)
+
+
+def fingerprint(lake: Lake, config: ModelConfig) -> str:
+    """Tells whether a saved model was made from these columns with these settings.
+
+    Ranking and the model's folder do not count: they do not change the weights.
+
+    Args:
+        lake: The columns with their sketches and samples.
+        config: The settings.
+
+    Returns:
+        16 hexadecimal digits.
+    """
+    settings = dataclasses.asdict(config)
+    settings.pop("ranking")
+    settings.pop("path")
+    digest = hashlib.sha256(f"{_FORMAT}{json.dumps(settings, default=str)}".encode())
+    for table, profile in zip(lake.table_of, lake.profiles, strict=True):
+        content = (profile.counts, profile.sample, profile.type, profile.distinct)
+        digest.update(f"{lake.titles[table]}\0{profile.id}\0{content}".encode())
+        digest.update(profile.sketch)
+    return digest.hexdigest()[:16]
+
+
+def save(model: Model, folder: Path, network: NetworkConfig) -> None:
+    """Writes a model, whole or not at all.
+
+    Args:
+        model: What to keep.
+        folder: Where; a model that is there already is replaced.
+        network: The configuration the network was built from.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as name:
+        fresh = Path(name, "model")
+        fresh.mkdir()
+        save_file(model.network.state_dict(), fresh / _WEIGHTS)
+        shutil.copyfile(model.vectors.path, fresh / _VECTORS)
+        description = {
+            "fingerprint": model.fingerprint,
+            "network": dataclasses.asdict(network),
+            "sizes": dataclasses.asdict(model.sizes),
+            "vocabulary": model.vocabulary,
+        }
+        fresh.joinpath(_DESCRIPTION).write_text(json.dumps(description, indent=1), "utf-8")
+        if folder.exists():
+            folder.rename(Path(name, "old"))
+        fresh.rename(folder)
+
+
+def load(folder: Path, *, expected: str) -> Model:
+    """Reads the model in a folder.
+
+    Args:
+        folder: Where `save` wrote it.
+        expected: The fingerprint this run needs.
+
+    Returns:
+        The model, ready to encode.
+
+    Raises:
+        CheckpointMismatchError: The folder holds another model, or none that can be read.
+    """
+    try:
+        description = json.loads(folder.joinpath(_DESCRIPTION).read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise CheckpointMismatchError.from_fingerprints(found="none", expected=expected) from error
+    if description.get("fingerprint") != expected:
+        found = str(description.get("fingerprint"))
+        raise CheckpointMismatchError.from_fingerprints(found=found, expected=expected)
+    sizes = Sizes(**description["sizes"])
+    network = HIN(NetworkConfig(**description["network"]), sizes)
+    network.load_state_dict(load_file(folder / _WEIGHTS))
+    return Model(
+        network=network.eval(),
+        sizes=sizes,
+        vocabulary=_texts(description["vocabulary"]),
+        vectors=WordVectors(folder / _VECTORS),
+        fingerprint=expected,
+    )
+
+
+def _texts(values: Sequence[object]) -> tuple[str, ...]:
+    return tuple(str(value) for value in values)

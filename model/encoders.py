@@ -1,0 +1,66 @@
+"""Three encodings of a column, fused into its initial feature (paper, equation 1)."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from datahub_hyperjoin.model.features import Features, Names
+
+
+class NameEncoder(nn.Module):
+    r"""A name's vector: the mean of its tokens' learnt embeddings plus its projected word vector.
+
+    The word vector serves tokens outside the vocabulary, which would else all look alike.
+
+    Args:
+        vocabulary: How many tokens have an embedding.
+        dimension: Length of a word vector.
+        width: Length of the result.
+
+    Shapes:
+        names of (column); returns (column, width).
+    """
+
+    def __init__(self, *, vocabulary: int, dimension: int, width: int) -> None:
+        super().__init__()
+        self.embedding = nn.EmbeddingBag(vocabulary + 1, width, mode="mean", padding_idx=0)
+        self.subwords = nn.Linear(dimension, width)
+
+    def forward(self, names: Names) -> Float[Tensor, "column width"]:
+        """Encodes names."""
+        return self.embedding(names.tokens, names.starts) + self.subwords(names.vectors)
+
+
+class ColumnEncoder(nn.Module):
+    r"""Table name, column name and content, weighed by a learnt softmax.
+
+    $$x_v = W_0 \sum_{s} \mathrm{softmax}(w)_s\, h^s_v,\quad s \in
+    \{\text{table}, \text{column}, \text{content}\}$$
+
+    Args:
+        vocabulary: How many name tokens have an embedding.
+        dimension: Length of a word vector.
+        content: Length of pooled content.
+        width: Length of a column's vector, d.
+
+    Shapes:
+        features of (column); returns (column, width).
+    """
+
+    def __init__(self, *, vocabulary: int, dimension: int, content: int, width: int) -> None:
+        super().__init__()
+        self.table = NameEncoder(vocabulary=vocabulary, dimension=dimension, width=width)
+        self.name = NameEncoder(vocabulary=vocabulary, dimension=dimension, width=width)
+        self.content = nn.Sequential(
+            nn.LayerNorm(content), nn.Linear(content, width), nn.ReLU(), nn.Linear(width, width)
+        )
+        self.fusion = nn.Parameter(torch.zeros(3))
+        self.output = nn.Linear(width, width)
+
+    def forward(self, features: Features) -> Float[Tensor, "column width"]:
+        """Encodes columns, each on its own."""
+        encodings = torch.stack(
+            [self.table(features.tables), self.name(features.names), self.content(features.content)]
+        )
+        fused = (torch.softmax(self.fusion, dim=0)[:, None, None] * encodings).sum(dim=0)
+        return self.output(fused)

@@ -1,0 +1,145 @@
+"""HIN, the hypergraph network of HyperJoin: one embedding a column (paper, section 4.2)."""
+
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TypeVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from datahub_hyperjoin.model.config import NetworkConfig
+from datahub_hyperjoin.model.encoders import ColumnEncoder
+from datahub_hyperjoin.model.features import Features
+from datahub_hyperjoin.model.hypergraph import Hypergraph
+from datahub_hyperjoin.model.layers import MixerLayer, NodeLayer, to_column, to_hyperedge
+
+T = TypeVar("T")
+
+UNSEEN = 0
+"""The table number of a table that training never saw: it has no vector of its own."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one forward pass sees: columns, and the hypergraph that holds them."""
+
+    features: Features
+    """Names and content of each column."""
+
+    graph: Hypergraph
+    """The hyperedges over them."""
+
+    tables: Int[Tensor, " column"]
+    """Each column's table, from 1; `UNSEEN` for a table that has no vector."""
+
+    walks: Float[Tensor, "column step"]
+    """Each column's position on the join graph."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes that the lake gives a network, beside those of its configuration."""
+
+    vocabulary: int
+    """Name tokens with an embedding."""
+
+    dimension: int
+    """Length of a word vector."""
+
+    content: int
+    """Length of pooled content."""
+
+    tables: int
+    """Tables with a vector of their own."""
+
+    steps: int
+    """Length of a position."""
+
+
+def to_device(value: T, device: torch.device) -> T:
+    """A batch, or any nest of dataclasses, with its tensors on a device.
+
+    Args:
+        value: What holds the tensors.
+        device: Where they go.
+
+    Returns:
+        The same on that device; what is no tensor is shared.
+    """
+    if isinstance(value, torch.Tensor):
+        return value.to(device)
+    if is_dataclass(value) and not isinstance(value, type):
+        moved = {
+            field.name: to_device(getattr(value, field.name), device) for field in fields(value)
+        }
+        return replace(value, **moved)
+    return value
+
+
+class HIN(nn.Module):
+    r"""Encodes columns through the tables and value domains they belong to.
+
+    $$h_v = x_v + \alpha E[t(v)] + \beta\,\mathrm{MLP}(p_v),\quad
+    h_v^{final} = \mathrm{L2}(\mathrm{LayerNorm}(h_v + \mathrm{mean}_{e \ni v} W_{h2c} z_e))$$
+
+    with $z_e$ the mixed mean of the hyperedge's columns.
+
+    Args:
+        config: The network's sizes.
+        sizes: The lake's.
+
+    Shapes:
+        batch of (column); returns (column, width), rows of length 1.
+    """
+
+    def __init__(self, config: NetworkConfig, sizes: Sizes) -> None:
+        super().__init__()
+        width = config.width
+        self.encoder = ColumnEncoder(
+            vocabulary=sizes.vocabulary,
+            dimension=sizes.dimension,
+            content=sizes.content,
+            width=width,
+        )
+        self.table_position = nn.Embedding(sizes.tables + 1, width, padding_idx=UNSEEN)
+        self.table_weight = nn.Parameter(torch.tensor(config.position_weight))
+        self.walk_position = nn.Sequential(
+            nn.Linear(sizes.steps, width // 2, bias=False),
+            nn.ReLU(),
+            nn.Linear(width // 2, width, bias=False),
+        )
+        self.walk_weight = nn.Parameter(torch.tensor(config.position_weight))
+        self.node_layers = nn.Sequential(*(NodeLayer(config) for _ in range(config.node_layers)))
+        self.within = nn.Linear(width, width, bias=False)
+        self.across = nn.Linear(width, width, bias=False)
+        self.mixers = nn.ModuleList(MixerLayer(config) for _ in range(config.mixer_layers))
+        self.back = nn.Linear(width, width, bias=False)
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, batch: Batch) -> Float[Tensor, "column width"]:
+        """Embeds the columns of a batch.
+
+        Args:
+            batch: Columns and the hypergraph over them.
+
+        Returns:
+            One unit vector a column.
+        """
+        columns = (
+            self.encoder(batch.features)
+            + self.table_weight * self.table_position(batch.tables)
+            + self.walk_weight * self.walk_position(batch.walks)
+        )
+        context = to_column(self.back(self._mix(columns, batch.graph)), batch.graph)
+        return normalize(self.norm(columns + context), dim=-1)
+
+    def _mix(
+        self, columns: Float[Tensor, "column width"], graph: Hypergraph
+    ) -> Float[Tensor, "hyperedge width"]:
+        hyperedges = to_hyperedge(self.node_layers(columns), graph)
+        across = graph.across[:, None]
+        hyperedges = torch.where(across, self.across(hyperedges), self.within(hyperedges))
+        for mixer in self.mixers:
+            hyperedges = mixer(hyperedges, graph.adjacency)
+        return hyperedges

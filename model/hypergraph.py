@@ -1,0 +1,169 @@
+"""Columns and hyperedges: which columns stand in one table, which hold one value domain.
+
+The join graph is label-free: its edges are pairs of key columns whose values nearly contain one
+another, or whose names are variants and whose values overlap (paper, section 4.1, step 3).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from scipy import sparse
+from scipy.cluster.hierarchy import DisjointSet
+from torch import Tensor
+
+from datahub_hyperjoin.model.config import HypergraphConfig
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.overlap import Overlap
+from datahub_hyperjoin.model.variants import canonical
+
+Groups = Sequence[Int[np.ndarray, " _"]]
+
+
+@dataclass(frozen=True)
+class Hypergraph:
+    """A set of hyperedges over columns, as a sparse incidence."""
+
+    columns: int
+    """How many columns there are."""
+
+    incidence: Int[Tensor, "2 entry"]
+    """Pairs (column, hyperedge), sorted by hyperedge."""
+
+    across: Bool[Tensor, " hyperedge"]
+    """Whether a hyperedge spans tables; the others are one table each."""
+
+    @classmethod
+    def from_groups(cls, columns: int, *, within: Groups, across: Groups) -> "Hypergraph":
+        """Builds the incidence from sets of columns.
+
+        Args:
+            columns: How many columns there are.
+            within: The columns of each table.
+            across: The columns of each value domain.
+
+        Returns:
+            A hypergraph whose hyperedges are those of `within`, then those of `across`.
+        """
+        groups = [*within, *across]
+        members = np.concatenate([*groups, np.zeros(0, dtype=np.int64)])
+        edges = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+        return cls(
+            columns=columns,
+            incidence=torch.from_numpy(np.stack([members, edges]).astype(np.int64)),
+            across=torch.arange(len(groups)) >= len(within),
+        )
+
+    @cached_property
+    def adjacency(self) -> sparse.csr_array:
+        """Shared columns of every two hyperedges, rows scaled to sum to 1 (paper, equation 9).
+
+        Sparse: a column lies in at most two hyperedges, so there are at most as many entries as
+        columns.
+        """
+        column, edge = self.incidence.cpu().numpy()
+        holds = sparse.csr_array(
+            (np.ones(len(edge), dtype=np.float32), (column, edge)),
+            shape=(self.columns, len(self.across)),
+        )
+        shared = (holds.T @ holds).tocoo()
+        apart = shared.row != shared.col
+        row, col, data = shared.row[apart], shared.col[apart], shared.data[apart]
+        total = np.bincount(row, data, minlength=len(self.across)).astype(np.float32)
+        return sparse.csr_array((data / total[row], (row, col)), shape=shared.shape)
+
+
+@dataclass(frozen=True)
+class JoinGraph:
+    """Pairs of key columns that look joinable without any label, and what they connect."""
+
+    left: Int[np.ndarray, " edge"]
+    right: Int[np.ndarray, " edge"]
+
+    component: Int[np.ndarray, " column"]
+    """The connected component of each column; -1 for a column without an edge."""
+
+    @cached_property
+    def components(self) -> tuple[Int[np.ndarray, " _"], ...]:
+        """The columns of each component."""
+        order = np.argsort(self.component, kind="stable")
+        count = int(self.component.max(initial=-1)) + 1
+        bounds = np.searchsorted(self.component[order], np.arange(count + 1))
+        return tuple(np.split(order, bounds)[1:-1])
+
+
+def _weigh_edges(
+    lake: Lake,
+    keys: Int[np.ndarray, " key"],
+    overlap: Overlap,
+    config: HypergraphConfig,
+) -> tuple[Int[np.ndarray, " edge"], Int[np.ndarray, " edge"], Float[np.ndarray, " edge"]]:
+    is_key = np.isin(np.arange(len(lake)), keys)
+    _, meaning = np.unique(
+        ["\0".join(canonical(profile.id.path)) for profile in lake.profiles], return_inverse=True
+    )
+    once = overlap.left < overlap.right
+    once &= is_key[overlap.left] & is_key[overlap.right] & (overlap.shared >= config.min_shared)
+    left, right = overlap.left[once], overlap.right[once]
+    back = overlap.lookup(overlap.beyond_chance, right, left)
+    weight = np.maximum(overlap.beyond_chance[once], back)
+    needed = np.where(
+        meaning[left] == meaning[right], config.min_containment / 2, config.min_containment
+    )
+    strong = weight >= needed
+    return left[strong], right[strong], weight[strong]
+
+
+def build_join_graph(
+    lake: Lake,
+    keys: Int[np.ndarray, " key"],
+    overlap: Overlap,
+    config: HypergraphConfig,
+) -> JoinGraph:
+    """Connects key columns, strongest pairs first, and never beyond the greatest size.
+
+    A chain of weak pairs would glue half a lake together; a pair whose two components are too
+    large to be one is therefore left out.
+
+    Args:
+        lake: The columns.
+        keys: Which of them are keys.
+        overlap: Their values' overlap.
+        config: What makes an edge, and how large a component may grow.
+
+    Returns:
+        The pairs kept, and the components they make.
+    """
+    left, right, weight = _weigh_edges(lake, keys, overlap, config)
+    order = np.lexsort((right, left, -weight))
+    sets = DisjointSet(range(len(lake)))
+    kept = np.zeros(len(order), dtype=bool)
+    for edge in order:
+        one, other = int(left[edge]), int(right[edge])
+        if not sets.connected(one, other):
+            if sets.subset_size(one) + sets.subset_size(other) > config.max_size:
+                continue
+            sets.merge(one, other)
+        kept[edge] = True
+    component = np.full(len(lake), -1, dtype=np.int64)
+    linked = np.unique(np.concatenate([left[kept], right[kept]]))
+    roots = np.array([sets[int(column)] for column in linked], dtype=np.int64)
+    component[linked] = np.unique(roots, return_inverse=True)[1]
+    return JoinGraph(left=left[kept], right=right[kept], component=component)
+
+
+def build_hypergraph(lake: Lake, joins: JoinGraph) -> Hypergraph:
+    """One hyperedge a table, one a component of the join graph.
+
+    Args:
+        lake: The columns.
+        joins: Their join graph.
+
+    Returns:
+        The hypergraph that inference sees.
+    """
+    within = [columns for columns in lake.columns_of if len(columns)]
+    return Hypergraph.from_groups(len(lake), within=within, across=joins.components)

@@ -1,0 +1,69 @@
+"""The columns of a lake as the model sees them: one list, with each column's table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from jaxtyping import Int
+
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, TableProfile
+
+_OPAQUE = (DataType.BINARY, DataType.NESTED)
+
+
+@dataclass(frozen=True)
+class Lake:
+    """Columns that have values, table by table.
+
+    Everything downstream addresses a column by its place in `profiles` and a table by its place
+    in `titles`.
+    """
+
+    profiles: tuple[ColumnProfile, ...]
+    """One profile a column."""
+
+    titles: tuple[str, ...]
+    """One title a table."""
+
+    table_of: Int[np.ndarray, " column"]
+    """Each column's table."""
+
+    @classmethod
+    def from_tables(cls, tables: Sequence[TableProfile]) -> "Lake":
+        """Takes the columns that have values a join could compare.
+
+        Args:
+            tables: What Spark says of each table; those with a fault count for nothing.
+
+        Returns:
+            A lake in the order of `tables`.
+        """
+        usable = [table for table in tables if not table.fault]
+        pairs = [
+            (place, column)
+            for place, table in enumerate(usable)
+            for column in table.columns
+            if column.type not in _OPAQUE and column.distinct
+        ]
+        return cls(
+            profiles=tuple(column for _, column in pairs),
+            titles=tuple(table.table.title for table in usable),
+            table_of=np.array([place for place, _ in pairs], dtype=np.int64),
+        )
+
+    @cached_property
+    def ids(self) -> tuple[ColumnId, ...]:
+        """Each column's identifier."""
+        return tuple(profile.id for profile in self.profiles)
+
+    @cached_property
+    def columns_of(self) -> tuple[Int[np.ndarray, " _"], ...]:
+        """Each table's columns."""
+        order = np.argsort(self.table_of, kind="stable")
+        bounds = np.searchsorted(self.table_of[order], np.arange(len(self.titles) + 1))
+        return tuple(order[start:stop] for start, stop in pairwise(bounds))
+
+    def __len__(self) -> int:
+        return len(self.profiles)

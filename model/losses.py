@@ -1,0 +1,82 @@
+"""What training minimises, over the cosines of queries and candidates."""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn.functional import cross_entropy, relu
+from typing_extensions import assert_never
+
+from datahub_hyperjoin.model.config import Loss, TrainingConfig
+
+
+def triplet_loss(
+    cosines: Float[Tensor, "pair candidate"],
+    positive: Int[Tensor, " pair"],
+    negative: Bool[Tensor, "pair candidate"],
+    margin: float,
+) -> Float[Tensor, ""]:
+    r"""Margin ranking with the hardest negative of the batch (paper, equation 15).
+
+    $$\frac{1}{|D^+|} \sum [\, m + \max_{C^-} s(C, C^-) - s(C, C^+) \,]_+$$
+
+    Args:
+        cosines: Of every query and candidate.
+        positive: Each query's positive candidate.
+        negative: Which candidates are negatives.
+        margin: m.
+
+    Returns:
+        The mean over pairs.
+    """
+    near = cosines.gather(1, positive[:, None]).squeeze(1)
+    hardest = cosines.masked_fill(~negative, -1.0).amax(dim=1)
+    return relu(margin + hardest - near).mean()
+
+
+def infonce_loss(
+    cosines: Float[Tensor, "pair candidate"],
+    positive: Int[Tensor, " pair"],
+    negative: Bool[Tensor, "pair candidate"],
+    temperature: float,
+) -> Float[Tensor, ""]:
+    r"""Softmax of the positive against every negative (van den Oord et al., 2018).
+
+    $$-\frac{1}{|D^+|} \sum \log \frac{e^{s(C, C^+)/\tau}}
+    {e^{s(C, C^+)/\tau} + \sum_{C^-} e^{s(C, C^-)/\tau}}$$
+
+    Args:
+        cosines: Of every query and candidate.
+        positive: Each query's positive candidate.
+        negative: Which candidates are negatives.
+        temperature: tau.
+
+    Returns:
+        The mean over pairs.
+    """
+    counted = negative.scatter(1, positive[:, None], value=True)
+    return cross_entropy(cosines.masked_fill(~counted, -torch.inf) / temperature, positive)
+
+
+def measure_loss(
+    cosines: Float[Tensor, "pair candidate"],
+    positive: Int[Tensor, " pair"],
+    negative: Bool[Tensor, "pair candidate"],
+    config: TrainingConfig,
+) -> Float[Tensor, ""]:
+    """The loss that the configuration names.
+
+    Args:
+        cosines: Of every query and candidate.
+        positive: Each query's positive candidate.
+        negative: Which candidates are negatives.
+        config: Which loss, with its margin or temperature.
+
+    Returns:
+        The mean over pairs.
+    """
+    match config.loss:
+        case Loss.TRIPLET:
+            return triplet_loss(cosines, positive, negative, config.margin)
+        case Loss.INFONCE:
+            return infonce_loss(cosines, positive, negative, config.temperature)
+    assert_never(config.loss)

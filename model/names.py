@@ -1,0 +1,101 @@
+"""Names of tables and columns as tokens, the unit that the text encoders read."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy import sparse
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def _starts_token(word: str, at: int) -> bool:
+    before, here = word[at - 1], word[at]
+    if before.isdigit() != here.isdigit():
+        return True
+    ends_acronym = before.isupper() and word[at + 1 : at + 2].islower()
+    return here.isupper() and (before.islower() or ends_acronym)
+
+
+def _parts(word: str) -> Iterator[str]:
+    start = 0
+    for at in range(1, len(word)):
+        if _starts_token(word, at):
+            yield word[start:at]
+            start = at
+    yield word[start:]
+
+
+def tokens(name: str) -> tuple[str, ...]:
+    """Splits a name on separators, case changes and digits, and lower-cases its parts.
+
+    Args:
+        name: A name as the catalog has it.
+
+    Returns:
+        Its tokens in order; empty for a name without letters or digits.
+
+    >>> tokens("CustomerID"), tokens("customer_id"), tokens("HTTPStatus2")
+    (('customer', 'id'), ('customer', 'id'), ('http', 'status', '2'))
+    >>> tokens("park.key"), tokens("__")
+    (('park', 'key'), ())
+    """
+    return tuple(part.lower() for word in _WORD.findall(name) for part in _parts(word))
+
+
+def trigrams(name: str) -> frozenset[str]:
+    """The three-letter windows of a name's tokens, padded at each end of a token.
+
+    >>> sorted(trigrams("Id"))
+    ['$id', 'id$']
+    """
+    return frozenset(
+        padded[start : start + 3]
+        for token in tokens(name)
+        for padded in (f"${token}$",)
+        for start in range(max(len(padded) - 2, 1))
+    )
+
+
+class NameSimilarity:
+    """How alike names are written: Dice's coefficient of their trigrams.
+
+    Args:
+        names: One name a column.
+
+    >>> alike = NameSimilarity(["customerId", "CUSTOMER_ID", "carrier"])
+    >>> alike.of(np.array([0, 0]), np.array([1, 2])).tolist()
+    [1.0, 0.0]
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        spellings, self._spelling = np.unique(np.asarray(names, dtype=object), return_inverse=True)
+        windows = [sorted(trigrams(str(spelling))) for spelling in spellings]
+        known = {window: place for place, window in enumerate(sorted(set(chain(*windows))))}
+        columns = np.array([known[window] for name in windows for window in name], dtype=np.int64)
+        rows = np.repeat(np.arange(len(windows)), [len(name) for name in windows])
+        ones = np.ones(len(rows), dtype=np.float32)
+        self._holds = sparse.csr_array((ones, (rows, columns)), (len(windows), max(len(known), 1)))
+        self._sizes = np.array([len(name) for name in windows])
+
+    def of(
+        self, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
+    ) -> Float[np.ndarray, "*pair"]:
+        """Similarity of given pairs.
+
+        Args:
+            left: Columns.
+            right: Columns, as many.
+
+        Returns:
+            1 for names with the same tokens, 0 for names that share no trigram.
+        """
+        count = len(self._sizes)
+        pairs = self._spelling[left] * count + self._spelling[right]
+        asked, place = np.unique(pairs, return_inverse=True)
+        one, other = asked // count, asked % count
+        common = self._holds[one].multiply(self._holds[other]).sum(axis=1)
+        alike = 2 * common / np.maximum(self._sizes[one] + self._sizes[other], 1)
+        return alike[place].reshape(left.shape)

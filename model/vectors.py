@@ -1,0 +1,95 @@
+"""Word vectors by fastText: a user's pretrained model, or one trained on the lake itself."""
+
+import re
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import fasttext
+import numpy as np
+from jaxtyping import Float32
+
+from datahub_hyperjoin.model.config import FeatureConfig
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.names import tokens
+
+_NO_WORD = re.compile(r"[\W_]+")
+
+
+def words(text: str) -> str:
+    """A name or a cell as fastText reads it: lower-case words with single spaces.
+
+    >>> words(" Newark-Liberty  (EWR)")
+    'newark liberty ewr'
+    """
+    return _NO_WORD.sub(" ", text.lower()).strip()
+
+
+def _sentences(lake: Lake, random: np.random.Generator) -> Iterable[str]:
+    """A line a column: its names and its values, so that a domain's words share contexts."""
+    for place, profile in enumerate(lake.profiles):
+        names = [*tokens(lake.titles[lake.table_of[place]]), *tokens(profile.id.path)]
+        values = [words(value) for value in profile.sample]
+        for _ in range(2):
+            yield " ".join([*names, *random.permutation(values)])
+
+
+class WordVectors:
+    """Vectors of texts, subwords included, so that no word is unknown.
+
+    Args:
+        path: A fastText model.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._model = fasttext.load_model(str(path))
+        self.dimension: int = self._model.get_dimension()
+
+    def of(self, texts: Sequence[str]) -> Float32[np.ndarray, "text dimension"]:
+        """One vector a text, the mean of its words' unit vectors.
+
+        Args:
+            texts: Names or cells, as written.
+
+        Returns:
+            One row a text; zeros for a text without words.
+        """
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in enumerate(texts):
+            vectors[row] = self._model.get_sentence_vector(words(text))
+        return vectors
+
+
+def train_vectors(lake: Lake, config: FeatureConfig, *, seed: int, path: Path) -> WordVectors:
+    """Trains fastText (skip-gram) on names and sampled values and saves it.
+
+    One thread, because fastText's threads race and a run must be repeatable.
+
+    Args:
+        lake: Where names and values come from.
+        config: The length of the vectors.
+        seed: Of the order of values; fastText's own generator always starts alike.
+        path: The file to write.
+
+    Returns:
+        The trained vectors.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = Path(folder, "corpus.txt")
+        lines = _sentences(lake, np.random.default_rng(seed))
+        corpus.write_text("\n".join(lines), encoding="utf-8")
+        model = fasttext.train_unsupervised(
+            str(corpus),
+            model="skipgram",
+            dim=config.dimension,
+            minCount=1,
+            minn=2,
+            maxn=5,
+            epoch=5,
+            bucket=50_000,
+            thread=1,
+            verbose=0,
+        )
+    model.save_model(str(path))
+    return WordVectors(path)

@@ -1,0 +1,249 @@
+"""Two views of the same tables: the pairs that training learns from (paper, section 4.2).
+
+Each table is split into two overlapping subsets of its rows and columns. The left view keeps its
+names; the right view is what another publisher would have made of it. A key column on one side
+and the same column on the other are a positive pair, and they never share a hyperedge: else the
+network would read the answer off the graph, which no such pair offers at inference.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float32, Int
+from torch import Tensor
+
+from datahub_hyperjoin.model.corruption import corrupt
+from datahub_hyperjoin.model.features import Features, Featurizer, pool
+from datahub_hyperjoin.model.hin import UNSEEN, Batch
+from datahub_hyperjoin.model.hypergraph import Hypergraph, JoinGraph
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.overlap import Overlap
+from datahub_hyperjoin.model.variants import rename
+
+_COMPANIONS = 8
+"""Most further columns of a table beside its keys in a view."""
+_RENAMED, _OPAQUE, _CORRUPTED, _FORGOTTEN = 0.6, 0.15, 0.5, 0.5
+_ALIKE = 0.3
+"""Overlap from which two columns may be joinable, and so are no negatives of one another."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Both views of some tables in one batch, and what is a pair in it."""
+
+    batch: Batch
+    """All columns of both views over one hypergraph."""
+
+    queries: Int[Tensor, " pair"]
+    """Places of the key columns in the left view."""
+
+    candidates: Int[Tensor, " candidate"]
+    """Places of all columns of the right view."""
+
+    positive: Int[Tensor, " pair"]
+    """Each query's own column among the candidates."""
+
+    negative: Bool[Tensor, "pair candidate"]
+    """Which candidates are surely not joinable with each query."""
+
+
+@dataclass(frozen=True)
+class _View:
+    columns: Int[np.ndarray, " column"]
+    names: list[str]
+    titles: list[str]
+    cells: list[Float32[np.ndarray, "cell feature"]]
+    numbers: Int[np.ndarray, " column"]
+
+
+@dataclass(frozen=True)
+class Material:
+    """Everything about a lake that views are cut from."""
+
+    lake: Lake
+    joins: JoinGraph
+    overlap: Overlap
+    featurizer: Featurizer
+    walks: Float32[np.ndarray, "column step"]
+    cells: tuple[Float32[np.ndarray, "cell feature"], ...]
+    """The sampled cells of each column."""
+
+    def whole(self) -> Features:
+        """The features of every column of the lake, from its whole sample."""
+        return _features(
+            self.featurizer,
+            titles=[self.lake.titles[table] for table in self.lake.table_of],
+            names=[profile.id.path for profile in self.lake.profiles],
+            cells=self.cells,
+        )
+
+
+def _features(
+    featurizer: Featurizer,
+    *,
+    titles: Sequence[str],
+    names: Sequence[str],
+    cells: Sequence[Float32[np.ndarray, "_ feature"]],
+) -> Features:
+    starts = np.cumsum([0, *(len(part) for part in cells)])[:-1]
+    return Features(
+        tables=featurizer.names(titles),
+        names=featurizer.names(names),
+        content=pool(np.concatenate(list(cells)), starts),
+    )
+
+
+def _choose_columns(
+    lake: Lake, keys: Int[np.ndarray, " key"], random: np.random.Generator
+) -> Int[np.ndarray, " column"]:
+    """The keys, and a few companions from each of their tables: a vertical split."""
+    chosen = [keys]
+    for table in np.unique(lake.table_of[keys]):
+        others = np.setdiff1d(lake.columns_of[table], keys)
+        count = min(len(others), int(random.integers(_COMPANIONS + 1)))
+        chosen.append(random.choice(others, size=count, replace=False))
+    return np.unique(np.concatenate(chosen))
+
+
+def _split(
+    counts: Sequence[int], random: np.random.Generator
+) -> tuple[Bool[np.ndarray, " value"], Bool[np.ndarray, " value"]]:
+    """Which values two overlapping subsets of the rows hold; each subset holds at least one."""
+    repeats = np.asarray(counts)
+    sides = []
+    for _ in range(2):
+        rows = random.uniform(0.3, 0.8)
+        held = random.random(len(repeats)) < 1 - (1 - rows) ** repeats
+        held[random.integers(len(repeats))] = True
+        sides.append(held)
+    left, right = sides
+    shared_rows = random.random()
+    dropped = left & (repeats == 1) & (random.random(len(repeats)) > shared_rows)
+    kept = right & ~dropped
+    return left, kept if kept.any() else right
+
+
+def _left_view(
+    material: Material,
+    columns: Int[np.ndarray, " column"],
+    held: Sequence[Bool[np.ndarray, " value"]],
+    random: np.random.Generator,
+) -> _View:
+    lake = material.lake
+    numbers = lake.table_of[columns] + 1
+    forgotten = random.random(len(lake.titles)) < _FORGOTTEN
+    return _View(
+        columns=columns,
+        names=[lake.profiles[column].id.path for column in columns],
+        titles=[lake.titles[lake.table_of[column]] for column in columns],
+        cells=[material.cells[c][side] for c, side in zip(columns, held, strict=True)],
+        numbers=np.where(forgotten[lake.table_of[columns]], UNSEEN, numbers),
+    )
+
+
+def _right_view(
+    material: Material,
+    columns: Int[np.ndarray, " column"],
+    held: Sequence[Bool[np.ndarray, " value"]],
+    random: np.random.Generator,
+) -> _View:
+    lake = material.lake
+    titles = [
+        f"t{random.integers(10**5)}" if random.random() < _OPAQUE else rename(title, random)
+        for title in lake.titles
+    ]
+    names, cells = [], []
+    for column, side in zip(columns, held, strict=True):
+        profile = lake.profiles[column]
+        name = rename(profile.id.path, random) if random.random() < _RENAMED else profile.id.path
+        names.append(f"col_{profile.position}" if random.random() < _OPAQUE else name)
+        if random.random() < _CORRUPTED:
+            values = [profile.sample[place] for place in np.flatnonzero(side)]
+            cells.append(material.featurizer.cells(corrupt(values, random)))
+        else:
+            cells.append(material.cells[column][side])
+    return _View(
+        columns=columns,
+        names=names,
+        titles=[titles[lake.table_of[column]] for column in columns],
+        cells=cells,
+        numbers=np.full(len(columns), UNSEEN),
+    )
+
+
+def _groups(labels: Int[np.ndarray, " column"]) -> list[Int[np.ndarray, " _"]]:
+    """Places with the same label; labels below 0 belong to no group."""
+    order = np.argsort(labels, kind="stable")
+    order = order[labels[order] >= 0]
+    cuts = np.flatnonzero(np.diff(labels[order])) + 1
+    return [group for group in np.split(order, cuts) if len(group)]
+
+
+def _join(material: Material, left: _View, right: _View, random: np.random.Generator) -> Batch:
+    """Both views in one batch; hyperedges never reach from one view to the other."""
+    within: list[Int[np.ndarray, " _"]] = []
+    across: list[Int[np.ndarray, " _"]] = []
+    walks = []
+    for view, start in ((left, 0), (right, len(left.columns))):
+        within += [start + group for group in _groups(material.lake.table_of[view.columns])]
+        domains = _groups(material.joins.component[view.columns])
+        across += [start + group for group in domains if len(group) > 1]
+        remembered = random.random(len(view.columns)) >= _FORGOTTEN
+        walks.append(np.where(remembered[:, None], material.walks[view.columns], 0))
+    count = len(left.columns) + len(right.columns)
+    return Batch(
+        features=_features(
+            material.featurizer,
+            titles=[*left.titles, *right.titles],
+            names=[*left.names, *right.names],
+            cells=[*left.cells, *right.cells],
+        ),
+        graph=Hypergraph.from_groups(count, within=within, across=across),
+        tables=torch.from_numpy(np.concatenate([left.numbers, right.numbers]).astype(np.int64)),
+        walks=torch.from_numpy(np.concatenate(walks).astype(np.float32)),
+    )
+
+
+def _negatives(
+    material: Material,
+    keys: Int[np.ndarray, " pair"],
+    candidates: Int[np.ndarray, " candidate"],
+) -> Bool[Tensor, "pair candidate"]:
+    """Candidates outside a key's value domain: everything else might be joinable with it."""
+    overlap, component = material.overlap, material.joins.component
+    one, other = np.broadcast_arrays(keys[:, None], candidates[None, :])
+    alike = (component[one] == component[other]) & (component[one] >= 0)
+    alike |= one == other
+    alike |= overlap.lookup(overlap.beyond_chance, one, other) > _ALIKE
+    alike |= overlap.lookup(overlap.beyond_chance, other, one) > _ALIKE
+    return torch.from_numpy(~alike)
+
+
+def draw_pairs(
+    material: Material, keys: Int[np.ndarray, " key"], random: np.random.Generator
+) -> Pairs:
+    """Cuts two views of the tables of some key columns.
+
+    Args:
+        material: The lake.
+        keys: Key columns that become pairs.
+        random: Where choices come from.
+
+    Returns:
+        A batch with one positive pair a key.
+    """
+    lake = material.lake
+    columns = _choose_columns(lake, keys, random)
+    held = [_split(lake.profiles[column].counts, random) for column in columns]
+    left = _left_view(material, columns, [side for side, _ in held], random)
+    right = _right_view(material, columns, [side for _, side in held], random)
+    place = np.searchsorted(columns, np.sort(keys))
+    return Pairs(
+        batch=_join(material, left, right, random),
+        queries=torch.from_numpy(place),
+        candidates=torch.arange(len(columns)) + len(columns),
+        positive=torch.from_numpy(place),
+        negative=_negatives(material, np.sort(keys), columns),
+    )
