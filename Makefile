@@ -1,0 +1,81 @@
+# Everything that is done with this project; `make` alone lists it.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+export PYTHON
+export DATAHUB_TELEMETRY_ENABLED := false
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help quickstart setup fix check test test-fast golden build clean prerequisites
+
+help: ## List the targets
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+##@ Try it
+
+quickstart: $(VENV)/.quickstart ## Install what is needed and find the joins of a lake of real tables
+	@$(BIN)/datahub ingest -c ingestion_recipes/quickstart.yml
+
+##@ Work on it
+
+setup: $(VENV)/.dev ## Make the environment of all other targets
+
+fix: $(VENV)/.dev ## Format, and mend what ruff can mend
+	@$(BIN)/ruff format
+	@$(BIN)/ruff check --fix
+
+check: $(VENV)/.dev ## Format, lint, types and layers; changes nothing
+	@$(BIN)/ruff format --check
+	@$(BIN)/ruff check
+	@$(BIN)/mypy
+	@$(BIN)/pyright
+	@$(BIN)/lint-imports
+	@printf 'Silenced: %s noqa, %s type: ignore\n' \
+		"$$(git grep -E '# noqa' -- '*.py' | wc -l)" \
+		"$$(git grep -E '# (type|pyright): ignore' -- '*.py' | wc -l)"
+
+##@ Test it
+
+test: $(VENV)/.dev ## Run every test, with branch coverage
+	@$(BIN)/pytest --cov --cov-report=term-missing:skip-covered
+
+test-fast: $(VENV)/.dev ## Run the tests that need no Spark
+	@$(BIN)/pytest -m 'not spark and not slow'
+
+golden: $(VENV)/.dev ## Rewrite the golden files; review the difference
+	@REWRITE_GOLDEN=1 $(BIN)/pytest tests/golden
+	@git diff --stat -- tests/golden
+
+##@ Ship it
+
+build: $(VENV)/.dev ## Build sdist and wheel into dist/ and check what the wheel holds
+	@rm -rf build dist
+	@$(BIN)/python -m build
+	@$(BIN)/python .ci/check_wheel.py dist/*.whl
+
+clean: ## Remove what was built and computed; the environment stays
+	@rm -rf build dist quickstart spark-warehouse metastore_db derby.log *.egg-info .coverage \
+		.ruff_cache .mypy_cache .pytest_cache .import_linter_cache .hypothesis
+
+prerequisites:
+	@.ci/prerequisites
+
+# $(call install,EXTRA): the stamps change with what they were made from, so nothing is installed twice.
+define install
+	@echo 'Installing into $(VENV); the first time takes minutes.'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[$(1)]'
+endef
+
+$(VENV)/.quickstart: pyproject.toml constraints.txt | prerequisites
+	$(call install,demo)
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | prerequisites
+	$(call install,dev)
+	@touch $@ $(VENV)/.quickstart
