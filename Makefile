@@ -33,7 +33,7 @@ check: $(VENV)/.dev ## Format, lint, types and layers; changes nothing
 	@$(BIN)/ruff format --check
 	@$(BIN)/ruff check
 	@$(BIN)/mypy
-	@$(BIN)/pyright
+	@$(BIN)/pyright --pythonpath $(BIN)/python
 	@$(BIN)/lint-imports
 	@printf 'Silenced: %s noqa, %s type: ignore\n' \
 		"$$(git grep -E '# noqa' -- '*.py' | wc -l)" \
@@ -69,7 +69,7 @@ prerequisites:
 define install
 	@echo 'Installing into $(VENV); the first time takes minutes.'
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[$(1)]'
+	@$(BIN)/python -m pip install -qq -c constraints.txt -e '.[$(1)]'
 endef
 
 $(VENV)/.quickstart: pyproject.toml constraints.txt | prerequisites
