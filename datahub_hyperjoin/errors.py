@@ -6,12 +6,15 @@
     │  └─ EmptyTableError
     ├─ ModelError            the network cannot be trained or loaded
     │  ├─ NothingToLearnError
+    │  ├─ VectorTrainingError
     │  ├─ NonFiniteLossError
     │  ├─ CollapsedError
     │  └─ CheckpointMismatchError
     ├─ SearchError           an index asked for what it does not hold
     │  ├─ DimensionMismatchError
     │  └─ EmptyIndexError
+    ├─ SparkError            Spark cannot run
+    │  └─ MissingJavaError
     └─ CatalogError          the catalog side of the recipe cannot be read
        ├─ MissingFolderError
        ├─ NoTablesError
@@ -67,6 +70,19 @@ class NothingToLearnError(ModelError, ValueError):
         return cls(
             f"{keys} key columns in {tables} tables are too few to learn from: at least 2 key "
             "columns in 2 tables are needed. Widen `catalog`, or loosen `keys`"
+        )
+
+
+class VectorTrainingError(ModelError, RuntimeError):
+    """fastText could not be trained on the lake."""
+
+    @classmethod
+    def from_output(cls, output: str) -> Self:
+        """The last line that fastText's process wrote says why."""
+        reason = (output.strip().splitlines() or ["no reason given"])[-1]
+        return cls(
+            f"fastText could not learn word vectors from this lake: {reason}. Give pretrained "
+            "ones with `features.vectors`"
         )
 
 
@@ -134,6 +150,32 @@ class EmptyIndexError(SearchError, ValueError):
     def without_columns(cls) -> Self:
         """No column was added to the index."""
         return cls("the index holds no column. Add embeddings before searching")
+
+
+class SparkError(HyperJoinError):
+    """Spark cannot run."""
+
+
+class MissingJavaError(SparkError, OSError):
+    """Spark runs on Java, and there is none that it can use."""
+
+    @classmethod
+    def nowhere(cls) -> Self:
+        """Neither JAVA_HOME nor PATH leads to Java."""
+        return cls(
+            "Spark needs Java 17 or newer, and neither JAVA_HOME nor PATH leads to one. Install "
+            "it, for example with `apt-get install openjdk-17-jre-headless`, or set "
+            "`spark.master` to a Spark Connect server, `sc://host:port`"
+        )
+
+    @classmethod
+    def refused(cls, java: str) -> Self:
+        """Java is there and ended before Spark ran; it is most often too old."""
+        return cls(
+            f"Spark needs Java 17 or newer, and {java} ended before Spark had started. Read its "
+            "words above, and see `java -version`; Java 17 comes, for example, with `apt-get "
+            "install openjdk-17-jre-headless`"
+        )
 
 
 class CatalogError(HyperJoinError):

@@ -5,7 +5,7 @@ names say: value overlap beyond chance, alike names, and whether the candidate's
 enough to be looked up.
 """
 
-from typing import Protocol
+from abc import ABC, abstractmethod
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
@@ -20,9 +20,10 @@ _FEW = 3.0
 """Shared values at which overlap counts for about two thirds."""
 
 
-class PairWeight(Protocol):
+class PairWeight(ABC):
     """A weight for every pair of columns."""
 
+    @abstractmethod
     def between(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
@@ -35,10 +36,9 @@ class PairWeight(Protocol):
         Returns:
             Weights in [0, 1].
         """
-        ...
 
 
-class CosineWeight:
+class CosineWeight(PairWeight):
     """The network's cosine, rescaled so that random columns have weight 0.
 
     Args:
@@ -59,7 +59,7 @@ class CosineWeight:
         return np.clip((cosine - self._chance) / (1 - self._chance), 0.0, 1.0)
 
 
-class BlendWeight:
+class BlendWeight(PairWeight):
     """Value overlap, cosine, names and uniqueness of the right side, as a weighted mean.
 
     Args:

@@ -18,6 +18,9 @@ from datahub_hyperjoin.tables import DataType
 _MAX_POSTINGS = 4096
 """A value that more columns hold tells nothing apart, and costs its square."""
 
+_PRIOR = 10
+"""Columns that share nothing, imagined beside the real ones: few columns say little of chance."""
+
 
 @dataclass(frozen=True)
 class Overlap:
@@ -39,8 +42,8 @@ class Overlap:
     """Estimated share of the left column's values that the right one holds, in [0, 1]."""
 
     beyond_chance: Float[np.ndarray, " pair"]
-    """Containment rescaled so that the left column's mean over all columns of its kind is 0: what
-    is left when every counter contains 1 to 10 anyway, in [0, 1]."""
+    """Containment less the left column's mean over all columns of its kind, in [0, 1]: what is
+    left when every counter contains 1 to 10 anyway."""
 
     def lookup(
         self,
@@ -101,7 +104,7 @@ def _shared(flat: UInt64[np.ndarray, " hash"], bounds: Int[np.ndarray, " _"]) ->
     return (holds @ holds.T).tocoo()
 
 
-def _rescale(
+def _less_chance(
     lake: Lake,
     left: Int[np.ndarray, " pair"],
     right: Int[np.ndarray, " pair"],
@@ -111,8 +114,7 @@ def _rescale(
     same_kind: Bool[np.ndarray, " pair"] = is_text[left] == is_text[right]
     total = np.bincount(left, np.where(same_kind, containment, 0.0), minlength=len(lake))
     kin = np.where(is_text, is_text.sum(), (~is_text).sum())
-    chance = np.minimum(total / np.maximum(kin, 1), 0.999)[left]
-    return np.clip((containment - chance) / (1 - chance), 0.0, 1.0)
+    return np.maximum(containment - (total / (kin + _PRIOR))[left], 0.0)
 
 
 def measure_overlap(lake: Lake) -> Overlap:
@@ -144,7 +146,7 @@ def measure_overlap(lake: Lake) -> Overlap:
         right=right,
         shared=count,
         containment=containment,
-        beyond_chance=_rescale(lake, left, right, containment),
+        beyond_chance=_less_chance(lake, left, right, containment),
     )
 
 

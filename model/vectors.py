@@ -1,6 +1,9 @@
 """Word vectors by fastText: a user's pretrained model, or one trained on the lake itself."""
 
+import os
 import re
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -9,6 +12,7 @@ import fasttext
 import numpy as np
 from jaxtyping import Float32
 
+from datahub_hyperjoin.errors import VectorTrainingError
 from datahub_hyperjoin.model.config import FeatureConfig
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.names import tokens
@@ -61,6 +65,26 @@ class WordVectors:
         return vectors
 
 
+def _skipgram(corpus: Path, path: Path, dimension: int) -> None:
+    """Runs fastText in a process of its own.
+
+    With one thread, fastText 0.9.3 fills only the first tenth of its matrix and trusts the rest
+    to be zero. That holds for memory fresh from the kernel, which glibc hands out where the
+    threshold below is small, and not for memory that this process has used before: there
+    training differs from run to run, or ends in NaN.
+    """
+    command = [sys.executable, "-m", "datahub_hyperjoin.model.skipgram"]
+    done = subprocess.run(  # noqa: S603 - our own module, by our own interpreter
+        [*command, str(corpus), str(path), str(dimension)],
+        env={**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise VectorTrainingError.from_output(done.stderr)
+
+
 def train_vectors(lake: Lake, config: FeatureConfig, *, seed: int, path: Path) -> WordVectors:
     """Trains fastText (skip-gram) on names and sampled values and saves it.
 
@@ -74,22 +98,13 @@ def train_vectors(lake: Lake, config: FeatureConfig, *, seed: int, path: Path) -
 
     Returns:
         The trained vectors.
+
+    Raises:
+        VectorTrainingError: fastText fails.
     """
     with tempfile.TemporaryDirectory() as folder:
         corpus = Path(folder, "corpus.txt")
         lines = _sentences(lake, np.random.default_rng(seed))
         corpus.write_text("\n".join(lines), encoding="utf-8")
-        model = fasttext.train_unsupervised(
-            str(corpus),
-            model="skipgram",
-            dim=config.dimension,
-            minCount=1,
-            minn=2,
-            maxn=5,
-            epoch=5,
-            bucket=50_000,
-            thread=1,
-            verbose=0,
-        )
-    model.save_model(str(path))
+        _skipgram(corpus, path, config.dimension)
     return WordVectors(path)

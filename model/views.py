@@ -54,7 +54,7 @@ class _View:
     columns: Int[np.ndarray, " column"]
     names: list[str]
     titles: list[str]
-    cells: list[Float32[np.ndarray, "cell feature"]]
+    cells: list[Float32[np.ndarray, "_ feature"]]
     numbers: Int[np.ndarray, " column"]
 
 
@@ -67,7 +67,7 @@ class Material:
     overlap: Overlap
     featurizer: Featurizer
     walks: Float32[np.ndarray, "column step"]
-    cells: tuple[Float32[np.ndarray, "cell feature"], ...]
+    cells: tuple[Float32[np.ndarray, "_ feature"], ...]
     """The sampled cells of each column."""
 
     def whole(self) -> Features:
@@ -128,7 +128,7 @@ def _split(
 def _left_view(
     material: Material,
     columns: Int[np.ndarray, " column"],
-    held: Sequence[Bool[np.ndarray, " value"]],
+    held: Sequence[Bool[np.ndarray, " _"]],
     random: np.random.Generator,
 ) -> _View:
     lake = material.lake
@@ -146,7 +146,7 @@ def _left_view(
 def _right_view(
     material: Material,
     columns: Int[np.ndarray, " column"],
-    held: Sequence[Bool[np.ndarray, " value"]],
+    held: Sequence[Bool[np.ndarray, " _"]],
     random: np.random.Generator,
 ) -> _View:
     lake = material.lake

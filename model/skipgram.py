@@ -1,0 +1,33 @@
+"""Trains fastText's skip-gram: run as a module, in a process of its own."""
+
+import sys
+
+import fasttext
+
+
+def train_skipgram(corpus: str, path: str, dimension: int) -> None:
+    """Trains on a text file and saves the model.
+
+    One thread, because fastText's threads race and a run must be repeatable.
+
+    Args:
+        corpus: A file with one sentence a line.
+        path: The model's file.
+        dimension: Length of a vector.
+    """
+    fasttext.train_unsupervised(
+        corpus,
+        model="skipgram",
+        dim=dimension,
+        minCount=1,
+        minn=2,
+        maxn=5,
+        epoch=5,
+        bucket=50_000,
+        thread=1,
+        verbose=0,
+    ).save_model(path)
+
+
+if __name__ == "__main__":
+    train_skipgram(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -1,0 +1,116 @@
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from datahub_hyperjoin.model.config import NetworkConfig
+from datahub_hyperjoin.model.features import Features, Names
+from datahub_hyperjoin.model.hin import HIN, UNSEEN, Batch, Sizes, to_device
+from datahub_hyperjoin.model.hypergraph import Hypergraph
+
+COLUMNS = 7
+SIZES = Sizes(vocabulary=9, dimension=4, content=12, tables=3, steps=5)
+TABLES = torch.tensor([1, 1, 1, 2, 2, 3, 3])
+WITHIN = [np.array([0, 1, 2]), np.array([3, 4]), np.array([5, 6])]
+ACROSS = [np.array([0, 3, 5]), np.array([1, 4])]
+
+
+def names(random: torch.Generator, count: int) -> Names:
+    return Names(
+        tokens=torch.randint(0, 10, (2 * count,), generator=random),
+        starts=torch.arange(0, 2 * count, 2),
+        vectors=torch.randn(count, 4, generator=random),
+    )
+
+
+def batch() -> Batch:
+    random = torch.Generator().manual_seed(1)
+    return Batch(
+        features=Features(
+            tables=names(random, COLUMNS),
+            names=names(random, COLUMNS),
+            content=torch.randn(COLUMNS, 12, generator=random),
+        ),
+        graph=Hypergraph.from_groups(COLUMNS, within=WITHIN, across=ACROSS),
+        tables=TABLES,
+        walks=torch.rand(COLUMNS, 5, generator=random),
+    )
+
+
+@pytest.fixture(scope="module")
+def network() -> Iterator[HIN]:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        yield HIN(NetworkConfig(width=16, heads=4), SIZES).eval()
+
+
+def permute_names(value: Names, order: torch.Tensor) -> Names:
+    tokens = value.tokens.view(-1, 2)[order].reshape(-1)
+    return Names(tokens=tokens, starts=value.starts, vectors=value.vectors[order])
+
+
+def test_embeddings_are_unit_vectors(network: HIN) -> None:
+    embeddings = network(batch())
+    assert embeddings.shape == (COLUMNS, 16)
+    torch.testing.assert_close(embeddings.norm(dim=1), torch.ones(COLUMNS))
+
+
+@settings(deadline=None, max_examples=15)
+@given(order=st.permutations(range(COLUMNS)), edges=st.permutations(range(3)))
+def test_order_of_columns_and_hyperedges_makes_no_difference(
+    network: HIN, order: list[int], edges: list[int]
+) -> None:
+    one = batch()
+    moved = torch.tensor(order)
+    place = np.argsort(order)
+    other = Batch(
+        features=Features(
+            tables=permute_names(one.features.tables, moved),
+            names=permute_names(one.features.names, moved),
+            content=one.features.content[moved],
+        ),
+        graph=Hypergraph.from_groups(
+            COLUMNS,
+            within=[place[WITHIN[edge]] for edge in edges],
+            across=[place[group] for group in reversed(ACROSS)],
+        ),
+        tables=one.tables[moved],
+        walks=one.walks[moved],
+    )
+    torch.testing.assert_close(network(other), network(one)[moved], atol=1e-5, rtol=1e-5)
+
+
+def test_context_reaches_a_column_through_its_hyperedges(network: HIN) -> None:
+    one = batch()
+    bare = Hypergraph.from_groups(COLUMNS, within=WITHIN, across=[])
+    without = network(Batch(one.features, bare, one.tables, one.walks))
+    assert not torch.allclose(network(one), without, atol=1e-3)
+
+
+def test_both_kinds_of_hyperedge_have_weights_of_their_own(network: HIN) -> None:
+    one = batch()
+    swapped = Hypergraph(COLUMNS, one.graph.incidence, ~one.graph.across)
+    other = network(Batch(one.features, swapped, one.tables, one.walks))
+    assert not torch.allclose(network(one), other, atol=1e-3)
+
+
+def test_an_unseen_table_has_no_vector(network: HIN) -> None:
+    unseen = torch.full((COLUMNS,), UNSEEN)
+    assert not network.table_position(unseen).any()
+
+
+def test_every_parameter_learns(network: HIN) -> None:
+    network.zero_grad()
+    network(batch())[:, 0].sum().backward()
+    silent = [name for name, p in network.named_parameters() if p.grad is None or not p.grad.any()]
+    assert silent == []
+
+
+def test_a_batch_moves_with_everything_it_holds() -> None:
+    moved = to_device(batch(), torch.device("meta"))
+    assert moved.features.names.vectors.is_meta
+    assert moved.graph.incidence.is_meta
+    assert moved.graph.columns == COLUMNS

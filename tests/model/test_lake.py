@@ -1,0 +1,24 @@
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.tables import FileFormat, Table, TableId, TableProfile
+
+MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
+
+
+def test_columns_are_listed_table_by_table(make_lake: MakeLake) -> None:
+    lake = make_lake({"a": {"x": ["1"], "empty": ["", ""]}, "b": {"y": ["2"], "z": ["3"]}})
+    assert [str(column) for column in lake.ids] == ["a.x", "b.y", "b.z"]
+    assert [columns.tolist() for columns in lake.columns_of] == [[0], [1, 2]]
+    assert len(lake) == 3
+
+
+def test_a_table_with_a_fault_counts_for_nothing() -> None:
+    table = Table(
+        id=TableId("file", "bad"), title="bad", location="bad", format=FileFormat.CSV, size=0
+    )
+    lake = Lake.from_tables([TableProfile(table=table, fault="is an empty file")])
+    assert (len(lake), lake.titles) == (0, ())
+    assert lake.table_of.dtype == np.int64

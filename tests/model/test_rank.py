@@ -1,0 +1,132 @@
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from datahub_hyperjoin.model.affinity import CosineWeight
+from datahub_hyperjoin.model.config import Affinity, HypergraphConfig, KeyConfig, RankingConfig
+from datahub_hyperjoin.model.encode import Structure
+from datahub_hyperjoin.model.hypergraph import build_hypergraph, build_join_graph
+from datahub_hyperjoin.model.index import NOBODY
+from datahub_hyperjoin.model.keys import find_keys
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.overlap import measure_overlap
+from datahub_hyperjoin.model.rank import find_candidates, number_twins, rank
+
+Tables = Mapping[str, Mapping[str, Sequence[str]]]
+MakeLake = Callable[[Tables], Lake]
+
+
+def connect(lake: Lake) -> Structure:
+    keys, overlap = find_keys(lake, KeyConfig()), measure_overlap(lake)
+    joins = build_join_graph(lake, keys, overlap, HypergraphConfig())
+    graph = build_hypergraph(lake, joins)
+    return Structure(lake=lake, keys=keys, overlap=overlap, joins=joins, graph=graph)
+
+
+@pytest.fixture
+def structure(make_lake: MakeLake, airline_tables: Tables) -> Structure:
+    return connect(make_lake(airline_tables))
+
+
+@pytest.fixture
+def embeddings(structure: Structure) -> np.ndarray:
+    vectors = np.random.default_rng(0).normal(size=(len(structure.lake), 8)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def first(structure: Structure, embeddings: np.ndarray, config: RankingConfig) -> dict[str, str]:
+    found = rank(structure, embeddings, config)
+    return {str(one.query): str(one.candidate) for one in found if one.rank == 1}
+
+
+def test_values_and_names_find_joins_even_with_a_useless_network(
+    structure: Structure, embeddings: np.ndarray
+) -> None:
+    best = first(structure, embeddings, RankingConfig())
+    assert best["flights.carrier"] == "airlines.carrier_code"
+    assert best["flights.tailnum"] == "planes.tailnum"
+    assert best["planes.tailnum"] == "flights.tailnum"
+    assert best["herbarium.genus"] == "trees.genus"
+    assert "airlines.name" not in best
+
+
+def test_the_paper_s_affinity_is_the_cosine_alone(
+    structure: Structure, embeddings: np.ndarray
+) -> None:
+    config = RankingConfig(affinity=Affinity.HIN, min_joinability=0.0, coherence=0.0)
+    lake = structure.lake
+    for suggestion in rank(structure, embeddings, config):
+        if suggestion.rank == 1:
+            query = lake.ids.index(suggestion.query)
+            cosines = embeddings @ embeddings[query]
+            cosines[lake.table_of == lake.table_of[query]] = -2
+            assert lake.ids[int(cosines.argmax())] == suggestion.candidate
+
+
+def test_scores_are_shares_and_ranks_are_dense(
+    structure: Structure, embeddings: np.ndarray
+) -> None:
+    config = RankingConfig(min_joinability=0.0, top_k=4)
+    ranks: dict[str, list[int]] = {}
+    for suggestion in rank(structure, embeddings, config):
+        assert 0 <= suggestion.joinability <= 1
+        assert suggestion.query.table != suggestion.candidate.table
+        ranks.setdefault(str(suggestion.query), []).append(suggestion.rank)
+    assert set(map(tuple, ranks.values())) == {(1, 2, 3, 4)}
+    assert len(ranks) == len(structure.keys)
+
+
+def test_candidates_are_of_other_tables_and_once_each(
+    structure: Structure, embeddings: np.ndarray
+) -> None:
+    found = find_candidates(structure, embeddings, RankingConfig(candidates=6))
+    for key, row in zip(structure.keys, found, strict=True):
+        candidates = row[row != NOBODY]
+        assert len(set(candidates)) == len(candidates)
+        tables = structure.lake.table_of
+        assert (tables[candidates] != tables[key]).all()
+
+
+def test_a_copy_of_a_table_does_not_fill_every_place(
+    make_lake: MakeLake, airline_tables: Tables
+) -> None:
+    copies = {f"airlines_{n}": airline_tables["airlines"] for n in range(6)}
+    partner = {"codes": {"carrier": airline_tables["airlines"]["carrier_code"]}}
+    structure = connect(make_lake({**airline_tables, **copies, **partner}))
+    same = np.ones((len(structure.lake), 1), dtype=np.float32)
+    config = RankingConfig(top_k=3, min_joinability=0.0)
+    found = [
+        str(one.candidate)
+        for one in rank(structure, same, config)
+        if str(one.query) == "flights.carrier"
+    ]
+    assert len([name for name in found if name.endswith(".carrier_code")]) == 1
+    assert "codes.carrier" in found
+
+
+def test_only_copies_are_twins(make_lake: MakeLake) -> None:
+    words = {"word": ["a", "b", "c"]}
+    lake = make_lake({"one": words, "two": words, "three": {"word": ["a", "b", "d"]}})
+    first_, second, third = number_twins(lake)
+    assert first_ == second != third
+
+
+def test_random_columns_have_no_weight() -> None:
+    vectors = np.random.default_rng(0).normal(size=(500, 16)) + 1.0
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    weight = CosineWeight(vectors)
+    places = np.arange(500)[None, :]
+    off = ~np.eye(500, dtype=bool)
+    found = weight.between(places, places)[0]
+    assert np.median(found[off]) < 0.1
+    np.testing.assert_allclose(np.diagonal(found), 1, atol=1e-5)
+
+
+def test_a_lake_in_which_nothing_overlaps_still_ranks(make_lake: MakeLake) -> None:
+    lake = make_lake({"a": {"x": ["one", "two", "six"]}, "b": {"y": ["three", "four", "ten"]}})
+    structure = replace(connect(lake), keys=np.array([0]))
+    vectors = np.ones((2, 1), dtype=np.float32)
+    config = RankingConfig(min_joinability=0.0)
+    assert [str(one.candidate) for one in rank(structure, vectors, config)] == ["b.y"]

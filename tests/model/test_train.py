@@ -1,0 +1,153 @@
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from datahub_hyperjoin.errors import (
+    CheckpointMismatchError,
+    CollapsedError,
+    NonFiniteLossError,
+    NothingToLearnError,
+)
+from datahub_hyperjoin.model import train
+from datahub_hyperjoin.model.checkpoint import fingerprint, load
+from datahub_hyperjoin.model.config import (
+    FeatureConfig,
+    HypergraphConfig,
+    KeyConfig,
+    Loss,
+    ModelConfig,
+    NetworkConfig,
+    RankingConfig,
+    TrainingConfig,
+)
+from datahub_hyperjoin.model.encode import Structure, encode
+from datahub_hyperjoin.model.hypergraph import build_hypergraph, build_join_graph
+from datahub_hyperjoin.model.keys import find_keys
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.overlap import measure_overlap
+from datahub_hyperjoin.model.train import Epoch
+
+Tables = Mapping[str, Mapping[str, Sequence[str]]]
+MakeLake = Callable[[Tables], Lake]
+
+
+def config(path: Path | None = None, **training: object) -> ModelConfig:
+    return ModelConfig(
+        path=path,
+        features=FeatureConfig(dimension=16),
+        network=NetworkConfig(width=32, heads=4, dropout=0.0),
+        training=TrainingConfig(**{"epochs": 6, **training}),  # type: ignore[arg-type]
+    )
+
+
+@pytest.fixture
+def structure(make_lake: MakeLake, airline_tables: Tables) -> Structure:
+    return connect(make_lake(airline_tables))
+
+
+def connect(lake: Lake) -> Structure:
+    keys, overlap = find_keys(lake, KeyConfig()), measure_overlap(lake)
+    joins = build_join_graph(lake, keys, overlap, HypergraphConfig())
+    graph = build_hypergraph(lake, joins)
+    return Structure(lake=lake, keys=keys, overlap=overlap, joins=joins, graph=graph)
+
+
+def run(structure: Structure, settings: ModelConfig) -> tuple[np.ndarray, list[Epoch]]:
+    epochs: list[Epoch] = []
+    return encode(structure, settings, epochs.append).embeddings, epochs
+
+
+@pytest.mark.parametrize("loss", list(Loss))
+def test_training_learns_to_find_its_own_columns(structure: Structure, loss: Loss) -> None:
+    _, epochs = run(structure, config(epochs=25, patience=25, learning_rate=2e-3, loss=loss))
+    assert epochs[-1].loss < 0.6 * epochs[0].loss
+    assert max(epoch.recall for epoch in epochs) >= 0.8
+
+
+def test_joinable_columns_end_up_closer_than_others(structure: Structure) -> None:
+    embeddings, _ = run(structure, config(epochs=20, learning_rate=2e-3))
+    names = [str(column) for column in structure.lake.ids]
+    place = {name: embeddings[names.index(name)] for name in names}
+    carrier = place["flights.carrier"]
+    assert carrier @ place["airlines.carrier_code"] > carrier @ place["planes.tailnum"]
+    assert carrier @ place["airlines.carrier_code"] > carrier @ place["herbarium.genus"]
+
+
+def test_the_same_seed_gives_the_same_embeddings(structure: Structure) -> None:
+    one, _ = run(structure, config(epochs=3))
+    state = torch.random.get_rng_state()
+    other, _ = run(structure, config(epochs=3))
+    np.testing.assert_array_equal(one, other)
+    assert torch.random.get_rng_state().equal(state)
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_a_saved_model_encodes_without_training(structure: Structure, tmp_path: Path) -> None:
+    settings = config(tmp_path / "model", epochs=3)
+    first, epochs = run(structure, settings)
+    again, none = run(structure, settings)
+    assert (len(epochs), none) == (3, [])
+    np.testing.assert_array_equal(first, again)
+    assert not list(tmp_path.glob("*.pkl"))
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == [
+        "model.json",
+        "vectors.bin",
+        "weights.safetensors",
+    ]
+
+
+def test_other_data_or_settings_train_again(
+    structure: Structure, make_lake: MakeLake, airline_tables: Tables, tmp_path: Path
+) -> None:
+    path = tmp_path / "model"
+    run(structure, config(path, epochs=2))
+    assert len(run(structure, config(path, epochs=1))[1]) == 1
+    changed = {**airline_tables, "trees": {"genus": ["oak", "ash", "elm"]}}
+    assert len(run(connect(make_lake(changed)), config(path, epochs=1))[1]) == 1
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
+
+
+def test_ranking_does_not_touch_the_weights(structure: Structure) -> None:
+    other = ModelConfig(ranking=RankingConfig(top_k=9), path=Path("elsewhere"))
+    assert fingerprint(structure.lake, other) == fingerprint(structure.lake, ModelConfig())
+
+
+def test_a_model_of_other_data_is_refused_with_both_fingerprints(
+    structure: Structure, tmp_path: Path
+) -> None:
+    settings = config(tmp_path / "model", epochs=1)
+    run(structure, settings)
+    found = fingerprint(structure.lake, settings)
+    with pytest.raises(CheckpointMismatchError, match=f"{found}, this run needs 0123") as caught:
+        load(tmp_path / "model", expected="0123")
+    assert (caught.value.found, caught.value.expected) == (found, "0123")
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointMismatchError, match="fingerprint none, this run needs 0123"):
+        load(tmp_path, expected="0123")
+
+
+def test_one_table_is_nothing_to_learn_from(make_lake: MakeLake) -> None:
+    structure = connect(make_lake({"airlines": {"code": ["AA", "UA", "DL"]}}))
+    with pytest.raises(NothingToLearnError, match="1 key columns in 1 tables are too few"):
+        run(structure, config())
+
+
+def test_a_loss_that_is_no_number_stops_training(structure: Structure) -> None:
+    with pytest.raises(NonFiniteLossError, match=r"the loss became .* in epoch \d+. Lower"):
+        run(structure, config(learning_rate=1e30, gradient_clip=1e30))
+
+
+def test_collapse_is_named(structure: Structure, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(train, "_COLLAPSED", -1.0)
+    with pytest.raises(CollapsedError, match=r"all embeddings are alike .* Raise"):
+        run(structure, config(epochs=1))
+
+
+def test_training_stops_when_recall_stands_still(structure: Structure) -> None:
+    _, epochs = run(structure, config(epochs=40, patience=2, learning_rate=0.0))
+    assert len(epochs) == 3

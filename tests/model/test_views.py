@@ -1,0 +1,87 @@
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from datahub_hyperjoin.model.config import FeatureConfig, HypergraphConfig
+from datahub_hyperjoin.model.features import Featurizer, build_vocabulary
+from datahub_hyperjoin.model.hin import UNSEEN
+from datahub_hyperjoin.model.hypergraph import build_join_graph
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.overlap import measure_overlap
+from datahub_hyperjoin.model.positions import return_probabilities
+from datahub_hyperjoin.model.vectors import train_vectors
+from datahub_hyperjoin.model.views import Material, Pairs, draw_pairs
+
+Tables = Mapping[str, Mapping[str, Sequence[str]]]
+KEYS = [0, 1, 3, 5, 7, 9]
+MakeLake = Callable[[Tables], Lake]
+
+
+@pytest.fixture
+def material(make_lake: MakeLake, airline_tables: Tables, tmp_path: Path) -> Material:
+    lake = make_lake(airline_tables)
+    overlap = measure_overlap(lake)
+    joins = build_join_graph(lake, np.arange(len(lake)), overlap, HypergraphConfig())
+    vectors = train_vectors(lake, FeatureConfig(dimension=8), seed=0, path=tmp_path / "v.bin")
+    featurizer = Featurizer(vectors, build_vocabulary(lake, 100))
+    return Material(
+        lake=lake,
+        joins=joins,
+        overlap=overlap,
+        featurizer=featurizer,
+        walks=return_probabilities(joins, 4),
+        cells=tuple(featurizer.cells(profile.sample) for profile in lake.profiles),
+    )
+
+
+def draw(material: Material, seed: int) -> Pairs:
+    return draw_pairs(material, np.array(KEYS), np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_hyperedge_reaches_from_one_view_to_the_other(material: Material, seed: int) -> None:
+    pairs = draw(material, seed)
+    first_right = int(pairs.candidates[0])
+    column, edge = pairs.batch.graph.incidence.numpy()
+    for number in range(len(pairs.batch.graph.across)):
+        sides = set(column[edge == number] >= first_right)
+        assert len(sides) == 1
+
+
+def test_domains_connect_tables_within_a_view(material: Material) -> None:
+    assert int(draw(material, 0).batch.graph.across.sum()) >= 4
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_pair_is_the_same_column_on_both_sides(material: Material, seed: int) -> None:
+    pairs = draw(material, seed)
+    assert (pairs.candidates[pairs.positive] - len(pairs.candidates) == pairs.queries).all()
+    assert not pairs.negative.gather(1, pairs.positive[:, None]).any()
+
+
+def test_joinable_columns_are_no_negatives(
+    material: Material, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("datahub_hyperjoin.model.views._COMPANIONS", 0)
+    names = [str(material.lake.ids[key]) for key in KEYS]
+    of_carrier = draw(material, 0).negative[names.index("flights.carrier")]
+    assert not of_carrier[names.index("airlines.carrier_code")]
+    assert of_carrier[names.index("planes.tailnum")]
+    assert of_carrier[names.index("flights.tailnum")]
+
+
+def test_the_right_view_is_of_tables_never_seen(material: Material) -> None:
+    pairs = draw(material, 3)
+    left, right = pairs.batch.tables.split(len(pairs.candidates))
+    assert (right == UNSEEN).all()
+    assert (left != UNSEEN).any()
+    assert (left == UNSEEN).any()
+
+
+def test_the_same_generator_draws_the_same_pairs(material: Material) -> None:
+    one, other = draw(material, 5), draw(material, 5)
+    assert one.batch.features.content.equal(other.batch.features.content)
+    assert one.batch.features.names.tokens.equal(other.batch.features.names.tokens)
+    assert not one.batch.features.content.equal(draw(material, 6).batch.features.content)
