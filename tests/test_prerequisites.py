@@ -98,6 +98,18 @@ def test_without_apt_one_sentence_names_what_is_missing(machine: Machine) -> Non
     )
 
 
+def test_a_python_without_venv_and_headers_is_noticed(machine: Machine) -> None:
+    machine.add("g++")
+    machine.add_java("17.0.15")
+    machine.add(
+        "python3",
+        'case "$2" in *ensurepip*|*Python.h*) exit 1 ;; *print*) echo python3.11 ;; esac',
+    )
+    run = machine.run(PYTHON="python3")
+    assert run.returncode == 1
+    assert run.stderr == "Please install python3.11-venv and python3.11-dev, then run make again.\n"
+
+
 def test_root_installs_what_is_missing_through_apt(machine: Machine) -> None:
     machine.add_apt()
     run = machine.run()
