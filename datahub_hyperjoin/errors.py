@@ -42,6 +42,21 @@ class UnreadableTableError(TableError, ValueError):
         """The table's bytes do not parse, for a reason in the reader's words."""
         return cls(f"cannot be read: {reason}. Fix the file, or leave it out with `catalog.tables`")
 
+    @classmethod
+    def not_text(cls) -> Self:
+        """The file is named as text, and its bytes are those of something else."""
+        return cls.because("its bytes are no text")
+
+    @classmethod
+    def without_names(cls) -> Self:
+        """Every column is nameless, or shares its name."""
+        return cls.because("no column has a name of its own")
+
+    @classmethod
+    def ragged(cls, rows: int) -> Self:
+        """No row fits the header."""
+        return cls.because(f"none of its {rows} rows has as many fields as the header")
+
 
 class EmptyTableError(TableError, ValueError):
     """A table without rows has nothing to join on."""

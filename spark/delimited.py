@@ -1,0 +1,147 @@
+"""Reads CSV and TSV files as text: what a value is, its column decides later.
+
+Nothing is guessed that would change a value. Zeros before a code stay, `NA` stays, and a row is
+read only if it has as many fields as the header.
+"""
+
+import csv
+import io
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+
+from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
+from datahub_hyperjoin.spark.columns import Column, Reading, addressable, wanted
+from datahub_hyperjoin.spark.encoding import TextStream
+
+_BLOCK = 1 << 24
+_DELIMITERS = ",;\t|"
+_LOOKED_AT = 200
+
+
+class _Ragged:
+    """Counts the rows that Arrow is told to skip."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+
+    def __call__(self, row: pa.csv.InvalidRow) -> str:
+        del row
+        self.rows += 1
+        return "skip"
+
+
+def read_delimited(path: Path, delimiter: str, paths: Collection[str] | None) -> Reading:
+    """Opens a file of delimited text.
+
+    Args:
+        path: Where it is.
+        delimiter: What separates fields; empty to find out.
+        paths: The columns to read; without it, all.
+
+    Returns:
+        The reading.
+
+    Raises:
+        EmptyTableError: The file is empty.
+        UnreadableTableError: The file is no text.
+    """
+    with ExitStack() as opened:
+        stream = TextStream(opened.enter_context(path.open("rb")))
+        head, notes = stream.head(), stream.notes
+        delimiter = delimiter or find_delimiter(head)
+        names = _rows(head, delimiter)[0]
+        columns = wanted(addressable([Column(n, at) for at, n in enumerate(names)], notes), paths)
+        if not columns:
+            raise UnreadableTableError.without_names()
+        opened.pop_all()
+    return Reading(columns, _batches(stream, delimiter, names, columns), notes)
+
+
+def find_delimiter(head: str) -> str:
+    r"""Which of comma, semicolon, tab and bar separates fields.
+
+    It is the one that splits the header into most fields, each weighed by the share of rows
+    that have as many.
+
+    Args:
+        head: The beginning of the file.
+
+    Returns:
+        The delimiter; the comma when there is but one column.
+
+    Examples:
+        >>> find_delimiter("name;price\napple;1,20\npear;0,80\n")
+        ';'
+        >>> find_delimiter("name\napple, red\n")
+        ','
+    """
+    return max(_DELIMITERS, key=lambda delimiter: _fit(head, delimiter))
+
+
+def _fit(head: str, delimiter: str) -> float:
+    header, *rows = _rows(head, delimiter)
+    if len(header) == 1:
+        return 0.0
+    alike = sum(len(row) == len(header) for row in rows)
+    return len(header) * (alike + 1) / (len(rows) + 1)
+
+
+def _rows(head: str, delimiter: str) -> list[list[str]]:
+    """The first rows, the header included."""
+    rows = []
+    try:
+        for row in csv.reader(io.StringIO(head, newline=""), delimiter=delimiter):
+            if row:
+                rows.append(row)
+            if len(rows) > _LOOKED_AT:
+                return rows
+    except csv.Error as fault:
+        if not rows:
+            raise UnreadableTableError.because(str(fault)) from fault
+    if not rows:
+        raise EmptyTableError.without_content()
+    # The last row looked at may be cut off in the middle.
+    return rows[:-1] if len(rows) > 2 else rows  # noqa: PLR2004 (header and one row)
+
+
+def _batches(
+    stream: TextStream, delimiter: str, names: list[str], columns: tuple[Column, ...]
+) -> Iterator[pa.RecordBatch]:
+    ragged = _Ragged()
+    rows = 0
+    places = [str(place) for place in range(len(names))]
+    try:
+        with io.BufferedReader(stream, _BLOCK) as source:
+            for batch in pa.csv.open_csv(
+                source,
+                read_options=pa.csv.ReadOptions(
+                    column_names=places,
+                    skip_rows_after_names=1,
+                    block_size=_BLOCK,
+                    use_threads=False,
+                ),
+                parse_options=pa.csv.ParseOptions(
+                    delimiter=delimiter, newlines_in_values=True, invalid_row_handler=ragged
+                ),
+                convert_options=pa.csv.ConvertOptions(
+                    column_types=dict.fromkeys(places, pa.string()),
+                    include_columns=[str(column.position) for column in columns],
+                    null_values=[""],
+                    strings_can_be_null=True,
+                    check_utf8=False,
+                ),
+            ):
+                rows += len(batch)
+                yield batch.rename_columns([column.path for column in columns])
+    except pa.ArrowInvalid as fault:
+        raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault
+    if ragged.rows and not rows:
+        raise UnreadableTableError.ragged(ragged.rows)
+    if ragged.rows:
+        stream.notes.append(
+            f"leaves out {ragged.rows} rows that have more or fewer fields than the header"
+        )

@@ -1,0 +1,117 @@
+"""The bytes of a text file as UTF-8, whatever they were, one block after another.
+
+Python's decoders do the work. What is decided here is which one: a byte order mark names its
+encoding; bytes that are valid UTF-8 are taken for it; the first that are not, in a file that
+was plain ASCII so far, make the file Windows-1252, which is what Latin-1 files are in practice.
+"""
+
+import codecs
+import io
+from typing import BinaryIO
+
+from typing_extensions import Buffer
+
+from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
+
+_BLOCK = 1 << 20
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a\x1b"))
+_MOST_CONTROLS = 0.01
+
+
+class TextStream(io.RawIOBase):
+    """A file read as UTF-8; its notes say what had to be changed for that."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        """Reads the first block, and refuses a file that is empty or no text."""
+        super().__init__()
+        self.notes: list[str] = []
+        self._raw = raw
+        self._ascii = True
+        block = raw.read(_BLOCK)
+        if not block:
+            raise EmptyTableError.without_content()
+        self._encoding = next((name for mark, name in _MARKS if block.startswith(mark)), "utf-8")
+        self._decoder = codecs.getincrementaldecoder(self._encoding)()
+        self._wide = not self._encoding.startswith("utf-8")
+        if self._wide:
+            self.notes.append(f"is encoded as {self._encoding.upper()}")
+        else:
+            _refuse_binary(block)
+        self._ready = self._as_utf8(block)
+
+    def head(self) -> str:
+        """The first block, to look at; it is still read afterwards.
+
+        Returns:
+            Its text.
+        """
+        return self._ready.decode("utf-8")
+
+    def readable(self) -> bool:
+        """Tells io that this can be read.
+
+        Returns:
+            Always true.
+        """
+        return True
+
+    def readinto(self, buffer: Buffer) -> int:
+        """Fills a buffer with UTF-8.
+
+        Args:
+            buffer: What to fill.
+
+        Returns:
+            Bytes written; 0 at the end of the file.
+        """
+        while not self._ready:
+            block = self._raw.read(_BLOCK)
+            self._ready = self._as_utf8(block)
+            if not block:
+                break
+        view = memoryview(buffer)
+        size = min(len(view), len(self._ready))
+        view[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+    def close(self) -> None:
+        """Closes the file too."""
+        self._raw.close()
+        super().close()
+
+    def _as_utf8(self, block: bytes) -> bytes:
+        if not self._wide and b"\0" in block:
+            raise UnreadableTableError.not_text()
+        pending = self._decoder.getstate()[0]
+        try:
+            text = self._decoder.decode(block, final=not block)
+        except UnicodeDecodeError:
+            text = self._fallen_back().decode(pending + block, final=not block)
+        encoded = text.encode("utf-8")
+        self._ascii = self._ascii and len(encoded) == len(text)
+        return encoded
+
+    def _fallen_back(self) -> codecs.IncrementalDecoder:
+        if self._encoding == "utf-8" and self._ascii:
+            self.notes.append("is not UTF-8 and was read as Windows-1252 (Latin-1)")
+            self._encoding = "cp1252"
+        else:
+            self.notes.append(
+                f"has bytes that are not {self._encoding.upper()}; they were replaced by \ufffd"
+            )
+        self._decoder = codecs.getincrementaldecoder(self._encoding)(errors="replace")
+        return self._decoder
+
+
+def _refuse_binary(block: bytes) -> None:
+    controls = len(block) - len(block.translate(None, _CONTROLS))
+    if controls > _MOST_CONTROLS * len(block):
+        raise UnreadableTableError.not_text()

@@ -1,0 +1,188 @@
+"""Profiles tables: one pass over each, one Spark job for all of them."""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from datahub_hyperjoin.errors import TableError, UnreadableTableError
+from datahub_hyperjoin.spark.columns import Column
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.packing import pack
+from datahub_hyperjoin.spark.read import read_table
+from datahub_hyperjoin.spark.tally import Tally, add, profile_column, tally
+from datahub_hyperjoin.tables import (
+    ColumnId,
+    ColumnProfile,
+    DataType,
+    Lengths,
+    Pattern,
+    Table,
+    TableProfile,
+)
+
+logger = logging.getLogger(__name__)
+
+_COLUMN = pa.struct(
+    {
+        "path": pa.string(),
+        "position": pa.int32(),
+        "type": pa.string(),
+        "rows": pa.int64(),
+        "nulls": pa.int64(),
+        "distinct": pa.int64(),
+        "sketch": pa.binary(),
+        "sample": pa.list_(pa.string()),
+        "counts": pa.list_(pa.int64()),
+        "lengths": pa.struct({"shortest": pa.int64(), "mean": pa.float64(), "longest": pa.int64()}),
+        "patterns": pa.list_(pa.struct({"shape": pa.string(), "share": pa.float64()})),
+    }
+)
+_RESULT = pa.schema(
+    {
+        "place": pa.int64(),
+        "rows": pa.int64(),
+        "notes": pa.list_(pa.string()),
+        "fault": pa.string(),
+        "columns": pa.list_(_COLUMN),
+    }
+)
+
+
+def profile_tables(
+    session: SparkSession, tables: Sequence[Table], config: ProfileConfig
+) -> list[TableProfile]:
+    """Reads every table once and says what its columns hold.
+
+    Args:
+        session: Where to run; one job is started on it.
+        tables: What to read.
+        config: How much to read, and to keep.
+
+    Returns:
+        A profile for each table, in their order. A table that cannot be used has a fault in its
+        profile and does not affect the others.
+    """
+    if not tables:
+        return []
+    groups = pack(tables)
+    logger.info("Profiling %s tables in %s tasks", len(tables), len(groups))
+    rows = (
+        session.range(0, len(groups), numPartitions=len(groups))
+        .mapInArrow(_worker(list(tables), groups, config), from_arrow_schema(_RESULT))
+        .toArrow()
+        .to_pylist()
+    )
+    by_place = {row["place"]: row for row in rows}
+    return [_from_row(table, by_place[place]) for place, table in enumerate(tables)]
+
+
+def profile_table(table: Table, config: ProfileConfig) -> TableProfile:
+    """Profiles one table, here and now.
+
+    Args:
+        table: What to read.
+        config: How much to read, and to keep.
+
+    Returns:
+        Its profile; whatever went wrong with the table is the profile's fault.
+    """
+    try:
+        return _read_profile(table, config)
+    except TableError as fault:
+        return TableProfile(table=table, fault=str(fault))
+    except Exception as fault:  # noqa: BLE001 (the guard that keeps one table from ending the run)
+        unknown = UnreadableTableError.because(f"{type(fault).__name__}: {fault}")
+        return TableProfile(table=table, fault=str(unknown))
+
+
+def _read_profile(table: Table, config: ProfileConfig) -> TableProfile:
+    reading = read_table(table, max_rows=config.max_rows)
+    tallies: dict[str, Tally] = {}
+    rows = 0
+    # One value more than the sketch keeps tells a full sketch from an overflowing one.
+    size = config.sketch_size + 1
+    for batch in reading.batches:
+        rows += len(batch)
+        for path, column in zip(batch.schema.names, batch.columns, strict=True):
+            seen = tally(column, size)
+            tallies[path] = add(tallies[path], seen, size=size) if path in tallies else seen
+    columns = tuple(
+        _opaque_profile(table, column, rows)
+        if column.opaque
+        else profile_column(
+            ColumnId(table.id, column.path), column.position, tallies[column.path], config=config
+        )
+        for column in reading.columns
+    )
+    return TableProfile(table=table, columns=columns, rows=rows, notes=tuple(reading.notes))
+
+
+def _opaque_profile(table: Table, column: Column, rows: int) -> ColumnProfile:
+    return ColumnProfile(
+        id=ColumnId(table.id, column.path),
+        position=column.position,
+        type=column.opaque or DataType.NESTED,
+        rows=rows,
+        nulls=0,
+        distinct=0,
+        sketch=b"",
+        sample=(),
+        counts=(),
+        lengths=Lengths(shortest=0, mean=0.0, longest=0),
+        patterns=(),
+    )
+
+
+def _worker(
+    tables: list[Table], groups: list[list[int]], config: ProfileConfig
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def profiles(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for group in batch.column("id").to_pylist():
+                for place in groups[group]:
+                    row = _to_row(place, profile_table(tables[place], config))
+                    yield pa.RecordBatch.from_pylist([row], schema=_RESULT)
+
+    return profiles
+
+
+def _to_row(place: int, profile: TableProfile) -> dict[str, Any]:
+    columns = [
+        {**asdict(column), "path": column.id.path, "type": column.type.value}
+        for column in profile.columns
+    ]
+    return {
+        "place": place,
+        "rows": profile.rows,
+        "notes": profile.notes,
+        "fault": profile.fault,
+        "columns": columns,
+    }
+
+
+def _from_row(table: Table, row: dict[str, Any]) -> TableProfile:
+    return TableProfile(
+        table=table,
+        columns=tuple(_column_from_row(table, column) for column in row["columns"]),
+        rows=row["rows"],
+        notes=tuple(row["notes"]),
+        fault=row["fault"],
+    )
+
+
+def _column_from_row(table: Table, row: dict[str, Any]) -> ColumnProfile:
+    facts = dict(row)
+    return ColumnProfile(
+        id=ColumnId(table.id, facts.pop("path")),
+        type=DataType(facts.pop("type")),
+        sample=tuple(facts.pop("sample")),
+        counts=tuple(facts.pop("counts")),
+        lengths=Lengths(**facts.pop("lengths")),
+        patterns=tuple(Pattern(**pattern) for pattern in facts.pop("patterns")),
+        **facts,
+    )

@@ -1,0 +1,197 @@
+"""Checks pairs of columns on their rows: containment both ways, cardinality, fan-out.
+
+One job. Its first stage reads the columns that pairs ask for, each table once however many
+pairs it is in, and cuts the distinct values of every column by hash into the same ranges. The
+second meets all columns, range by range. The last adds up the ranges.
+"""
+
+import logging
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import chain
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from datahub_hyperjoin.errors import TableError
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.overlap import Overlap, evidence, overlap
+from datahub_hyperjoin.spark.packing import pack
+from datahub_hyperjoin.spark.read import read_table
+from datahub_hyperjoin.spark.sketch import Counts, Hashes, Values
+from datahub_hyperjoin.spark.tally import NOTHING, add, tally
+from datahub_hyperjoin.tables import ColumnId, Evidence, Table, TableId
+
+logger = logging.getLogger(__name__)
+
+Pair = tuple[ColumnId, ColumnId]
+
+_RANGE_BYTES = 1 << 25
+_FEWEST_RANGES = 4
+_ALL = sys.maxsize
+_NONE = Overlap(0, 0, 0)
+_VALUES = pa.schema(
+    {"range": pa.int32(), "column": pa.int32(), "hashes": pa.binary(), "counts": pa.binary()}
+)
+_OVERLAPS = pa.schema(
+    {
+        "left": pa.int32(),
+        "right": pa.int32(),
+        "shared": pa.int64(),
+        "rows": pa.int64(),
+        "joined": pa.int64(),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A table and the numbers of its columns that pairs ask for."""
+
+    table: Table
+    columns: dict[str, int]
+
+
+def verify_joins(
+    session: SparkSession, tables: Sequence[Table], pairs: Sequence[Pair], config: ProfileConfig
+) -> dict[Pair, Evidence]:
+    """What the data says of pairs of columns.
+
+    Args:
+        session: Where to run; one job is started on it.
+        tables: Where the columns' rows can be read.
+        pairs: Left and right columns.
+        config: How many rows of a table to read.
+
+    Returns:
+        The evidence for each pair; without those whose table or column cannot be read.
+    """
+    numbers = {column: at for at, column in enumerate(dict.fromkeys(chain(*pairs)))}
+    asked = _asked(tables, numbers)
+    if not asked:
+        return {}
+    logger.info("Verifying %s pairs of columns in %s tables", len(pairs), len(asked))
+    meetings = [(at, at) for at in numbers.values()]
+    meetings += [(numbers[left], numbers[right]) for left, right in set(pairs) if left != right]
+    found = _overlaps(_values(session, asked, config), meetings)
+    for one in asked:
+        if not any((at, at) in found for at in one.columns.values()):
+            logger.warning("Not verified, as it can no longer be read: %s", one.table.id)
+    return {
+        (left, right): evidence(found[at, at], found[to, to], found.get((at, to), _NONE))
+        for left, right in pairs
+        for at, to in [(numbers[left], numbers[right])]
+        if (at, at) in found and (to, to) in found
+    }
+
+
+def _asked(tables: Sequence[Table], numbers: dict[ColumnId, int]) -> list[_Asked]:
+    columns: dict[TableId, dict[str, int]] = {}
+    for column, at in numbers.items():
+        columns.setdefault(column.table, {})[column.path] = at
+    return [_Asked(table, columns[table.id]) for table in tables if table.id in columns]
+
+
+def _values(session: SparkSession, asked: list[_Asked], config: ProfileConfig) -> DataFrame:
+    """The distinct values of every column, cut into ranges: one row a range."""
+    groups = pack([one.table for one in asked])
+    ranges = max(_FEWEST_RANGES, sum(one.table.size for one in asked) // _RANGE_BYTES)
+
+    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for group in batch.column("id").to_pylist():
+                for at in groups[group]:
+                    yield from cut_values(asked[at].table, asked[at].columns, config, ranges=ranges)
+
+    return session.range(0, len(groups), numPartitions=len(groups)).mapInArrow(
+        worker, from_arrow_schema(_VALUES)
+    )
+
+
+def cut_values(
+    table: Table, columns: dict[str, int], config: ProfileConfig, *, ranges: int
+) -> Iterator[pa.RecordBatch]:
+    """Reads columns of one table and cuts their distinct values by hash.
+
+    Args:
+        table: What to read.
+        columns: Paths and numbers of the columns.
+        config: How many rows to read.
+        ranges: Into how many ranges of hashes to cut.
+
+    Yields:
+        For each column a batch with a row for each range: its number, hashes and counts. A
+        table that cannot be read yields nothing.
+    """
+    try:
+        counted = _counted(table, columns, config)
+    except TableError:
+        return
+    except Exception:  # noqa: BLE001 (the guard that keeps one table from ending the run)
+        return
+    edges = np.array([(at << 64) // ranges for at in range(1, ranges)], np.uint64)
+    for path, values in counted.items():
+        cuts = np.searchsorted(values.hashes, edges)
+        yield pa.RecordBatch.from_pydict(
+            {
+                "range": range(ranges),
+                "column": [columns[path]] * ranges,
+                "hashes": [part.astype("<u8").tobytes() for part in np.split(values.hashes, cuts)],
+                "counts": [part.astype("<i8").tobytes() for part in np.split(values.counts, cuts)],
+            },
+            schema=_VALUES,
+        )
+
+
+def _counted(table: Table, columns: dict[str, int], config: ProfileConfig) -> dict[str, Values]:
+    reading = read_table(table, max_rows=config.max_rows, paths=columns.keys())
+    tallies = {column.path: NOTHING for column in reading.columns if not column.opaque}
+    for batch in reading.batches:
+        for path, rows in zip(batch.schema.names, batch.columns, strict=True):
+            seen = tally(rows, _ALL)
+            seen = replace(seen, values=seen.values.counted())
+            tallies[path] = add(tallies[path], seen, size=_ALL)
+    return {path: whole.settled().values for path, whole in tallies.items()}
+
+
+def _overlaps(values: DataFrame, meetings: list[tuple[int, int]]) -> dict[tuple[int, int], Overlap]:
+    def worker(rows: pa.Table) -> pa.Table:
+        return meet(rows, meetings)
+
+    sums = (
+        values.groupBy("range")
+        .applyInArrow(worker, from_arrow_schema(_OVERLAPS))
+        .groupBy("left", "right")
+        .agg(*(F.sum(name).alias(name) for name in ("shared", "rows", "joined")))
+    )
+    return {
+        (row["left"], row["right"]): Overlap(row["shared"], row["rows"], row["joined"])
+        for row in sums.toArrow().to_pylist()
+    }
+
+
+def meet(rows: pa.Table, meetings: Sequence[tuple[int, int]]) -> pa.Table:
+    """What columns share within one range of hashes.
+
+    Args:
+        rows: Number, hashes and counts of the columns.
+        meetings: Numbers of the columns to compare.
+
+    Returns:
+        An overlap for each meeting of columns that are there.
+    """
+    columns = {row["column"]: _unpacked(row["hashes"], row["counts"]) for row in rows.to_pylist()}
+    found = [
+        {"left": at, "right": to, **asdict(overlap(columns[at], columns[to]))}
+        for at, to in meetings
+        if at in columns and to in columns
+    ]
+    return pa.Table.from_pylist(found, schema=_OVERLAPS)
+
+
+def _unpacked(hashes: bytes, counts: bytes) -> tuple[Hashes, Counts]:
+    return np.frombuffer(hashes, "<u8"), np.frombuffer(counts, "<i8")
