@@ -1,6 +1,5 @@
 """The way of the data, from tables to suggestions: a line a stage."""
 
-import logging
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -9,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 from pyspark.sql import SparkSession
+from typing_extensions import LiteralString
 
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.model.config import ModelConfig
@@ -31,15 +31,13 @@ from datahub_hyperjoin.tables import (
     TableProfile,
 )
 
-logger = logging.getLogger(__name__)
-
 Pair = tuple[ColumnId, ColumnId]
 
 
 class Progress(Protocol):
     """What a run tells whoever watches it."""
 
-    def stage(self, name: str) -> AbstractContextManager[None]:
+    def stage(self, name: str) -> AbstractContextManager[object]:
         """Times what happens inside.
 
         Args:
@@ -56,7 +54,15 @@ class Progress(Protocol):
         """
         ...
 
-    def warn(self, title: str, message: str, context: str) -> None:
+    def say(self, line: str) -> None:
+        """Shows one line of progress.
+
+        Args:
+            line: What happened.
+        """
+        ...
+
+    def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:
         """Names a fault that the run goes on without.
 
         Args:
@@ -123,13 +129,10 @@ def _connect(
 
 def _encode(structure: Structure, config: ModelConfig, progress: Progress) -> Encoding:
     def watch(epoch: Epoch) -> None:
-        logger.info(
-            "Epoch %d of at most %d: loss %.3f, held-out recall %.2f, at most %.0f s left",
-            epoch.number,
-            config.training.epochs,
-            epoch.loss,
-            epoch.recall,
-            epoch.seconds * (config.training.epochs - epoch.number),
+        left = epoch.seconds * (config.training.epochs - epoch.number)
+        progress.say(
+            f"Epoch {epoch.number} of at most {config.training.epochs}: loss {epoch.loss:.3f}, "
+            f"held-out recall {epoch.recall:.2f}, at most {left:.0f} s left"
         )
 
     encoding = encode(structure, config, watch)

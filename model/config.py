@@ -3,6 +3,13 @@
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from typing import Annotated
+
+from annotated_types import Ge, Gt, Interval
+
+Share = Annotated[float, Interval(ge=0, le=1)]
+Count = Annotated[int, Ge(1)]
+Positive = Annotated[float, Gt(0)]
 
 
 class Loss(str, Enum):
@@ -29,16 +36,16 @@ class Affinity(str, Enum):
 class KeyConfig:
     """Which columns are asked about."""
 
-    min_completeness: float = 0.3
+    min_completeness: Share = 0.3
     """Least share of rows that must have a value, in [0, 1]."""
 
-    min_distinct: int = 3
+    min_distinct: Count = 3
     """Least number of different values."""
 
-    min_uniqueness: float = 0.9
+    min_uniqueness: Share = 0.9
     """Least distinct values per row for a whole-number column whose name is no identifier's."""
 
-    max_length: float = 64.0
+    max_length: Positive = 64.0
     """Greatest mean length, in characters: beyond it a text is prose."""
 
 
@@ -49,10 +56,10 @@ class FeatureConfig:
     vectors: Path | None = None
     """A pretrained fastText model (.bin); without it vectors are trained on the lake."""
 
-    dimension: int = 100
+    dimension: Count = 100
     """Length of the vectors trained on the lake."""
 
-    vocabulary: int = 1500
+    vocabulary: Count = 1500
     """Name tokens with a vector of their own; others are made of their subwords."""
 
 
@@ -60,16 +67,16 @@ class FeatureConfig:
 class HypergraphConfig:
     """What makes an edge of the join graph, and how large a hyperedge may grow."""
 
-    min_containment: float = 0.8
+    min_containment: Share = 0.8
     """Least estimated containment, above chance, of an edge of the join graph, in [0, 1]."""
 
-    min_shared: int = 3
+    min_shared: Count = 3
     """Least number of shared values of such an edge."""
 
-    max_size: int = 64
+    max_size: Count = 64
     """Most columns of a hyperedge across tables; weaker edges that would exceed it are left out."""
 
-    walk_length: int = 16
+    walk_length: Count = 16
     """Steps of the random walks that tell positions on the join graph."""
 
 
@@ -77,19 +84,19 @@ class HypergraphConfig:
 class NetworkConfig:
     """Sizes of HIN (paper, section 4.2)."""
 
-    width: int = 512
+    width: Count = 512
     """Length of an embedding, d."""
 
-    heads: int = 8
+    heads: Count = 8
     """Attention heads of a mixer layer."""
 
-    node_layers: int = 2
+    node_layers: Count = 2
     """Transformations of each column before pooling, L."""
 
-    mixer_layers: int = 2
+    mixer_layers: Count = 2
     """Global hyperedge mixing layers."""
 
-    dropout: float = 0.05
+    dropout: Share = 0.05
     """Share of activations dropped in training."""
 
     position_weight: float = 0.1
@@ -103,34 +110,34 @@ class NetworkConfig:
 class TrainingConfig:
     """How the network is fitted, without labels (paper, section 4.2)."""
 
-    epochs: int = 30
+    epochs: Count = 30
     """Passes over the key columns."""
 
-    warmup_epochs: int = 3
+    warmup_epochs: Annotated[int, Ge(0)] = 3
     """Epochs over which the learning rate rises to its value."""
 
-    batch_size: int = 64
+    batch_size: Count = 64
     """Key columns in a step."""
 
-    learning_rate: float = 4e-4
+    learning_rate: Positive = 4e-4
     """Adam's step size."""
 
     loss: Loss = Loss.INFONCE
     """What is minimised."""
 
-    margin: float = 1.0
+    margin: Positive = 1.0
     """Of the triplet loss, on cosines."""
 
-    temperature: float = 0.07
+    temperature: Positive = 0.07
     """Of InfoNCE."""
 
-    gradient_clip: float = 1.0
+    gradient_clip: Positive = 1.0
     """Greatest norm of the gradient."""
 
-    held_out: float = 0.1
+    held_out: Share = 0.1
     """Share of the key columns kept to choose the best epoch by."""
 
-    patience: int = 8
+    patience: Count = 8
     """Epochs without a better held-out recall before training stops."""
 
 
@@ -138,22 +145,22 @@ class TrainingConfig:
 class RankingConfig:
     """From embeddings to a coherent top-K (paper, section 5)."""
 
-    candidates: int = 50
+    candidates: Count = 50
     """Columns taken from the index for each query, B."""
 
-    top_k: int = 5
+    top_k: Count = 5
     """Suggestions for each key column, K."""
 
-    coherence: float = 1.0
+    coherence: Annotated[float, Ge(0)] = 1.0
     """Weight of agreement among suggestions, lambda; 0 ranks by joinability alone."""
 
     affinity: Affinity = Affinity.BLEND
     """What weighs a pair."""
 
-    min_joinability: float = 0.5
+    min_joinability: Share = 0.5
     """Least score of a suggestion, in [0, 1]."""
 
-    min_containment: float = 0.1
+    min_containment: Share = 0.1
     """Least share of one side's values that the data must confirm on the other, in [0, 1]; 0
     keeps suggestions that agree in meaning only."""
 
@@ -169,8 +176,19 @@ class ModelConfig:
     """Folder of the saved model; without it the model is not kept."""
 
     keys: KeyConfig = field(default_factory=KeyConfig)
+    """Which columns are asked about."""
+
     features: FeatureConfig = field(default_factory=FeatureConfig)
+    """How names and values become vectors."""
+
     hypergraph: HypergraphConfig = field(default_factory=HypergraphConfig)
+    """What connects columns before training."""
+
     network: NetworkConfig = field(default_factory=NetworkConfig)
+    """How large the network is."""
+
     training: TrainingConfig = field(default_factory=TrainingConfig)
+    """How it is fitted."""
+
     ranking: RankingConfig = field(default_factory=RankingConfig)
+    """How candidates become suggestions."""

@@ -1,0 +1,123 @@
+"""What a run tells DataHub: counts, stages, warnings, and at the end what it found."""
+
+import logging
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from datahub.ingestion.source.state.stale_entity_removal_handler import (
+    StaleEntityRemovalSourceReport,
+)
+from tabulate import tabulate
+from typing_extensions import LiteralString
+
+from datahub_hyperjoin.tables import Cardinality, Join
+
+# DataHub's command line shows what its own loggers say, and of others only warnings.
+logger = logging.getLogger("datahub.hyperjoin")
+
+_SHOWN = 25
+_WORDS = {
+    Cardinality.ONE_ONE: "one to one",
+    Cardinality.ONE_MANY: "one to many",
+    Cardinality.MANY_ONE: "many to one",
+    Cardinality.MANY_MANY: "many to many",
+}
+
+
+@dataclass
+class HyperJoinReport(StaleEntityRemovalSourceReport):
+    """DataHub's report, with our counters."""
+
+    tables_found: int = 0
+    tables_profiled: int = 0
+    tables_skipped: int = 0
+    columns_profiled: int = 0
+    key_columns: int = 0
+    hyperedges_within_tables: int = 0
+    hyperedges_across_tables: int = 0
+    largest_hyperedge_across: int = 0
+    models_trained: int = 0
+    suggestions: int = 0
+    joins: int = 0
+    stage_seconds: dict[str, float] = field(default_factory=dict)
+    page: str = ""
+    _table: str = ""
+
+    def stage(self, name: str) -> AbstractContextManager[object]:
+        """Times what happens inside.
+
+        Args:
+            name: The stage, as a person would call it.
+        """
+        return self.new_stage(name)
+
+    def count(self, name: str, by: int) -> None:
+        """Adds to a counter of this report.
+
+        Args:
+            name: The counter.
+            by: How many more.
+        """
+        setattr(self, name, getattr(self, name) + by)
+
+    def say(self, line: str) -> None:
+        """Shows one line of progress.
+
+        Args:
+            line: What happened.
+        """
+        logger.info(line)
+
+    def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:
+        """Names a fault that the run goes on without.
+
+        Args:
+            title: The kind of fault.
+            message: What it means.
+            context: Which table, and why.
+        """
+        self.warning(title=title, message=message, context=context)
+
+    def show_joins(self, joins: Sequence[Join], page: Path | None) -> None:
+        """Keeps the best joins for the end of the report.
+
+        Args:
+            joins: Best first.
+            page: The HTML page that shows them all, if one is written.
+        """
+        rows = [
+            (
+                str(join.left),
+                str(join.right),
+                f"{join.joinability:.2f}",
+                join.evidence.shared,
+                f"{join.evidence.left_containment:.0%} / {join.evidence.right_containment:.0%}",
+                _WORDS[join.evidence.cardinality],
+            )
+            for join in joins[:_SHOWN]
+        ]
+        headers = ("column", "joins with", "joinability", "shared", "contained", "cardinality")
+        more = len(joins) - len(rows)
+        lines = [
+            f"{len(joins)} joins found, the best first:" if joins else "No joins found.",
+            tabulate(rows, headers=headers, disable_numparse=True) if rows else "",
+            f"... and {more} more." if more else "",
+            f"All of them, with their evidence: {page.resolve()}" if page else "",
+        ]
+        self.page = str(page or "")
+        self._table = "\n".join(line for line in lines if line)
+
+    def as_string(self, *args: object, **kwargs: object) -> str:
+        """DataHub's rendering of the counters, and below it the joins as a table.
+
+        Args:
+            *args: What DataHub's own rendering takes, which differs between its versions.
+            **kwargs: The same.
+
+        Returns:
+            Text for people.
+        """
+        counters = super().as_string(*args, **kwargs)  # type: ignore[arg-type]
+        return f"{counters}\n\n{self._table}" if self._table else counters
