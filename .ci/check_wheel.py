@@ -10,8 +10,10 @@ FOLDERS = ("datahub_hyperjoin", "datahub_hyperjoin/model", "datahub_hyperjoin/sp
 
 def files_of_the_package() -> set[str]:
     """Every file of the tree that belongs into the wheel, by its path there."""
-    paths = (path for folder in FOLDERS for path in (ROOT / folder).iterdir() if path.is_file())
-    return {path.relative_to(ROOT).as_posix() for path in paths}
+    paths = (path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file())
+    return {
+        path.relative_to(ROOT).as_posix() for path in paths if path.parent.name != "__pycache__"
+    }
 
 
 def files_of_the_wheel(wheel: Path) -> set[str]:

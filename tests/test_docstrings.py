@@ -1,7 +1,7 @@
 """Whatever has a public name says what it is for, and nothing is left for later."""
 
 import ast
-import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,22 +11,9 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = [
     path
     for folder in ("datahub_hyperjoin", "model", "spark")
-    for path in sorted((ROOT / folder).glob("*.py"))
+    for path in sorted((ROOT / folder).rglob("*.py"))
 ]
 FIELDS = ["datahub_hyperjoin/tables.py", "model/config.py", "spark/config.py"]
-TEXTS = [
-    path
-    for pattern in (
-        "*.*",
-        "Makefile",
-        "datahub_hyperjoin/*.*",
-        "model/*",
-        "spark/*",
-        "tests/**/*.*",
-    )
-    for path in sorted(ROOT.glob(pattern))
-    if path.suffix in {"", ".md", ".py", ".j2", ".yml", ".toml"} and path.is_file()
-]
 
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -69,6 +56,7 @@ def test_every_field_is_documented(path: str) -> None:
     assert fields == []
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=name)
-def test_nothing_is_left_for_later(path: Path) -> None:
-    assert not re.search(r"\b(?:TO[D]O|FIX[M]E|XX[X])\b", path.read_text(encoding="utf-8"))
+def test_nothing_is_left_for_later() -> None:
+    search = ["git", "grep", "-n", "-w", "-I", "-E", "TO[D]O|FIX[M]E"]
+    found = subprocess.run(search, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (found.stdout, found.stderr) == ("", "")

@@ -24,7 +24,7 @@ TOP_LEVEL = {
 PACKAGE = [
     path
     for folder in ("datahub_hyperjoin", "model", "spark")
-    for path in sorted((ROOT / folder).glob("*.py"))
+    for path in sorted((ROOT / folder).rglob("*.py"))
 ]
 SOURCES = [*PACKAGE, *sorted((ROOT / "tests").rglob("*.py"))]
 
