@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from datahub_hyperjoin import __version__
-from datahub_hyperjoin.source import HyperJoinSource
+from datahub_hyperjoin.config import HyperJoinConfig
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("[mi]*/README.md")])
@@ -38,7 +38,7 @@ def resolve(schema: Schema, definitions: Schema) -> Schema:
 
 def option(key: str) -> Schema:
     """What the recipe's schema says of a key such as `ranking.top_k`."""
-    root = HyperJoinSource.get_config_class().model_json_schema()
+    root = HyperJoinConfig.model_json_schema()
     found: Schema = root
     for part in key.split("."):
         found = resolve(found, root.get("$defs", {}))["properties"][part]
