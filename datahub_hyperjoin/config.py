@@ -11,7 +11,10 @@ from datahub.configuration.source_common import EnvConfigMixin, PlatformInstance
 from datahub.ingestion.source.state.stale_entity_removal_handler import (
     StatefulStaleMetadataRemovalConfig,
 )
-from datahub.ingestion.source.state.stateful_ingestion_base import StatefulIngestionConfigBase
+from datahub.ingestion.source.state.stateful_ingestion_base import (
+    StatefulIngestionConfig,
+    StatefulIngestionConfigBase,
+)
 from pydantic import ConfigDict, Field
 
 from datahub_hyperjoin.emit.config import EmitConfig
@@ -44,7 +47,7 @@ class CatalogConfig(ConfigModel):
 
 
 class HyperJoinConfig(
-    StatefulIngestionConfigBase[StatefulStaleMetadataRemovalConfig],
+    StatefulIngestionConfigBase[StatefulIngestionConfig],
     PlatformInstanceConfigMixin,
     EnvConfigMixin,
 ):

@@ -84,7 +84,7 @@ class NothingToLearnError(ModelError, ValueError):
         """There are too few tables or key columns for even one pair and one negative."""
         return cls(
             f"{keys} key columns in {tables} tables are too few to learn from: at least 2 key "
-            "columns in 2 tables are needed. Widen `catalog`, or loosen `keys`"
+            "columns in 2 tables are needed. Widen `catalog`, or loosen `model.keys`"
         )
 
 
@@ -97,7 +97,7 @@ class VectorTrainingError(ModelError, RuntimeError):
         reason = (output.strip().splitlines() or ["no reason given"])[-1]
         return cls(
             f"fastText could not learn word vectors from this lake: {reason}. Give pretrained "
-            "ones with `features.vectors`"
+            "ones with `model.features.vectors`"
         )
 
 
@@ -107,7 +107,7 @@ class NonFiniteLossError(ModelError, ArithmeticError):
     @classmethod
     def at_epoch(cls, epoch: int, loss: float) -> Self:
         """Training stops at the first epoch whose loss is not a number."""
-        return cls(f"the loss became {loss} in epoch {epoch}. Lower `training.learning_rate`")
+        return cls(f"the loss became {loss} in epoch {epoch}. Lower `model.training.learning_rate`")
 
 
 class CollapsedError(ModelError, ArithmeticError):
@@ -118,7 +118,7 @@ class CollapsedError(ModelError, ArithmeticError):
         """Random columns are as similar as joinable ones."""
         return cls(
             f"all embeddings are alike (mean cosine of random pairs {cosine:.3f}). Raise "
-            "`training.margin`, or use `training.loss: infonce`"
+            "`model.training.margin`, or use `model.training.loss: infonce`"
         )
 
 

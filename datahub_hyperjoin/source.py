@@ -51,6 +51,8 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
     """
 
     platform = "hyperjoin"
+    config: HyperJoinConfig
+    report: HyperJoinReport
 
     def __init__(self, config: HyperJoinConfig, ctx: PipelineContext) -> None:
         super().__init__(config, ctx)

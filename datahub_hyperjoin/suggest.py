@@ -208,7 +208,8 @@ def suggest(
     with progress.stage("Ranking candidates"):
         ranked = tuple(rank(structure, encoding.embeddings, model.ranking))
     with progress.stage("Verifying on the data"):
-        evidence = verify_joins(session, tables, sorted(set(map(_pair, ranked))))
+        pairs = sorted(set(map(_pair, ranked)))
+        evidence = verify_joins(session, tables, pairs, profile)
     suggestions = _confirm(ranked, evidence, model.ranking.min_containment)
     joins = _joins(suggestions, evidence)
     progress.count("suggestions", len(suggestions))

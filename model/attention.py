@@ -32,7 +32,9 @@ class StructureAwareAttention(nn.Module):
     def __init__(self, *, width: int, heads: int, structure_weight: float) -> None:
         super().__init__()
         if width % heads:
-            message = f"`network.width` {width} is no multiple of `network.heads` {heads}"
+            message = (
+                f"`model.network.width` {width} is no multiple of `model.network.heads` {heads}"
+            )
             raise ValueError(message)
         self.heads = heads
         self.project = nn.Linear(width, 3 * width, bias=False)

@@ -1,7 +1,7 @@
 """HIN, the hypergraph network of HyperJoin: one embedding a column (paper, section 4.2)."""
 
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -68,7 +68,7 @@ def to_device(value: T, device: torch.device) -> T:
         The same on that device; what is no tensor is shared.
     """
     if isinstance(value, torch.Tensor):
-        return value.to(device)
+        return cast("T", value.to(device))
     if is_dataclass(value) and not isinstance(value, type):
         moved = {
             field.name: to_device(getattr(value, field.name), device) for field in fields(value)

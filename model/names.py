@@ -65,7 +65,7 @@ class NameSimilarity:
     Args:
         names: One name a column.
 
-    >>> alike = NameSimilarity(["customerId", "CUSTOMER_ID", "carrier"])
+    >>> alike = NameSimilarity(["customerId", "CUSTOMER_ID", "tailnum"])
     >>> alike.of(np.array([0, 0]), np.array([1, 2])).tolist()
     [1.0, 0.0]
     """
@@ -96,6 +96,8 @@ class NameSimilarity:
         pairs = self._spelling[left] * count + self._spelling[right]
         asked, place = np.unique(pairs, return_inverse=True)
         one, other = asked // count, asked % count
-        common = self._holds[one].multiply(self._holds[other]).sum(axis=1)
+        common: Float[np.ndarray, " asked"] = (
+            self._holds[one].multiply(self._holds[other]).sum(axis=1)
+        )
         alike = 2 * common / np.maximum(self._sizes[one] + self._sizes[other], 1)
         return alike[place].reshape(left.shape)

@@ -59,5 +59,7 @@ def test_structure_moves_attention() -> None:
 
 
 def test_a_width_that_heads_cannot_share_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"`network.width` 10 is no multiple of `network.heads` 4"):
+    with pytest.raises(
+        ValueError, match=r"`model.network.width` 10 is no multiple of `model.network.heads` 4"
+    ):
         StructureAwareAttention(width=10, heads=4, structure_weight=0.5)
