@@ -222,7 +222,7 @@ class MissingExtraError(CatalogError, ImportError):
     """A package that an option needs is not installed."""
 
     @classmethod
-    def named(cls, extra: str, *, option: str, package: str) -> Self:
+    def named(cls, *, extra: str, option: str, package: str) -> Self:
         """The option, the package it misses, and the extra that carries it."""
         return cls(
             f"`{option}` needs the package {package}. Install it with "

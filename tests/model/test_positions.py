@@ -19,7 +19,7 @@ def test_a_triangle_beside_a_path() -> None:
     joins = graph([(0, 1), (1, 2), (0, 2), (3, 4), (4, 5)], [0, 0, 0, 1, 1, 1])
     walks = return_probabilities(joins, 3)
     np.testing.assert_allclose(walks[:3], np.tile([0, 0.5, 0.25], (3, 1)))
-    np.testing.assert_allclose(walks[3:], [[0, 0.5, 0], [0, 1, 0], [0, 0.5, 0]])
+    np.testing.assert_allclose(walks[3:], np.array([[0, 0.5, 0], [0, 1, 0], [0, 0.5, 0]]))
 
 
 @pytest.mark.parametrize("seed", range(3))

