@@ -1,7 +1,7 @@
 """Which columns of a table can be spoken of, and the stream in which they are read."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -30,7 +30,7 @@ class Reading:
     columns: tuple[Column, ...]
     """The columns that can be spoken of, in the order of the file."""
 
-    batches: Iterator[pa.RecordBatch]
+    batches: Generator[pa.RecordBatch, None, None]
     """The rows; a batch's columns are those not opaque, under their paths."""
 
     notes: list[str]
@@ -52,15 +52,15 @@ def addressable(columns: Sequence[Column], notes: list[str]) -> tuple[Column, ..
         >>> names = ["id", "name", "name", ""]
         >>> kept = addressable([Column(name, at) for at, name in enumerate(names)], notes)
         >>> [column.path for column in kept], notes[0]
-        (['id'], "leaves out columns that share a name: 'name'")
+        (['id'], "columns left out, because they share a name: 'name'")
     """
     times = Counter(column.path for column in columns)
     repeated = [path for path, count in times.items() if count > 1 and path.strip()]
     if repeated:
-        notes.append(f"leaves out columns that share a name: {_listed(repeated)}")
+        notes.append(f"columns left out, because they share a name: {_listed(repeated)}")
     blank = sum(not column.path.strip() for column in columns)
     if blank:
-        notes.append(f"leaves out {blank} columns without a name")
+        notes.append(f"columns left out, because they have no name: {blank}")
     return tuple(column for column in columns if column.path.strip() and times[column.path] == 1)
 
 
@@ -73,7 +73,8 @@ def note_opaque(columns: Sequence[Column], notes: list[str]) -> None:
     """
     opaque = [column.path for column in columns if column.opaque]
     if opaque:
-        notes.append(f"does not compare lists, maps and binary values: {_listed(opaque)}")
+        listed = _listed(opaque)
+        notes.append(f"columns not compared, because they hold lists, maps or bytes: {listed}")
 
 
 def wanted(columns: Sequence[Column], paths: Collection[str] | None) -> tuple[Column, ...]:

@@ -21,7 +21,7 @@ class ProfileConfig:
     max_rows: int = 1_000_000
     """Rows read of each table."""
 
-    sketch_size: int = 1024
+    sketch_size: int = 4096
     """Hashes kept of each column; the error of a containment is about 1/sqrt of it."""
 
     sample_size: int = 64

@@ -6,7 +6,7 @@ read only if it has as many fields as the header.
 
 import csv
 import io
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Generator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -110,38 +110,46 @@ def _rows(head: str, delimiter: str) -> list[list[str]]:
 
 def _batches(
     stream: TextStream, delimiter: str, names: list[str], columns: tuple[Column, ...]
-) -> Iterator[pa.RecordBatch]:
+) -> Generator[pa.RecordBatch, None, None]:
     ragged = _Ragged()
     rows = 0
     places = [str(place) for place in range(len(names))]
+    read = [str(column.position) for column in columns]
+    parsing = pa.csv.ParseOptions(
+        delimiter=delimiter, newlines_in_values=True, invalid_row_handler=ragged
+    )
     try:
         with io.BufferedReader(stream, _BLOCK) as source:
-            for batch in pa.csv.open_csv(
-                source,
-                read_options=pa.csv.ReadOptions(
-                    column_names=places,
-                    skip_rows_after_names=1,
-                    block_size=_BLOCK,
-                    use_threads=False,
-                ),
-                parse_options=pa.csv.ParseOptions(
-                    delimiter=delimiter, newlines_in_values=True, invalid_row_handler=ragged
-                ),
-                convert_options=pa.csv.ConvertOptions(
-                    column_types=dict.fromkeys(places, pa.string()),
-                    include_columns=[str(column.position) for column in columns],
-                    null_values=[""],
-                    strings_can_be_null=True,
-                    check_utf8=False,
-                ),
-            ):
+            for batch in _open(source, places, read, parsing=parsing):
                 rows += len(batch)
                 yield batch.rename_columns([column.path for column in columns])
     except pa.ArrowInvalid as fault:
         raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault
+    finally:
+        if ragged.rows:
+            stream.notes.append(
+                "rows left out, because they have more or fewer fields than the header: "
+                f"{ragged.rows}"
+            )
     if ragged.rows and not rows:
         raise UnreadableTableError.ragged(ragged.rows)
-    if ragged.rows:
-        stream.notes.append(
-            f"leaves out {ragged.rows} rows that have more or fewer fields than the header"
-        )
+
+
+def _open(
+    source: io.BufferedIOBase, places: list[str], read: list[str], *, parsing: pa.csv.ParseOptions
+) -> pa.csv.CSVStreamingReader:
+    """Names columns by their places, since the header may repeat a name, and reads all as text."""
+    return pa.csv.open_csv(
+        source,
+        pa.csv.ReadOptions(
+            column_names=places, skip_rows_after_names=1, block_size=_BLOCK, use_threads=False
+        ),
+        parsing,
+        pa.csv.ConvertOptions(
+            column_types=dict.fromkeys(places, pa.string()),
+            include_columns=read,
+            null_values=[""],
+            strings_can_be_null=True,
+            check_utf8=False,
+        ),
+    )

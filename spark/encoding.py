@@ -34,17 +34,21 @@ class TextStream(io.RawIOBase):
         self.notes: list[str] = []
         self._raw = raw
         self._ascii = True
+        self._ended = False
+        self._quotes = 0
         block = raw.read(_BLOCK)
         if not block:
             raise EmptyTableError.without_content()
         self._encoding = next((name for mark, name in _MARKS if block.startswith(mark)), "utf-8")
-        self._decoder = codecs.getincrementaldecoder(self._encoding)()
         self._wide = not self._encoding.startswith("utf-8")
+        errors = "replace" if self._wide else "strict"
+        self._decoder = codecs.getincrementaldecoder(self._encoding)(errors)
         if self._wide:
-            self.notes.append(f"is encoded as {self._encoding.upper()}")
+            self.notes.append(f"not UTF-8: read as {self._encoding.upper()}")
         else:
             _refuse_binary(block)
-        self._ready = self._as_utf8(block)
+        # Arrow would take a blank first line for the header.
+        self._ready = self._as_utf8(block).lstrip(b"\r\n")
 
     def head(self) -> str:
         """The first block, to look at; it is still read afterwards.
@@ -71,11 +75,13 @@ class TextStream(io.RawIOBase):
         Returns:
             Bytes written; 0 at the end of the file.
         """
-        while not self._ready:
+        while not self._ready and not self._ended:
             block = self._raw.read(_BLOCK)
-            self._ready = self._as_utf8(block)
-            if not block:
-                break
+            self._ended = not block
+            if self._ended and self._quotes % 2:
+                self.notes.append("a quote is never closed: rows after it may be missing")
+            # Arrow misses a last line without an end, and ignores one that is blank.
+            self._ready = self._as_utf8(block) + b"\n" * self._ended
         view = memoryview(buffer)
         size = min(len(view), len(self._ready))
         view[:size] = self._ready[:size]
@@ -97,17 +103,16 @@ class TextStream(io.RawIOBase):
             text = self._fallen_back().decode(pending + block, final=not block)
         encoded = text.encode("utf-8")
         self._ascii = self._ascii and len(encoded) == len(text)
+        self._quotes += encoded.count(b'"')
         return encoded
 
     def _fallen_back(self) -> codecs.IncrementalDecoder:
         if self._encoding == "utf-8" and self._ascii:
-            self.notes.append("is not UTF-8 and was read as Windows-1252 (Latin-1)")
+            self.notes.append("not UTF-8: read as Windows-1252 (Latin-1)")
             self._encoding = "cp1252"
         else:
-            self.notes.append(
-                f"has bytes that are not {self._encoding.upper()}; they were replaced by \ufffd"
-            )
-        self._decoder = codecs.getincrementaldecoder(self._encoding)(errors="replace")
+            self.notes.append("bytes that are not UTF-8 were replaced by \ufffd")
+        self._decoder = codecs.getincrementaldecoder(self._encoding)("replace")
         return self._decoder
 
 

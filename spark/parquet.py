@@ -1,6 +1,6 @@
 """Reads Parquet files, the members of structs as columns of their own."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Generator, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -55,37 +55,49 @@ def _leaves(
 ) -> Iterator[tuple[str, DataType | None]]:
     for field in fields:
         path = f"{above}{field.name}"
-        if pa.types.is_struct(field.type):
-            yield from _leaves(field.type, f"{path}.")
-        elif pa.types.is_nested(field.type):
+        type_ = getattr(field.type, "storage_type", field.type)
+        if pa.types.is_struct(type_):
+            yield from _leaves(type_, f"{path}.")
+        elif pa.types.is_nested(type_):
             yield path, DataType.NESTED
-        elif any(is_binary(field.type) for is_binary in _IS_BINARY):
+        elif any(is_binary(type_) for is_binary in _IS_BINARY) and not _is_uuid(field.type):
             yield path, DataType.BINARY
         else:
             yield path, None
 
 
-def _batches(file: pq.ParquetFile, columns: tuple[Column, ...]) -> Iterator[pa.RecordBatch]:
+def _batches(
+    file: pq.ParquetFile, columns: tuple[Column, ...]
+) -> Generator[pa.RecordBatch, None, None]:
     paths = [column.path for column in columns if not column.opaque]
     with file:
         try:
             for batch in file.iter_batches(
                 max(_LEAST_ROWS, _CELLS // max(1, len(paths))), columns=paths, use_threads=False
             ):
-                arrays = dict(_flat(batch))
-                yield pa.RecordBatch.from_arrays([arrays[path] for path in paths], names=paths)
+                yield _flat(batch, paths) if paths else batch
         except (pa.ArrowInvalid, OSError) as fault:
             raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault
 
 
-def _flat(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.Array]]:
-    for field, array in zip(batch.schema, batch.columns, strict=True):
-        yield from _members(field.name, array)
+def _flat(batch: pa.RecordBatch, paths: list[str]) -> pa.RecordBatch:
+    arrays = {
+        path: member
+        for field, array in zip(batch.schema, batch.columns, strict=True)
+        for path, member in _members(field.name, array)
+    }
+    return pa.RecordBatch.from_arrays([arrays[path] for path in paths], names=paths)
 
 
 def _members(path: str, array: pa.Array) -> Iterator[tuple[str, pa.Array]]:
-    if not pa.types.is_struct(array.type):
+    if _is_uuid(array.type):
+        yield path, pa.array([value and str(value) for value in array.to_pylist()], pa.string())
+    elif pa.types.is_struct(array.type):
+        for field, member in zip(array.type, array.flatten(), strict=True):
+            yield from _members(f"{path}.{field.name}", member)
+    else:
         yield path, array
-        return
-    for field, member in zip(array.type, array.flatten(), strict=True):
-        yield from _members(f"{path}.{field.name}", member)
+
+
+def _is_uuid(type_: pa.DataType) -> bool:
+    return getattr(type_, "extension_name", "") == "arrow.uuid"

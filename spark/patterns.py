@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from datahub_hyperjoin.tables import Pattern
 
 _LONGEST = 40
+_CLASSES = {"Nd": "9", **dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me"), "A")}
 _REWRITES = (
     (r"[A-Za-z]{2,}", "A+"),
     (r"[A-Za-z]", "A"),
@@ -70,7 +71,4 @@ def patterns(values: pa.Array, count: int) -> tuple[Pattern, ...]:
 
 
 def _in_ascii(value: str) -> str:
-    composed = unicodedata.normalize("NFC", value)
-    return "".join(
-        "A" if sign.isalpha() else "9" if sign.isdecimal() else sign for sign in composed
-    )
+    return "".join(_CLASSES.get(unicodedata.category(sign), sign) for sign in value)

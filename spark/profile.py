@@ -13,7 +13,7 @@ from datahub_hyperjoin.errors import TableError, UnreadableTableError
 from datahub_hyperjoin.spark.columns import Column
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.packing import pack
-from datahub_hyperjoin.spark.read import read_table
+from datahub_hyperjoin.spark.read import located, read_table
 from datahub_hyperjoin.spark.tally import Tally, add, profile_column, tally
 from datahub_hyperjoin.tables import (
     ColumnId,
@@ -73,7 +73,7 @@ def profile_tables(
     logger.info("Profiling %s tables in %s tasks", len(tables), len(groups))
     rows = (
         session.range(0, len(groups), numPartitions=len(groups))
-        .mapInArrow(_worker(list(tables), groups, config), from_arrow_schema(_RESULT))
+        .mapInArrow(_worker(located(tables), groups, config), from_arrow_schema(_RESULT))
         .toArrow()
         .to_pylist()
     )

@@ -1,10 +1,13 @@
 """Reads one table in a worker, as a stream of Arrow batches."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Generator, Sequence
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
+from typing_extensions import assert_never
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.spark.columns import Reading
@@ -36,6 +39,8 @@ def read_table(table: Table, *, max_rows: int, paths: Collection[str] | None = N
                 reading = read_delimited(path, "\t", paths)
             case FileFormat.PARQUET:
                 reading = read_parquet(path, paths)
+            case _:
+                assert_never(table.format)
     except OSError as fault:
         raise UnreadableTableError.because(fault.strerror or str(fault)) from fault
     return Reading(reading.columns, _limited(reading, max_rows), reading.notes)
@@ -57,15 +62,27 @@ def local_path(location: str) -> Path:
     return Path(unquote(urlsplit(location).path) if location.startswith("file:") else location)
 
 
-def _limited(reading: Reading, max_rows: int) -> Iterator[pa.RecordBatch]:
+def located(tables: Sequence[Table]) -> list[Table]:
+    """The tables as workers find them, whose working directory may be another.
+
+    Args:
+        tables: As the catalog knows them.
+
+    Returns:
+        The same, with absolute paths for their locations.
+    """
+    return [replace(table, location=str(local_path(table.location).absolute())) for table in tables]
+
+
+def _limited(reading: Reading, max_rows: int) -> Generator[pa.RecordBatch, None, None]:
     left = max_rows
-    for batch in reading.batches:
-        if len(batch) > left:
-            reading.notes.append(f"is longer than {max_rows} rows; only these were read")
-            if left:
+    with closing(reading.batches) as batches:
+        for batch in batches:
+            if len(batch) > left:
+                reading.notes.append(f"read up to row {max_rows}; there are more")
                 yield batch.slice(0, left)
-            return
-        left -= len(batch)
-        yield batch
+                return
+            left -= len(batch)
+            yield batch
     if left == max_rows:
         raise EmptyTableError.without_rows()

@@ -27,6 +27,7 @@ _QUIET = {
     "spark.log.level": "ERROR",
 }
 _LOCAL = {
+    "spark.pyspark.python": sys.executable,
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "2g",
@@ -67,7 +68,8 @@ def settings_for(config: SessionConfig) -> dict[str, str]:
         config: Its master and the settings that go before ours.
 
     Returns:
-        Quiet ones, and on one machine few shuffle partitions. A Connect server has its own.
+        Quiet ones; on one machine also this interpreter for the workers, whatever the environment
+        says, and few shuffle partitions. A Connect server has its own.
 
     Examples:
         >>> settings_for(SessionConfig(master="sc://spark:15002", settings={"a": "b"}))
@@ -78,7 +80,8 @@ def settings_for(config: SessionConfig) -> dict[str, str]:
     if config.master.startswith(_CONNECT):
         return dict(config.settings)
     local = _LOCAL if config.master.startswith("local") else {}
-    return {**_QUIET, **local, "spark.pyspark.python": _python(), **config.settings}
+    python = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    return {"spark.pyspark.python": python, **_QUIET, **local, **config.settings}
 
 
 def find_java() -> str:
@@ -106,21 +109,39 @@ def _active() -> SparkSession | None:
 
 def _built(config: SessionConfig) -> SparkSession:
     logger.info("Starting Spark on %s", config.master)
+    settings = settings_for(config)
     builder = SparkSession.builder.appName("datahub-hyperjoin")
-    for key, value in settings_for(config).items():
+    for key, value in settings.items():
         builder = builder.config(key, value)
     if config.master.startswith(_CONNECT):
         return builder.remote(config.master).getOrCreate()
     java = find_java()
-    # Spark hands this variable, not the setting, to the workers of a local session.
-    os.environ.setdefault("PYSPARK_PYTHON", _python())
     try:
-        return builder.master(config.master).getOrCreate()
+        with _environment(_variables(config.master, settings)):
+            return builder.master(config.master).getOrCreate()
     except PySparkRuntimeError as fault:
         if fault.getCondition() == "JAVA_GATEWAY_EXITED":
             raise MissingJavaError.refused(java) from fault
         raise
 
 
-def _python() -> str:
-    return os.environ.get("PYSPARK_PYTHON", sys.executable)
+def _variables(master: str, settings: dict[str, str]) -> dict[str, str]:
+    """What Spark takes from the environment only, while it starts."""
+    variables = {"PYSPARK_PYTHON": settings["spark.pyspark.python"]}
+    if master.startswith("local"):
+        variables["SPARK_LOCAL_IP"] = settings["spark.driver.host"]
+    return variables
+
+
+@contextmanager
+def _environment(variables: dict[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name in variables:
+            if name in before:
+                os.environ[name] = before[name]
+            else:
+                del os.environ[name]

@@ -28,6 +28,7 @@ from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths
 _MISSING = pa.array(MISSING)
 _EXACT_FLOATS = 2.0**53
 _SHAPED = 256
+_LONGEST_KEPT = 1000
 _NO_LENGTH = (2**31, 0)
 
 
@@ -102,7 +103,7 @@ def tally(column: pa.Array, size: int) -> Tally:
         rows=len(column),
         nulls=int(chosen(pc.invert(filled))[1].sum()),
         kinds=kinds_of(of_values[0]),
-        values=distinct_values(*of_values).smallest(size),
+        values=_bounded(distinct_values(*of_values).smallest(size)),
         missing=distinct_values(*chosen(missing)),
         lengths=_extremes(of_values[2]),
     )
@@ -142,7 +143,8 @@ def profile_column(
         config: How much to keep.
 
     Returns:
-        The profile. Mean length is that of the values kept, shapes are of the first 256 of them.
+        The profile. Mean length is that of the values kept, each up to its first 1000 characters;
+        shapes are those of the first 256 of them.
     """
     settled = whole.settled()
     values = settled.values.smallest(config.sketch_size)
@@ -168,6 +170,11 @@ def _lengths(extremes: tuple[int, int], written: pa.Array) -> Lengths:
         return Lengths(shortest=0, mean=0.0, longest=0)
     mean = pc.mean(pc.utf8_length(written)).as_py()
     return Lengths(shortest=extremes[0], mean=mean, longest=extremes[1])
+
+
+def _bounded(values: Values) -> Values:
+    """Keeps the beginning of long texts only: a column of documents must not fill the memory."""
+    return replace(values, written=pc.utf8_slice_codeunits(values.written, 0, _LONGEST_KEPT))
 
 
 def _extremes(written: pa.Array) -> tuple[int, int]:

@@ -21,7 +21,7 @@ from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.overlap import Overlap, evidence, overlap
 from datahub_hyperjoin.spark.packing import pack
-from datahub_hyperjoin.spark.read import read_table
+from datahub_hyperjoin.spark.read import located, read_table
 from datahub_hyperjoin.spark.sketch import Counts, Hashes, Values
 from datahub_hyperjoin.spark.tally import NOTHING, add, tally
 from datahub_hyperjoin.tables import ColumnId, Evidence, Table, TableId
@@ -93,7 +93,7 @@ def _asked(tables: Sequence[Table], numbers: dict[ColumnId, int]) -> list[_Asked
     columns: dict[TableId, dict[str, int]] = {}
     for column, at in numbers.items():
         columns.setdefault(column.table, {})[column.path] = at
-    return [_Asked(table, columns[table.id]) for table in tables if table.id in columns]
+    return [_Asked(table, columns[table.id]) for table in located(tables) if table.id in columns]
 
 
 def _values(session: SparkSession, asked: list[_Asked], config: ProfileConfig) -> DataFrame:

@@ -1,0 +1,95 @@
+"""Files of tables made in the test itself, and oracles in plain Python."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pandas.util import hash_array
+
+from datahub_hyperjoin.spark.kinds import MISSING
+from datahub_hyperjoin.spark.normal import normal_form
+from datahub_hyperjoin.tables import Cardinality, DataType, Evidence, FileFormat, Table, TableId
+
+Cells = Sequence[str | None]
+MakeTable = Callable[[str, bytes | str | pa.Table], Table]
+PlainProfile = Callable[[Cells, DataType], dict[str, Any]]
+PlainEvidence = Callable[[Cells, Cells], Evidence]
+
+
+@pytest.fixture
+def make_table(tmp_path: Path) -> MakeTable:
+    """Writes a file and says how the catalog would know it."""
+
+    def make(name: str, content: bytes | str | pa.Table) -> Table:
+        path = tmp_path / name
+        if isinstance(content, pa.Table):
+            pq.write_table(content, path, row_group_size=3)
+        else:
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return Table(
+            id=TableId("file", path.stem),
+            title=path.stem,
+            location=str(path),
+            format=FileFormat(path.suffix[1:]),
+            size=path.stat().st_size,
+        )
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def plain_profile() -> PlainProfile:
+    """The facts of a short column's profile, counted without a thought for speed."""
+
+    def facts(cells: Cells, type_: DataType) -> dict[str, Any]:
+        written = _filled(cells, type_)
+        rows = Counter(map(normal_form, written))
+        first = {normal_form(value): value for value in reversed(written)}
+        ranked = sorted(rows, key=_hash)
+        return {
+            "rows": len(cells),
+            "nulls": len(cells) - len(written),
+            "distinct": len(rows),
+            "sketch": np.array([_hash(value) for value in ranked], "<u8").tobytes(),
+            "sample": tuple(first[value] for value in ranked),
+            "counts": tuple(rows[value] for value in ranked),
+        }
+
+    return facts
+
+
+@pytest.fixture(scope="session")
+def plain_evidence() -> PlainEvidence:
+    """What a nested loop finds between two columns of text."""
+
+    def evidence(left: Cells, right: Cells) -> Evidence:
+        ours, theirs = (
+            list(map(normal_form, _filled(cells, DataType.TEXT))) for cells in (left, right)
+        )
+        shared = set(ours) & set(theirs)
+        joined = sum(one == other for one in ours for other in theirs)
+        sides = ["ONE" if len(set(side)) == len(side) else "N" for side in (ours, theirs)]
+        return Evidence(
+            shared=len(shared),
+            left_containment=len(shared) / max(1, len(set(ours))),
+            right_containment=len(shared) / max(1, len(set(theirs))),
+            cardinality=Cardinality("_".join(sides)),
+            left_fan_out=joined / max(1, len(ours)),
+            right_fan_out=joined / max(1, len(theirs)),
+        )
+
+    return evidence
+
+
+def _filled(cells: Cells, type_: DataType) -> list[str]:
+    null = {""} if type_ is DataType.TEXT else {"", *MISSING}
+    return [cell for cell in cells if cell is not None and normal_form(cell) not in null]
+
+
+def _hash(normal: str) -> int:
+    return int(hash_array(np.array([normal], object), categorize=False)[0])

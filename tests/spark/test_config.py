@@ -1,0 +1,11 @@
+"""Whether sizes that leave nothing are refused."""
+
+import pytest
+
+from datahub_hyperjoin.spark.config import ProfileConfig
+
+
+@pytest.mark.parametrize("name", ["max_rows", "sketch_size", "sample_size", "pattern_count"])
+def test_a_size_of_nothing_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=f"`{name}` is 0; it must be at least 1"):
+        ProfileConfig(**{name: 0})

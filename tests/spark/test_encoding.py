@@ -1,0 +1,50 @@
+"""Whether bytes of any encoding come out as UTF-8, block by block."""
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datahub_hyperjoin.errors import UnreadableTableError
+from datahub_hyperjoin.spark.encoding import TextStream
+
+LINES = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=20)
+
+
+def read(content: bytes) -> tuple[str, list[str]]:
+    with TextStream(io.BytesIO(content)) as stream:
+        return io.BufferedReader(stream).read().decode(), stream.notes
+
+
+@given(LINES, st.sampled_from(["utf-8-sig", "utf-16", "utf-32"]))
+def test_a_mark_names_the_encoding(line: str, encoding: str) -> None:
+    assert read(line.encode(encoding))[0] == line + "\n"
+
+
+@given(LINES)
+def test_utf_8_needs_no_mark_and_no_note(line: str) -> None:
+    assert read(("id" + line).encode()) == ("id" + line + "\n", [])
+
+
+def test_a_letter_cut_by_the_end_of_a_block_is_whole() -> None:
+    text = "x" * ((1 << 20) - 1) + "é"
+    assert read(text.encode()) == (text + "\n", [])
+
+
+def test_a_letter_that_utf_8_does_not_know_is_latin() -> None:
+    text = "x" * ((1 << 20) + 5) + "é"
+    assert read(text.encode("latin-1")) == (
+        text + "\n",
+        ["not UTF-8: read as Windows-1252 (Latin-1)"],
+    )
+
+
+def test_a_letter_cut_by_the_end_of_the_file_is_replaced() -> None:
+    text, notes = read("éé".encode()[:-1])
+    assert (text, notes) == ("é\ufffd\n", ["bytes that are not UTF-8 were replaced by \ufffd"])
+
+
+def test_a_zero_byte_far_into_a_file_is_refused() -> None:
+    with pytest.raises(UnreadableTableError, match="its bytes are no text"):
+        read(b"x" * (1 << 21) + b"\0")

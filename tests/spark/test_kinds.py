@@ -1,0 +1,42 @@
+"""Whether values tell their type."""
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datahub_hyperjoin.spark.kinds import kinds_of, type_of
+from datahub_hyperjoin.tables import DataType
+
+WORDS = st.sampled_from(["12", "-3", "1.5", "2e9", "2024-01-31", "true", "berlin", "007"])
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["1", "-20"], DataType.INTEGER),
+        (["1", ".5", "1e-7", "-inf"], DataType.DECIMAL),
+        (["true", "false"], DataType.BOOLEAN),
+        (["2024-01-31"], DataType.DATE),
+        (["2024-01-31", "2024-01-31 10:00", "2024-01-31 10:00:00.5+02:00"], DataType.TIMESTAMP),
+        (["1", "true"], DataType.TEXT),
+        (["1", "2024-01-31"], DataType.TEXT),
+        (["01234"], DataType.TEXT),
+        (["2024-02-32"], DataType.TEXT),
+        (["10:00:00"], DataType.TEXT),
+        ([], DataType.TEXT),
+    ],
+)
+def test_values_tell_the_type(values: list[str], expected: DataType) -> None:
+    assert type_of(kinds_of(pa.array(values, pa.string()))) is expected
+
+
+def test_one_word_at_the_end_makes_a_column_text() -> None:
+    numbers = [str(number) for number in range(1000)]
+    assert kinds_of(pa.array([*numbers, "n.n."])) == {DataType.TEXT}
+
+
+@given(st.lists(WORDS, max_size=40), st.lists(WORDS, max_size=40))
+def test_a_columns_type_is_that_of_its_halves_together(left: list[str], right: list[str]) -> None:
+    halves = kinds_of(pa.array(left, pa.string())) | kinds_of(pa.array(right, pa.string()))
+    assert type_of(halves) is type_of(kinds_of(pa.array(left + right, pa.string())))

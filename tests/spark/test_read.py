@@ -1,0 +1,243 @@
+"""Whether files of every kind are read as they are meant, and the others refused in words."""
+
+import gc
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
+from datahub_hyperjoin.spark.columns import Reading
+from datahub_hyperjoin.spark.delimited import find_delimiter
+from datahub_hyperjoin.spark.read import read_table
+from datahub_hyperjoin.tables import DataType, Table
+
+MakeTable = Callable[[str, bytes | str | pa.Table], Table]
+CITIES = "id,city\n1,Köln\n2,Oslo\n"
+ROWS = [{"id": "1", "city": "Köln"}, {"id": "2", "city": "Oslo"}]
+
+
+def rows_of(table: Table, max_rows: int = 1000) -> tuple[list[dict[str, Any]], list[str]]:
+    reading = read_table(table, max_rows=max_rows)
+    return [row for batch in reading.batches for row in batch.to_pylist()], reading.notes
+
+
+def exhaust(reading: Reading) -> None:
+    for _ in reading.batches:
+        pass
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_found(make_table: MakeTable, delimiter: str) -> None:
+    assert rows_of(make_table("cities.csv", CITIES.replace(",", delimiter))) == (ROWS, [])
+
+
+@pytest.mark.parametrize(
+    ("head", "delimiter"),
+    [
+        ("city\nNew York; USA\n", ","),
+        ("id;price;name\n1;2,5;a,b\n2;3,5;c\n", ";"),
+        ('id,remark\n1,"a;b;c"\n2,"d;e;f"\n', ","),
+        ("id|a;b\n1|x\n", "|"),
+        ("a\tb\n" + "1,2,3\t4\n" * 300, "\t"),
+    ],
+)
+def test_other_delimiters_inside_values_do_not_mislead(head: str, delimiter: str) -> None:
+    assert find_delimiter(head) == delimiter
+
+
+def test_a_tsv_file_is_split_at_tabs_whatever_it_holds(make_table: MakeTable) -> None:
+    rows, _ = rows_of(make_table("cities.tsv", "id,nr\tcity\n1,5\tOslo\n"))
+    assert rows == [{"id,nr": "1,5", "city": "Oslo"}]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_line_ends_of_all_systems_are_known(make_table: MakeTable, end: str) -> None:
+    assert rows_of(make_table("cities.csv", (end + CITIES).replace("\n", end)))[0] == ROWS
+
+
+def test_a_last_line_needs_no_end(make_table: MakeTable) -> None:
+    assert rows_of(make_table("cities.csv", CITIES.rstrip()))[0] == ROWS
+
+
+def test_quoted_values_keep_their_delimiters_and_lines(make_table: MakeTable) -> None:
+    rows, _ = rows_of(make_table("notes.csv", '"id","a\nnote"\n1,"x, ""y""\nz"\n'))
+    assert rows == [{"id": "1", "a\nnote": 'x, "y"\nz'}]
+
+
+def test_only_an_empty_field_is_null(make_table: MakeTable) -> None:
+    rows, _ = rows_of(make_table("codes.csv", 'code,text\n007,\n"",NA\n'))
+    assert rows == [{"code": "007", "text": None}, {"code": None, "text": "NA"}]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "notes"),
+    [
+        ("utf-8", []),
+        ("utf-8-sig", []),
+        ("utf-16", ["not UTF-8: read as UTF-16"]),
+        ("utf-32", ["not UTF-8: read as UTF-32"]),
+        ("latin-1", ["not UTF-8: read as Windows-1252 (Latin-1)"]),
+    ],
+)
+def test_encodings_are_found(make_table: MakeTable, encoding: str, notes: list[str]) -> None:
+    assert rows_of(make_table("cities.csv", CITIES.encode(encoding))) == (ROWS, notes)
+
+
+def test_a_latin_letter_far_into_a_file_is_found_too(make_table: MakeTable) -> None:
+    content = b"city\n" + b"Rome\n" * 500_000 + "Köln\n".encode("latin-1")
+    rows, notes = rows_of(make_table("cities.csv", content), max_rows=1_000_000)
+    assert (len(rows), rows[-1]) == (500_001, {"city": "Köln"})
+    assert notes == ["not UTF-8: read as Windows-1252 (Latin-1)"]
+
+
+def test_a_broken_letter_among_good_ones_is_replaced(make_table: MakeTable) -> None:
+    content = b"city\n" + "Köln\n".encode() * 300_000 + b"K\xf6ln\n"
+    rows, notes = rows_of(make_table("cities.csv", content), max_rows=1_000_000)
+    assert (rows[0], rows[-1]) == ({"city": "Köln"}, {"city": "K\ufffdln"})
+    assert notes == ["bytes that are not UTF-8 were replaced by \ufffd"]
+
+
+@pytest.mark.filterwarnings("error")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@given(st.lists(st.text('aé,"\n\r ', min_size=1), min_size=1, max_size=5))
+def test_what_is_written_as_csv_is_read_back(make_table: MakeTable, values: list[str]) -> None:
+    quoted = ['"' + value.replace('"', '""') + '"' for value in values]
+    table = make_table("texts.csv", "id,text\n" + "".join(f"1,{cell}\n" for cell in quoted))
+    rows, notes = rows_of(table)
+    assert ([row["text"] for row in rows], notes) == (values, [])
+
+
+def test_ragged_rows_are_left_out_and_counted(make_table: MakeTable) -> None:
+    rows, notes = rows_of(make_table("cities.csv", CITIES + "3\n4,Bern,x\n5,Rome\n"))
+    assert [row["id"] for row in rows] == ["1", "2", "5"]
+    assert notes == ["rows left out, because they have more or fewer fields than the header: 2"]
+
+
+def test_a_quote_that_swallows_rows_is_told(make_table: MakeTable) -> None:
+    rows, notes = rows_of(make_table("sizes.csv", 'id,size\n1,"5 inch\n2,7 inch\n'))
+    assert len(rows) == 1
+    assert notes == ["a quote is never closed: rows after it may be missing"]
+
+
+def test_columns_without_a_name_of_their_own_are_left_out(make_table: MakeTable) -> None:
+    rows, notes = rows_of(make_table("cities.csv", ",id,name,name\n0,1,Köln,Cologne\n"))
+    assert rows == [{"id": "1"}]
+    assert notes == [
+        "columns left out, because they share a name: 'name'",
+        "columns left out, because they have no name: 1",
+    ]
+
+
+def test_a_long_table_is_cut_and_says_so(make_table: MakeTable) -> None:
+    table = make_table("cities.csv", CITIES)
+    assert rows_of(table, max_rows=1) == (ROWS[:1], ["read up to row 1; there are more"])
+    assert rows_of(table, max_rows=2) == (ROWS, [])
+
+
+def test_a_cut_table_still_counts_ragged_rows(make_table: MakeTable) -> None:
+    _, notes = rows_of(make_table("cities.csv", "id,city\n1\n1,Oslo\n2,Bern\n"), max_rows=1)
+    assert len(notes) == 2
+
+
+def test_only_the_columns_asked_for_are_read(make_table: MakeTable) -> None:
+    table = make_table("cities.csv", CITIES)
+    reading = read_table(table, max_rows=10, paths={"city", "mayor"})
+    assert [column.path for column in reading.columns] == ["city"]
+    assert next(reading.batches).to_pylist() == [{"city": "Köln"}, {"city": "Oslo"}]
+    reading.batches.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "error", "message"),
+    [
+        ("empty.csv", "", EmptyTableError, "is an empty file"),
+        ("blank.csv", "\n\n", EmptyTableError, "is an empty file"),
+        ("header.csv", "id,city", EmptyTableError, "has a header and no rows"),
+        ("header.parquet", pa.table({"id": pa.array([], pa.int64())}), EmptyTableError, "no rows"),
+        ("empty.parquet", "", EmptyTableError, "is an empty file"),
+        ("text.parquet", CITIES, UnreadableTableError, "cannot be read: Parquet magic bytes"),
+        ("zip.csv", b"PK\3\4\0\0\0", UnreadableTableError, "its bytes are no text"),
+        ("photo.csv", b"\x89\x10\x11\x12" * 9, UnreadableTableError, "its bytes are no text"),
+        ("late.csv", b"id\n" + b"1\n" * 600_000 + b"\0", UnreadableTableError, "are no text"),
+        ("field.csv", "x" * 200_000, UnreadableTableError, "field larger than field limit"),
+        ("names.csv", ",\n1,2\n", UnreadableTableError, "no column has a name of its own"),
+        ("ragged.csv", "a,b\n1,2,3\n", UnreadableTableError, "none of its 1 rows has as many"),
+        ("quote.csv", 'a,b\n1,"2\n' + "3,4\n" * 9_000_000, UnreadableTableError, "straddling"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and "." in value[:20] else "",
+)
+def test_what_is_no_table_is_refused(
+    make_table: MakeTable, name: str, content: bytes, error: type[Exception], message: str
+) -> None:
+    table = make_table(name, content)
+    with pytest.raises(error, match=message):
+        exhaust(read_table(table, max_rows=10_000_000))
+    gc.collect()
+
+
+def test_a_missing_file_is_refused(make_table: MakeTable) -> None:
+    table = replace(make_table("cities.csv", CITIES), location="nowhere/cities.csv")
+    with pytest.raises(UnreadableTableError, match="cannot be read: No such file or directory"):
+        read_table(table, max_rows=1)
+
+
+def test_members_of_structs_are_columns(make_table: MakeTable) -> None:
+    people = [{"name": "Ada", "home": {"city": "Rome", "at": {"lat": 41}}}, {"name": "Bo"}]
+    rows, notes = rows_of(make_table("people.parquet", pa.Table.from_pylist(people)))
+    assert [list(row.values()) for row in rows] == [["Ada", "Rome", 41], ["Bo", None, None]]
+    assert (list(rows[0]), notes) == (["name", "home.city", "home.at.lat"], [])
+
+
+def test_uuids_are_read_as_they_are_written_elsewhere(make_table: MakeTable) -> None:
+    key = UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
+    keys = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([key.bytes, None], pa.binary(16)))
+    rows, notes = rows_of(make_table("keys.parquet", pa.table({"key": keys})))
+    assert (rows, notes) == ([{"key": str(key)}, {"key": None}], [])
+
+
+def test_a_damaged_parquet_file_is_refused(make_table: MakeTable) -> None:
+    table = make_table("ids.parquet", pa.table({"id": [str(at) for at in range(1000)]}))
+    path = Path(table.location)
+    content = path.read_bytes()
+    path.write_bytes(content[:4] + b"\xff" * 200 + content[204:])
+    with pytest.raises(UnreadableTableError, match=r"cannot be read: .*\. Fix the file"):
+        exhaust(read_table(table, max_rows=2000))
+
+
+def test_lists_maps_and_bytes_are_columns_without_values(make_table: MakeTable) -> None:
+    table = pa.table({"id": [1], "tags": [["a"]], "photo": [b"\0"], "home": [{"at": [1]}]})
+    reading = read_table(make_table("people.parquet", table), max_rows=9)
+    opaque = {column.path: column.opaque for column in reading.columns if column.opaque}
+    assert opaque == {
+        "tags": DataType.NESTED,
+        "photo": DataType.BINARY,
+        "home.at": DataType.NESTED,
+    }
+    assert [batch.to_pylist() for batch in reading.batches] == [[{"id": 1}]]
+    assert reading.notes == [
+        "columns not compared, because they hold lists, maps or bytes: 'tags', 'photo', 'home.at'"
+    ]
+
+
+def test_rows_are_counted_without_a_column_that_can_be_read(make_table: MakeTable) -> None:
+    reading = read_table(make_table("photos.parquet", pa.table({"x": [b"\0", b"\1"]})), max_rows=9)
+    assert sum(len(batch) for batch in reading.batches) == 2
+
+
+def test_columns_that_share_a_path_are_left_out(make_table: MakeTable) -> None:
+    clash = pa.table({"id": [1], "a.b": [2], "a": [{"b": 3}]})
+    rows, notes = rows_of(make_table("clash.parquet", clash))
+    assert rows == [{"id": 1}]
+    assert notes == ["columns left out, because they share a name: 'a.b'"]
+
+
+def test_a_parquet_file_is_read_in_parts_and_cut(make_table: MakeTable) -> None:
+    rows, notes = rows_of(make_table("ids.parquet", pa.table({"id": range(10)})), max_rows=7)
+    assert ([row["id"] for row in rows], len(notes)) == (list(range(7)), 1)

@@ -1,0 +1,137 @@
+"""Whether a session is borrowed when there is one, and built and stopped when there is none."""
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from datahub_hyperjoin.errors import MissingJavaError
+from datahub_hyperjoin.spark.config import SessionConfig
+from datahub_hyperjoin.spark.session import borrow_session, find_java, settings_for
+
+ROOT = Path(__file__).parents[2]
+PROFILES = """
+    from pathlib import Path
+    from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
+    from datahub_hyperjoin.spark.profile import profile_tables
+    from datahub_hyperjoin.spark.session import borrow_session
+    from datahub_hyperjoin.spark.verify import verify_joins
+    from datahub_hyperjoin.tables import FileFormat, Table, TableId
+
+    def profile_and_verify(session):
+        path = Path("cities.csv")
+        path.write_text("city\\nOslo\\nRome\\nRome\\n")
+        table = Table(id=TableId("file", "cities"), title="cities", location=str(path),
+                      format=FileFormat.CSV, size=path.stat().st_size)
+        [profile] = profile_tables(session, [table], ProfileConfig())
+        city = profile.columns[0].id
+        found = verify_joins(session, [table], [(city, city)], ProfileConfig())
+        print(profile.fault, profile.columns[0].distinct, found[city, city].shared)
+"""
+
+
+def run_alone(program: str, folder: Path) -> str:
+    """Runs a program in a process of its own: a process has one kind of session for life."""
+    source = textwrap.dedent(PROFILES) + textwrap.dedent(program)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", source],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_an_active_session_is_borrowed_and_goes_on(spark: SparkSession) -> None:
+    with borrow_session(SessionConfig(master="local[1]")) as borrowed:
+        assert borrowed is spark
+    assert spark.range(3).count() == 3
+
+
+@pytest.mark.spark
+def test_a_session_of_our_own_is_stopped_at_the_end(tmp_path: Path) -> None:
+    program = """
+        import os
+        from pyspark.sql import SparkSession
+        before = dict(os.environ)
+        with borrow_session(SessionConfig(master="local[1]")) as session:
+            profile_and_verify(session)
+            print(session.conf.get("spark.ui.enabled"))
+        print(SparkSession.getActiveSession(), os.environ == before)
+    """
+    assert run_alone(program, tmp_path).split() == ["2", "2", "false", "None", "True"]
+
+
+@pytest.mark.spark
+def test_everything_runs_on_spark_connect(tmp_path: Path) -> None:
+    program = """
+        import os, sys
+        from pyspark.sql import SparkSession
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        server = SparkSession.builder.remote("local[2]").getOrCreate()
+        with borrow_session(SessionConfig()) as session:
+            print(type(session).__module__)
+            profile_and_verify(session)
+        print(server.range(3).count())
+        server.stop()
+    """
+    assert run_alone(program, tmp_path).split() == ["pyspark.sql.connect.session", "2", "2", "3"]
+
+
+def test_settings_of_the_recipe_go_before_ours() -> None:
+    config = SessionConfig(master="local[2]", settings={"spark.sql.shuffle.partitions": "3"})
+    assert settings_for(config)["spark.sql.shuffle.partitions"] == "3"
+
+
+def test_workers_of_one_machine_run_this_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", "/opt/python")
+    assert settings_for(SessionConfig())["spark.pyspark.python"] == sys.executable
+    cluster = settings_for(SessionConfig(master="spark://cluster:7077"))
+    assert cluster["spark.pyspark.python"] == "/opt/python"
+
+
+def test_missing_java_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingJavaError, match=r"needs Java 17 or newer.*openjdk-17-jre-headless"):
+        find_java()
+
+
+def test_java_home_goes_before_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert find_java() == str(java)
+
+
+@pytest.mark.spark
+def test_java_that_ends_at_once_is_named(tmp_path: Path) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\nexit 1\n")
+    java.chmod(0o755)
+    program = f"""
+        import os
+        from datahub_hyperjoin.errors import MissingJavaError
+        os.environ["JAVA_HOME"] = {str(tmp_path)!r}
+        try:
+            with borrow_session(SessionConfig(master="local[1]")):
+                print("started")
+        except MissingJavaError as fault:
+            print(fault)
+    """
+    assert f"{java} ended before Spark had started" in run_alone(program, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["sparkContext", ".rdd", "_jvm", "_jdf", "_jsc"])
+def test_nothing_is_asked_that_spark_connect_does_not_have(name: str) -> None:
+    sources = {path.name: path.read_text() for path in (ROOT / "spark").glob("*.py")}
+    assert len(sources) > 5
+    assert [file for file, source in sources.items() if name in source] == []

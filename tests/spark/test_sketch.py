@@ -1,0 +1,69 @@
+"""Whether distinct values are counted, merged and estimated as a plain count says."""
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datahub_hyperjoin.spark.sketch import (
+    Values,
+    distinct_values,
+    estimate_distinct,
+    hash_values,
+    merge,
+    to_bytes,
+)
+
+WORDS = st.lists(st.text("abc", max_size=3), min_size=1)
+
+
+def values_of(words: list[str]) -> Values:
+    array = pa.array(words, pa.string())
+    return distinct_values(array, np.ones(len(words), np.int64), array)
+
+
+def test_hashes_are_the_same_on_every_machine_and_for_ever() -> None:
+    found = hash_values(pa.array(["germany", "na", "köln"]))
+    assert found.tolist() == [12672609204639645099, 7803350511979794512, 1384729298524328262]
+
+
+@given(WORDS)
+def test_counts_are_those_of_a_plain_count(words: list[str]) -> None:
+    found = values_of(words)
+    assert dict(zip(found.written.to_pylist(), found.counts, strict=True)) == Counter(words)
+    assert (np.diff(found.hashes.astype(object)) > 0).all()
+
+
+@given(WORDS, WORDS, st.integers(1, 8))
+def test_cutting_before_a_merge_loses_nothing(left: list[str], right: list[str], k: int) -> None:
+    whole = values_of(left + right).smallest(k)
+    parts = merge([values_of(left).smallest(k), values_of(right).smallest(k)]).smallest(k)
+    assert parts.hashes.tolist() == whole.hashes.tolist()
+    assert parts.counts.tolist() == whole.counts.tolist()
+    assert parts.written.equals(whole.written)
+
+
+def test_the_first_spelling_is_kept() -> None:
+    found = distinct_values(
+        pa.array(["rome", "rome"]), np.array([2, 3]), pa.array(["Rome", "ROME"])
+    )
+    assert (found.written.to_pylist(), found.counts.tolist()) == (["Rome"], [5])
+
+
+@pytest.mark.parametrize("distinct", [1, 1024, 1025, 5_000, 100_000])
+def test_the_number_of_distinct_values_is_exact_and_then_close(distinct: int) -> None:
+    size = 1024
+    kept = values_of([f"order {number}" for number in range(distinct)]).smallest(size + 1)
+    estimate = estimate_distinct(kept.hashes, size)
+    if distinct <= size:
+        assert estimate == distinct
+    else:
+        assert estimate == pytest.approx(distinct, rel=4 / size**0.5)
+
+
+def test_a_sketch_is_little_endian() -> None:
+    hashes = hash_values(pa.array(["oslo", "rome"]))
+    assert np.frombuffer(to_bytes(hashes), "<u8").tolist() == hashes.tolist()

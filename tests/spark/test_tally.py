@@ -1,0 +1,105 @@
+"""Whether a column's profile is what a plain count of its rows says."""
+
+import datetime as dt
+import decimal
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.tally import NOTHING, add, profile_column, tally
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths, TableId
+
+CITY = ColumnId(TableId("file", "cities"), "city")
+CONFIG = ProfileConfig(sketch_size=64)
+SIZE = CONFIG.sketch_size + 1
+WORDS = st.sampled_from(
+    ["Rome", "rome ", "Oslo", "NA", "n/a", "", " ", "12", "12.0", "3.5", "2024-01-31", "köln", None]
+)
+COLUMNS = st.lists(WORDS, max_size=60)
+
+
+def profile(column: pa.Array, config: ProfileConfig = CONFIG) -> ColumnProfile:
+    return profile_column(CITY, 0, tally(column, config.sketch_size + 1), config=config)
+
+
+@given(COLUMNS)
+def test_a_profile_is_a_plain_count(
+    plain_profile: Callable[[Sequence[str | None], DataType], dict[str, Any]],
+    cells: list[str | None],
+) -> None:
+    found = profile(pa.array(cells, pa.string()))
+    expected = plain_profile(cells, found.type if found.distinct else DataType.INTEGER)
+    assert {name: getattr(found, name) for name in expected} == expected
+
+
+@given(COLUMNS, st.integers(0, 60), st.integers(1, 4))
+def test_a_column_can_be_counted_in_parts(cells: list[str | None], cut: int, size: int) -> None:
+    config = ProfileConfig(sketch_size=size, sample_size=2)
+    whole = pa.array(cells, pa.string())
+    parts = [tally(part, size + 1) for part in (whole[:cut], whole[cut:])]
+    together = add(add(NOTHING, parts[0], size=size + 1), parts[1], size=size + 1)
+    assert profile_column(CITY, 0, together, config=config) == profile(whole, config)
+
+
+def test_namibia_is_a_value_among_countries() -> None:
+    found = profile(pa.array(["DE", "NA", "NA", "FR"]))
+    assert (found.type, found.nulls, found.distinct) == (DataType.TEXT, 0, 3)
+
+
+@pytest.mark.parametrize("word", ["NA", "n/a", "null", "NaN", "None", "\\N"])
+def test_the_same_word_is_no_value_among_numbers(word: str) -> None:
+    found = profile(pa.array(["1", word, "2.5", word]))
+    assert (found.type, found.nulls, set(found.sample)) == (DataType.DECIMAL, 2, {"1", "2.5"})
+
+
+def test_codes_keep_their_zeros() -> None:
+    found = profile(pa.array(["007", "012", "7"]))
+    assert found.type is DataType.TEXT
+    assert set(found.sample) == {"007", "012", "7"}
+
+
+def test_lengths_are_those_of_distinct_values_as_written() -> None:
+    found = profile(pa.array(["Ulm", "Ulm", "Köln", "Hamburg"]))
+    assert found.lengths == Lengths(shortest=3, mean=14 / 3, longest=7)
+
+
+def test_long_texts_are_kept_in_part() -> None:
+    found = profile(pa.array(["x" * 5000]))
+    assert (len(found.sample[0]), found.lengths.longest) == (1000, 5000)
+
+
+@pytest.mark.parametrize(
+    ("column", "type_", "sample"),
+    [
+        (pa.array([1, 2**40]), DataType.INTEGER, {"1", "1099511627776"}),
+        (pa.array([1.0, 2e9, None]), DataType.INTEGER, {"1", "2000000000"}),
+        (pa.array([1.5, float("nan")]), DataType.DECIMAL, {"1.5"}),
+        (pa.array([1.5], pa.float16()), DataType.DECIMAL, {"1.5"}),
+        (pa.array([decimal.Decimal("12.50")]), DataType.DECIMAL, {"12.50"}),
+        (pa.array([True, False]), DataType.BOOLEAN, {"true", "false"}),
+        (pa.array([dt.date(2024, 1, 31)]), DataType.DATE, {"2024-01-31"}),
+        (pa.array([0], pa.timestamp("s", "Asia/Tokyo")), DataType.DATE, {"1970-01-01 00:00:00"}),
+        (pa.array([60], pa.timestamp("s")), DataType.TIMESTAMP, {"1970-01-01 00:01:00"}),
+        (pa.array([5], pa.duration("s")), DataType.INTEGER, {"5"}),
+        (pa.array(["a", "b", "a"]).dictionary_encode(), DataType.TEXT, {"a", "b"}),
+        (pa.array(["a"], pa.large_string()), DataType.TEXT, {"a"}),
+        (pa.array(["a"], pa.string_view()), DataType.TEXT, {"a"}),
+        (pa.ExtensionArray.from_storage(pa.json_(), pa.array(["{}"])), DataType.TEXT, {"{}"}),
+        (pa.nulls(2), DataType.TEXT, set()),
+    ],
+    ids=lambda value: str(value.type) if isinstance(value, pa.Array) else "",
+)
+def test_typed_columns_are_read_as_their_texts(
+    column: pa.Array, type_: DataType, sample: set[str]
+) -> None:
+    found = profile(column)
+    assert (found.type, set(found.sample)) == (type_, sample)
+
+
+def test_the_same_values_join_whatever_their_type() -> None:
+    assert profile(pa.array([1.0, 2.0])).sketch == profile(pa.array(["2", "1"])).sketch
