@@ -2,7 +2,8 @@
 
 The network's cosine alone is the paper's weight of a pair. Ours adds what the sketches and the
 names say: value overlap beyond chance, alike names, and whether the candidate's values are unique
-enough to be looked up.
+enough to be looked up. Each signal alone would make a pair joinable with some probability; a pair
+is not joinable if none of them does (noisy-or; Pearl, 1988).
 """
 
 from abc import ABC, abstractmethod
@@ -14,8 +15,8 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.names import NameSimilarity
 from datahub_hyperjoin.model.overlap import Overlap
 
-_VALUES, _COSINE, _NAMES, _LOOKUP = 0.45, 0.25, 0.2, 0.1
-"""Weights of the four signals; they sum to 1."""
+_VALUES, _COSINE, _NAMES, _LOOKUP = 0.7, 0.35, 0.35, 0.2
+"""How probable a join is when one signal alone is at its full strength."""
 _FEW = 3.0
 """Shared values at which overlap counts for about two thirds."""
 
@@ -60,7 +61,7 @@ class CosineWeight(PairWeight):
 
 
 class BlendWeight(PairWeight):
-    """Value overlap, cosine, names and uniqueness of the right side, as a weighted mean.
+    """Value overlap, cosine, names and uniqueness of the right side, as a noisy-or.
 
     Args:
         lake: The columns.
@@ -84,9 +85,10 @@ class BlendWeight(PairWeight):
         back = self._overlap.lookup(beyond, other, one)
         shared = self._overlap.lookup(self._overlap.shared.astype(float), one, other)
         enough = 1 - np.exp(-shared / _FEW)
-        return (
-            _VALUES * np.maximum(forth, back) * enough
-            + _COSINE * self._cosine.between(left, right)
-            + _NAMES * self._names.of(one, other)
-            + _LOOKUP * forth * enough * self._uniqueness[other]
+        neither = (
+            (1 - _VALUES * np.maximum(forth, back) * enough)
+            * (1 - _COSINE * self._cosine.between(left, right))
+            * (1 - _NAMES * self._names.of(one, other))
+            * (1 - _LOOKUP * forth * enough * self._uniqueness[other])
         )
+        return 1 - neither

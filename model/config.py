@@ -37,13 +37,14 @@ class KeyConfig:
     """Which columns are asked about."""
 
     min_completeness: Share = 0.3
-    """Least share of rows that must have a value, in [0, 1]."""
+    """Least share of rows that must have a value, in [0, 1]; unique values need not be many."""
 
     min_distinct: Count = 3
     """Least number of different values."""
 
     min_uniqueness: Share = 0.9
-    """Least distinct values per row for a whole-number column whose name is no identifier's."""
+    """Least distinct values per filled row, in [0, 1], of a column with few values and of a
+    whole-number column whose name is no identifier's."""
 
     max_length: Positive = 64.0
     """Greatest mean length, in characters: beyond it a text is prose."""
@@ -110,8 +111,8 @@ class NetworkConfig:
 class TrainingConfig:
     """How the network is fitted, without labels (paper, section 4.2)."""
 
-    epochs: Count = 30
-    """Passes over the key columns."""
+    epochs: Count = 60
+    """Most passes over the key columns; the paper makes 30."""
 
     warmup_epochs: Annotated[int, Ge(0)] = 3
     """Epochs over which the learning rate rises to its value."""
@@ -137,7 +138,7 @@ class TrainingConfig:
     held_out: Share = 0.1
     """Share of the key columns kept to choose the best epoch by."""
 
-    patience: Count = 8
+    patience: Count = 20
     """Epochs without a better held-out recall before training stops."""
 
 

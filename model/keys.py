@@ -1,8 +1,8 @@
 """Which columns people would join on: complete enough, and made of identifiers.
 
 The paper selects keys by "standard keyness heuristics" of completeness and uniqueness
-(section 4.1, step 3). A foreign key repeats its values, so uniqueness is asked only of whole
-numbers whose name does not say that they identify something.
+(section 4.1, step 3). A foreign key repeats its values, so uniqueness is asked only of columns
+with few values and of whole numbers whose name does not say that they identify something.
 """
 
 import numpy as np
@@ -29,13 +29,15 @@ def is_key(profile: ColumnProfile, config: KeyConfig) -> bool:
         True for short texts and for whole numbers that identify; dates, fractions, flags and
         prose are never keys.
     """
-    if profile.completeness < config.min_completeness or profile.distinct < config.min_distinct:
+    unique = profile.uniqueness >= config.min_uniqueness
+    complete = profile.completeness >= config.min_completeness
+    if profile.distinct < config.min_distinct or not (complete or unique):
         return False
     if profile.type is DataType.TEXT:
         return profile.lengths.mean <= config.max_length
     if profile.type is DataType.INTEGER:
         named = not _IDENTIFIER_WORDS.isdisjoint(tokens(profile.id.path))
-        return named or profile.uniqueness >= config.min_uniqueness
+        return named or unique
     return False
 
 

@@ -14,7 +14,8 @@ MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
     [
         ("carrier", ["AA", "UA", "DL", "AA"], True),
         ("carrier", ["AA", "UA", "AA", "AA"], False),
-        ("carrier", ["AA", "UA", "DL", *[""] * 20], False),
+        ("carrier", ["AA", "UA", "DL", "DL", *[""] * 20], False),
+        ("carrier", ["AA", "UA", "DL", *[""] * 20], True),
         ("remarks", ["long " * 30 + letter for letter in "abcd"], False),
         ("seats", ["1", "2", "3", "1", "2", "3"], False),
         ("seats", ["1", "2", "3", "4", "5", "6"], True),
