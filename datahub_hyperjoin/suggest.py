@@ -209,7 +209,7 @@ def suggest(
         ranked = tuple(rank(structure, encoding.embeddings, model.ranking))
     with progress.stage("Verifying on the data"):
         pairs = sorted(set(map(_pair, ranked)))
-        evidence = verify_joins(session, tables, pairs, profile)
+        evidence = verify_joins(session, tables, pairs)
     suggestions = _confirm(ranked, evidence, model.ranking.min_containment)
     joins = _joins(suggestions, evidence)
     progress.count("suggestions", len(suggestions))

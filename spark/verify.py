@@ -1,4 +1,4 @@
-"""Checks pairs of columns on their rows: containment both ways, cardinality, fan-out.
+"""Checks pairs of columns on all their rows: containment both ways, cardinality, fan-out.
 
 One job. Its first stage reads the columns that pairs ask for, each table once however many
 pairs it is in, and cuts the distinct values of every column by hash into the same ranges. The
@@ -18,7 +18,6 @@ from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.errors import TableError
-from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.overlap import Overlap, evidence, overlap
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.read import located, read_table
@@ -57,7 +56,7 @@ class _Asked:
 
 
 def verify_joins(
-    session: SparkSession, tables: Sequence[Table], pairs: Sequence[Pair], config: ProfileConfig
+    session: SparkSession, tables: Sequence[Table], pairs: Sequence[Pair]
 ) -> dict[Pair, Evidence]:
     """What the data says of pairs of columns.
 
@@ -65,7 +64,6 @@ def verify_joins(
         session: Where to run; one job is started on it.
         tables: Where the columns' rows can be read.
         pairs: Left and right columns.
-        config: How many rows of a table to read.
 
     Returns:
         The evidence for each pair; without those whose table or column cannot be read.
@@ -77,7 +75,7 @@ def verify_joins(
     logger.info("Verifying %s pairs of columns in %s tables", len(pairs), len(asked))
     meetings = [(at, at) for at in numbers.values()]
     meetings += [(numbers[left], numbers[right]) for left, right in set(pairs) if left != right]
-    found = _overlaps(_values(session, asked, config), meetings)
+    found = _overlaps(_values(session, asked), meetings)
     for one in asked:
         if not any((at, at) in found for at in one.columns.values()):
             logger.warning("Not verified, as it can no longer be read: %s", one.table.id)
@@ -96,7 +94,7 @@ def _asked(tables: Sequence[Table], numbers: dict[ColumnId, int]) -> list[_Asked
     return [_Asked(table, columns[table.id]) for table in located(tables) if table.id in columns]
 
 
-def _values(session: SparkSession, asked: list[_Asked], config: ProfileConfig) -> DataFrame:
+def _values(session: SparkSession, asked: list[_Asked]) -> DataFrame:
     """The distinct values of every column, cut into ranges: one row a range."""
     groups = pack([one.table for one in asked])
     ranges = max(_FEWEST_RANGES, sum(one.table.size for one in asked) // _RANGE_BYTES)
@@ -105,22 +103,19 @@ def _values(session: SparkSession, asked: list[_Asked], config: ProfileConfig) -
         for batch in batches:
             for group in batch.column("id").to_pylist():
                 for at in groups[group]:
-                    yield from cut_values(asked[at].table, asked[at].columns, config, ranges=ranges)
+                    yield from cut_values(asked[at].table, asked[at].columns, ranges=ranges)
 
     return session.range(0, len(groups), numPartitions=len(groups)).mapInArrow(
         worker, from_arrow_schema(_VALUES)
     )
 
 
-def cut_values(
-    table: Table, columns: dict[str, int], config: ProfileConfig, *, ranges: int
-) -> Iterator[pa.RecordBatch]:
+def cut_values(table: Table, columns: dict[str, int], *, ranges: int) -> Iterator[pa.RecordBatch]:
     """Reads columns of one table and cuts their distinct values by hash.
 
     Args:
         table: What to read.
         columns: Paths and numbers of the columns.
-        config: How many rows to read.
         ranges: Into how many ranges of hashes to cut.
 
     Yields:
@@ -128,7 +123,7 @@ def cut_values(
         table that cannot be read yields nothing.
     """
     try:
-        counted = _counted(table, columns, config)
+        counted = _counted(table, columns)
     except TableError:
         return
     except Exception:  # noqa: BLE001 (the guard that keeps one table from ending the run)
@@ -147,8 +142,8 @@ def cut_values(
         )
 
 
-def _counted(table: Table, columns: dict[str, int], config: ProfileConfig) -> dict[str, Values]:
-    reading = read_table(table, max_rows=config.max_rows, paths=columns.keys())
+def _counted(table: Table, columns: dict[str, int]) -> dict[str, Values]:
+    reading = read_table(table, max_rows=_ALL, paths=columns.keys())
     tallies = {column.path: NOTHING for column in reading.columns if not column.opaque}
     for batch in reading.batches:
         for path, rows in zip(batch.schema.names, batch.columns, strict=True):

@@ -28,7 +28,7 @@ PROFILES = """
                       format=FileFormat.CSV, size=path.stat().st_size)
         [profile] = profile_tables(session, [table], ProfileConfig())
         city = profile.columns[0].id
-        found = verify_joins(session, [table], [(city, city)], ProfileConfig())
+        found = verify_joins(session, [table], [(city, city)])
         print(profile.fault, profile.columns[0].distinct, found[city, city].shared)
 """
 

@@ -11,13 +11,11 @@ import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.verify import cut_values, meet, verify_joins
 from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Table
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]
 PlainEvidence = Callable[[Sequence[str | None], Sequence[str | None]], Evidence]
-CONFIG = ProfileConfig()
 
 
 def column(table: Table, path: str) -> ColumnId:
@@ -35,7 +33,7 @@ def test_evidence_is_that_of_a_nested_loop(
     tables = [make_table(f"{name}.parquet", pa.table({"city": lake[name]})) for name in lake]
     cities = [column(table, "city") for table in tables]
     pairs = list(product(cities, cities))
-    found = verify_joins(spark, tables, pairs, CONFIG)
+    found = verify_joins(spark, tables, pairs)
     expected = {
         (left, right): plain_evidence(lake[left.table.name], lake[right.table.name])
         for left, right in pairs
@@ -49,7 +47,7 @@ def test_values_beyond_any_sketch_are_counted_exactly(
     orders = make_table("orders.parquet", pa.table({"id": range(20_000)}))
     lines = make_table("lines.csv", "order\n" + "".join(f"{at % 9_000}\n" for at in range(18_000)))
     pair = column(orders, "id"), column(lines, "order")
-    assert verify_joins(spark, [orders, lines], [pair], CONFIG) == {
+    assert verify_joins(spark, [orders, lines], [pair]) == {
         pair: Evidence(
             shared=9_000,
             left_containment=0.45,
@@ -66,7 +64,7 @@ def test_words_for_no_value_join_only_among_texts(
 ) -> None:
     table = make_table("airports.csv", "code,runways,country\nFRA,4,DE\nWDH,NA,NA\n")
     runways, country = column(table, "runways"), column(table, "country")
-    found = verify_joins(spark, [table], [(runways, country), (country, country)], CONFIG)
+    found = verify_joins(spark, [table], [(runways, country), (country, country)])
     assert (found[runways, country].shared, found[country, country].shared) == (0, 2)
 
 
@@ -77,13 +75,13 @@ def test_pairs_that_cannot_be_read_are_left_out(
     here, gone = column(good, "city"), column(good, "mayor")
     pairs = [(here, here), (here, column(bad, "city")), (gone, here)]
     with caplog.at_level(logging.WARNING):
-        assert list(verify_joins(spark, [good, bad], pairs, CONFIG)) == [(here, here)]
+        assert list(verify_joins(spark, [good, bad], pairs)) == [(here, here)]
     assert "Not verified, as it can no longer be read: junk" in caplog.text
 
 
 def test_ranges_of_hashes_add_up_to_the_whole(make_table: MakeTable) -> None:
     table = make_table("numbers.csv", "a,b\n" + "".join(f"{at},{at % 10}\n" for at in range(999)))
-    cut = pa.Table.from_batches(cut_values(table, {"a": 0, "b": 1}, CONFIG, ranges=7))
+    cut = pa.Table.from_batches(cut_values(table, {"a": 0, "b": 1}, ranges=7))
     parts = [
         meet(cut.filter(pc.equal(cut["range"], part)), [(0, 1), (0, 0), (1, 7)])
         for part in range(7)
@@ -99,9 +97,9 @@ def test_ranges_of_hashes_add_up_to_the_whole(make_table: MakeTable) -> None:
 @pytest.mark.parametrize("location", ["nowhere.csv", "no\0where.csv"])
 def test_a_table_that_is_gone_has_no_values(make_table: MakeTable, location: str) -> None:
     table = replace(make_table("cities.csv", "city\nOslo\n"), location=location)
-    assert list(cut_values(table, {"city": 0}, CONFIG, ranges=4)) == []
+    assert list(cut_values(table, {"city": 0}, ranges=4)) == []
 
 
 def test_tables_that_are_not_given_are_left_out(spark: SparkSession, make_table: MakeTable) -> None:
     city = column(make_table("cities.csv", "city\nOslo\n"), "city")
-    assert verify_joins(spark, [], [(city, city)], CONFIG) == {}
+    assert verify_joins(spark, [], [(city, city)]) == {}
