@@ -1,0 +1,107 @@
+"""The structured properties that columns and datasets carry, as DataHub must know them first."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from datahub.emitter.mcp import MetadataChangeProposalWrapper
+from datahub.metadata.schema_classes import (
+    ChangeTypeClass,
+    PropertyCardinalityClass,
+    StructuredPropertyDefinitionClass,
+    StructuredPropertySettingsClass,
+)
+
+JOINABLE_WITH, JOIN_SUGGESTIONS = "joinableWith", "joinSuggestions"
+BEST_JOIN_SCORE, SUGGESTED_JOINS = "bestJoinScore", "suggestedJoins"
+
+
+@dataclass(frozen=True)
+class _Property:
+    name: str
+    title: str
+    description: str
+    value_type: str
+    entity: str
+    settings: StructuredPropertySettingsClass
+    multiple: bool = True
+
+
+_PROPERTIES = (
+    _Property(
+        JOINABLE_WITH,
+        "Joinable with",
+        "Columns that join with this one, best first.",
+        "urn",
+        "schemaField",
+        StructuredPropertySettingsClass(),
+    ),
+    _Property(
+        JOIN_SUGGESTIONS,
+        "Join suggestions",
+        "Columns that join with this one and how joinable they are, from 0 to 1, best first.",
+        "string",
+        "schemaField",
+        StructuredPropertySettingsClass(showInColumnsTable=True),
+    ),
+    _Property(
+        BEST_JOIN_SCORE,
+        "Best join score",
+        "How joinable this column is with the best of its suggestions, from 0 to 1.",
+        "number",
+        "schemaField",
+        StructuredPropertySettingsClass(showInSearchFilters=True),
+        multiple=False,
+    ),
+    _Property(
+        SUGGESTED_JOINS,
+        "Suggested joins",
+        "The best joins of this dataset's columns.",
+        "rich_text",
+        "dataset",
+        StructuredPropertySettingsClass(showInAssetSummary=True, hideInAssetSummaryWhenEmpty=True),
+    ),
+)
+
+
+def property_urn(namespace: str, name: str) -> str:
+    """The structured property of a name.
+
+    >>> property_urn("io.datahub.hyperjoin", "joinableWith")
+    'urn:li:structuredProperty:io.datahub.hyperjoin.joinableWith'
+    """
+    return f"urn:li:structuredProperty:{namespace}.{name}"
+
+
+def _define(namespace: str, one: _Property) -> StructuredPropertyDefinitionClass:
+    several, single = PropertyCardinalityClass.MULTIPLE, PropertyCardinalityClass.SINGLE
+    columns = {"allowedTypes": ["urn:li:entityType:datahub.schemaField"]}
+    return StructuredPropertyDefinitionClass(
+        qualifiedName=f"{namespace}.{one.name}",
+        displayName=one.title,
+        description=one.description,
+        valueType=f"urn:li:dataType:datahub.{one.value_type}",
+        typeQualifier=columns if one.value_type == "urn" else None,
+        cardinality=several if one.multiple else single,
+        entityTypes=[f"urn:li:entityType:datahub.{one.entity}"],
+    )
+
+
+def define_properties(namespace: str) -> Iterator[MetadataChangeProposalWrapper]:
+    """Proposals that create the properties where they do not exist.
+
+    A definition that the catalog has already, changed by a person perhaps, is left as it is.
+
+    Args:
+        namespace: What the properties' names begin with.
+
+    Yields:
+        Definition and display settings of each property.
+    """
+    for one in _PROPERTIES:
+        for aspect in (_define(namespace, one), one.settings):
+            yield MetadataChangeProposalWrapper(
+                entityUrn=property_urn(namespace, one.name),
+                aspect=aspect,
+                changeType=ChangeTypeClass.CREATE,
+                headers={"If-None-Match": "*"},
+            )

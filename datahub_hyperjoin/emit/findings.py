@@ -1,0 +1,65 @@
+"""Everything a run found, in the order in which DataHub must receive it."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from datahub.ingestion.api.workunit import MetadataWorkUnit
+from datahub.ingestion.graph.client import DataHubGraph
+
+from datahub_hyperjoin.emit.config import EmitConfig
+from datahub_hyperjoin.emit.definitions import define_properties
+from datahub_hyperjoin.emit.properties import emit_column, emit_dataset, labels, partners
+from datahub_hyperjoin.emit.relationships import emit_relationship
+from datahub_hyperjoin.tables import Join, Suggestion, TableId
+
+
+def emit_findings(
+    *,
+    suggestions: Sequence[Suggestion],
+    joins: Sequence[Join],
+    titles: Mapping[TableId, str],
+    model_version: str,
+    config: EmitConfig,
+    graph: DataHubGraph | None,
+) -> Iterator[MetadataWorkUnit]:
+    """Turns suggestions into metadata.
+
+    Args:
+        suggestions: Key by key, best first.
+        joins: The same without direction, best first, with evidence.
+        titles: What each table is called.
+        model_version: What suggested them.
+        config: Which layers to write.
+        graph: The server, if there is one: definitions are committed there before any value
+            is sent, since the server refuses values of properties it does not know.
+
+    Yields:
+        Definitions if there is no server, relationships, then properties.
+    """
+    if config.properties:
+        yield from _install(config.namespace, graph)
+    if config.relationships:
+        for join in joins:
+            yield from emit_relationship(join, model_version)
+    if config.properties:
+        names = labels(titles)
+        for column, scored in partners(suggestions, joins).items():
+            yield from emit_column(column, scored, names, config.namespace)
+        for table, own in _by_table(joins).items():
+            yield from emit_dataset(table, own, names, config.namespace)
+
+
+def _install(namespace: str, graph: DataHubGraph | None) -> Iterator[MetadataWorkUnit]:
+    for proposal in define_properties(namespace):
+        if graph is None:
+            yield proposal.as_workunit(is_primary_source=False)
+        else:
+            graph.emit_mcp(proposal)
+
+
+def _by_table(joins: Sequence[Join]) -> dict[TableId, list[Join]]:
+    found: dict[TableId, list[Join]] = defaultdict(list)
+    for join in joins:
+        found[join.left.table].append(join)
+        found[join.right.table].append(join)
+    return dict(sorted(found.items()))
