@@ -1,0 +1,62 @@
+"""Fills the template."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from datahub_hyperjoin.page.contents import list_contents
+from datahub_hyperjoin.page.picture import draw_tables
+from datahub_hyperjoin.tables import ColumnId, Join, Suggestion, TableProfile
+
+
+def write_page(
+    path: Path,
+    *,
+    title: str,
+    profiles: Sequence[TableProfile],
+    keys: Sequence[ColumnId],
+    suggestions: Sequence[Suggestion],
+    joins: Sequence[Join],
+) -> None:
+    """Writes what was found as one HTML file that needs no network and holds no cell value.
+
+    Equal findings give equal bytes.
+
+    Args:
+        path: The file; folders above it are made when they are missing.
+        title: The page's heading.
+        profiles: Every table, those with a fault included.
+        keys: The columns asked about.
+        suggestions: What was found for them.
+        joins: The same without direction, with evidence.
+    """
+    contents = list_contents(profiles, keys=keys, suggestions=suggestions, joins=joins)
+    page = _environment().get_template("page.html.j2")
+    text = page.render(
+        title=title,
+        contents=contents,
+        picture=draw_tables(contents),
+        counts={
+            "tables": len(profiles),
+            "columns": sum(len(profile.columns) for profile in profiles),
+            "key columns": len(keys),
+            "joins": len(joins),
+        },
+        faults=sorted((str(profile.table.id), profile.fault) for profile in profiles),
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text + "\n", encoding="utf-8", newline="\n")
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("datahub_hyperjoin", "page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
+    environment.filters["thousands"] = "{:,}".format
+    return environment
