@@ -1,0 +1,59 @@
+from pathlib import Path
+
+import pytest
+from datahub.configuration.common import AllowDenyPattern
+
+from datahub_hyperjoin.catalog import scan_folder
+from datahub_hyperjoin.errors import MissingFolderError, NoTablesError
+from datahub_hyperjoin.tables import FileFormat, Table, TableId
+
+
+def scan(folder: Path, *, instance: str | None = None, deny: str = "^$") -> list[Table]:
+    allowed = AllowDenyPattern(deny=[deny])
+    return scan_folder(folder, platform="file", env="DEV", instance=instance, allowed=allowed)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    for name in ("b/flights.parquet", "a/planes.CSV", "zones.tsv", "a/_SUCCESS", ".git/x.csv"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("code\nAA\n")
+    tmp_path.joinpath("README.md").write_text("about")
+    return tmp_path
+
+
+def test_tables_are_named_by_their_path(lake: Path) -> None:
+    tables = scan(lake)
+    assert [table.id for table in tables] == [
+        TableId("file", "a/planes.CSV", "DEV"),
+        TableId("file", "b/flights.parquet", "DEV"),
+        TableId("file", "zones.tsv", "DEV"),
+    ]
+    assert [table.title for table in tables] == ["planes", "flights", "zones"]
+    assert [table.format for table in tables] == [
+        FileFormat.CSV,
+        FileFormat.PARQUET,
+        FileFormat.TSV,
+    ]
+    assert {table.size for table in tables} == {8}
+    assert Path(tables[0].location).read_text() == "code\nAA\n"
+
+
+def test_an_instance_stands_before_the_name(lake: Path) -> None:
+    assert scan(lake, instance="lake_1")[0].id.name == "lake_1.a/planes.CSV"
+
+
+def test_patterns_leave_tables_out(lake: Path) -> None:
+    assert [table.title for table in scan(lake, deny="a/.*")] == ["flights", "zones"]
+
+
+def test_a_missing_folder_is_named() -> None:
+    with pytest.raises(MissingFolderError, match=r"`catalog.folder` is 'lost', and no such folder"):
+        scan(Path("lost"))
+
+
+def test_a_folder_without_tables_is_named(tmp_path: Path) -> None:
+    tmp_path.joinpath("notes.txt").write_text("none")
+    with pytest.raises(NoTablesError, match=r"has 1 files and none is a table .* \.csv, \.tsv or"):
+        scan(tmp_path)

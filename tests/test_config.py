@@ -1,0 +1,82 @@
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from datahub_hyperjoin.config import HyperJoinConfig
+from datahub_hyperjoin.model.config import Affinity, ModelConfig
+from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
+
+MINIMAL = {"catalog": {"folder": "lake"}}
+OURS = {"catalog", "spark", "profile", "model", "emit", "page", "stateful_ingestion"}
+
+
+def keys(schema: dict[str, Any], node: dict[str, Any], path: str) -> Iterator[tuple[str, str]]:
+    """Every key of ours below a node, with its description or that of its section."""
+    for name, value in node.get("properties", {}).items():
+        if not path and name not in OURS:
+            continue
+        options = [value, *value.get("anyOf", [])]
+        sections = [
+            schema["$defs"][one["$ref"].rsplit("/", 1)[1]] for one in options if "$ref" in one
+        ]
+        described = [one["description"] for one in [value, *sections] if one.get("description")]
+        yield f"{path}{name}", described[0] if described else ""
+        if name != "stateful_ingestion":
+            for section in sections:
+                yield from keys(schema, section, f"{path}{name}.")
+
+
+def test_every_key_is_described() -> None:
+    schema = HyperJoinConfig.model_json_schema()
+    found = dict(keys(schema, schema, ""))
+    assert len(found) > 50
+    assert [key for key, description in found.items() if len(description) < 10] == []
+
+
+def test_a_folder_is_enough() -> None:
+    config = HyperJoinConfig.model_validate(MINIMAL)
+    assert config.model == ModelConfig()
+    assert config.profile == ProfileConfig()
+    assert config.spark == SessionConfig()
+    assert config.env == "PROD"
+
+
+def test_sections_reach_the_rooms() -> None:
+    ranking = {"affinity": "hin", "top_k": 9}
+    config = HyperJoinConfig.model_validate({**MINIMAL, "model": {"ranking": ranking}})
+    assert config.model.ranking.affinity is Affinity.HIN
+    assert config.model.ranking.top_k == 9
+
+
+@pytest.mark.parametrize(
+    ("recipe", "message"),
+    [
+        ({}, r"catalog\n  Field required"),
+        ({**MINIMAL, "sprak": {}}, r"sprak\n  Extra inputs are not permitted"),
+        (
+            {**MINIMAL, "model": {"ranking": {"topk": 3}}},
+            r"model.ranking.topk\n  Unexpected keyword argument",
+        ),
+        (
+            {**MINIMAL, "model": {"ranking": {"top_k": 0}}},
+            r"model.ranking.top_k\n  Input should be greater than or equal to 1",
+        ),
+        (
+            {**MINIMAL, "model": {"keys": {"min_completeness": 30}}},
+            r"model.keys.min_completeness\n  Input should be less than or equal to 1",
+        ),
+        (
+            {**MINIMAL, "model": {"training": {"loss": "mse"}}},
+            r"model.training.loss\n  Input should be 'triplet' or 'infonce'",
+        ),
+        (
+            {**MINIMAL, "profile": {"max_rows": 0}},
+            r"profile.*\n.*`max_rows` is 0; it must be at least 1",
+        ),
+    ],
+)
+def test_a_wrong_key_is_named_with_what_is_expected(recipe: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        HyperJoinConfig.model_validate(recipe)

@@ -1,0 +1,87 @@
+import logging
+from pathlib import Path
+
+import pytest
+
+from datahub_hyperjoin.report import HyperJoinReport
+from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Join, TableId
+
+
+def join(number: int) -> Join:
+    return Join(
+        left=ColumnId(TableId("file", "flights.csv"), f"carrier_{number}"),
+        right=ColumnId(TableId("file", "airlines.csv"), "carrier"),
+        joinability=0.9,
+        evidence=Evidence(
+            shared=16,
+            left_containment=1.0,
+            right_containment=0.5,
+            cardinality=Cardinality.MANY_ONE,
+            left_fan_out=1.0,
+            right_fan_out=21048.5,
+        ),
+    )
+
+
+def test_the_end_of_the_report_is_a_table_people_can_read(tmp_path: Path) -> None:
+    report = HyperJoinReport()
+    report.show_joins([join(0)], tmp_path / "joins.html")
+    text = report.as_string()
+    assert "1 joins found, the best first:" in text
+    line = next(line for line in text.splitlines() if line.startswith("flights.csv.carrier_0"))
+    assert line.split() == [
+        "flights.csv.carrier_0",
+        "airlines.csv.carrier",
+        "0.90",
+        "16",
+        "100%",
+        "/",
+        "50%",
+        "many",
+        "to",
+        "one",
+    ]
+    assert text.endswith(f"All of them, with their evidence: {tmp_path / 'joins.html'}")
+
+
+def test_a_long_table_is_cut_and_says_so() -> None:
+    report = HyperJoinReport()
+    report.show_joins([join(number) for number in range(30)], None)
+    assert "... and 5 more." in report.as_string()
+    assert "evidence:" not in report.as_string()
+
+
+def test_nothing_found_is_said() -> None:
+    report = HyperJoinReport()
+    report.show_joins([], None)
+    assert report.as_string().endswith("No joins found.")
+
+
+def test_a_run_without_findings_prints_counters_only() -> None:
+    assert "joins found" not in HyperJoinReport().as_string()
+
+
+def test_counters_add_up() -> None:
+    report = HyperJoinReport()
+    report.count("tables_profiled", 2)
+    report.count("tables_profiled", 3)
+    assert report.as_obj()["tables_profiled"] == 5
+
+
+def test_a_counter_must_exist() -> None:
+    with pytest.raises(AttributeError, match="tables_dropped"):
+        HyperJoinReport().count("tables_dropped", 1)
+
+
+def test_stages_are_timed_and_warnings_kept() -> None:
+    report = HyperJoinReport()
+    with report.stage("Profiling tables"):
+        report.warn("Table skipped", "It gets no suggestions", "bad.csv: is an empty file")
+    assert any("Profiling tables" in str(stage) for stage in report.ingestion_stage_durations)
+    assert [list(one.context) for one in report.warnings] == [["bad.csv: is an empty file"]]
+
+
+def test_progress_reaches_datahub_s_console(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="datahub.hyperjoin"):
+        HyperJoinReport().say("Epoch 3 of at most 60")
+    assert [record.name for record in caplog.records] == ["datahub.hyperjoin"]

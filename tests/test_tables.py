@@ -1,0 +1,41 @@
+import pickle
+
+import pytest
+
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths, TableId
+
+
+def profile(*, rows: int, nulls: int, distinct: int) -> ColumnProfile:
+    return ColumnProfile(
+        id=ColumnId(TableId("file", "flights.csv"), "carrier"),
+        position=0,
+        type=DataType.TEXT,
+        rows=rows,
+        nulls=nulls,
+        distinct=distinct,
+        sketch=b"",
+        sample=(),
+        counts=(),
+        lengths=Lengths(shortest=2, mean=2.0, longest=2),
+        patterns=(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("counts", "completeness", "uniqueness"),
+    [((10, 2, 4), 0.8, 0.5), ((0, 0, 0), 0.0, 0.0), ((5, 5, 0), 0.0, 0.0), ((4, 0, 5), 1.0, 1.0)],
+)
+def test_shares_are_of_rows_and_of_filled_rows(
+    counts: tuple[int, int, int], completeness: float, uniqueness: float
+) -> None:
+    rows, nulls, distinct = counts
+    found = profile(rows=rows, nulls=nulls, distinct=distinct)
+    assert found.completeness == pytest.approx(completeness)
+    assert found.uniqueness == pytest.approx(uniqueness)
+
+
+def test_identifiers_sort_print_and_travel() -> None:
+    one, other = TableId("file", "a.csv"), TableId("file", "b.csv")
+    assert min(ColumnId(other, "x"), ColumnId(one, "z")) == ColumnId(one, "z")
+    assert str(ColumnId(one, "z")) == "a.csv.z"
+    assert pickle.loads(pickle.dumps(ColumnId(one, "z"))) == ColumnId(one, "z")  # noqa: S301
