@@ -1,0 +1,231 @@
+"""Whole runs through DataHub's own pipeline, on small lakes with something wrong in them."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from datahub.configuration.common import PipelineExecutionError
+from datahub.entrypoints import datahub
+from datahub.ingestion.run.pipeline import Pipeline
+from pyspark.sql import SparkSession
+
+from datahub_hyperjoin.report import HyperJoinReport
+from datahub_hyperjoin.source import HyperJoinSource
+
+pytestmark = [
+    pytest.mark.usefixtures("spark"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+QUICK = {
+    "features": {"dimension": 16},
+    "network": {"width": 32, "heads": 4},
+    "training": {"epochs": 2},
+}
+
+
+def write_good_tables(folder: Path) -> None:
+    random = np.random.default_rng(0)
+    codes = [f"{a}{b}" for a in "ABDEFH" for b in "JKLMN"]
+    flights = random.choice(codes, 200)
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.joinpath("airlines.csv").write_text(
+        "carrier,name\n" + "".join(f"{code},{code} Airways\n" for code in codes)
+    )
+    folder.joinpath("flights.csv").write_text(
+        "carrier,minutes\n" + "".join(f"{code},{at % 90}\n" for at, code in enumerate(flights))
+    )
+
+
+def run(folder: Path, out: Path, *, dry: bool = False, **config: Any) -> Pipeline:  # noqa: ANN401
+    recipe = {
+        "source": {
+            "type": "hyperjoin",
+            "config": {"catalog": {"folder": str(folder)}, "model": QUICK, **config},
+        },
+        "sink": {"type": "file", "config": {"filename": str(out)}},
+    }
+    pipeline = Pipeline.create(recipe, dry_run=dry)
+    pipeline.run()
+    return pipeline
+
+
+def report_of(pipeline: Pipeline) -> HyperJoinReport:
+    report = pipeline.source.get_report()
+    assert isinstance(report, HyperJoinReport)
+    return report
+
+
+def relationships(out: Path) -> set[str]:
+    proposals = json.loads(out.read_text())
+    return {
+        proposal["aspect"]["json"]["name"]
+        for proposal in proposals
+        if proposal["aspectName"] == "erModelRelationshipProperties"
+    }
+
+
+def ragged(folder: Path) -> None:
+    folder.joinpath("odd.csv").write_text("code,note\nAJ,one\nAK,two,more\nAL,three\n")
+
+
+def latin(folder: Path) -> None:
+    rows = "".join(f"Málaga {at},{at}\n" for at in range(9))
+    folder.joinpath("odd.csv").write_bytes(f"ciudad,n\n{rows}".encode("latin-1"))
+
+
+def utf16(folder: Path) -> None:
+    rows = "".join(f"Málaga {at},{at}\n" for at in range(9))
+    folder.joinpath("odd.csv").write_bytes(f"ciudad,n\n{rows}".encode("utf-16"))
+
+
+def wide(folder: Path) -> None:
+    names = ",".join(f"column_{at}" for at in range(3000))
+    rows = "".join(",".join(f"v{row}_{at}" for at in range(3000)) + "\n" for row in range(4))
+    folder.joinpath("odd.csv").write_text(f"{names}\n{rows}")
+
+
+def nested(folder: Path) -> None:
+    table = pa.table(
+        {
+            "code": [f"c{at}" for at in range(9)],
+            "place": [{"city": f"Town {at}", "zip": f"{at:05}"} for at in range(9)],
+            "stops": [["a", "b"]] * 9,
+        }
+    )
+    pq.write_table(table, folder / "odd.parquet")
+
+
+def repeated(folder: Path) -> None:
+    rows = "".join(f"c{at},{at},x\n" for at in range(9))
+    folder.joinpath("odd.csv").write_text(f"code,code,note\n{rows}")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "warning"),
+    [
+        (lambda folder: folder.joinpath("odd.csv").touch(), "is an empty file. Fill it, or leave"),
+        (
+            lambda folder: folder.joinpath("odd.csv").write_text("code,name\n"),
+            "has a header and no rows. Fill it, or leave",
+        ),
+        (
+            lambda folder: folder.joinpath("odd.csv").write_bytes(bytes(range(256)) * 40),
+            "cannot be read: .* Fix the file, or leave it out",
+        ),
+        (ragged, "rows left out, because they have more or fewer fields than the header: 1"),
+        (latin, "(?i)latin-1|cp1252|windows-1252"),
+        (nested, "'stops'"),
+        (repeated, "'code'"),
+    ],
+    ids=["empty", "header-only", "binary", "ragged", "latin-1", "nested", "repeated-names"],
+)
+def test_one_table_s_fault_is_a_named_warning(
+    tmp_path: Path, spoil: Callable[[Path], object], warning: str
+) -> None:
+    write_good_tables(tmp_path / "lake")
+    spoil(tmp_path / "lake")
+    pipeline = run(tmp_path / "lake", tmp_path / "out.json")
+    report = report_of(pipeline)
+    contexts = [context for entry in report.warnings for context in entry.context]
+    assert len(contexts) == 1
+    assert contexts[0].startswith("odd.")
+    assert re.search(warning, contexts[0]), contexts[0]
+    assert list(report.failures) == []
+    assert "flights.csv.carrier = airlines.csv.carrier" in relationships(tmp_path / "out.json")
+
+
+@pytest.mark.parametrize("spoil", [utf16, wide], ids=["utf-16", "3000-columns"])
+def test_an_unusual_table_is_profiled_like_any_other(
+    tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
+    write_good_tables(tmp_path / "lake")
+    spoil(tmp_path / "lake")
+    report = report_of(run(tmp_path / "lake", tmp_path / "out.json"))
+    assert (report.tables_profiled, report.tables_skipped) == (3, 0)
+    assert "flights.csv.carrier = airlines.csv.carrier" in relationships(tmp_path / "out.json")
+
+
+def test_a_missing_folder_is_one_clear_failure(tmp_path: Path) -> None:
+    pipeline = run(tmp_path / "lost", tmp_path / "out.json")
+    [failure] = report_of(pipeline).failures
+    assert "lost', and no such folder exists. Correct the path" in str(list(failure.context))
+    with pytest.raises(PipelineExecutionError, match="Source reported errors"):
+        pipeline.raise_from_status()
+
+
+def test_a_lake_without_joins_to_learn_is_one_clear_failure(tmp_path: Path) -> None:
+    tmp_path.joinpath("one.csv").write_text("code\nAA\nUA\nDL\n")
+    [failure] = report_of(run(tmp_path, tmp_path / "out.json")).failures
+    assert "1 key columns in 1 tables are too few" in str(list(failure.context))
+
+
+def test_an_unknown_key_is_named_by_the_command_line(tmp_path: Path) -> None:
+    recipe = tmp_path / "recipe.yml"
+    recipe.write_text(
+        "source: {type: hyperjoin, config: {catalog: {folder: x}, rankings: {top_k: 3}}}\n"
+        "sink: {type: console}\n"
+    )
+    result = CliRunner().invoke(datahub, ["ingest", "-c", str(recipe)])
+    assert result.exit_code != 0
+    assert "rankings" in f"{result.output}{result.exception}"
+    assert "Extra inputs are not permitted" in f"{result.output}{result.exception}"
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
+    write_good_tables(tmp_path / "lake")
+    page = tmp_path / "joins.html"
+    pipeline = run(tmp_path / "lake", tmp_path / "out.json", dry=True, page=str(page))
+    assert report_of(pipeline).joins >= 1
+    assert not page.exists()
+    assert not (tmp_path / "out.json").exists() or relationships(tmp_path / "out.json") == set()
+
+
+def test_a_run_leaves_a_borrowed_session_running(tmp_path: Path, spark: SparkSession) -> None:
+    write_good_tables(tmp_path / "lake")
+    run(tmp_path / "lake", tmp_path / "out.json", page=str(tmp_path / "joins.html"))
+    assert spark.range(3).count() == 3
+    assert "airlines" in tmp_path.joinpath("joins.html").read_text()
+
+
+def test_counts_and_seconds_stand_in_the_report(tmp_path: Path) -> None:
+    write_good_tables(tmp_path / "lake")
+    report = report_of(run(tmp_path / "lake", tmp_path / "out.json"))
+    assert (report.tables_found, report.tables_profiled, report.columns_profiled) == (2, 2, 4)
+    assert report.key_columns == 3
+    assert report.models_trained == 1
+    assert len(report.ingestion_stage_durations) == 7
+    assert "flights.csv.carrier" in report.as_string()
+
+
+def test_a_kept_model_is_not_learnt_twice(tmp_path: Path) -> None:
+    write_good_tables(tmp_path / "lake")
+    kept = {**QUICK, "path": str(tmp_path / "model")}
+    first = report_of(run(tmp_path / "lake", tmp_path / "1.json", model=kept))
+    again = report_of(run(tmp_path / "lake", tmp_path / "2.json", model=kept))
+    assert (first.models_trained, again.models_trained) == (1, 0)
+    assert relationships(tmp_path / "1.json") == relationships(tmp_path / "2.json")
+
+
+def test_the_connection_test_says_what_is_wrong(tmp_path: Path) -> None:
+    config = {"catalog": {"folder": str(tmp_path)}}
+    found = HyperJoinSource.test_connection(config).basic_connectivity
+    assert found is not None
+    assert not found.capable
+    assert "has 0 files and none is a table" in str(found.failure_reason)
+    write_good_tables(tmp_path)
+    found = HyperJoinSource.test_connection(config).basic_connectivity
+    assert found is not None
+    assert found.capable
+
+
+def test_datahub_lists_the_source() -> None:
+    result = CliRunner().invoke(datahub, ["check", "plugins", "--source", "hyperjoin"])
+    assert "hyperjoin" in result.output
+    assert "disabled" not in result.output
