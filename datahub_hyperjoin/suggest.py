@@ -108,7 +108,11 @@ def _profile(
         progress.count("tables_profiled", 1)
         progress.count("columns_profiled", len(profile.columns))
         for note in profile.notes:
-            progress.warn("Table read with care", "Its suggestions rest on what could be read", f"{name}: {note}")
+            progress.warn(
+                "Table read with care",
+                "Its suggestions rest on what could be read",
+                f"{name}: {note}",
+            )
     return profiles
 
 
