@@ -1,4 +1,4 @@
-"""The structured properties that columns and datasets carry, as DataHub must know them first."""
+"""What DataHub must know before it is told a finding: structured properties and tags."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,12 @@ from datahub.metadata.schema_classes import (
     PropertyCardinalityClass,
     StructuredPropertyDefinitionClass,
     StructuredPropertySettingsClass,
+    TagPropertiesClass,
 )
+from datahub.metadata.urns import TagUrn
+
+BANDS = {"high": 0.8, "medium": 0.65, "low": 0.0}
+"""The least joinability of each confidence band."""
 
 JOINABLE_WITH, JOIN_SUGGESTIONS = "joinableWith", "joinSuggestions"
 BEST_JOIN_SCORE, SUGGESTED_JOINS = "bestJoinScore", "suggestedJoins"
@@ -55,7 +60,7 @@ _PROPERTIES = (
     _Property(
         SUGGESTED_JOINS,
         "Suggested joins",
-        "The best joins of this dataset's columns.",
+        "The best joins of this dataset's columns, the ten best at most.",
         "rich_text",
         "dataset",
         StructuredPropertySettingsClass(showInAssetSummary=True, hideInAssetSummaryWhenEmpty=True),
@@ -86,6 +91,29 @@ def _define(namespace: str, one: _Property) -> StructuredPropertyDefinitionClass
     )
 
 
+def tag_urn(band: str) -> str:
+    """The tag of a confidence band.
+
+    >>> tag_urn("high")
+    'urn:li:tag:join:suggested-high'
+    """
+    return TagUrn(f"join:suggested-{band}").urn()
+
+
+def _create(
+    urn: str,
+    aspect: StructuredPropertyDefinitionClass
+    | StructuredPropertySettingsClass
+    | TagPropertiesClass,
+) -> MetadataChangeProposalWrapper:
+    return MetadataChangeProposalWrapper(
+        entityUrn=urn,
+        aspect=aspect,
+        changeType=ChangeTypeClass.CREATE,
+        headers={"If-None-Match": "*"},
+    )
+
+
 def define_properties(namespace: str) -> Iterator[MetadataChangeProposalWrapper]:
     """Proposals that create the properties where they do not exist.
 
@@ -99,9 +127,20 @@ def define_properties(namespace: str) -> Iterator[MetadataChangeProposalWrapper]
     """
     for one in _PROPERTIES:
         for aspect in (_define(namespace, one), one.settings):
-            yield MetadataChangeProposalWrapper(
-                entityUrn=property_urn(namespace, one.name),
-                aspect=aspect,
-                changeType=ChangeTypeClass.CREATE,
-                headers={"If-None-Match": "*"},
-            )
+            yield _create(property_urn(namespace, one.name), aspect)
+
+
+def define_tags() -> Iterator[MetadataChangeProposalWrapper]:
+    """Proposals that create the tags of the confidence bands where they do not exist.
+
+    Yields:
+        One for each band.
+    """
+    low, high = BANDS["medium"], BANDS["high"]
+    bands = f"high from {high:.2f}, medium from {low:.2f}, low below"
+    for band in BANDS:
+        aspect = TagPropertiesClass(
+            name=f"join:suggested-{band}",
+            description=f"A join found in the data, of {band} joinability: {bands}.",
+        )
+        yield _create(tag_urn(band), aspect)

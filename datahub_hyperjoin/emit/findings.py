@@ -1,13 +1,14 @@
 """Everything a run found, in the order in which DataHub must receive it."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin.emit.config import EmitConfig
-from datahub_hyperjoin.emit.definitions import define_properties
+from datahub_hyperjoin.emit.definitions import define_properties, define_tags
 from datahub_hyperjoin.emit.properties import emit_column, emit_dataset, labels, partners
 from datahub_hyperjoin.emit.relationships import emit_relationship
 from datahub_hyperjoin.tables import Join, Suggestion, TableId
@@ -34,23 +35,25 @@ def emit_findings(
             is sent, since the server refuses values of properties it does not know.
 
     Yields:
-        Definitions if there is no server, relationships, then properties.
+        Relationships, then properties; before each, if there is no server, what they refer to.
     """
-    if config.properties:
-        yield from _install(config.namespace, graph)
     if config.relationships:
+        yield from _define(define_tags(), graph)
         for join in joins:
             yield from emit_relationship(join, model_version)
     if config.properties:
+        yield from _define(define_properties(config.namespace), graph)
         names = labels(titles)
         for column, scored in partners(suggestions, joins).items():
-            yield from emit_column(column, scored, names, config.namespace)
+            yield emit_column(column, scored, names, config.namespace)
         for table, own in _by_table(joins).items():
-            yield from emit_dataset(table, own, names, config.namespace)
+            yield emit_dataset(table, own, names, config.namespace)
 
 
-def _install(namespace: str, graph: DataHubGraph | None) -> Iterator[MetadataWorkUnit]:
-    for proposal in define_properties(namespace):
+def _define(
+    proposals: Iterable[MetadataChangeProposalWrapper], graph: DataHubGraph | None
+) -> Iterator[MetadataWorkUnit]:
+    for proposal in proposals:
         if graph is None:
             yield proposal.as_workunit(is_primary_source=False)
         else:
@@ -60,6 +63,6 @@ def _install(namespace: str, graph: DataHubGraph | None) -> Iterator[MetadataWor
 def _by_table(joins: Sequence[Join]) -> dict[TableId, list[Join]]:
     found: dict[TableId, list[Join]] = defaultdict(list)
     for join in joins:
-        found[join.left.table].append(join)
-        found[join.right.table].append(join)
+        for table in {join.left.table, join.right.table}:
+            found[table].append(join)
     return dict(sorted(found.items()))

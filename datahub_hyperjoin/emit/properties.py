@@ -1,11 +1,11 @@
 """Suggestions as structured properties: what people see on columns and datasets."""
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from datahub.ingestion.api.workunit import MetadataWorkUnit
-from datahub.specific.aspect_helpers.structured_properties import HasStructuredPropertiesPatch
 
 from datahub_hyperjoin.emit.definitions import (
     BEST_JOIN_SCORE,
@@ -14,6 +14,7 @@ from datahub_hyperjoin.emit.definitions import (
     SUGGESTED_JOINS,
     property_urn,
 )
+from datahub_hyperjoin.emit.patches import set_properties
 from datahub_hyperjoin.emit.urns import column_urn, dataset_urn
 from datahub_hyperjoin.tables import ColumnId, Join, Suggestion, TableId
 
@@ -23,8 +24,8 @@ _MOST = 10
 """Joins listed for a dataset; its columns list theirs all."""
 
 
-class _Patch(HasStructuredPropertiesPatch):
-    """Sets our properties and leaves those of others alone."""
+_MOST_BYTES = 32766
+"""What DataHub's search index takes of one value."""
 
 
 def labels(titles: Mapping[TableId, str]) -> dict[TableId, str]:
@@ -43,7 +44,7 @@ def partners(
 ) -> dict[ColumnId, list[Scored]]:
     """What each column joins with.
 
-    Its own suggestions come first, in their order, then the columns it was suggested for.
+    Its own suggestions come first, by rank, then the columns it was suggested for.
 
     Args:
         suggestions: Key by key, best first.
@@ -53,7 +54,7 @@ def partners(
         Columns and scores; a column is no one's partner twice.
     """
     found: dict[ColumnId, dict[ColumnId, float]] = defaultdict(dict)
-    for suggestion in suggestions:
+    for suggestion in sorted(suggestions, key=lambda suggestion: suggestion.rank):
         found[suggestion.query][suggestion.candidate] = suggestion.joinability
     for join in joins:
         found[join.left].setdefault(join.right, join.joinability)
@@ -61,17 +62,14 @@ def partners(
     return {column: list(scores.items()) for column, scores in sorted(found.items())}
 
 
-def _workunits(patch: _Patch) -> Iterator[MetadataWorkUnit]:
-    # Not ours: as primary source we would soft-delete the dataset once its suggestions are gone.
-    for proposal in patch.build():
-        yield MetadataWorkUnit(
-            id=f"{patch.urn}-{proposal.aspectName}", mcp_raw=proposal, is_primary_source=False
-        )
+def _fit(text: str) -> str:
+    """What fits into one value; only names of absurd length do not."""
+    return text.encode()[:_MOST_BYTES].decode(errors="ignore")
 
 
 def emit_column(
     column: ColumnId, scored: Sequence[Scored], names: Mapping[TableId, str], namespace: str
-) -> Iterator[MetadataWorkUnit]:
+) -> MetadataWorkUnit:
     """The properties of one column.
 
     Args:
@@ -80,32 +78,40 @@ def emit_column(
         names: What people call the tables.
         namespace: What the properties' names begin with.
 
-    Yields:
+    Returns:
         One patch.
     """
-    patch = _Patch(column_urn(column))
-    patch.set_structured_property(
-        property_urn(namespace, JOINABLE_WITH), [column_urn(other) for other, _ in scored]
+    values: dict[str, Sequence[str] | Sequence[float]] = {
+        JOINABLE_WITH: [column_urn(other) for other, _ in scored],
+        JOIN_SUGGESTIONS: [
+            _fit(f"{names[other.table]}.{other.path} ({score:.2f})") for other, score in scored
+        ],
+        BEST_JOIN_SCORE: [round(max(score for _, score in scored), 2)],
+    }
+    return set_properties(
+        column_urn(column), {property_urn(namespace, name): own for name, own in values.items()}
     )
-    patch.set_structured_property(
-        property_urn(namespace, JOIN_SUGGESTIONS),
-        [f"{names[other.table]}.{other.path} ({score:.2f})" for other, score in scored],
-    )
-    patch.set_structured_property(
-        property_urn(namespace, BEST_JOIN_SCORE), round(max(score for _, score in scored), 2)
-    )
-    yield from _workunits(patch)
+
+
+def _escape(name: str) -> str:
+    r"""A name as Markdown, in which it must not turn into a link or into code.
+
+    >>> _escape("fare[usd]_*")
+    'fare\\[usd\\]_\\*'
+    """
+    return re.sub(r"([\\`*<>\[\]])", r"\\\1", name)
 
 
 def _line(own: ColumnId, other: ColumnId, score: float, names: Mapping[TableId, str]) -> str:
     address = quote(dataset_urn(other.table), safe="")
-    label = f"{names[other.table]}.{other.path}"
-    return f"`{own.path}` joins with [{label}](/dataset/{address}/Columns) · {score:.2f}"
+    label = _escape(f"{names[other.table]}.{other.path}")
+    link = f"[{label}](/dataset/{address}/Columns)"
+    return _fit(f"{_escape(own.path)} joins with {link} · {score:.2f}")
 
 
 def emit_dataset(
     table: TableId, joins: Sequence[Join], names: Mapping[TableId, str], namespace: str
-) -> Iterator[MetadataWorkUnit]:
+) -> MetadataWorkUnit:
     """The property of one dataset: its best joins, with links.
 
     Args:
@@ -114,14 +120,12 @@ def emit_dataset(
         names: What people call the tables.
         namespace: What the property's name begins with.
 
-    Yields:
+    Returns:
         One patch.
     """
-    lines: list[str | float] = []
+    lines = []
     for join in joins[:_MOST]:
         ends = (join.left, join.right)
         own, other = ends if join.left.table == table else ends[::-1]
         lines.append(_line(own, other, join.joinability, names))
-    patch = _Patch(dataset_urn(table))
-    patch.set_structured_property(property_urn(namespace, SUGGESTED_JOINS), lines)
-    yield from _workunits(patch)
+    return set_properties(dataset_urn(table), {property_urn(namespace, SUGGESTED_JOINS): lines})

@@ -7,15 +7,13 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import (
     ERModelRelationshipPropertiesClass,
     RelationshipFieldMappingClass,
-    TagAssociationClass,
 )
-from datahub.metadata.urns import TagUrn
-from datahub.specific.aspect_helpers.tags import HasTagsPatch
 
+from datahub_hyperjoin.emit.definitions import BANDS, tag_urn
+from datahub_hyperjoin.emit.patches import swap_tag
 from datahub_hyperjoin.emit.urns import dataset_urn, relationship_urn
 from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Join
 
-_BANDS = ((0.8, "high"), (0.65, "medium"), (0.0, "low"))
 _MIRRORED = {
     Cardinality.ONE_ONE: Cardinality.ONE_ONE,
     Cardinality.ONE_MANY: Cardinality.MANY_ONE,
@@ -24,17 +22,13 @@ _MIRRORED = {
 }
 
 
-class _RelationshipPatch(HasTagsPatch):
-    """Changes our own tag on a relationship and leaves people's tags alone."""
-
-
 def band(joinability: float) -> str:
     """The confidence band of a score.
 
     >>> band(0.93), band(0.7), band(0.5)
     ('high', 'medium', 'low')
     """
-    return next(name for least, name in _BANDS if joinability >= least)
+    return next(name for name, least in BANDS.items() if joinability >= least)
 
 
 def mirror(evidence: Evidence) -> Evidence:
@@ -51,14 +45,14 @@ def mirror(evidence: Evidence) -> Evidence:
 
 def _facts(join: Join, evidence: Evidence, model_version: str) -> dict[str, str]:
     return {
-        "joinability": f"{join.joinability:.2f}",
+        "joinability": f"{join.joinability:.4f}",
         "band": band(join.joinability),
         "shared_values": str(evidence.shared),
         "source_containment": f"{evidence.left_containment:.4f}",
         "destination_containment": f"{evidence.right_containment:.4f}",
         "source_fan_out": f"{evidence.left_fan_out:.4f}",
         "destination_fan_out": f"{evidence.right_fan_out:.4f}",
-        "compared": "normalised values of all rows",
+        "evidence": "values compared on the data",
         "model_version": model_version,
     }
 
@@ -102,12 +96,5 @@ def emit_relationship(join: Join, model_version: str) -> Iterator[MetadataWorkUn
             customProperties=_facts(join, evidence, model_version),
         ),
     ).as_workunit()
-    tag = TagUrn(f"join:suggested-{band(join.joinability)}").urn()
-    patch = _RelationshipPatch(urn)
-    for _, other in _BANDS:
-        stale = TagUrn(f"join:suggested-{other}").urn()
-        if stale != tag:
-            patch.remove_tag(stale)
-    patch.add_tag(TagAssociationClass(tag=tag))
-    for proposal in patch.build():
-        yield MetadataWorkUnit(id=f"{urn}-tags", mcp_raw=proposal, is_primary_source=False)
+    own = band(join.joinability)
+    yield swap_tag(urn, tag_urn(own), stale=[tag_urn(other) for other in BANDS if other != own])

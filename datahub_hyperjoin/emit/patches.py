@@ -1,0 +1,87 @@
+"""Changes to aspects that other people write too.
+
+DataHub's own patch builders are not used: each of its versions writes another form, and servers
+before 1.7 refuse those of later clients on an entity that has no such aspect yet. The form here
+does not depend on the client's version, and those servers take it.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from datahub.emitter.aspect import JSON_PATCH_CONTENT_TYPE
+from datahub.emitter.mcp_patch_builder import MetadataPatchProposal
+from datahub.emitter.serialization_helper import pre_json_transform
+from datahub.ingestion.api.workunit import MetadataWorkUnit
+from datahub.metadata.schema_classes import (
+    ChangeTypeClass,
+    GenericAspectClass,
+    GlobalTagsClass,
+    MetadataChangeProposalClass,
+    StructuredPropertiesClass,
+    StructuredPropertyValueAssignmentClass,
+    TagAssociationClass,
+)
+from datahub.metadata.urns import Urn
+
+# The unit separator stands for a step into the attribution; a tag without one is filed under "".
+_TAG_KEYS = {"tags": ["attribution\N{SYMBOL FOR UNIT SEPARATOR}source", "tag"]}
+_PROPERTY_KEYS = {"properties": ["propertyUrn"]}
+
+_quote = MetadataPatchProposal.quote
+
+
+def _patch(
+    urn: str, aspect: str, keys: dict[str, list[str]], changes: list[dict[str, Any]]
+) -> MetadataWorkUnit:
+    payload = json.dumps({"arrayPrimaryKeys": keys, "patch": changes}).encode()
+    proposal = MetadataChangeProposalClass(
+        entityUrn=urn,
+        entityType=Urn.from_string(urn).entity_type,
+        changeType=ChangeTypeClass.PATCH,
+        aspectName=aspect,
+        aspect=GenericAspectClass(value=payload, contentType=JSON_PATCH_CONTENT_TYPE),
+    )
+    # As primary source we would delete other people's entities once our findings are gone.
+    return MetadataWorkUnit(id=f"{urn}-{aspect}", mcp_raw=proposal, is_primary_source=False)
+
+
+def swap_tag(urn: str, tag: str, *, stale: Sequence[str]) -> MetadataWorkUnit:
+    """Sets one tag, and takes others away.
+
+    Args:
+        urn: The entity.
+        tag: Urn of the tag it gets.
+        stale: Urns of the tags it must not have.
+
+    Returns:
+        A patch that leaves all other tags alone.
+    """
+    changes: list[dict[str, Any]] = [
+        {"op": "remove", "path": f"/tags//{_quote(other)}", "value": {}} for other in stale
+    ]
+    added = TagAssociationClass(tag=tag).to_obj()
+    changes.append(
+        {"op": "add", "path": f"/tags//{_quote(tag)}", "value": pre_json_transform(added)}
+    )
+    return _patch(urn, GlobalTagsClass.ASPECT_NAME, _TAG_KEYS, changes)
+
+
+def set_properties(
+    urn: str, values: dict[str, Sequence[str] | Sequence[float]]
+) -> MetadataWorkUnit:
+    """Sets structured properties.
+
+    Args:
+        urn: The entity.
+        values: What each property, by its urn, gets.
+
+    Returns:
+        A patch that leaves all other properties alone.
+    """
+    changes = []
+    for key, own in values.items():
+        assigned = StructuredPropertyValueAssignmentClass(propertyUrn=key, values=list(own))
+        value = pre_json_transform(assigned.to_obj())
+        changes.append({"op": "add", "path": f"/properties/{_quote(key)}", "value": value})
+    return _patch(urn, StructuredPropertiesClass.ASPECT_NAME, _PROPERTY_KEYS, changes)
