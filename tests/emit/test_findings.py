@@ -1,0 +1,228 @@
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+from unittest.mock import create_autospec
+
+import pytest
+from datahub.emitter.mcp import MetadataChangeProposalWrapper
+from datahub.ingestion.api.common import PipelineContext, RecordEnvelope
+from datahub.ingestion.api.sink import NoopWriteCallback
+from datahub.ingestion.api.workunit import MetadataWorkUnit
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.ingestion.sink.file import FileSink
+from datahub.metadata.schema_classes import ASPECT_NAME_MAP
+from datahub.metadata.urns import Urn
+
+from datahub_hyperjoin.emit import EmitConfig, column_urn, dataset_urn, emit_findings
+from datahub_hyperjoin.tables import ColumnId, Join, Suggestion, TableId
+
+MakeJoin = Callable[[ColumnId, ColumnId, float], Join]
+Describe = Callable[[MetadataWorkUnit], dict[str, Any]]
+
+GOLDEN = Path(__file__).parent / "golden"
+FLIGHTS, AIRLINES = TableId("file", "nyc/flights.csv"), TableId("file", "nyc/airlines.csv")
+AIRPORTS, WORLD = TableId("file", "nyc/airports.csv"), TableId("s3", "world/airports.csv")
+TITLES = {FLIGHTS: "flights", AIRLINES: "airlines", AIRPORTS: "airports", WORLD: "airports"}
+CARRIER, AIRLINE = ColumnId(FLIGHTS, "carrier"), ColumnId(AIRLINES, "carrier")
+ORIGIN, DEST = ColumnId(FLIGHTS, "origin"), ColumnId(FLIGHTS, "dest")
+FAA, IATA = ColumnId(AIRPORTS, "faa"), ColumnId(WORLD, "codes.iata")
+FOUND = [
+    (AIRLINE, CARRIER, 1, 0.93),
+    (FAA, DEST, 1, 0.78),
+    (FAA, IATA, 2, 0.81),
+    (FAA, ORIGIN, 3, 0.52),
+    (ORIGIN, DEST, 1, 0.4),
+]
+SUGGESTIONS = [
+    Suggestion(query=query, candidate=candidate, rank=rank, joinability=joinability)
+    for query, candidate, rank, joinability in FOUND
+]
+BOTH, NEITHER = EmitConfig(), EmitConfig(relationships=False, properties=False)
+RELATIONSHIPS, PROPERTIES = EmitConfig(properties=False), EmitConfig(relationships=False)
+
+
+class Emit(Protocol):
+    """Everything that a run writes."""
+
+    def __call__(
+        self,
+        config: EmitConfig = BOTH,
+        *,
+        suggestions: Sequence[Suggestion] = ...,
+        graph: DataHubGraph | None = None,
+    ) -> list[MetadataWorkUnit]: ...
+
+
+@pytest.fixture
+def joins(make_join: MakeJoin) -> list[Join]:
+    found = [make_join(query, candidate, score) for query, candidate, _, score in FOUND]
+    return sorted(found, key=lambda join: -join.joinability)
+
+
+@pytest.fixture
+def emit(joins: list[Join]) -> Emit:
+    def run(
+        config: EmitConfig = BOTH,
+        *,
+        suggestions: Sequence[Suggestion] = SUGGESTIONS,
+        graph: DataHubGraph | None = None,
+    ) -> list[MetadataWorkUnit]:
+        found = emit_findings(
+            suggestions=suggestions,
+            joins=joins,
+            titles=TITLES,
+            model_version="0.1.0-abc",
+            config=config,
+            graph=graph,
+        )
+        return list(found)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("layer", "config"), [("relationships", RELATIONSHIPS), ("properties", PROPERTIES)]
+)
+def test_each_layer_is_written_as_agreed(
+    layer: str, config: EmitConfig, emit: Emit, describe: Describe
+) -> None:
+    found = list(map(describe, emit(config)))
+    file = GOLDEN / f"{layer}.json"
+    if os.environ.get("HYPERJOIN_UPDATE_GOLDEN"):
+        file.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert found == json.loads(file.read_text(encoding="utf-8"))
+
+
+def test_both_layers_together_are_the_two_alone(emit: Emit, describe: Describe) -> None:
+    alone = [*emit(RELATIONSHIPS), *emit(PROPERTIES)]
+    assert list(map(describe, emit())) == list(map(describe, alone))
+    assert emit(NEITHER) == []
+
+
+def test_every_urn_is_one_that_datahub_knows(emit: Emit, describe: Describe) -> None:
+    for one in map(describe, emit()):
+        assert Urn.from_string(one["urn"]).urn() == one["urn"]
+        assert Urn.from_string(one["urn"]).entity_type == one["entity"]
+
+
+def test_every_whole_aspect_is_valid(emit: Emit) -> None:
+    whole = [
+        unit.metadata for unit in emit() if isinstance(unit.metadata, MetadataChangeProposalWrapper)
+    ]
+    assert len(whole) == 3 + len(FOUND) + 2 * 4
+    assert all(proposal.validate() for proposal in whole)
+
+
+def test_every_changed_element_is_valid(emit: Emit, describe: Describe) -> None:
+    patches = [one for one in map(describe, emit()) if one["change"] == "PATCH"]
+    for one in patches:
+        (field,) = one["value"]["arrayPrimaryKeys"]
+        added = [each["value"] for each in one["value"]["patch"] if each["op"] == "add"]
+        assert ASPECT_NAME_MAP[one["aspect"]].from_obj({field: added}).validate()
+    assert len(patches) == len(FOUND) + 6 + len(TITLES)
+
+
+def test_datahub_reads_the_file(tmp_path: Path, emit: Emit) -> None:
+    file = tmp_path / "findings.json"
+    sink = FileSink.create({"filename": str(file)}, PipelineContext(run_id="lake"))
+    with closing(sink):
+        for unit in emit():
+            sink.write_record_async(RecordEnvelope(unit.metadata, {}), NoopWriteCallback())
+    command = [sys.executable, "-m", "datahub", "check", "metadata-file", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_without_a_server_each_definition_comes_before_its_values(
+    emit: Emit, describe: Describe
+) -> None:
+    defined: set[str] = set()
+    for one in map(describe, emit()):
+        if one["change"] == "CREATE":
+            defined.add(one["urn"])
+        if one["change"] == "PATCH":
+            assert {change["path"].split("/")[-1] for change in one["value"]["patch"]} <= defined
+    assert len(defined) == 3 + 4
+
+
+def test_a_server_gets_the_definitions_before_any_value(joins: list[Join]) -> None:
+    server = create_autospec(DataHubGraph, instance=True)
+    findings = emit_findings(
+        suggestions=SUGGESTIONS,
+        joins=joins,
+        titles=TITLES,
+        model_version="",
+        config=PROPERTIES,
+        graph=server,
+    )
+    assert {server.emit_mcp.call_count for _ in findings} == {8}
+
+
+def test_a_server_and_a_file_get_the_same_definitions(emit: Emit, describe: Describe) -> None:
+    server = create_autospec(DataHubGraph, instance=True)
+    values = emit(graph=server)
+    definitions = [unit for unit in emit() if describe(unit)["change"] == "CREATE"]
+    committed = [call.args for call in server.emit_mcp.call_args_list]
+    assert committed == [(unit.metadata,) for unit in definitions]
+    assert len(values) + len(definitions) == len(emit())
+
+
+def test_a_definition_that_exists_is_left_alone(emit: Emit, describe: Describe) -> None:
+    created = [one for one in map(describe, emit()) if one["change"] == "CREATE"]
+    assert len(created) == 3 + 2 * 4
+    assert all(one["headers"] == {"If-None-Match": "*"} for one in created)
+
+
+def test_only_relationships_are_written_whole(emit: Emit, describe: Describe) -> None:
+    written = {one["aspect"] for one in map(describe, emit()) if one["change"] == "UPSERT"}
+    assert written == {"erModelRelationshipProperties"}
+
+
+def test_only_relationships_are_ours_to_delete(emit: Emit, describe: Describe) -> None:
+    ours = [describe(unit) for unit in emit() if unit.is_primary_source]
+    assert [one["aspect"] for one in ours] == ["erModelRelationshipProperties"] * len(FOUND)
+
+
+def test_nothing_sets_a_status(emit: Emit, describe: Describe) -> None:
+    assert "status" not in {one["aspect"] for one in map(describe, emit())}
+
+
+def test_a_second_run_writes_the_same(emit: Emit, describe: Describe) -> None:
+    again = emit(suggestions=SUGGESTIONS[::-1])
+    assert json.dumps(list(map(describe, again))) == json.dumps(list(map(describe, emit())))
+
+
+def test_workunits_have_names_of_their_own(emit: Emit) -> None:
+    units = emit()
+    assert len({unit.id for unit in units}) == len(units)
+
+
+def test_a_table_that_joins_with_itself_lists_it_once(emit: Emit, describe: Describe) -> None:
+    (one,) = (one for one in map(describe, emit(PROPERTIES)) if one["urn"] == dataset_urn(FLIGHTS))
+    (change,) = one["value"]["patch"]
+    assert len(change["value"]["values"]) == 4
+
+
+def test_both_ends_of_a_join_are_written(emit: Emit, describe: Describe) -> None:
+    written = {one["urn"] for one in map(describe, emit(PROPERTIES))}
+    assert set(map(column_urn, [CARRIER, AIRLINE, ORIGIN, DEST, FAA, IATA])) < written
+    assert set(map(dataset_urn, TITLES)) < written
+
+
+def test_two_namespaces_share_no_property(emit: Emit, describe: Describe) -> None:
+    one, other = (
+        {
+            found["urn"]
+            for found in map(describe, emit(replace(PROPERTIES, namespace=namespace)))
+            if found["entity"] == "structuredProperty"
+        }
+        for namespace in ("io.one", "io.other")
+    )
+    assert len(one) == len(other) == 4
+    assert not one & other

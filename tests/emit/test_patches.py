@@ -1,0 +1,66 @@
+from collections.abc import Callable
+from typing import Any
+
+from datahub.ingestion.api.workunit import MetadataWorkUnit
+
+from datahub_hyperjoin.emit.patches import set_properties, swap_tag
+
+Describe = Callable[[MetadataWorkUnit], dict[str, Any]]
+Elements = list[dict[str, Any]]
+
+RELATIONSHIP = "urn:li:erModelRelationship:8c8a85652f4564c46b215358f2f9e935"
+COLUMN = "urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:file,flights,PROD),carrier)"
+ACCEPTED, HIGH, LOW = (f"urn:li:tag:join:{name}" for name in ("accepted", "high", "low"))
+RETENTION, SCORE = "urn:li:structuredProperty:retention", "urn:li:structuredProperty:a/b~score"
+
+
+def applied(present: Elements, value: dict[str, Any]) -> Elements:
+    """An aspect's elements after a patch, applied as the server does: filed under their keys."""
+    ((field, keys),) = value["arrayPrimaryKeys"].items()
+    filed: dict[tuple[str, ...], dict[str, Any]] = {}
+    for element in present:
+        found: list[Any] = [element] * len(keys)
+        for place, key in enumerate(keys):
+            for step in key.split("\N{SYMBOL FOR UNIT SEPARATOR}"):
+                found[place] = (found[place] or {}).get(step)
+        filed[tuple(one or "" for one in found)] = element
+    for change in value["patch"]:
+        _, top, *path = change["path"].split("/")
+        assert (top, len(path)) == (field, len(keys))
+        place_ = tuple(step.replace("~1", "/").replace("~0", "~") for step in path)
+        filed.pop(place_, None)
+        if change["op"] == "add":
+            filed[place_] = change["value"]
+    return list(filed.values())
+
+
+def test_tags_of_people_and_of_other_programs_stay(describe: Describe) -> None:
+    attributed = {"tag": ACCEPTED, "attribution": {"source": "urn:li:dataHubAction:review"}}
+    present: Elements = [{"tag": ACCEPTED}, attributed, {"tag": LOW}]
+    patch = describe(swap_tag(RELATIONSHIP, HIGH, stale=[LOW]))["value"]
+    assert applied(present, patch) == [{"tag": ACCEPTED}, attributed, {"tag": HIGH}]
+
+
+def test_a_tag_set_twice_is_there_once(describe: Describe) -> None:
+    patch = describe(swap_tag(RELATIONSHIP, HIGH, stale=[LOW]))["value"]
+    assert applied(applied([], patch), patch) == [{"tag": HIGH}]
+
+
+def test_properties_of_others_stay_and_ours_are_replaced(describe: Describe) -> None:
+    theirs = {"propertyUrn": RETENTION, "values": [{"double": 30.0}]}
+    ours = {"propertyUrn": SCORE, "values": [{"double": 0.1}]}
+    patch = describe(set_properties(COLUMN, {SCORE: [0.93]}))["value"]
+    assert applied([theirs, ours], patch) == [theirs, ours | {"values": [{"double": 0.93}]}]
+
+
+def test_no_path_ends_in_nothing(describe: Describe) -> None:
+    # Servers before 1.7 refuse such a path on an entity that has no such aspect yet.
+    units = [swap_tag(RELATIONSHIP, HIGH, stale=[LOW]), set_properties(COLUMN, {SCORE: [0.9]})]
+    changes = [change for unit in units for change in describe(unit)["value"]["patch"]]
+    assert not any(change["path"].endswith("/") for change in changes)
+
+
+def test_a_patch_is_of_the_entity_and_not_ours_to_delete(describe: Describe) -> None:
+    unit = set_properties(COLUMN, {SCORE: [0.9]})
+    assert describe(unit)["entity"] == "schemaField"
+    assert not unit.is_primary_source
