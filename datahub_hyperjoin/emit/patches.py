@@ -1,8 +1,8 @@
 """Changes to aspects that other people write too.
 
 DataHub's own patch builders are not used: each of its versions writes another form, and servers
-before 1.7 refuse those of later clients on an entity that has no such aspect yet. The form here
-does not depend on the client's version, and those servers take it.
+older than DataHub's pull request 17449 refuse those of later clients on an entity that has no such
+aspect yet. The form here depends on no client's version, and those servers take it.
 """
 
 import json

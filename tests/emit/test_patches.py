@@ -54,7 +54,7 @@ def test_properties_of_others_stay_and_ours_are_replaced(describe: Describe) -> 
 
 
 def test_no_path_ends_in_nothing(describe: Describe) -> None:
-    # Servers before 1.7 refuse such a path on an entity that has no such aspect yet.
+    # Older servers refuse such a path on an entity that has no such aspect yet.
     units = [swap_tag(RELATIONSHIP, HIGH, stale=[LOW]), set_properties(COLUMN, {SCORE: [0.9]})]
     changes = [change for unit in units for change in describe(unit)["value"]["patch"]]
     assert not any(change["path"].endswith("/") for change in changes)
