@@ -100,7 +100,7 @@ def test_datahub_accepts_the_file(run: Run, folder: Path) -> None:
 
 def test_the_end_of_the_run_shows_what_was_found(run: Run) -> None:
     assert "joins found, the best first:" in run.done.stdout
-    assert "nycflights13/planes.csv.tailnum" in run.done.stdout
+    assert "lahman/People.parquet.playerID" in run.done.stdout
     assert f"All of them, with their evidence: {run.page.resolve()}" in run.done.stdout
     assert "tailnum" in run.page.read_text()
 
