@@ -221,6 +221,15 @@ def test_each_key_keeps_its_best_suggestion_before_any_keeps_its_second() -> Non
     assert [record[:2] for record in found.joins] == [(0, 2), (0, 1)]
 
 
+def test_a_disc_grows_with_its_joins_and_stays_a_disc_among_others() -> None:
+    columns = lake(tables=400, keys=1)
+    joins = [join(columns[0], other) for other in columns[1:]]
+    contents = list_contents(profiles(*columns), keys=columns, suggestions=[], joins=joins)
+    radii = [node.radius for node in draw_tables(contents).nodes]
+    assert radii[0] == max(radii) < 30
+    assert min(radii) > 5
+
+
 def test_many_joins_of_two_tables_are_one_line() -> None:
     columns = lake(tables=2, keys=8)
     joins = [join(one, other, 0.5) for one, other in zip(columns[:8], columns[8:], strict=True)]

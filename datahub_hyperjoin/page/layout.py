@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 WIDTH = 1160
 _GAP = 26
-_SPACE = np.array([80.0, 44.0])
-_FIT = np.array([0.46 * WIDTH, np.inf])
+_SPACE = np.array([160.0, 86.0])
+_FIT = np.array([0.86 * WIDTH, np.inf])
+_FLAT = 0.25
 _ROUNDS = 400
 
 Places = NDArray[np.float64]
@@ -44,7 +45,7 @@ def place_nodes(graph: nx.Graph, sizes: Sizes) -> tuple[dict[int, tuple[float, f
             }
             left += extent[0] + gap
         top += height + _GAP
-    return places, width, int(np.ceil(top))
+    return places, width, int(np.ceil(max(top - _GAP, 0)))
 
 
 def _by_size(part: Sequence[int]) -> tuple[int, Sequence[int]]:
@@ -61,7 +62,10 @@ def _arrange(graph: nx.Graph, part: Sequence[int], sizes: Sizes) -> tuple[Places
     if np.ptp(points[:, 1]) > np.ptp(points[:, 0]):
         points = points[:, ::-1]
     room = np.array([sizes[node] for node in part])
-    points = _push_apart(points * np.minimum(np.sqrt(len(part)) * _SPACE, _FIT), room)
+    points *= np.minimum(np.sqrt(len(part)) * _SPACE, _FIT) / np.maximum(
+        np.ptp(points, axis=0), _FLAT
+    )
+    points = _push_apart(points, room)
     points -= (points - room / 2).min(axis=0)
     return points, (points + room / 2).max(axis=0)
 

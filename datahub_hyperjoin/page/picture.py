@@ -1,5 +1,6 @@
 """The picture on top of the page: which tables join with which."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from datahub_hyperjoin.page.contents import Contents
 from datahub_hyperjoin.page.layout import place_nodes
 
 MOST_TABLES = 120
-MOST_LINES = 400
+MOST_LINES = 300
 COLOURS = 8
 _TOLD = 6
 _LABEL = 20
@@ -94,7 +95,7 @@ def draw_tables(contents: Contents) -> Picture:
     busiest = sorted(whole, key=lambda table: (-whole.degree[table], table))[:MOST_TABLES]
     drawn = whole.subgraph(sorted(busiest))
     kept = _thin_out(drawn)
-    radii = {table: 5.5 + 2.4 * whole.degree[table] ** 0.65 for table in drawn}
+    radii = {table: 5 + 3.6 * math.log1p(whole.degree[table]) for table in drawn}
     labels = {table: _shorten(str(contents.tables[table][1])) for table in drawn}
     sizes = {
         table: (max(2 * radii[table], 6.9 * len(labels[table])) + 14, 2 * radii[table] + 30)
