@@ -9,7 +9,7 @@ export DATAHUB_TELEMETRY_ENABLED := false
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart setup fix check test test-fast golden build clean prerequisites
+.PHONY: help quickstart setup fix check test test-fast compat golden build clean prerequisites
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -47,9 +47,12 @@ test: $(VENV)/.dev ## Run every test, with branch coverage
 test-fast: $(VENV)/.dev ## Run the tests that need no Spark
 	@$(BIN)/pytest -m 'not spark and not slow'
 
+compat: $(VENV)/.dev ## Run the tests of what DataHub sees with the oldest and older releases of it
+	@.ci/compat 1.5.0.1 1.6.0 1.7.0.4
+
 golden: $(VENV)/.dev ## Rewrite the golden files; review the difference
-	@REWRITE_GOLDEN=1 $(BIN)/pytest tests/golden
-	@git diff --stat -- tests/golden
+	@HYPERJOIN_UPDATE_GOLDEN=1 $(BIN)/pytest tests/emit
+	@git diff --stat -- tests/emit/golden
 
 ##@ Ship it
 

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from datahub.ingestion.source.state.stale_entity_removal_handler import (
@@ -41,7 +41,6 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     models_trained: int = 0
     suggestions: int = 0
     joins: int = 0
-    stage_seconds: dict[str, float] = field(default_factory=dict)
     page: str = ""
     _table: str = ""
 
