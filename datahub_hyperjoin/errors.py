@@ -6,6 +6,7 @@
     │  └─ EmptyTableError
     ├─ ModelError            the network cannot be trained or loaded
     │  ├─ NothingToLearnError
+    │  ├─ VectorFileError
     │  ├─ VectorTrainingError
     │  ├─ NonFiniteLossError
     │  ├─ CollapsedError
@@ -85,6 +86,18 @@ class NothingToLearnError(ModelError, ValueError):
         return cls(
             f"{keys} key columns in {tables} tables are too few to learn from: at least 2 key "
             "columns in 2 tables are needed. Widen `catalog`, or loosen `model.keys`"
+        )
+
+
+class VectorFileError(ModelError, ValueError):
+    """A file of word vectors cannot be used."""
+
+    @classmethod
+    def from_path(cls, path: str, *, reason: str) -> Self:
+        """The file, and what fastText says of it."""
+        return cls(
+            f"`model.features.vectors` {path!r} is no fastText model: {reason} Give a .bin file, "
+            "or leave the key out to train on the lake"
         )
 
 

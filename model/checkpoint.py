@@ -1,8 +1,8 @@
 """A trained network in a folder: weights, what it was made from, and its word vectors.
 
-`weights.safetensors` holds the weights, `model.json` the sizes and fingerprint, and
-`vectors.bin` the fastText model when it was trained on the lake: it contains words of the lake's
-values, so the folder deserves the care that the lake does.
+`weights.safetensors` holds the weights, `model.json` the sizes and fingerprint. `vectors.bin` is
+the fastText model if it was trained on the lake: it contains words of the lake's values, so the
+folder deserves the care that the lake does. A pretrained one stays where it is.
 """
 
 import dataclasses
@@ -10,14 +10,15 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from datahub_hyperjoin.errors import CheckpointMismatchError
-from datahub_hyperjoin.model.config import ModelConfig, NetworkConfig
+from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.features import Featurizer
 from datahub_hyperjoin.model.hin import HIN, Sizes
 from datahub_hyperjoin.model.lake import Lake
@@ -68,23 +69,23 @@ def fingerprint(lake: Lake, config: ModelConfig) -> str:
     return digest.hexdigest()[:16]
 
 
-def save(model: Model, folder: Path, network: NetworkConfig) -> None:
+def save(model: Model, folder: Path, config: ModelConfig) -> None:
     """Writes a model, whole or not at all.
 
     Args:
         model: What to keep.
         folder: Where; a model that is there already is replaced.
-        network: The configuration the network was built from.
+        config: The settings it was made with.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as name:
         fresh = Path(name, "model")
         fresh.mkdir()
         save_file(model.network.state_dict(), fresh / _WEIGHTS)
-        shutil.copyfile(model.vectors.path, fresh / _VECTORS)
+        if config.features.vectors is None:
+            shutil.copyfile(model.vectors.path, fresh / _VECTORS)
         description = {
             "fingerprint": model.fingerprint,
-            "network": dataclasses.asdict(network),
             "sizes": dataclasses.asdict(model.sizes),
             "vocabulary": model.vocabulary,
         }
@@ -94,11 +95,12 @@ def save(model: Model, folder: Path, network: NetworkConfig) -> None:
         fresh.rename(folder)
 
 
-def load(folder: Path, *, expected: str) -> Model:
+def load(folder: Path, config: ModelConfig, *, expected: str) -> Model:
     """Reads the model in a folder.
 
     Args:
         folder: Where `save` wrote it.
+        config: The settings of this run.
         expected: The fingerprint this run needs.
 
     Returns:
@@ -109,22 +111,22 @@ def load(folder: Path, *, expected: str) -> Model:
     """
     try:
         description = json.loads(folder.joinpath(_DESCRIPTION).read_text("utf-8"))
-    except (OSError, ValueError) as error:
+        found = str(description["fingerprint"])
+        if found == expected:
+            return _read(folder, config, description)
+    except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise CheckpointMismatchError.from_fingerprints(found="none", expected=expected) from error
-    if description.get("fingerprint") != expected:
-        found = str(description.get("fingerprint"))
-        raise CheckpointMismatchError.from_fingerprints(found=found, expected=expected)
+    raise CheckpointMismatchError.from_fingerprints(found=found, expected=expected)
+
+
+def _read(folder: Path, config: ModelConfig, description: dict[str, Any]) -> Model:
     sizes = Sizes(**description["sizes"])
-    network = HIN(NetworkConfig(**description["network"]), sizes)
+    network = HIN(config.network, sizes)
     network.load_state_dict(load_file(folder / _WEIGHTS))
     return Model(
         network=network.eval(),
         sizes=sizes,
-        vocabulary=_texts(description["vocabulary"]),
-        vectors=WordVectors(folder / _VECTORS),
-        fingerprint=expected,
+        vocabulary=tuple(description["vocabulary"]),
+        vectors=WordVectors(config.features.vectors or folder / _VECTORS),
+        fingerprint=description["fingerprint"],
     )
-
-
-def _texts(values: Sequence[object]) -> tuple[str, ...]:
-    return tuple(str(value) for value in values)

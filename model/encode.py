@@ -133,7 +133,7 @@ def _fresh(structure: Structure, config: ModelConfig, watch: Callable[[Epoch], N
         )
         model, material = _train(structure, config, vectors, watch)
         if config.path:
-            save(model, config.path, config.network)
+            save(model, config.path, config)
         embeddings = _embed(model, material, structure.graph)
     return Encoding(embeddings=embeddings, fingerprint=model.fingerprint, trained=True)
 
@@ -158,7 +158,7 @@ def encode(structure: Structure, config: ModelConfig, watch: Callable[[Epoch], N
     if config.path is None or not config.path.exists():
         return _fresh(structure, config, watch)
     try:
-        model = load(config.path, expected=fingerprint(structure.lake, config))
+        model = load(config.path, config, expected=fingerprint(structure.lake, config))
     except CheckpointMismatchError as error:
         logger.info("Training again: %s", error)
         return _fresh(structure, config, watch)

@@ -12,7 +12,7 @@ import fasttext
 import numpy as np
 from jaxtyping import Float32
 
-from datahub_hyperjoin.errors import VectorTrainingError
+from datahub_hyperjoin.errors import VectorFileError, VectorTrainingError
 from datahub_hyperjoin.model.config import FeatureConfig
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.names import tokens
@@ -43,11 +43,17 @@ class WordVectors:
 
     Args:
         path: A fastText model.
+
+    Raises:
+        VectorFileError: The file is not there, or is no fastText model.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._model = fasttext.load_model(str(path))
+        try:
+            self._model = fasttext.load_model(str(path))
+        except ValueError as error:
+            raise VectorFileError.from_path(str(path), reason=str(error)) from error
         self.dimension: int = self._model.get_dimension()
 
     def of(self, texts: Sequence[str]) -> Float32[np.ndarray, "text dimension"]:

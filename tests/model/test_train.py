@@ -1,4 +1,5 @@
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +100,19 @@ def test_a_saved_model_encodes_without_training(structure: Structure, tmp_path: 
     ]
 
 
+def test_pretrained_vectors_are_used_and_not_copied(structure: Structure, tmp_path: Path) -> None:
+    run(structure, config(tmp_path / "first", epochs=1))
+    (tmp_path / "first" / "vectors.bin").rename(tmp_path / "wiki.bin")
+    given = replace(
+        config(tmp_path / "model", epochs=1), features=FeatureConfig(vectors=tmp_path / "wiki.bin")
+    )
+    first, epochs = run(structure, given)
+    again, none = run(structure, given)
+    assert (len(epochs), none) == (1, [])
+    np.testing.assert_array_equal(first, again)
+    assert not (tmp_path / "model" / "vectors.bin").exists()
+
+
 def test_other_data_or_settings_train_again(
     structure: Structure, make_lake: MakeLake, airline_tables: Tables, tmp_path: Path
 ) -> None:
@@ -108,6 +122,16 @@ def test_other_data_or_settings_train_again(
     changed = {**airline_tables, "trees": {"genus": ["oak", "ash", "elm"]}}
     assert len(run(connect(make_lake(changed)), config(path, epochs=1))[1]) == 1
     assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("name", ["model.json", "vectors.bin", "weights.safetensors"])
+def test_a_damaged_model_is_trained_again(structure: Structure, tmp_path: Path, name: str) -> None:
+    settings = config(tmp_path / "model", epochs=1)
+    first, _ = run(structure, settings)
+    (tmp_path / "model" / name).write_text("{")
+    again, epochs = run(structure, settings)
+    assert len(epochs) == 1
+    np.testing.assert_array_equal(first, again)
 
 
 def test_ranking_does_not_touch_the_weights(structure: Structure) -> None:
@@ -122,13 +146,13 @@ def test_a_model_of_other_data_is_refused_with_both_fingerprints(
     run(structure, settings)
     found = fingerprint(structure.lake, settings)
     with pytest.raises(CheckpointMismatchError, match=f"{found}, this run needs 0123") as caught:
-        load(tmp_path / "model", expected="0123")
+        load(tmp_path / "model", settings, expected="0123")
     assert (caught.value.found, caught.value.expected) == (found, "0123")
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointMismatchError, match="fingerprint none, this run needs 0123"):
-        load(tmp_path, expected="0123")
+        load(tmp_path, config(), expected="0123")
 
 
 def test_one_table_is_nothing_to_learn_from(make_lake: MakeLake) -> None:

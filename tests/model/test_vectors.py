@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from datahub_hyperjoin.errors import VectorTrainingError
+from datahub_hyperjoin.errors import VectorFileError, VectorTrainingError
 from datahub_hyperjoin.model.config import FeatureConfig
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.vectors import WordVectors, train_vectors
@@ -52,3 +52,12 @@ def test_what_fasttext_says_is_passed_on(tmp_path: Path) -> None:
         VectorTrainingError, match=r"from this lake: .*Empty vocabulary.*pretrained"
     ):
         train_vectors(lake, CONFIG, seed=0, path=tmp_path / "v.bin")
+
+
+@pytest.mark.parametrize("content", [None, b"no model"], ids=["missing", "other"])
+def test_a_file_that_is_no_model_is_named(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "wiki.bin"
+    if content:
+        path.write_bytes(content)
+    with pytest.raises(VectorFileError, match=r"wiki.bin' is no fastText model: .* Give a .bin"):
+        WordVectors(path)
