@@ -29,7 +29,7 @@ class CatalogConfig(ConfigModel):
 
     folder: Path
     """Folder that is scanned for tables, sub-folders included: files that end in .csv, .tsv or
-    .parquet."""
+    .parquet. Names that begin with a dot or an underscore are passed over."""
 
     platform: str = "file"
     """DataHub platform of the tables; with `platform_instance` and `env` it makes their urns, so

@@ -134,7 +134,7 @@ def fit(
     learnt, held_out = _hold_out(keys, config.held_out, random)
     device = next(network.parameters()).device
     validation = to_device(draw_pairs(material, held_out, random), device)
-    optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
+    optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate, fused=True)
     best, best_recall, best_epoch = network.state_dict(), -1.0, 0
     for number in range(1, config.epochs + 1):
         started = perf_counter()
