@@ -9,10 +9,12 @@ FOLDERS = ("datahub_hyperjoin", "datahub_hyperjoin/model", "datahub_hyperjoin/sp
 
 
 def files_of_the_package() -> set[str]:
-    """Every file of the tree that belongs into the wheel, by its path there."""
+    """Every file of the tree that belongs into the wheel, by its path there: all but prose."""
     paths = (path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file())
     return {
-        path.relative_to(ROOT).as_posix() for path in paths if path.parent.name != "__pycache__"
+        path.relative_to(ROOT).as_posix()
+        for path in paths
+        if path.parent.name != "__pycache__" and path.suffix != ".md"
     }
 
 

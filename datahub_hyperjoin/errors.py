@@ -16,10 +16,13 @@
     │  └─ EmptyIndexError
     ├─ SparkError            Spark cannot run
     │  └─ MissingJavaError
-    └─ CatalogError          the catalog side of the recipe cannot be read
-       ├─ MissingFolderError
-       ├─ NoTablesError
-       └─ MissingExtraError
+    ├─ CatalogError          the catalog cannot be read or written
+    │  ├─ MissingFolderError
+    │  ├─ NoTablesError
+    │  ├─ MissingExtraError
+    │  └─ RefusedError
+    └─ OutputError           a path of the recipe cannot be written
+       └─ UnwritablePathError
 
 Every error is made by a named constructor that owns its sentence, which ends in what to do.
 """
@@ -207,7 +210,7 @@ class MissingJavaError(SparkError, OSError):
 
 
 class CatalogError(HyperJoinError):
-    """The catalog side of the recipe cannot be read."""
+    """The catalog cannot be read or written."""
 
 
 class MissingFolderError(CatalogError, FileNotFoundError):
@@ -241,3 +244,29 @@ class MissingExtraError(CatalogError, ImportError):
             f"`{option}` needs the package {package}. Install it with "
             f"`pip install 'datahub-hyperjoin[{extra}]'`"
         )
+
+
+class RefusedError(CatalogError, RuntimeError):
+    """DataHub's server refuses what a run must write before anything else."""
+
+    @classmethod
+    def definition(cls, urn: str, *, reason: str) -> Self:
+        """What was to be defined, and the server's words."""
+        return cls(
+            f"DataHub's server did not define {urn}: {reason.rstrip('.')}. Let the sink's token "
+            "manage structured properties and tags, or switch off `emit.properties` or "
+            "`emit.relationships`"
+        )
+
+
+class OutputError(HyperJoinError):
+    """A path of the recipe cannot be written."""
+
+
+class UnwritablePathError(OutputError, ValueError):
+    """A run would fail at its end, or destroy what is there already."""
+
+    @classmethod
+    def because(cls, key: str, path: str, *, reason: str) -> Self:
+        """The recipe's key, its value, and what stands in the way."""
+        return cls(f"`{key}` is {path!r}, and {reason}. Give another path")

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 
 from datahub.ingestion.source.state.stale_entity_removal_handler import (
     StaleEntityRemovalSourceReport,
@@ -42,6 +41,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     suggestions: int = 0
     joins: int = 0
     page: str = ""
+    """The HTML page, once it is written."""
     _table: str = ""
 
     def stage(self, name: str) -> AbstractContextManager[object]:
@@ -79,12 +79,11 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         """
         self.warning(title=title, message=message, context=context)
 
-    def show_joins(self, joins: Sequence[Join], page: Path | None) -> None:
+    def show_joins(self, joins: Sequence[Join]) -> None:
         """Keeps the best joins for the end of the report.
 
         Args:
             joins: Best first.
-            page: The HTML page that shows them all, if one is written.
         """
         rows = [
             (
@@ -99,13 +98,12 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         ]
         headers = ("column", "joins with", "joinability", "shared", "contained", "cardinality")
         more = len(joins) - len(rows)
+        noun = "join" if len(joins) == 1 else "joins"
         lines = [
-            f"{len(joins)} joins found, the best first:" if joins else "No joins found.",
+            f"{len(joins)} {noun} found, the best first:" if joins else "No joins found.",
             tabulate(rows, headers=headers, disable_numparse=True) if rows else "",
             f"... and {more} more." if more else "",
-            f"All of them, with their evidence: {page.resolve()}" if page else "",
         ]
-        self.page = str(page or "")
         self._table = "\n".join(line for line in lines if line)
 
     def as_string(self, *args: object, **kwargs: object) -> str:
@@ -119,4 +117,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
             Text for people.
         """
         counters = super().as_string(*args, **kwargs)  # type: ignore[arg-type]
-        return f"{counters}\n\n{self._table}" if self._table else counters
+        if not self._table:
+            return counters
+        page = f"\nAll of them, with their evidence: {self.page}" if self.page else ""
+        return f"{counters}\n\n{self._table}{page}"

@@ -1,6 +1,7 @@
 """The life cycle of a run, as DataHub drives it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from datahub.ingestion.api.common import PipelineContext
@@ -89,15 +90,14 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         try:
             tables = self._tables()
             findings = self._find(tables)
+            yield from self._publish(tables, findings)
         except HyperJoinError as error:
             self.report.failure(
-                title="Nothing to suggest",
-                message="The run cannot go on",
+                title="Run stopped",
+                message="Something that it needs is missing or refused",
                 context=str(error),
                 log=False,
             )
-            return
-        yield from self._publish(tables, findings)
 
     def _tables(self) -> list[Table]:
         catalog = self.config.catalog
@@ -119,8 +119,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             )
 
     def _publish(self, tables: list[Table], findings: Findings) -> Iterator[MetadataWorkUnit]:
-        page = None if self.ctx.dry_run_mode else self.config.page
-        self.report.show_joins(findings.joins, page)
+        self.report.show_joins(findings.joins)
         with self.report.stage("Writing suggestions"):
             yield from emit_findings(
                 suggestions=findings.suggestions,
@@ -130,15 +129,25 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                 config=self.config.emit,
                 graph=None if self.ctx.dry_run_mode else self.ctx.graph,
             )
-            if page:
-                write_page(
-                    page,
-                    title="Suggested joins",
-                    profiles=findings.profiles,
-                    keys=findings.keys,
-                    suggestions=findings.suggestions,
-                    joins=findings.joins,
-                )
+            if self.config.page and not self.ctx.dry_run_mode:
+                self._show(self.config.page, findings)
+
+    def _show(self, page: Path, findings: Findings) -> None:
+        try:
+            write_page(
+                page,
+                title="Suggested joins",
+                profiles=findings.profiles,
+                keys=findings.keys,
+                suggestions=findings.suggestions,
+                joins=findings.joins,
+            )
+        except OSError as error:
+            self.report.warn(
+                "Page not written", "The catalog has what it would show", f"{page}: {error}"
+            )
+        else:
+            self.report.page = str(page.resolve())
 
     @staticmethod
     def test_connection(config_dict: dict[str, Any]) -> TestConnectionReport:
@@ -152,14 +161,24 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         """
         try:
             config = HyperJoinConfig.model_validate(config_dict)
-            if not (config.catalog.demo and not config.catalog.folder.exists()):
-                _scan(config)
-            if not config.spark.master.startswith("sc://"):
-                find_java()
-        except (HyperJoinError, ValueError) as error:
+        except ValueError as error:
             failed = CapabilityReport(capable=False, failure_reason=str(error))
             return TestConnectionReport(basic_connectivity=failed)
-        return TestConnectionReport(basic_connectivity=CapabilityReport(capable=True))
+        pending = config.catalog.demo and not config.catalog.folder.exists()
+        remote = config.spark.master.startswith("sc://")
+        capable = CapabilityReport(capable=True)
+        return TestConnectionReport(
+            basic_connectivity=capable if pending else _attempt(lambda: _scan(config)),
+            capability_report={"Spark": capable if remote else _attempt(find_java)},
+        )
+
+
+def _attempt(step: Callable[[], object]) -> CapabilityReport:
+    try:
+        step()
+    except HyperJoinError as error:
+        return CapabilityReport(capable=False, failure_reason=str(error))
+    return CapabilityReport(capable=True)
 
 
 def _scan(config: HyperJoinConfig) -> list[Table]:

@@ -54,6 +54,21 @@ class TableId:
     env: str = "PROD"
     """DataHub's environment."""
 
+    @property
+    def home(self) -> str:
+        """The folder or the schema that the table stands in.
+
+        Returns:
+            What stands before the last slash of the name, or without a slash before its last dot.
+
+        >>> TableId("postgres", "shop.public.orders").home
+        'shop.public'
+        >>> TableId("file", "nycflights13/flights.parquet").home
+        'nycflights13'
+        """
+        separator = "/" if "/" in self.name else "."
+        return self.name.rpartition(separator)[0]
+
     def __str__(self) -> str:
         return self.name
 

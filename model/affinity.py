@@ -1,9 +1,10 @@
 """How joinable two columns are, from what is known of both.
 
 The network's cosine alone is the paper's weight of a pair. Ours adds what the sketches and the
-names say: value overlap beyond chance, alike names, and whether the candidate's values are unique
-enough to be looked up. Each signal alone would make a pair joinable with some probability; a pair
-is not joinable if none of them does (noisy-or; Pearl, 1988).
+names say: value overlap beyond chance, alike names, and, where values overlap, whether the
+candidate's are unique enough to be looked up and whether both tables stand in one folder or schema.
+Each signal alone would make a pair joinable with some probability; a pair is not joinable if none
+of them does (noisy-or; Pearl, 1988).
 """
 
 from abc import ABC, abstractmethod
@@ -15,7 +16,7 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.names import NameSimilarity
 from datahub_hyperjoin.model.overlap import Overlap
 
-_VALUES, _COSINE, _NAMES, _LOOKUP = 0.7, 0.35, 0.35, 0.2
+_VALUES, _COSINE, _NAMES, _LOOKUP, _HOME = 0.7, 0.35, 0.35, 0.2, 0.1
 """How probable a join is when one signal alone is at its full strength."""
 _FEW = 3.0
 """Shared values at which overlap counts for about two thirds."""
@@ -61,7 +62,7 @@ class CosineWeight(PairWeight):
 
 
 class BlendWeight(PairWeight):
-    """Value overlap, cosine, names and uniqueness of the right side, as a noisy-or.
+    """Value overlap, cosine, names, uniqueness of the right side and locality, as a noisy-or.
 
     Args:
         lake: The columns.
@@ -74,6 +75,8 @@ class BlendWeight(PairWeight):
         self._cosine = cosine
         self._uniqueness = np.array([profile.uniqueness for profile in lake.profiles])
         self._names = NameSimilarity([profile.id.path for profile in lake.profiles])
+        homes = [profile.id.table.home for profile in lake.profiles]
+        self._home = np.unique(homes, return_inverse=True)[1]
 
     def between(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
@@ -85,10 +88,12 @@ class BlendWeight(PairWeight):
         back = self._overlap.lookup(beyond, other, one)
         shared = self._overlap.lookup(self._overlap.shared.astype(float), one, other)
         enough = 1 - np.exp(-shared / _FEW)
+        overlap = np.maximum(forth, back) * enough
         neither = (
-            (1 - _VALUES * np.maximum(forth, back) * enough)
+            (1 - _VALUES * overlap)
             * (1 - _COSINE * self._cosine.between(left, right))
             * (1 - _NAMES * self._names.of(one, other))
             * (1 - _LOOKUP * forth * enough * self._uniqueness[other])
+            * (1 - _HOME * overlap * (self._home[one] == self._home[other]))
         )
         return 1 - neither

@@ -174,7 +174,7 @@ class ModelConfig:
     """Where all randomness starts."""
 
     path: Path | None = None
-    """Folder of the saved model; without it the model is not kept."""
+    """Folder of the saved model, which a dry run keeps too; without it the model is not kept."""
 
     keys: KeyConfig = field(default_factory=KeyConfig)
     """Which columns are asked about."""

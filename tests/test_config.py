@@ -1,4 +1,6 @@
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,8 +77,53 @@ def test_sections_reach_the_rooms() -> None:
             {**MINIMAL, "profile": {"max_rows": 0}},
             r"profile.*\n.*`max_rows` is 0; it must be at least 1",
         ),
+        (
+            {**MINIMAL, "emit": {"namespace": "our joins"}},
+            r"emit\n.*`namespace` is 'our joins'; it must be made of letters, digits",
+        ),
     ],
 )
 def test_a_wrong_key_is_named_with_what_is_expected(recipe: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         HyperJoinConfig.model_validate(recipe)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "message"),
+    [
+        ({"page": "file/joins.html"}, r"`page` is '.*joins.html', and .*file is no folder. Give"),
+        ({"page": "."}, r"`page` is '.*', and it is a folder. Give another path"),
+        ({"model": {"path": "file/model"}}, r"`model.path` is .*, and .*file is no folder"),
+        ({"model": {"path": "file"}}, r"`model.path` is .*, and it is no folder"),
+        ({"model": {"path": "."}}, r"`model.path` is .*, and it holds files that are no saved"),
+        (
+            {"catalog": {"folder": "file/lake", "demo": True}},
+            r"`catalog.folder` is .*, and .*file is no folder",
+        ),
+    ],
+)
+def test_what_would_fail_at_the_end_is_refused_at_the_start(
+    recipe: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.joinpath("file").write_text("not to be lost")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValidationError, match=message):
+        HyperJoinConfig.model_validate({**MINIMAL, **recipe})
+
+
+@pytest.mark.skipif(os.access("/proc", os.W_OK) or not Path("/proc").is_dir(), reason="see below")
+def test_a_folder_without_permission_is_refused() -> None:
+    with pytest.raises(ValidationError, match=r"and /proc cannot be written to"):
+        HyperJoinConfig.model_validate({**MINIMAL, "page": "/proc/joins.html"})
+
+
+def test_paths_that_can_be_made_are_taken(tmp_path: Path) -> None:
+    tmp_path.joinpath("joins.html").write_text("the last run's")
+    tmp_path.joinpath("empty").mkdir()
+    tmp_path.joinpath("kept").mkdir()
+    tmp_path.joinpath("kept", "model.json").write_text("{}")
+    for page in ("joins.html", "new/folders/joins.html"):
+        for model in ("empty", "kept", "new/model"):
+            paths = {"page": str(tmp_path / page), "model": {"path": str(tmp_path / model)}}
+            config = HyperJoinConfig.model_validate({**MINIMAL, **paths})
+            assert (config.page, config.model.path) == (tmp_path / page, tmp_path / model)

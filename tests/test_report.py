@@ -1,5 +1,4 @@
 import logging
-from pathlib import Path
 
 import pytest
 
@@ -23,11 +22,11 @@ def join(number: int) -> Join:
     )
 
 
-def test_the_end_of_the_report_is_a_table_people_can_read(tmp_path: Path) -> None:
+def test_the_end_of_the_report_is_a_table_people_can_read() -> None:
     report = HyperJoinReport()
-    report.show_joins([join(0)], tmp_path / "joins.html")
+    report.show_joins([join(0)])
     text = report.as_string()
-    assert "1 joins found, the best first:" in text
+    assert "1 join found, the best first:" in text
     line = next(line for line in text.splitlines() if line.startswith("flights.csv.carrier_0"))
     assert line.split() == [
         "flights.csv.carrier_0",
@@ -41,19 +40,25 @@ def test_the_end_of_the_report_is_a_table_people_can_read(tmp_path: Path) -> Non
         "to",
         "one",
     ]
-    assert text.endswith(f"All of them, with their evidence: {tmp_path / 'joins.html'}")
+
+
+def test_the_page_is_named_once_it_is_written() -> None:
+    report = HyperJoinReport()
+    report.show_joins([join(0)])
+    assert "evidence:" not in report.as_string()
+    report.page = "/lake/joins.html"
+    assert report.as_string().endswith("All of them, with their evidence: /lake/joins.html")
 
 
 def test_a_long_table_is_cut_and_says_so() -> None:
     report = HyperJoinReport()
-    report.show_joins([join(number) for number in range(30)], None)
-    assert "... and 5 more." in report.as_string()
-    assert "evidence:" not in report.as_string()
+    report.show_joins([join(number) for number in range(30)])
+    assert report.as_string().endswith("... and 5 more.")
 
 
 def test_nothing_found_is_said() -> None:
     report = HyperJoinReport()
-    report.show_joins([], None)
+    report.show_joins([])
     assert report.as_string().endswith("No joins found.")
 
 

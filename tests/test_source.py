@@ -178,12 +178,15 @@ def test_an_unknown_key_is_named_by_the_command_line(tmp_path: Path) -> None:
     assert "Extra inputs are not permitted" in f"{result.output}{result.exception}"
 
 
-def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
+def test_a_dry_run_keeps_the_model_and_nothing_else(tmp_path: Path) -> None:
     write_good_tables(tmp_path / "lake")
-    page = tmp_path / "joins.html"
-    pipeline = run(tmp_path / "lake", tmp_path / "out.json", dry=True, page=str(page))
+    page, model = tmp_path / "joins.html", tmp_path / "model"
+    kept = {"model": {**QUICK, "path": str(model)}, "page": str(page)}
+    pipeline = run(tmp_path / "lake", tmp_path / "out.json", dry=True, **kept)
     assert report_of(pipeline).joins >= 1
     assert not page.exists()
+    assert "evidence:" not in report_of(pipeline).as_string()
+    assert model.joinpath("model.json").is_file()
     assert not (tmp_path / "out.json").exists() or relationships(tmp_path / "out.json") == set()
 
 
@@ -192,6 +195,15 @@ def test_a_run_leaves_a_borrowed_session_running(tmp_path: Path, spark: SparkSes
     run(tmp_path / "lake", tmp_path / "out.json", page=str(tmp_path / "joins.html"))
     assert spark.range(3).count() == 3
     assert "airlines" in tmp_path.joinpath("joins.html").read_text()
+
+
+def test_a_page_that_cannot_be_written_is_a_warning(tmp_path: Path) -> None:
+    write_good_tables(tmp_path / "lake")
+    page = str(tmp_path / f"{'joins' * 99}.html")
+    report = report_of(run(tmp_path / "lake", tmp_path / "out.json", page=page))
+    assert [entry.title for entry in report.warnings] == ["Page not written"]
+    assert report.page == ""
+    assert "flights.csv.carrier = airlines.csv.carrier" in relationships(tmp_path / "out.json")
 
 
 def test_counts_and_seconds_stand_in_the_report(tmp_path: Path) -> None:
@@ -213,16 +225,44 @@ def test_a_kept_model_is_not_learnt_twice(tmp_path: Path) -> None:
     assert relationships(tmp_path / "1.json") == relationships(tmp_path / "2.json")
 
 
-def test_the_connection_test_says_what_is_wrong(tmp_path: Path) -> None:
-    config = {"catalog": {"folder": str(tmp_path)}}
-    found = HyperJoinSource.test_connection(config).basic_connectivity
+@pytest.mark.parametrize(
+    ("catalog", "reason"),
+    [
+        ({"folder": "empty"}, "has 0 files and none is a table"),
+        ({"folder": "lost"}, "no such folder exists"),
+        ({"folder": "lake", "tabels": []}, "catalog.tabels\n  Extra inputs are not permitted"),
+        ({"folder": "lake"}, None),
+        ({"folder": "lost", "demo": True}, None),
+    ],
+)
+def test_the_connection_test_looks_at_the_catalog(
+    catalog: dict[str, Any],
+    reason: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    write_good_tables(tmp_path / "lake")
+    tmp_path.joinpath("empty").mkdir()
+    monkeypatch.chdir(tmp_path)
+    found = HyperJoinSource.test_connection({"catalog": catalog}).basic_connectivity
     assert found is not None
-    assert not found.capable
-    assert "has 0 files and none is a table" in str(found.failure_reason)
+    assert found.capable is (reason is None)
+    assert (reason or "") in (found.failure_reason or "")
+
+
+@pytest.mark.parametrize(("master", "capable"), [("local[*]", False), ("sc://spark:15002", True)])
+def test_the_connection_test_looks_for_java_where_spark_is_local(
+    master: str,
+    capable: bool,  # noqa: FBT001 - a test's expectation
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     write_good_tables(tmp_path)
-    found = HyperJoinSource.test_connection(config).basic_connectivity
-    assert found is not None
-    assert found.capable
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    config = {"catalog": {"folder": str(tmp_path)}, "spark": {"master": master}}
+    found = (HyperJoinSource.test_connection(config).capability_report or {})["Spark"]
+    assert found.capable is capable
+    assert capable or "Java 17 or newer" in (found.failure_reason or "")
 
 
 def test_datahub_lists_the_source() -> None:

@@ -1,5 +1,6 @@
 """Which layers of metadata are written."""
 
+import re
 from dataclasses import dataclass
 
 
@@ -17,3 +18,12 @@ class EmitConfig:
     namespace: str = "io.datahub.hyperjoin"
     """What the structured properties' names begin with; change it when two instances of this
     source write into one catalog."""
+
+    def __post_init__(self) -> None:
+        """Refuse names that DataHub's server would refuse at the end of a run."""
+        if not re.fullmatch(r"[\w-]+(\.[\w-]+)*", self.namespace, re.ASCII):
+            message = (
+                f"`namespace` is {self.namespace!r}; it must be made of letters, digits, `_` and "
+                "`-`, with dots between words"
+            )
+            raise ValueError(message)

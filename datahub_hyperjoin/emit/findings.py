@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from datahub.configuration.common import OperationalError
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.graph.client import DataHubGraph
@@ -11,6 +12,7 @@ from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.emit.definitions import define_properties, define_tags
 from datahub_hyperjoin.emit.properties import emit_column, emit_dataset, labels, partners
 from datahub_hyperjoin.emit.relationships import emit_relationship
+from datahub_hyperjoin.errors import RefusedError
 from datahub_hyperjoin.tables import Join, Suggestion, TableId
 
 
@@ -36,6 +38,9 @@ def emit_findings(
 
     Yields:
         Relationships, then properties; before each, if there is no server, what they refer to.
+
+    Raises:
+        RefusedError: The server takes no definitions.
     """
     if config.relationships:
         yield from _define(define_tags(), graph)
@@ -57,7 +62,15 @@ def _define(
         if graph is None:
             yield proposal.as_workunit(is_primary_source=False)
         else:
-            graph.emit_mcp(proposal)
+            _commit(proposal, graph)
+
+
+def _commit(proposal: MetadataChangeProposalWrapper, graph: DataHubGraph) -> None:
+    try:
+        graph.emit_mcp(proposal)
+    except OperationalError as error:
+        reason = str(error.info.get("message") or error.message)
+        raise RefusedError.definition(str(proposal.entityUrn), reason=reason) from error
 
 
 def _by_table(joins: Sequence[Join]) -> dict[TableId, list[Join]]:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from unittest.mock import create_autospec
 
 import pytest
+from datahub.configuration.common import OperationalError
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.common import PipelineContext, RecordEnvelope
 from datahub.ingestion.api.sink import NoopWriteCallback
@@ -20,6 +21,7 @@ from datahub.metadata.schema_classes import ASPECT_NAME_MAP
 from datahub.metadata.urns import Urn
 
 from datahub_hyperjoin.emit import EmitConfig, column_urn, dataset_urn, emit_findings
+from datahub_hyperjoin.errors import RefusedError
 from datahub_hyperjoin.tables import ColumnId, Join, Suggestion, TableId
 
 MakeJoin = Callable[[ColumnId, ColumnId, float], Join]
@@ -171,6 +173,20 @@ def test_a_server_and_a_file_get_the_same_definitions(emit: Emit, describe: Desc
     committed = [call.args for call in server.emit_mcp.call_args_list]
     assert committed == [(unit.metadata,) for unit in definitions]
     assert len(values) + len(definitions) == len(emit())
+
+
+@pytest.mark.parametrize(
+    ("info", "reason"),
+    [
+        ({"message": "Unauthorized."}, "Unauthorized. Let the sink's token manage"),
+        ({}, "Unable to emit. Let the sink's token manage"),
+    ],
+)
+def test_a_server_that_refuses_is_quoted(info: dict[str, str], reason: str, emit: Emit) -> None:
+    server = create_autospec(DataHubGraph, instance=True)
+    server.emit_mcp.side_effect = OperationalError("Unable to emit", info)
+    with pytest.raises(RefusedError, match=f"did not define urn:li:tag:join.*-high: {reason}"):
+        emit(graph=server)
 
 
 def test_a_definition_that_exists_is_left_alone(emit: Emit, describe: Describe) -> None:

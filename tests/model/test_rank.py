@@ -106,6 +106,18 @@ def test_a_copy_of_a_table_does_not_fill_every_place(
     assert "codes.carrier" in found
 
 
+def test_of_equal_candidates_the_one_in_the_same_schema_comes_first(make_lake: MakeLake) -> None:
+    codes = [f"{a}{b}" for a in "ABDEFH" for b in "JKLMN"]
+    elsewhere, here = {"code": codes}, {"code": [*codes, "ZZ"]}
+    lake = make_lake(
+        {"far.airlines": elsewhere, "near.flights": {"carrier": codes}, "near.airlines": here}
+    )
+    same = np.ones((len(lake), 1), dtype=np.float32)
+    assert first(connect(lake), same, RankingConfig())["near.flights.carrier"] == (
+        "near.airlines.code"
+    )
+
+
 def test_only_copies_are_twins(make_lake: MakeLake) -> None:
     words = {"word": ["a", "b", "c"]}
     lake = make_lake({"one": words, "two": words, "three": {"word": ["a", "b", "d"]}})
