@@ -150,10 +150,12 @@ def _right_view(
     random: np.random.Generator,
 ) -> _View:
     lake = material.lake
-    titles = [
-        f"t{random.integers(10**5)}" if random.random() < _OPAQUE else rename(title, random)
-        for title in lake.titles
-    ]
+    titles = {
+        table: f"t{random.integers(10**5)}"
+        if random.random() < _OPAQUE
+        else rename(lake.titles[table], random)
+        for table in np.unique(lake.table_of[columns])
+    }
     names, cells = [], []
     for column, side in zip(columns, held, strict=True):
         profile = lake.profiles[column]
