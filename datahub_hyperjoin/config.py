@@ -5,6 +5,7 @@ in one place; unknown keys are refused at every level.
 """
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from datahub.configuration.common import AllowDenyPattern, ConfigModel
@@ -23,6 +24,8 @@ from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.errors import UnwritablePathError
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
+
+_MODEL_FILES = {"model.json", "weights.safetensors", "vectors.bin"}
 
 
 class CatalogConfig(ConfigModel):
@@ -84,35 +87,44 @@ class HyperJoinConfig(
     @model_validator(mode="after")
     def _refuse_unwritable_paths(self) -> Self:
         """What would fail once everything is computed fails before."""
-        folder = self.catalog.folder
-        if self.catalog.demo and not folder.exists():
-            _refuse("catalog.folder", folder, _obstacle(folder))
+        if self.catalog.demo:
+            _refuse("catalog.folder", self.catalog.folder, _against_lake)
         if self.page:
-            _refuse("page", self.page, "it is a folder" if self.page.is_dir() else "")
-            _refuse("page", self.page, _obstacle(self.page))
+            _refuse("page", self.page, _against_page)
         if self.model.path:
-            _refuse("model.path", self.model.path, _occupied(self.model.path))
-            _refuse("model.path", self.model.path, _obstacle(self.model.path))
+            _refuse("model.path", self.model.path, _against_model)
         return self
 
 
-def _refuse(key: str, path: Path, reason: str) -> None:
-    if reason:
-        raise UnwritablePathError.because(key, str(path), reason=reason)
+def _refuse(key: str, path: Path, find_obstacle: Callable[[Path], str]) -> None:
+    try:
+        obstacle = find_obstacle(path)
+    except OSError as error:
+        obstacle = f"the system answers: {error.strerror}"
+    if obstacle:
+        raise UnwritablePathError.because(key, str(path), reason=obstacle)
 
 
-def _obstacle(path: Path) -> str:
-    """What keeps a path from being made; nothing, most often."""
+def _against_lake(folder: Path) -> str:
+    return "" if folder.exists() else _against_making(folder)
+
+
+def _against_page(file: Path) -> str:
+    return "it is a folder" if file.is_dir() else _against_making(file)
+
+
+def _against_model(folder: Path) -> str:
+    """A model replaces its whole folder, so nothing else may be in it."""
+    if not folder.exists():
+        return _against_making(folder)
+    if not folder.is_dir():
+        return "it is no folder"
+    others = {entry.name for entry in folder.iterdir()} - _MODEL_FILES
+    return f"it holds {min(others)!r}, which is no saved model's" if others else ""
+
+
+def _against_making(path: Path) -> str:
     nearest = next(place for place in path.absolute().parents if os.access(place, os.F_OK))
     if not nearest.is_dir():
         return f"{nearest} is no folder"
     return "" if os.access(nearest, os.W_OK | os.X_OK) else f"{nearest} cannot be written to"
-
-
-def _occupied(folder: Path) -> str:
-    """What keeps a folder from being a model's: a model replaces the whole folder."""
-    if not folder.exists() or folder.joinpath("model.json").is_file():
-        return ""
-    if not folder.is_dir():
-        return "it is no folder"
-    return "it holds files that are no saved model" if any(folder.iterdir()) else ""
