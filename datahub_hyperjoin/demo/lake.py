@@ -22,7 +22,14 @@ def _write_table(folder: Path, name: str, text: str) -> None:
 
 
 def _provenance() -> str:
-    rows = ["# Where these tables come from", "", "| folder | package | licence |", "|---|---|---|"]
+    rows = [
+        "# Where these tables come from",
+        "",
+        "The licence is the package's; the data in it may have one of its own.",
+        "",
+        "| folder | package | licence |",
+        "|---|---|---|",
+    ]
     for name, publisher in PUBLISHERS.items():
         about = metadata(publisher.distribution)
         named = about.get_all("License-Expression") or about.get_all("License")
