@@ -19,15 +19,13 @@ from datahub.ingestion.api.source import (
     TestConnectionReport,
 )
 from datahub.ingestion.api.workunit import MetadataWorkUnit
-from datahub.ingestion.source.state.entity_removal_state import GenericCheckpointState
-from datahub.ingestion.source.state.stale_entity_removal_handler import StaleEntityRemovalHandler
 from datahub.ingestion.source.state.stateful_ingestion_base import StatefulIngestionSourceBase
 from typing_extensions import Self
 
 from datahub_hyperjoin.catalog import scan_folder
 from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.demo import write_lake
-from datahub_hyperjoin.emit import emit_findings, revive
+from datahub_hyperjoin.emit import emit_findings
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.report import HyperJoinReport
@@ -123,7 +121,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
     def _publish(self, tables: list[Table], findings: Findings) -> Iterator[MetadataWorkUnit]:
         self.report.show_joins(findings.joins)
         with self.report.stage("Writing suggestions"):
-            units = emit_findings(
+            yield from emit_findings(
                 suggestions=findings.suggestions,
                 joins=findings.joins,
                 titles={table.id: table.title for table in tables},
@@ -131,15 +129,8 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                 config=self.config.emit,
                 graph=None if self.ctx.dry_run_mode else self.ctx.graph,
             )
-            last = self._last_state()
-            yield from revive(units, known=frozenset(last.urns)) if last else units
             if self.config.page and not self.ctx.dry_run_mode:
                 self._show(self.config.page, findings)
-
-    def _last_state(self) -> GenericCheckpointState | None:
-        job = StaleEntityRemovalHandler.compute_job_id(self.platform)
-        checkpoint = self.state_provider.get_last_checkpoint(job, GenericCheckpointState)
-        return checkpoint.state if checkpoint else None
 
     def _show(self, page: Path, findings: Findings) -> None:
         try:
@@ -175,9 +166,10 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             return TestConnectionReport(basic_connectivity=failed)
         pending = config.catalog.demo and not config.catalog.folder.exists()
         remote = config.spark.master.startswith("sc://")
+        capable = CapabilityReport(capable=True)
         return TestConnectionReport(
-            basic_connectivity=_attempt(lambda: pending or _scan(config)),
-            capability_report={"Spark": _attempt(lambda: remote or find_java())},
+            basic_connectivity=capable if pending else _attempt(lambda: _scan(config)),
+            capability_report={"Spark": capable if remote else _attempt(find_java)},
         )
 
 
