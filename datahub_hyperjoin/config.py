@@ -22,10 +22,9 @@ from typing_extensions import Self
 
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.errors import UnwritablePathError
+from datahub_hyperjoin.model.checkpoint import FILES
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
-
-_MODEL_FILES = {"model.json", "weights.safetensors", "vectors.bin"}
 
 
 class CatalogConfig(ConfigModel):
@@ -119,7 +118,7 @@ def _against_model(folder: Path) -> str:
         return _against_making(folder)
     if not folder.is_dir():
         return "it is no folder"
-    others = {entry.name for entry in folder.iterdir()} - _MODEL_FILES
+    others = {entry.name for entry in folder.iterdir()} - FILES
     return f"it holds {min(others)!r}, which is no saved model's" if others else ""
 
 

@@ -83,12 +83,10 @@ class BlendWeight(PairWeight):
     ) -> Float[np.ndarray, "query l r"]:
         """Weighs pairs by all signals."""
         one, other = np.broadcast_arrays(left[:, :, None], right[:, None, :])
-        beyond = self._overlap.beyond_chance
-        forth = self._overlap.lookup(beyond, one, other)
-        back = self._overlap.lookup(beyond, other, one)
+        forth = self._overlap.lookup(self._overlap.beyond_chance, one, other)
         shared = self._overlap.lookup(self._overlap.shared.astype(float), one, other)
         enough = 1 - np.exp(-shared / _FEW)
-        overlap = np.maximum(forth, back) * enough
+        overlap = self._overlap.lookup(self._overlap.either_way, one, other) * enough
         neither = (
             (1 - _VALUES * overlap)
             * (1 - _COSINE * self._cosine.between(left, right))

@@ -25,6 +25,8 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.vectors import WordVectors
 
 _WEIGHTS, _DESCRIPTION, _VECTORS = "weights.safetensors", "model.json", "vectors.bin"
+FILES = frozenset({_WEIGHTS, _DESCRIPTION, _VECTORS})
+"""Everything that a saved model's folder may hold."""
 _FORMAT = 1
 """Raised when the network or its features change, so that older weights are refused."""
 

@@ -108,8 +108,7 @@ def _weigh_edges(
     once = overlap.left < overlap.right
     once &= is_key[overlap.left] & is_key[overlap.right] & (overlap.shared >= config.min_shared)
     left, right = overlap.left[once], overlap.right[once]
-    back = overlap.lookup(overlap.beyond_chance, right, left)
-    weight = np.maximum(overlap.beyond_chance[once], back)
+    weight = overlap.either_way[once]
     needed = np.where(
         meaning[left] == meaning[right], config.min_containment / 2, config.min_containment
     )

@@ -7,6 +7,7 @@ containment without bias (bottom-k estimator; Cohen and Kaplan, 2007).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt64
@@ -44,6 +45,12 @@ class Overlap:
     beyond_chance: Float[np.ndarray, " pair"]
     """Containment less the left column's mean over all columns of its kind, in [0, 1]: what is
     left when every counter contains 1 to 10 anyway."""
+
+    @cached_property
+    def either_way(self) -> Float[np.ndarray, " pair"]:
+        """Containment beyond chance in the better of both directions, in [0, 1]."""
+        back = self.lookup(self.beyond_chance, self.right, self.left)
+        return np.maximum(self.beyond_chance, back)
 
     def lookup(
         self,

@@ -58,8 +58,7 @@ def _overlapping(
     overlap: Overlap, queries: Int[np.ndarray, " query"], count: int
 ) -> Int[np.ndarray, "query candidate"]:
     """The columns whose values overlap most with each query's, in either direction."""
-    back = overlap.lookup(overlap.beyond_chance, overlap.right, overlap.left)
-    order = np.lexsort((overlap.right, -np.maximum(overlap.beyond_chance, back), overlap.left))
+    order = np.lexsort((overlap.right, -overlap.either_way, overlap.left))
     starts = np.searchsorted(overlap.left, queries)
     sizes = np.searchsorted(overlap.left, queries, side="right") - starts
     places = starts[:, None] + np.arange(count)

@@ -218,8 +218,7 @@ def _negatives(
     one, other = np.broadcast_arrays(keys[:, None], candidates[None, :])
     alike = (component[one] == component[other]) & (component[one] >= 0)
     alike |= one == other
-    alike |= overlap.lookup(overlap.beyond_chance, one, other) > _ALIKE
-    alike |= overlap.lookup(overlap.beyond_chance, other, one) > _ALIKE
+    alike |= overlap.lookup(overlap.either_way, one, other) > _ALIKE
     return torch.from_numpy(~alike)
 
 
