@@ -87,6 +87,20 @@ class ColumnId:
         return f"{self.table.name}.{self.path}"
 
 
+Pair = tuple[ColumnId, ColumnId]
+"""Two columns in no direction, the smaller identifier first."""
+
+
+def pair_of(one: ColumnId, other: ColumnId) -> Pair:
+    """Two columns as a pair.
+
+    >>> code, iata = ColumnId(TableId("file", "b"), "code"), ColumnId(TableId("file", "a"), "iata")
+    >>> pair_of(code, iata) == pair_of(iata, code) == (iata, code)
+    True
+    """
+    return (one, other) if one <= other else (other, one)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """A table the catalog knows, and where its rows can be read."""
@@ -233,6 +247,46 @@ class Evidence:
     """Mean rows of the join for each row of the right side that has a value."""
 
 
+class Verdict(str, Enum):
+    """What a person decided about a pair of columns."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogEvidence:
+    """What the catalog and its people say of a pair of columns."""
+
+    declared: str = ""
+    """The foreign key that declares it; empty when none does."""
+
+    related: str = ""
+    """The urn of a relationship that someone else wrote; empty when there is none."""
+
+    queries: int = 0
+    """How many SQL queries of the catalog join the two columns."""
+
+    verdict: Verdict | None = None
+    """What people decided."""
+
+    by: str = ""
+    """The urn of who decided; empty when the catalog does not say."""
+
+    @property
+    def connects(self) -> bool:
+        """Whether the catalog states that the columns join, and no one denies it.
+
+        >>> CatalogEvidence(declared="fk_carrier").connects
+        True
+        >>> CatalogEvidence(declared="fk_carrier", verdict=Verdict.REJECTED).connects
+        False
+        """
+        if self.verdict is Verdict.REJECTED:
+            return False
+        return bool(self.declared or self.related or self.verdict)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
     """A candidate that the ranking kept for a key column."""
@@ -268,3 +322,6 @@ class Join:
 
     evidence: Evidence
     """What the data says."""
+
+    catalog: CatalogEvidence = CatalogEvidence()
+    """What the catalog and its people say."""

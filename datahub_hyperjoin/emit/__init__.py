@@ -2,6 +2,5 @@
 
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.emit.findings import emit_findings
-from datahub_hyperjoin.emit.urns import column_urn, dataset_urn
 
-__all__ = ["EmitConfig", "column_urn", "dataset_urn", "emit_findings"]
+__all__ = ["EmitConfig", "emit_findings"]

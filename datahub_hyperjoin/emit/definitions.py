@@ -11,13 +11,16 @@ from datahub.metadata.schema_classes import (
     StructuredPropertySettingsClass,
     TagPropertiesClass,
 )
-from datahub.metadata.urns import TagUrn
 
-BANDS = {"high": 0.8, "medium": 0.65, "low": 0.0}
-"""The least joinability of each confidence band."""
-
-JOINABLE_WITH, JOIN_SUGGESTIONS = "joinableWith", "joinSuggestions"
-BEST_JOIN_SCORE, SUGGESTED_JOINS = "bestJoinScore", "suggestedJoins"
+from datahub_hyperjoin.records import BANDS
+from datahub_hyperjoin.urns import (
+    BEST_JOIN_SCORE,
+    JOIN_SUGGESTIONS,
+    JOINABLE_WITH,
+    SUGGESTED_JOINS,
+    band_urn,
+    property_urn,
+)
 
 
 @dataclass(frozen=True)
@@ -68,15 +71,6 @@ _PROPERTIES = (
 )
 
 
-def property_urn(namespace: str, name: str) -> str:
-    """The structured property of a name.
-
-    >>> property_urn("io.datahub.hyperjoin", "joinableWith")
-    'urn:li:structuredProperty:io.datahub.hyperjoin.joinableWith'
-    """
-    return f"urn:li:structuredProperty:{namespace}.{name}"
-
-
 def _define(namespace: str, one: _Property) -> StructuredPropertyDefinitionClass:
     several, single = PropertyCardinalityClass.MULTIPLE, PropertyCardinalityClass.SINGLE
     columns = {"allowedTypes": ["urn:li:entityType:datahub.schemaField"]}
@@ -89,15 +83,6 @@ def _define(namespace: str, one: _Property) -> StructuredPropertyDefinitionClass
         cardinality=several if one.multiple else single,
         entityTypes=[f"urn:li:entityType:datahub.{one.entity}"],
     )
-
-
-def tag_urn(band: str) -> str:
-    """The tag of a confidence band.
-
-    >>> tag_urn("high")
-    'urn:li:tag:join:suggested-high'
-    """
-    return TagUrn(f"join:suggested-{band}").urn()
 
 
 def _create(
@@ -143,4 +128,4 @@ def define_tags() -> Iterator[MetadataChangeProposalWrapper]:
             name=f"join:suggested-{band}",
             description=f"A join found in the data, of {band} joinability: {bands}.",
         )
-        yield _create(tag_urn(band), aspect)
+        yield _create(band_urn(band), aspect)

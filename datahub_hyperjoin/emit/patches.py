@@ -46,12 +46,13 @@ def _patch(
     return MetadataWorkUnit(id=f"{urn}-{aspect}", mcp_raw=proposal, is_primary_source=False)
 
 
-def swap_tag(urn: str, tag: str, *, stale: Sequence[str]) -> MetadataWorkUnit:
+def swap_tag(urn: str, tag: str, *, context: str, stale: Sequence[str]) -> MetadataWorkUnit:
     """Sets one tag, and takes others away.
 
     Args:
         urn: The entity.
         tag: Urn of the tag it gets.
+        context: Why it gets it.
         stale: Urns of the tags it must not have.
 
     Returns:
@@ -60,7 +61,7 @@ def swap_tag(urn: str, tag: str, *, stale: Sequence[str]) -> MetadataWorkUnit:
     changes: list[dict[str, Any]] = [
         {"op": "remove", "path": f"/tags//{_quote(other)}", "value": {}} for other in stale
     ]
-    added = TagAssociationClass(tag=tag).to_obj()
+    added = TagAssociationClass(tag=tag, context=context).to_obj()
     changes.append(
         {"op": "add", "path": f"/tags//{_quote(tag)}", "value": pre_json_transform(added)}
     )

@@ -7,16 +7,17 @@ from urllib.parse import quote
 
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 
-from datahub_hyperjoin.emit.definitions import (
+from datahub_hyperjoin.emit.patches import set_properties
+from datahub_hyperjoin.tables import ColumnId, Join, Suggestion, TableId
+from datahub_hyperjoin.urns import (
     BEST_JOIN_SCORE,
     JOIN_SUGGESTIONS,
     JOINABLE_WITH,
     SUGGESTED_JOINS,
+    column_urn,
+    dataset_urn,
     property_urn,
 )
-from datahub_hyperjoin.emit.patches import set_properties
-from datahub_hyperjoin.emit.urns import column_urn, dataset_urn
-from datahub_hyperjoin.tables import ColumnId, Join, Suggestion, TableId
 
 Scored = tuple[ColumnId, float]
 

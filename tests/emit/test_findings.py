@@ -20,9 +20,10 @@ from datahub.ingestion.sink.file import FileSink
 from datahub.metadata.schema_classes import ASPECT_NAME_MAP
 from datahub.metadata.urns import Urn
 
-from datahub_hyperjoin.emit import EmitConfig, column_urn, dataset_urn, emit_findings
+from datahub_hyperjoin.emit import EmitConfig, emit_findings
 from datahub_hyperjoin.errors import RefusedError
 from datahub_hyperjoin.tables import ColumnId, Join, Suggestion, TableId
+from datahub_hyperjoin.urns import column_urn, dataset_urn
 
 MakeJoin = Callable[[ColumnId, ColumnId, float], Join]
 Describe = Callable[[MetadataWorkUnit], dict[str, Any]]

@@ -37,13 +37,17 @@ def applied(present: Elements, value: dict[str, Any]) -> Elements:
 def test_tags_of_people_and_of_other_programs_stay(describe: Describe) -> None:
     attributed = {"tag": ACCEPTED, "attribution": {"source": "urn:li:dataHubAction:review"}}
     present: Elements = [{"tag": ACCEPTED}, attributed, {"tag": LOW}]
-    patch = describe(swap_tag(RELATIONSHIP, HIGH, stale=[LOW]))["value"]
-    assert applied(present, patch) == [{"tag": ACCEPTED}, attributed, {"tag": HIGH}]
+    patch = describe(swap_tag(RELATIONSHIP, HIGH, context="0.93", stale=[LOW]))["value"]
+    assert applied(present, patch) == [
+        {"tag": ACCEPTED},
+        attributed,
+        {"tag": HIGH, "context": "0.93"},
+    ]
 
 
 def test_a_tag_set_twice_is_there_once(describe: Describe) -> None:
-    patch = describe(swap_tag(RELATIONSHIP, HIGH, stale=[LOW]))["value"]
-    assert applied(applied([], patch), patch) == [{"tag": HIGH}]
+    patch = describe(swap_tag(RELATIONSHIP, HIGH, context="0.93", stale=[LOW]))["value"]
+    assert applied(applied([], patch), patch) == [{"tag": HIGH, "context": "0.93"}]
 
 
 def test_properties_of_others_stay_and_ours_are_replaced(describe: Describe) -> None:
@@ -55,7 +59,10 @@ def test_properties_of_others_stay_and_ours_are_replaced(describe: Describe) -> 
 
 def test_no_path_ends_in_nothing(describe: Describe) -> None:
     # Older servers refuse such a path on an entity that has no such aspect yet.
-    units = [swap_tag(RELATIONSHIP, HIGH, stale=[LOW]), set_properties(COLUMN, {SCORE: [0.9]})]
+    units = [
+        swap_tag(RELATIONSHIP, HIGH, context="0.93", stale=[LOW]),
+        set_properties(COLUMN, {SCORE: [0.9]}),
+    ]
     changes = [change for unit in units for change in describe(unit)["value"]["patch"]]
     assert not any(change["path"].endswith("/") for change in changes)
 

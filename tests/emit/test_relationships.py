@@ -11,9 +11,10 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.metadata.urns import ErModelRelationshipUrn
 
-from datahub_hyperjoin.emit import dataset_urn
-from datahub_hyperjoin.emit.relationships import emit_relationship, mirror
+from datahub_hyperjoin.emit.relationships import emit_relationship
+from datahub_hyperjoin.records import mirror
 from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Join, TableId
+from datahub_hyperjoin.urns import dataset_urn
 
 MakeJoin = Callable[[ColumnId, ColumnId, float], Join]
 Describe = Callable[[MetadataWorkUnit], dict[str, Any]]

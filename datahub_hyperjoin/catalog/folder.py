@@ -1,4 +1,4 @@
-"""The tables that a folder holds: the catalog side of a run without a DataHub server."""
+"""The tables that a folder holds."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,0 +1,115 @@
+"""Names of things in DataHub: ours, and those we meet there."""
+
+from datahub.emitter.mce_builder import datahub_guid
+from datahub.metadata.urns import (
+    DataPlatformUrn,
+    DatasetUrn,
+    ErModelRelationshipUrn,
+    QueryUrn,
+    SchemaFieldUrn,
+    StructuredPropertyUrn,
+    TagUrn,
+)
+from datahub.utilities.urns.field_paths import get_simple_field_path_from_v2_field_path
+
+from datahub_hyperjoin.tables import ColumnId, TableId
+
+JOINABLE_WITH, JOIN_SUGGESTIONS = "joinableWith", "joinSuggestions"
+BEST_JOIN_SCORE, SUGGESTED_JOINS = "bestJoinScore", "suggestedJoins"
+CONFIRMED_JOINS, REJECTED_JOINS = "confirmedJoins", "rejectedJoins"
+
+ACCEPTED, REJECTED = TagUrn("join:accepted").urn(), TagUrn("join:rejected").urn()
+"""Tags by which people decide about a relationship."""
+
+
+def dataset_urn(table: TableId) -> str:
+    """The dataset of a table.
+
+    >>> dataset_urn(TableId("postgres", "shop.public.orders"))
+    'urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)'
+    """
+    platform = DataPlatformUrn(table.platform)
+    return DatasetUrn(platform=platform.urn(), name=table.name, env=table.env).urn()
+
+
+def table_id(urn: str) -> TableId:
+    """The table of a dataset.
+
+    >>> str(table_id("urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"))
+    'shop.public.orders'
+    """
+    dataset = DatasetUrn.from_string(urn)
+    platform = DataPlatformUrn.from_string(dataset.platform).platform_name
+    return TableId(platform, dataset.name, dataset.env)
+
+
+def column_urn(column: ColumnId) -> str:
+    """The schema field of a column.
+
+    >>> column_urn(ColumnId(TableId("postgres", "shop.public.orders"), "customer_id"))
+    'urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD),customer_id)'
+    """
+    return SchemaFieldUrn(parent=dataset_urn(column.table), field_path=column.path).urn()
+
+
+def column_id(urn: str) -> ColumnId:
+    """The column of a schema field, by its plain path.
+
+    >>> orders = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
+    >>> str(column_id(f"urn:li:schemaField:({orders},[version=2.0].[type=string].customer_id)"))
+    'shop.public.orders.customer_id'
+    """
+    field = SchemaFieldUrn.from_string(urn)
+    return ColumnId(table_id(field.parent), plain_path(field.field_path))
+
+
+def plain_path(field_path: str) -> str:
+    """A column's path as people write it; DataHub's second version puts types into it.
+
+    >>> plain_path("[version=2.0].[type=struct].[type=struct].address.[type=string].city")
+    'address.city'
+    >>> plain_path("customer_id")
+    'customer_id'
+    """
+    return get_simple_field_path_from_v2_field_path(field_path)
+
+
+def relationship_urn(*, source: str, destination: str, name: str) -> str:
+    """The relationship of two datasets, named as DataHub's own server names those that people make.
+
+    Its identity is made of the name, so the name must tell one pair of columns from another.
+
+    Args:
+        source: The greater of the two dataset urns.
+        destination: The smaller.
+        name: The relationship's name.
+    """
+    guid = datahub_guid({"Destination": destination, "ERModelRelationName": name, "Source": source})
+    return ErModelRelationshipUrn(guid).urn()
+
+
+def query_urn(relationship: str) -> str:
+    """The query that shows the join of a relationship.
+
+    Args:
+        relationship: The relationship's urn.
+    """
+    return QueryUrn(datahub_guid({"join": relationship})).urn()
+
+
+def property_urn(namespace: str, name: str) -> str:
+    """The structured property of a name.
+
+    >>> property_urn("io.datahub.hyperjoin", JOINABLE_WITH)
+    'urn:li:structuredProperty:io.datahub.hyperjoin.joinableWith'
+    """
+    return StructuredPropertyUrn(f"{namespace}.{name}").urn()
+
+
+def band_urn(band: str) -> str:
+    """The tag of a confidence band.
+
+    >>> band_urn("high")
+    'urn:li:tag:join:suggested-high'
+    """
+    return TagUrn(f"join:suggested-{band}").urn()
