@@ -20,6 +20,8 @@
     │  ├─ MissingFolderError
     │  ├─ NoTablesError
     │  ├─ MissingExtraError
+    │  ├─ UnreadableCatalogError
+    │  ├─ UnknownEntityTypeError
     │  └─ RefusedError
     └─ OutputError           a path of the recipe cannot be written
        └─ UnwritablePathError
@@ -243,6 +245,37 @@ class MissingExtraError(CatalogError, ImportError):
         return cls(
             f"`{option}` needs the package {package}. Install it with "
             f"`pip install 'datahub-hyperjoin[{extra}]'`"
+        )
+
+
+class UnreadableCatalogError(CatalogError, OSError):
+    """DataHub's server gives no answer that can be used."""
+
+    @classmethod
+    def because(cls, what: str, reason: str) -> Self:
+        """What was to be read, and what came instead."""
+        return cls(
+            f"{what} cannot be read from DataHub: {reason.rstrip('.')}. Check the address and the "
+            "token of the recipe's `sink` or `datahub_api`, and that the token's owner may read "
+            "metadata"
+        )
+
+
+class UnknownEntityTypeError(CatalogError, LookupError):
+    """DataHub's server is too old for a kind of thing, or was built without it."""
+
+    def __init__(self, message: str, *, entity: str = "") -> None:
+        """Keep the entity type beside the sentence."""
+        super().__init__(message)
+        self.entity = entity
+
+    @classmethod
+    def named(cls, entity: str) -> Self:
+        """The entity type as DataHub's own models name it."""
+        return cls(
+            f"DataHub's server knows no entity type {entity}. Upgrade the server, or go without "
+            "what the catalog says through it",
+            entity=entity,
         )
 
 

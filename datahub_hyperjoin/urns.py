@@ -10,6 +10,7 @@ from datahub.metadata.urns import (
     StructuredPropertyUrn,
     TagUrn,
 )
+from datahub.utilities.urn_encoder import RESERVED_CHARS, UrnEncoder
 from datahub.utilities.urns.field_paths import get_simple_field_path_from_v2_field_path
 
 from datahub_hyperjoin.tables import ColumnId, TableId
@@ -18,8 +19,17 @@ JOINABLE_WITH, JOIN_SUGGESTIONS = "joinableWith", "joinSuggestions"
 BEST_JOIN_SCORE, SUGGESTED_JOINS = "bestJoinScore", "suggestedJoins"
 CONFIRMED_JOINS, REJECTED_JOINS = "confirmedJoins", "rejectedJoins"
 
+_ENCODED = {UrnEncoder.encode_char(reserved): reserved for reserved in sorted(RESERVED_CHARS)}
+
 ACCEPTED, REJECTED = TagUrn("join:accepted").urn(), TagUrn("join:rejected").urn()
 """Tags by which people decide about a relationship."""
+
+
+def _decode(part: str) -> str:
+    """A part of a urn as it was before the urn replaced what is reserved in it."""
+    for encoded, reserved in _ENCODED.items():
+        part = part.replace(encoded, reserved)
+    return part
 
 
 def dataset_urn(table: TableId) -> str:
@@ -37,10 +47,12 @@ def table_id(urn: str) -> TableId:
 
     >>> str(table_id("urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"))
     'shop.public.orders'
+    >>> str(table_id(dataset_urn(TableId("file", "sales (north, 100%25).csv"))))
+    'sales (north, 100%25).csv'
     """
     dataset = DatasetUrn.from_string(urn)
     platform = DataPlatformUrn.from_string(dataset.platform).platform_name
-    return TableId(platform, dataset.name, dataset.env)
+    return TableId(platform, _decode(dataset.name), dataset.env)
 
 
 def column_urn(column: ColumnId) -> str:
@@ -58,9 +70,12 @@ def column_id(urn: str) -> ColumnId:
     >>> orders = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
     >>> str(column_id(f"urn:li:schemaField:({orders},[version=2.0].[type=string].customer_id)"))
     'shop.public.orders.customer_id'
+    >>> amount = ColumnId(TableId("file", "sales.csv"), "amount (EUR)")
+    >>> column_id(column_urn(amount)) == amount
+    True
     """
     field = SchemaFieldUrn.from_string(urn)
-    return ColumnId(table_id(field.parent), plain_path(field.field_path))
+    return ColumnId(table_id(field.parent), plain_path(_decode(field.field_path)))
 
 
 def plain_path(field_path: str) -> str:
