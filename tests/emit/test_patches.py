@@ -3,13 +3,21 @@ from typing import Any
 
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 
-from datahub_hyperjoin.emit.patches import set_properties, swap_tag
+from datahub_hyperjoin.emit.patches import (
+    change_lineage,
+    edge_path,
+    remove_properties,
+    set_properties,
+    swap_tag,
+    upstream_path,
+)
 
 Describe = Callable[[MetadataWorkUnit], dict[str, Any]]
 Elements = list[dict[str, Any]]
 
 RELATIONSHIP = "urn:li:erModelRelationship:8c8a85652f4564c46b215358f2f9e935"
 COLUMN = "urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:file,flights,PROD),carrier)"
+DATASET = "urn:li:dataset:(urn:li:dataPlatform:file,flights,PROD)"
 ACCEPTED, HIGH, LOW = (f"urn:li:tag:join:{name}" for name in ("accepted", "high", "low"))
 RETENTION, SCORE = "urn:li:structuredProperty:retention", "urn:li:structuredProperty:a/b~score"
 
@@ -57,11 +65,29 @@ def test_properties_of_others_stay_and_ours_are_replaced(describe: Describe) -> 
     assert applied([theirs, ours], patch) == [theirs, ours | {"values": [{"double": 0.93}]}]
 
 
+def test_only_the_properties_named_are_removed(describe: Describe) -> None:
+    theirs = {"propertyUrn": RETENTION, "values": [{"double": 30.0}]}
+    ours = {"propertyUrn": SCORE, "values": [{"double": 0.1}]}
+    patch = describe(remove_properties(COLUMN, [SCORE]))["value"]
+    assert applied([theirs, ours], patch) == [theirs]
+
+
+def test_lineage_is_changed_in_the_form_of_the_server(describe: Describe) -> None:
+    changes = [
+        {"op": "add", "path": edge_path(COLUMN, COLUMN), "value": {"confidenceScore": 0.9}},
+        {"op": "remove", "path": upstream_path(DATASET), "value": {}},
+    ]
+    one = describe(change_lineage(DATASET, changes))
+    assert (one["entity"], one["aspect"]) == ("dataset", "upstreamLineage")
+    assert one["value"] == changes
+
+
 def test_no_path_ends_in_nothing(describe: Describe) -> None:
     # Older servers refuse such a path on an entity that has no such aspect yet.
     units = [
         swap_tag(RELATIONSHIP, HIGH, context="0.93", stale=[LOW]),
         set_properties(COLUMN, {SCORE: [0.9]}),
+        remove_properties(COLUMN, [SCORE]),
     ]
     changes = [change for unit in units for change in describe(unit)["value"]["patch"]]
     assert not any(change["path"].endswith("/") for change in changes)
