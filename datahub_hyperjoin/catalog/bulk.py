@@ -166,7 +166,7 @@ def scroll(
                 seen.add(urn)
                 yield urn, found
     except _NoScrollError:
-        logger.info("Reading entities of type %s by their urns", entity, exc_info=True)
+        logger.info("Reading entities of type %s by their urns", entity)
     else:
         return
     urns = _urns(graph, entity, filters=filters, removed=removed)
