@@ -17,7 +17,7 @@ from datahub.ingestion.source.state.stateful_ingestion_base import (
     StatefulIngestionConfig,
     StatefulIngestionConfigBase,
 )
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, NonNegativeInt, model_validator
 from typing_extensions import Self
 
 from datahub_hyperjoin.emit.config import EmitConfig
@@ -28,7 +28,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 
 
 class CatalogConfig(ConfigModel):
-    """Which tables there are."""
+    """Which tables there are, and what the catalog knows of them."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -46,6 +46,14 @@ class CatalogConfig(ConfigModel):
         "`folder`, of the tables to read and to leave out.",
     )
 
+    known_only: bool = True
+    """With a DataHub server: leave out tables and columns that the catalog does not know, for which
+    suggestions would make entries of their own. Without a server nothing is left out."""
+
+    queries: NonNegativeInt = 1000
+    """Most SQL queries of the catalog that are read for joins people write; the newest first, and
+    0 reads none."""
+
     demo: bool = False
     """Write a lake of real tables into `folder` when it does not exist yet, in a dry run too: it
     needs tables to read. Needs the extra `demo`."""
@@ -61,7 +69,7 @@ class HyperJoinConfig(
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     catalog: CatalogConfig
-    """Which tables there are."""
+    """Which tables there are, and what the catalog knows of them."""
 
     spark: SessionConfig = SessionConfig()
     """Where Spark runs when no session is active yet."""
@@ -81,7 +89,7 @@ class HyperJoinConfig(
 
     # Narrowed as DataHub's own sources do.
     stateful_ingestion: StatefulStaleMetadataRemovalConfig | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
-    """Removes the relationships that an earlier run suggested and this one does not."""
+    """Takes back what an earlier run suggested and this one does not. Needs a `pipeline_name`."""
 
     @model_validator(mode="after")
     def _refuse_unwritable_paths(self) -> Self:

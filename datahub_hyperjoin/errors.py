@@ -21,6 +21,7 @@
     │  ├─ NoTablesError
     │  ├─ MissingExtraError
     │  ├─ UnreadableCatalogError
+    │  ├─ UnknownDatasetsError
     │  ├─ UnknownEntityTypeError
     │  └─ RefusedError
     └─ OutputError           a path of the recipe cannot be written
@@ -258,6 +259,19 @@ class UnreadableCatalogError(CatalogError, OSError):
             f"{what} cannot be read from DataHub: {reason.rstrip('.')}. Check the address and the "
             "token of the recipe's `sink` or `datahub_api`, and that the token's owner may read "
             "metadata"
+        )
+
+
+class UnknownDatasetsError(CatalogError, LookupError):
+    """The catalog knows none of the tables that can be read."""
+
+    @classmethod
+    def on_platform(cls, platform: str, env: str, *, example: str) -> Self:
+        """Where they were looked for, and the name of one that was not there."""
+        return cls(
+            f"DataHub knows none of the tables on platform {platform!r} in env {env!r}, for "
+            f"example {example!r}. Ingest them with their own source first, correct "
+            "`catalog.platform`, `platform_instance` and `env`, or set `catalog.known_only: false`"
         )
 
 
