@@ -1,5 +1,6 @@
 """What it means when DataHub's server does not give what was asked for."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -52,8 +53,12 @@ def _is_unknown(entity: str, error: Exception) -> bool:
     """Whether the server says, by REST or by GraphQL, that it has no such entity type."""
     response = response_behind(error)
     words = str(error) if response is None else response.text
-    by_rest = "Failed to find entity with name" in words and entity.lower() in words.lower()
-    return by_rest or ("EntityType" in words and entity_type_to_graphql(entity) in words)
+    by_rest = rf"Failed to find entity with name {entity}\b"
+    by_graphql = rf"(name|Value) \\?'{entity_type_to_graphql(entity)}\\?'"
+    return bool(
+        re.search(by_rest, words, re.IGNORECASE)
+        or ("EntityType" in words and re.search(by_graphql, words))
+    )
 
 
 @contextmanager

@@ -1,0 +1,108 @@
+import json
+
+import pytest
+from datahub.configuration.common import GraphError, OperationalError
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.ingestion.graph.config import DatahubClientConfig
+from requests import HTTPError, Response
+
+from datahub_hyperjoin.catalog.answers import reading
+from datahub_hyperjoin.errors import UnknownEntityTypeError, UnreadableCatalogError
+
+TOKEN = "c2VjcmV0"  # noqa: S105 - of no server
+
+
+@pytest.fixture
+def graph() -> DataHubGraph:
+    """A client of a port that nothing listens to."""
+    server = "http://user:password@127.0.0.1:1"
+    return DataHubGraph(DatahubClientConfig(server=server, token=TOKEN, retry_max_times=0))
+
+
+def answer(status: int, reason: str, body: str) -> HTTPError:
+    response = Response()
+    response.status_code, response.reason = status, reason
+    response._content = body.encode()  # noqa: SLF001 - as the library's own tests make one
+    return HTTPError("for url: http://user:password@127.0.0.1:1/", response=response)
+
+
+def test_a_server_that_is_not_there_is_named_with_what_to_check(graph: DataHubGraph) -> None:
+    message = (
+        r"Tables cannot be read from DataHub: ConnectionError: .*[Rr]efused.* Check the address "
+        r"and the token of the recipe's `sink` or `datahub_api`, and that the token's owner may "
+        r"read metadata$"
+    )
+    with pytest.raises(UnreadableCatalogError, match=message) as raised, reading(graph, "Tables"):
+        graph.execute_graphql("{ me { corpUser { urn } } }")
+    assert raised.value.__cause__ is not None
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (json.dumps({"message": f"Token {TOKEN} has expired"}), r": Token \*\*\* has expired\."),
+        (json.dumps({"error": "Unauthorized"}), r": Unauthorized\."),
+        (json.dumps(["no", "words"]), r"\."),
+        ("<html>Please log in</html>", r"\."),
+    ],
+)
+def test_a_refusal_is_told_in_the_servers_words_without_secrets(
+    graph: DataHubGraph, body: str, said: str
+) -> None:
+    refusal = answer(401, "Unauthorized", body)
+    told = rf"^Tables cannot be read from DataHub: 401 Unauthorized{said} Check the address"
+    with pytest.raises(UnreadableCatalogError, match=told) as raised, reading(graph, "Tables"):
+        raise refusal
+    assert raised.value.__cause__ is refusal
+    assert TOKEN not in str(raised.value)
+    assert "password" not in str(raised.value)
+
+
+def test_what_the_client_wraps_is_unwrapped(graph: DataHubGraph) -> None:
+    wrapped = OperationalError("Unable to get metadata from DataHub", {})
+    wrapped.__cause__ = answer(403, "Forbidden", "{}")
+    with (
+        pytest.raises(UnreadableCatalogError, match=r"DataHub: 403 Forbidden\. Check"),
+        reading(graph, "Tables"),
+    ):
+        raise wrapped
+
+
+def test_a_long_answer_is_cut(graph: DataHubGraph) -> None:
+    with pytest.raises(UnreadableCatalogError) as raised, reading(graph, "Tables"):
+        raise GraphError("no " * 1000)
+    assert len(str(raised.value)) < 600
+
+
+UNKNOWN = "Failed to find entity with name erModelRelationship in EntityRegistry"
+NO_VALUE = (
+    "Variable 'types' has an invalid value: Invalid input for enum 'EntityType'. No value found "
+    "for name 'ER_MODEL_RELATIONSHIP'"
+)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        answer(400, "Bad Request", json.dumps({"error": UNKNOWN})),
+        GraphError(f"Error executing graphql query: {[{'message': NO_VALUE}]}"),
+    ],
+)
+def test_an_unknown_entity_type_is_told_apart(graph: DataHubGraph, error: Exception) -> None:
+    message = (
+        r"^DataHub's server knows no entity type erModelRelationship\. Upgrade the server, or go "
+        r"without what the catalog says through it$"
+    )
+    with (
+        pytest.raises(UnknownEntityTypeError, match=message) as raised,
+        reading(graph, "Joins", entity="erModelRelationship"),
+    ):
+        raise error
+    assert raised.value.entity == "erModelRelationship"
+    with pytest.raises(UnreadableCatalogError), reading(graph, "Queries", entity="query"):
+        raise error
+
+
+def test_other_faults_are_not_the_servers(graph: DataHubGraph) -> None:
+    with pytest.raises(ZeroDivisionError), reading(graph, "Tables"):
+        _ = 1 / 0
