@@ -1,0 +1,194 @@
+"""Proposals: checked, carried out and written down."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gms.assignments import check_assignments
+from gms.patch import apply_patch
+from gms.refusals import Dropped, Invalid, Malformed, Refused
+from gms.registry import Registry, is_series
+from gms.store import Store
+
+Json = dict[str, Any]
+
+_NO_RUN = "no-run-id-provided"
+_PROPERTIES = "structuredProperties"
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A change that someone asks for."""
+
+    urn: str
+    aspect: str
+    change: str
+    body: Any
+    system: Json = field(default_factory=dict)
+    headers: Json = field(default_factory=dict)
+    by: str = "ingestion"
+
+
+@dataclass(frozen=True)
+class Write:
+    """An aspect write that was carried out, whether or not it changed anything."""
+
+    urn: str
+    entity: str
+    aspect: str
+    change: str
+    body: Any
+    """The aspect; of a PATCH its payload; of a DELETE None."""
+    by: str
+    """"ingestion" or "graphql"."""
+    pipeline: str | None
+    """The name of the pipeline that sent it."""
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """A write that was not carried out, or not in full."""
+
+    urn: str
+    aspect: str
+    reason: str
+
+
+class Ingestion:
+    """The one way into the store."""
+
+    def __init__(self, store: Store, registry: Registry, *, modern: bool) -> None:
+        """Start with empty logs."""
+        self._store, self._registry, self._modern = store, registry, modern
+        self._lock = threading.Lock()
+        self.writes: list[Write] = []
+        self.rejected: list[Rejection] = []
+
+    def ingest(self, proposals: Sequence[Proposal], *, later: bool = False) -> None:
+        """Carry out some proposals.
+
+        What is against the model refuses them all. What only shows against the stored aspects
+        does so too, unless they are carried out later: then there is no one left to tell.
+
+        Args:
+            proposals: Those of one request.
+            later: Whether the client does not wait.
+
+        Raises:
+            Refused: One of them is refused.
+        """
+        for proposal in [self._check(proposal) for proposal in proposals]:
+            self._try(proposal, later=later)
+
+    def _try(self, proposal: Proposal, *, later: bool) -> None:
+        try:
+            self._carry_out(proposal)
+        except Refused as refusal:
+            self._reject(proposal, refusal.message)
+            if not later:
+                raise
+        except Dropped as dropped:
+            self._reject(proposal, str(dropped))
+
+    def delete(self, urn: str, by: str) -> tuple[int, int]:
+        """Hard-delete an entity."""
+        entity = self._registry.expect(urn)
+        aspect = self._registry.key(urn)[0]
+        counts = self._store.delete(urn)
+        self._log(Write(urn, entity, aspect, "DELETE", None, by, None))
+        return counts
+
+    def _check(self, proposal: Proposal) -> Proposal:
+        try:
+            self._registry.expect_aspect(self._registry.expect(proposal.urn), proposal.aspect)
+            if proposal.change in ("UPSERT", "CREATE", "CREATE_ENTITY", "UPDATE"):
+                body = self._registry.check(proposal.aspect, proposal.body)
+                proposal = replace(proposal, body=body)
+            elif proposal.change not in ("PATCH", "DELETE"):
+                message = f"ChangeType not supported: {proposal.change}"
+                raise Malformed(message)
+            if self._modern and proposal.aspect == _PROPERTIES:
+                self._note_missing(proposal, _assignments(proposal))
+        except Refused as refusal:
+            self._reject(proposal, refusal.message)
+            raise
+        return proposal
+
+    def _note_missing(self, proposal: Proposal, assignments: Sequence[Json]) -> None:
+        for name in check_assignments(self._store, proposal.urn, assignments):
+            self._reject(proposal, f"Unexpected null value found for {name}")
+
+    def _carry_out(self, proposal: Proposal) -> None:
+        entity = self._registry.expect(proposal.urn)
+        with self._store.lock:
+            if proposal.change == "DELETE":
+                self._store.delete_aspect(proposal.urn, proposal.aspect)
+            else:
+                self._write(proposal)
+        pipeline = proposal.system.get("pipelineName")
+        self._log(
+            Write(
+                urn=proposal.urn,
+                entity=entity,
+                aspect=proposal.aspect,
+                change=proposal.change,
+                body=proposal.body,
+                by=proposal.by,
+                pipeline=pipeline,
+            )
+        )
+
+    def _write(self, proposal: Proposal) -> None:
+        urn, aspect = proposal.urn, proposal.aspect
+        before = self._store.get(urn, aspect)
+        self._expect_absent(proposal, aspect_exists=before is not None)
+        value = proposal.body
+        if proposal.change == "PATCH":
+            base = before.value if before else None
+            patched = apply_patch(aspect, base, proposal.body, modern=self._modern)
+            value = self._registry.check(aspect, patched)
+        if aspect == _PROPERTIES:
+            value = self._drop_undefined(urn, value)
+        system = {"runId": _NO_RUN, "lastObserved": 0, **proposal.system}
+        if not self._store.exists(urn):
+            name, key = self._registry.key(urn)
+            self._store.put(urn, name, key, system)
+        (self._store.append if is_series(aspect) else self._store.put)(urn, aspect, value, system)
+
+    def _drop_undefined(self, urn: str, value: Json) -> Json:
+        missing = check_assignments(self._store, urn, value["properties"])
+        kept = [it for it in value["properties"] if it["propertyUrn"] not in missing]
+        return {**value, "properties": kept}
+
+    def _expect_absent(self, proposal: Proposal, *, aspect_exists: bool) -> None:
+        exists = {
+            "CREATE": aspect_exists,
+            "CREATE_ENTITY": self._store.exists(proposal.urn),
+        }
+        if not exists.get(proposal.change):
+            return
+        if proposal.headers.get("If-None-Match") == "*":
+            message = "Dropping write per precondition header If-None-Match: *"
+            raise Dropped(message)
+        what = "aspect" if proposal.change == "CREATE" else "entity key"
+        message = f"Cannot perform {proposal.change} since the {what} already exists."
+        raise Invalid(message)
+
+    def _reject(self, proposal: Proposal, reason: str) -> None:
+        with self._lock:
+            self.rejected.append(Rejection(proposal.urn, proposal.aspect, reason))
+
+    def _log(self, write: Write) -> None:
+        with self._lock:
+            self.writes.append(write)
+
+
+def _assignments(proposal: Proposal) -> Sequence[Json]:
+    """What a proposal assigns, as far as it can be told before it meets the stored aspect."""
+    if proposal.change != "PATCH":
+        return proposal.body["properties"] if proposal.body else ()
+    payload = proposal.body
+    changes = payload if isinstance(payload, list) else payload.get("patch", ())
+    values = [it.get("value") for it in changes if it["op"] == "add"]
+    return [it for it in values if isinstance(it, dict) and "propertyUrn" in it]

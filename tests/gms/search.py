@@ -1,0 +1,194 @@
+"""Search: which entities match, with the fields that the real index has."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from datahub.metadata.urns import Urn
+
+from gms.refusals import Malformed
+from gms.store import Store
+
+Json = dict[str, Any]
+Values = Sequence[str | float]
+Conjunction = Sequence[Json]
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is looked for."""
+
+    types: Sequence[str]
+    query: str = "*"
+    any_of: Sequence[Conjunction] = ()
+    removed: bool = False
+    """Whether soft-deleted entities are found too."""
+    sort: Sequence[tuple[str, bool]] = field(default_factory=tuple)
+    """Fields, each with whether the greatest comes first."""
+
+
+def find(store: Store, search: Search) -> list[str]:
+    """The urns of all entities that match, by urn if nothing else is asked for."""
+    asked_for = any(one["field"] == "removed" for each in search.any_of for one in each)
+    hide = not (search.removed or asked_for)
+    found = [
+        urn
+        for entity in search.types
+        for urn in store.urns(entity)
+        if not (hide and _is_removed(store, urn))
+        and (search.query in ("*", "") or _mentions(store, urn, search.query))
+        and matches(store, urn, search.any_of)
+    ]
+    for name, descending in reversed(search.sort):
+        with_it = [urn for urn in found if _values(store, urn, name)]
+        without = [urn for urn in found if not _values(store, urn, name)]
+        with_it.sort(key=lambda urn: _values(store, urn, name)[0], reverse=descending)
+        found = with_it + without
+    return found
+
+
+def matches(store: Store, urn: str, any_of: Sequence[Conjunction]) -> bool:
+    """Whether an entity passes all rules of one of the conjunctions, if there are any."""
+    return not any_of or any(
+        all(_passes(store, urn, rule) != bool(rule.get("negated")) for rule in rules)
+        for rules in any_of
+    )
+
+
+def page(
+    urns: Sequence[str], scroll_id: str | None, count: int
+) -> tuple[Sequence[str], str | None]:
+    """One page, and from where the next one starts, if there is one."""
+    start = int(scroll_id or 0)
+    end = start + count
+    return urns[start:end], str(end) if end < len(urns) else None
+
+
+def facet(store: Store, urns: Iterable[str], name: str) -> list[tuple[str, int]]:
+    """How many of the entities have each value of a field, most frequent first."""
+    counts: dict[str, int] = {}
+    for urn in urns:
+        for value in _values(store, urn, name):
+            counts[str(value)] = counts.get(str(value), 0) + 1
+    return sorted(counts.items(), key=lambda it: (-it[1], it[0]))
+
+
+def _passes(store: Store, urn: str, rule: Json) -> bool:
+    found = _values(store, urn, rule["field"])
+    wanted = rule.get("values") or ([rule["value"]] if rule.get("value") else [])
+    condition = rule.get("condition") or "EQUAL"
+    if condition == "EXISTS":
+        return bool(found)
+    if condition not in _CONDITIONS:
+        message = f"the double has no condition {condition}"
+        raise Malformed(message)
+    return any(_CONDITIONS[condition](one, other) for one in found for other in wanted)
+
+
+def _equal(found: str | float, wanted: str) -> bool:
+    return found == float(wanted) if isinstance(found, float) else found == wanted
+
+
+_CONDITIONS: dict[str, Callable[[Any, str], bool]] = {
+    "EQUAL": _equal,
+    "IN": _equal,
+    "IEQUAL": lambda found, wanted: str(found).lower() == wanted.lower(),
+    "CONTAIN": lambda found, wanted: wanted in str(found),
+    "START_WITH": lambda found, wanted: str(found).startswith(wanted),
+    "END_WITH": lambda found, wanted: str(found).endswith(wanted),
+    "GREATER_THAN": lambda found, wanted: type(found)(wanted) < found,
+    "GREATER_THAN_OR_EQUAL_TO": lambda found, wanted: type(found)(wanted) <= found,
+    "LESS_THAN": lambda found, wanted: type(found)(wanted) > found,
+    "LESS_THAN_OR_EQUAL_TO": lambda found, wanted: type(found)(wanted) >= found,
+}
+
+
+def _mentions(store: Store, urn: str, query: str) -> bool:
+    """A plain reading of text search: every word occurs in the urn, a name or a description."""
+    text = " ".join(
+        str(it) for name in ("urn", "name", "description") for it in _values(store, urn, name)
+    )
+    return all(word.strip('"*').lower() in text.lower() for word in query.split())
+
+
+def _is_removed(store: Store, urn: str) -> bool:
+    return bool(store.value(urn, "status").get("removed"))
+
+
+def _values(store: Store, urn: str, name: str) -> Values:
+    plain = name.removesuffix(".keyword")
+    if plain.startswith("structuredProperties."):
+        return _property(store, urn, plain.removeprefix("structuredProperties."))
+    if plain not in _FIELDS:
+        message = f"the double does not index the field {name}"
+        raise Malformed(message)
+    return _FIELDS[plain](store, urn)
+
+
+def _property(store: Store, urn: str, name: str) -> Values:
+    return [
+        value["double"] if "double" in value else value["string"]
+        for assigned in store.value(urn, "structuredProperties").get("properties", ())
+        if assigned["propertyUrn"] == f"urn:li:structuredProperty:{name}"
+        for value in assigned["values"]
+    ]
+
+
+def _of_key(part: str) -> Callable[[Store, str], Values]:
+    def read(_: Store, urn: str) -> Values:
+        parsed = Urn.from_string(urn)
+        return [str(getattr(parsed, part))] if parsed.entity_type == "dataset" else []
+
+    return read
+
+
+def _of(name: str, *aspects: str) -> Callable[[Store, str], Values]:
+    def read(store: Store, urn: str) -> Values:
+        found = (store.value(urn, aspect).get(name) for aspect in aspects)
+        return [str(it) for it in found if it is not None]
+
+    return read
+
+
+def _each(aspect: str, array: str, name: str) -> Callable[[Store, str], Values]:
+    return lambda store, urn: [it[name] for it in store.value(urn, aspect).get(array, ())]
+
+
+def _custom(store: Store, urn: str) -> Values:
+    holders = ("datasetProperties", "erModelRelationshipProperties", "queryProperties")
+    bags = (store.value(urn, aspect).get("customProperties") or {} for aspect in holders)
+    return [f"{key}={value}" for bag in bags for key, value in bag.items()]
+
+
+def _removed(store: Store, urn: str) -> Values:
+    status = store.value(urn, "status")
+    return [str(status["removed"]).lower()] if status else []
+
+
+def _lowercased(store: Store, urn: str) -> Values:
+    return [] if urn == urn.lower() or not store.exists(urn) else [urn.lower()]
+
+
+_RELATIONSHIP = "erModelRelationshipProperties"
+_FIELDS: dict[str, Callable[[Store, str], Values]] = {
+    "urn": lambda _, urn: [urn],
+    "removed": _removed,
+    "platform": _of_key("platform"),
+    "origin": _of_key("env"),
+    "env": lambda _, __: [],
+    "platformInstance": _of("instance", "dataPlatformInstance"),
+    "lowercasedUrn": _lowercased,
+    "name": _of("name", "datasetProperties", _RELATIONSHIP, "queryProperties", "tagProperties"),
+    "description": _of("description", "datasetProperties", "queryProperties", "tagProperties"),
+    "source": _of("source", _RELATIONSHIP, "queryProperties"),
+    "destination": _of("destination", _RELATIONSHIP),
+    "statement": lambda store, urn: [
+        it["value"] for it in [store.value(urn, "queryProperties").get("statement")] if it
+    ],
+    "entities": _each("querySubjects", "subjects", "entity"),
+    "tags": _each("globalTags", "tags", "tag"),
+    "glossaryTerms": _each("glossaryTerms", "terms", "urn"),
+    "owners": _each("ownership", "owners", "owner"),
+    "customProperties": _custom,
+    "qualifiedName": _of("qualifiedName", "propertyDefinition"),
+}
