@@ -1,0 +1,194 @@
+"""The relationships that the catalog holds: ours, other people's, and those that are gone."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.metadata.schema_classes import (
+    ERModelRelationshipPropertiesClass,
+    GlobalTagsClass,
+    OwnershipClass,
+    StatusClass,
+)
+from datahub.utilities.urns.error import InvalidUrnError
+from typing_extensions import LiteralString
+
+from datahub_hyperjoin.catalog.bulk import Aspects, aspect_of, fetch, scroll
+from datahub_hyperjoin.records import from_aspect, is_ours, pairs_in
+from datahub_hyperjoin.tables import Join, Pair
+
+Warn = Callable[[LiteralString, LiteralString, str], None]
+"""Takes a title, a message and a context, as a run's report does."""
+
+_ENTITY = "erModelRelationship"
+_ASPECTS = [
+    aspect.ASPECT_NAME
+    for aspect in (ERModelRelationshipPropertiesClass, StatusClass, GlobalTagsClass, OwnershipClass)
+]
+_MANY, _MOST_GONE = 20, 0.75
+
+
+def left_out(warn: Warn) -> Callable[[str, str], None]:
+    """Tells of single entities that cannot be read.
+
+    Args:
+        warn: Takes a title, a message and a context.
+
+    Returns:
+        Takes what is left out, and why.
+    """
+    return lambda what, reason: warn(
+        "Not read", "The catalog holds something that is left out", f"{what}: {reason}"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relationship:
+    """A relationship of the catalog and what people have attached to it."""
+
+    urn: str
+    """Which one."""
+
+    aspect: ERModelRelationshipPropertiesClass
+    """As it is stored."""
+
+    pairs: tuple[Pair, ...]
+    """The columns it joins; none, if its urns cannot be read."""
+
+    ours: bool
+    """Whether we wrote it, and no person has edited it since."""
+
+    known: bool
+    """Whether an earlier run of ours says that it wrote it."""
+
+    join: Join | None
+    """What it says, if it is ours."""
+
+    removed: bool
+    """Whether it is hidden."""
+
+    removed_by_us: bool
+    """Whether a run of this pipeline hid it."""
+
+    tags: frozenset[str]
+    """Urns of its tags."""
+
+    owners: tuple[str, ...]
+    """Urns of its owners."""
+
+    tagged_by: Mapping[str, str]
+    """Who set a tag, where the catalog says so."""
+
+    @property
+    def hidden_by_people(self) -> bool:
+        """Whether we once wrote it and a person has hidden it.
+
+        Returns:
+            False for what others wrote, whoever hid it.
+        """
+        return self.removed and not self.removed_by_us and (self.ours or self.known)
+
+
+def read_relationships(
+    graph: DataHubGraph, *, pipeline: str | None, known: Collection[str], warn: Warn
+) -> dict[str, Relationship]:
+    """Reads all relationships, the hidden ones too.
+
+    Search shows new entities late, so those that are known and not found are asked for by name.
+
+    Args:
+        graph: DataHub's server.
+        pipeline: Name of the pipeline that runs.
+        known: Urns that an earlier run of ours wrote.
+        warn: Is told of relationships that cannot be read.
+
+    Returns:
+        Relationships by urn.
+    """
+    unread = left_out(warn)
+    found = dict(scroll(graph, _ENTITY, _ASPECTS, removed=True, warn=unread))
+    late = sorted(set(known) - found.keys())
+    if late:
+        found |= fetch(graph, _ENTITY, late, _ASPECTS, warn=unread)
+    read = (
+        read_relationship(urn, aspects, pipeline=pipeline, known=urn in known, warn=warn)
+        for urn, aspects in found.items()
+    )
+    return {relationship.urn: relationship for relationship in read if relationship}
+
+
+def read_relationship(
+    urn: str, aspects: Aspects, *, pipeline: str | None, known: bool, warn: Warn
+) -> Relationship | None:
+    """Reads one relationship from its aspects.
+
+    Args:
+        urn: Which one.
+        aspects: What the catalog holds of it.
+        pipeline: Name of the pipeline that runs.
+        known: Whether an earlier run of ours wrote it.
+        warn: Is told if its urns cannot be read.
+
+    Returns:
+        None for an entity that states no relationship, as remnants of a deletion do.
+    """
+    stated = aspect_of(aspects, ERModelRelationshipPropertiesClass)
+    if stated is None:
+        return None
+    pairs = _pairs(urn, stated, warn)
+    removed, remover = _status(aspects)
+    tags, owned = aspect_of(aspects, GlobalTagsClass), aspect_of(aspects, OwnershipClass)
+    assigned = tags.tags if tags else []
+    return Relationship(
+        urn=urn,
+        aspect=stated,
+        pairs=pairs,
+        ours=is_ours(stated),
+        known=known,
+        join=from_aspect(stated) if pairs else None,
+        removed=removed,
+        removed_by_us=removed and pipeline is not None and remover == pipeline,
+        tags=frozenset(tag.tag for tag in assigned),
+        owners=tuple(owner.owner for owner in owned.owners) if owned else (),
+        tagged_by={tag.tag: tag.attribution.actor for tag in assigned if tag.attribution},
+    )
+
+
+def _status(aspects: Aspects) -> tuple[bool, str | None]:
+    """Whether an entity is hidden, and by which pipeline."""
+    status, written = aspects.get(StatusClass.ASPECT_NAME, (None, None))
+    removed = isinstance(status, StatusClass) and bool(status.removed)
+    return removed, written.pipelineName if written else None
+
+
+def _pairs(urn: str, stated: ERModelRelationshipPropertiesClass, warn: Warn) -> tuple[Pair, ...]:
+    try:
+        return tuple(pair for pair in pairs_in(stated) if pair[0] != pair[1])
+    except InvalidUrnError as error:
+        left_out(warn)(urn, f"it joins what is no dataset: {error}")
+        return ()
+
+
+def gone(known: Collection[str], found: Iterable[str], warn: Warn) -> frozenset[str]:
+    """What we wrote, we did not take back, and a person deleted for good.
+
+    People delete one by one. Where nearly everything is missing, the catalog was restored or
+    emptied, and no one has decided anything.
+
+    Args:
+        known: Urns that an earlier run of ours wrote.
+        found: Urns of the relationships that exist.
+        warn: Is told of a lost catalog.
+
+    Returns:
+        Urns that were deleted.
+    """
+    deleted = frozenset(known).difference(found)
+    if len(known) >= _MANY and len(deleted) > _MOST_GONE * len(known):
+        warn(
+            "Relationships lost",
+            "Too many are missing for people to have deleted them: they may be suggested again",
+            f"{len(deleted)} of {len(known)}",
+        )
+        return frozenset()
+    return deleted

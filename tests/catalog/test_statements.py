@@ -1,0 +1,221 @@
+import pytest
+
+from datahub_hyperjoin.catalog.names import Schemas
+from datahub_hyperjoin.catalog.statements import find_joins
+from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
+
+COLUMNS = {
+    "orders": ["id", "customer_id", "region", "placed", "address.city"],
+    "customers": ["id", "region", "referrer_id", "Since"],
+    "lines": ["order_id", "sku", "region"],
+}
+
+
+def schemas(platform: str = "postgres", prefix: str = "shop.public.") -> Schemas:
+    return Schemas({TableId(platform, prefix + name): paths for name, paths in COLUMNS.items()})
+
+
+def pair(one: str, other: str, *, platform: str = "postgres", prefix: str = "shop.public.") -> Pair:
+    ends = []
+    for end in (one, other):
+        table, _, path = end.partition(".")
+        ends.append(ColumnId(TableId(platform, prefix + table), path))
+    return pair_of(*ends)
+
+
+ON_CUSTOMER = pair("orders.customer_id", "customers.id")
+ON_REGION = pair("orders.region", "customers.region")
+ON_LINE = pair("lines.order_id", "orders.id")
+
+
+def joins(
+    statement: str,
+    *,
+    platform: str = "postgres",
+    known: Schemas | None = None,
+    subjects: frozenset[TableId] = frozenset(),
+) -> set[Pair] | None:
+    tables = known or schemas(platform)
+    found = find_joins(statement, platform=platform, schemas=tables, subjects=subjects)
+    return None if found is None else set(found)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT * FROM orders o JOIN customers c ON o.customer_id = c.id",
+        "SELECT 1 FROM shop.public.orders AS o LEFT JOIN public.customers c ON c.id = customer_id",
+        "SELECT placed FROM orders JOIN customers ON customer_id = customers.id",
+        "SELECT 1 FROM orders o, customers c WHERE o.customer_id = c.id AND o.region = 'north'",
+        "SELECT 1 FROM orders CROSS JOIN customers c WHERE (placed > since AND customer_id = c.id)",
+        "SELECT * FROM orders WHERE customer_id IN (SELECT id FROM customers)",
+        "SELECT * FROM orders o WHERE EXISTS (SELECT 1 FROM customers c WHERE id = o.customer_id)",
+        "SELECT 1 FROM orders JOIN customers c ON customer_id::text = lower(c.id) AND since = 'x'",
+        "CREATE TABLE wide AS SELECT o.id FROM orders o JOIN customers c ON o.customer_id = c.id",
+        "INSERT INTO wide SELECT o.id FROM orders o JOIN customers c ON o.customer_id = c.id",
+        "SELECT * FROM orders o JOIN (SELECT id AS who FROM customers) c ON o.customer_id = c.who",
+        "SELECT 1 FROM orders JOIN customers c ON customer_id = c.id JOIN now() f ON true",
+        "SELECT 1 FROM orders o JOIN customers c ON o.customer_id = c.id UNION ALL SELECT 2",
+    ],
+)
+def test_a_join_is_found(statement: str) -> None:
+    assert joins(statement) == {ON_CUSTOMER}
+
+
+def test_each_part_of_a_composite_key_is_a_pair() -> None:
+    plain = (
+        "SELECT 1 FROM orders o JOIN customers c ON o.customer_id = c.id AND o.region = c.region"
+    )
+    assert joins(plain) == {ON_CUSTOMER, ON_REGION}
+    renamed = (
+        "WITH c AS (SELECT id AS who, region AS area FROM customers) "
+        "SELECT * FROM orders o JOIN c ON region = area AND who = o.customer_id"
+    )
+    assert joins(renamed) == {ON_CUSTOMER, ON_REGION}
+
+
+def test_columns_may_be_joined_by_using() -> None:
+    known = pair("orders.id", "customers.id")
+    assert joins("SELECT * FROM orders JOIN customers USING (id)") == {known}
+    assert joins("SELECT * FROM orders JOIN customers USING (id, region)") == {known, ON_REGION}
+
+
+def test_several_joins_of_a_statement_are_found() -> None:
+    statement = (
+        "WITH big AS (SELECT o.id, o.customer_id FROM orders o JOIN lines l ON l.order_id = o.id) "
+        "SELECT * FROM big JOIN customers c ON big.customer_id = c.id"
+    )
+    assert joins(statement) == {ON_LINE, ON_CUSTOMER}
+
+
+def test_a_common_table_expression_hides_the_table_that_it_refines() -> None:
+    refined = "WITH orders AS (SELECT id, customer_id AS region FROM orders) "
+    statement = "SELECT * FROM orders JOIN customers ON orders.region = customers.id"
+    assert joins(refined + statement) == {ON_CUSTOMER}
+    made = "WITH orders AS (SELECT 1 AS customer_id) "
+    statement = "SELECT * FROM orders JOIN customers ON orders.customer_id = customers.id"
+    assert joins(made + statement) == set()
+
+
+def test_columns_may_be_named_in_full() -> None:
+    statement = (
+        "SELECT 1 FROM public.orders JOIN shop.public.customers "
+        "ON public.orders.customer_id = shop.public.customers.id"
+    )
+    assert joins(statement) == {ON_CUSTOMER}
+
+
+def test_a_table_may_be_joined_with_itself() -> None:
+    statement = "SELECT * FROM customers a JOIN customers b ON a.referrer_id = b.id"
+    assert joins(statement) == {pair("customers.referrer_id", "customers.id")}
+    assert joins("SELECT * FROM customers a JOIN customers b ON a.id = b.id") == set()
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "o.placed > c.since",
+        "o.customer_id = c.id OR o.region = c.region",
+        "o.id + o.customer_id = c.id",
+        "o.customer_id = 7",
+        "o.customer_id = c.unheard_of",
+    ],
+)
+def test_what_does_not_set_two_columns_equal_is_no_join(condition: str) -> None:
+    ways = (
+        "SELECT 1 FROM orders o JOIN customers c ON",
+        "SELECT 1 FROM orders o, customers c WHERE",
+    )
+    for way in ways:
+        assert joins(f"{way} {condition}") == set()
+
+
+def test_unknown_tables_join_nothing() -> None:
+    assert joins("SELECT * FROM orders o JOIN elsewhere e ON o.id = e.id") == set()
+    other = "SELECT * FROM other.orders o JOIN other.customers c ON o.customer_id = c.id"
+    assert joins(other) == set()
+
+
+@pytest.mark.parametrize(
+    ("platform", "prefix", "statement"),
+    [
+        (
+            "snowflake",
+            "shop.public.",
+            "SELECT * FROM SHOP.PUBLIC.ORDERS o JOIN CUSTOMERS C ON o.CUSTOMER_ID = c.Id",
+        ),
+        (
+            "snowflake",
+            "prod.SHOP.PUBLIC.",
+            'SELECT * FROM "SHOP".PUBLIC."orders" o JOIN customers c ON o."customer_id" = c.id',
+        ),
+        (
+            "mysql",
+            "shop.",
+            "SELECT * FROM `shop`.`orders` STRAIGHT_JOIN `customers` c ON `customer_id` = c.`id`",
+        ),
+        (
+            "bigquery",
+            "project-1.shop.",
+            "SELECT * FROM `project-1.shop.orders` o JOIN shop.customers c ON o.customer_id = c.id",
+        ),
+        (
+            "mssql",
+            "shop.dbo.",
+            "SELECT TOP 5 1 FROM shop.[dbo].[Orders] JOIN dbo.Customers c ON [Customer_ID] = c.ID",
+        ),
+        (
+            "iceberg",
+            "shop.",
+            "SELECT * FROM shop.orders o JOIN shop.customers c ON o.customer_id = c.id",
+        ),
+        (
+            "hive",
+            "shop.",
+            "SELECT * FROM spark_catalog.shop.orders JOIN shop.customers c ON customer_id = c.id",
+        ),
+    ],
+)
+def test_dialects_write_names_differently(platform: str, prefix: str, statement: str) -> None:
+    expected = pair("orders.customer_id", "customers.id", platform=platform, prefix=prefix)
+    assert joins(statement, platform=platform, known=schemas(platform, prefix)) == {expected}
+
+
+def test_columns_come_back_as_the_catalog_writes_them() -> None:
+    statement = "SELECT * FROM orders o JOIN customers c ON o.placed = c.SINCE"
+    for platform in ("postgres", "snowflake"):
+        expected = pair("orders.placed", "customers.Since", platform=platform)
+        assert joins(statement, platform=platform) == {expected}
+
+
+def test_what_a_statement_is_about_decides_between_tables_of_one_name() -> None:
+    tables = [TableId("postgres", f"{home}.orders") for home in ("shop.public", "old.public")]
+    other = TableId("postgres", "shop.public.customers")
+    known = Schemas({table: ["id", "customer_id"] for table in [*tables, other]})
+    statement = "SELECT * FROM orders o JOIN customers c ON o.customer_id = c.id"
+    assert joins(statement, known=known) == set()
+    expected = pair_of(ColumnId(tables[1], "customer_id"), ColumnId(other, "id"))
+    assert joins(statement, known=known, subjects=frozenset([tables[1]])) == {expected}
+
+
+def test_of_names_that_differ_in_case_the_exact_one_counts() -> None:
+    tables = [TableId("postgres", f"shop.public.{name}") for name in ("orders", "ORDERS")]
+    known = Schemas({tables[0]: ["id"], tables[1]: ["id", "ID", "Id"]})
+    statement = 'SELECT * FROM orders o JOIN "ORDERS" p ON o.id = p.id'
+    expected = pair_of(ColumnId(tables[0], "id"), ColumnId(tables[1], "id"))
+    assert joins(statement, known=known) == {expected}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "",
+        "SELECT foo(",
+        "not SQL at all",
+        "SELECT * FROM orders o JOIN {{ ref('customers') }} c ON 1",
+        "VACUUM orders",
+        "(" * 3_000,
+    ],
+)
+def test_what_is_no_query_cannot_be_read(statement: str) -> None:
+    assert joins(statement) is None
