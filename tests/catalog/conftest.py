@@ -1,0 +1,55 @@
+"""A server with a catalog in it, and tables to put there."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.metadata.schema_classes import (
+    OtherSchemaClass,
+    SchemaFieldClass,
+    SchemaFieldDataTypeClass,
+    SchemaMetadataClass,
+    StringTypeClass,
+)
+
+from gms import Gms
+
+Describe = Callable[..., SchemaMetadataClass]
+
+
+@pytest.fixture
+def gms() -> Iterator[Gms]:
+    with Gms() as server:
+        yield server
+
+
+@pytest.fixture
+def graph(gms: Gms) -> DataHubGraph:
+    """A client that gives up at once."""
+    return gms.graph(retry_max_times=0)
+
+
+@pytest.fixture
+def describe() -> Describe:
+    """Makes a schema of some columns; what else is given is set on it."""
+
+    def make(*columns: str | SchemaFieldClass, **rest: object) -> SchemaMetadataClass:
+        fields = [_field(column) if isinstance(column, str) else column for column in columns]
+        made = SchemaMetadataClass(
+            schemaName="",
+            platform="urn:li:dataPlatform:postgres",
+            version=0,
+            hash="",
+            platformSchema=OtherSchemaClass(rawSchema=""),
+            fields=fields,
+        )
+        for name, value in rest.items():
+            setattr(made, name, value)
+        return made
+
+    return make
+
+
+def _field(path: str) -> SchemaFieldClass:
+    kind = SchemaFieldDataTypeClass(type=StringTypeClass())
+    return SchemaFieldClass(fieldPath=path, type=kind, nativeDataType="text")

@@ -1,0 +1,157 @@
+from collections.abc import Callable
+
+import pytest
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.metadata.schema_classes import (
+    DataPlatformInstanceClass,
+    DatasetPropertiesClass,
+    ForeignKeyConstraintClass,
+    SchemaMetadataClass,
+    StatusClass,
+)
+
+from datahub_hyperjoin.catalog.bulk import Warn, log_left_out
+from datahub_hyperjoin.catalog.datasets import Dataset, ForeignKey, read_datasets
+from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
+from datahub_hyperjoin.urns import column_urn, dataset_urn
+from gms import Gms
+
+ORDERS, LINES = TableId("postgres", "shop.public.orders"), TableId("postgres", "shop.public.lines")
+Describe = Callable[..., SchemaMetadataClass]
+STRUCT = "[version=2.0].[type=struct]"
+
+
+def read(
+    graph: DataHubGraph, *, instance: str | None = None, warn: Warn = log_left_out
+) -> list[Dataset]:
+    return read_datasets(graph, platform="postgres", env="PROD", instance=instance, warn=warn)
+
+
+def put(gms: Gms, table: TableId, schema: SchemaMetadataClass) -> None:
+    gms.put(dataset_urn(table), schema)
+
+
+def foreign_key(
+    name: str, sources: list[ColumnId], targets: list[ColumnId]
+) -> ForeignKeyConstraintClass:
+    return ForeignKeyConstraintClass(
+        name=name,
+        sourceFields=[column_urn(column) for column in sources],
+        foreignFields=[column_urn(column) for column in targets],
+        foreignDataset=dataset_urn(ORDERS),
+    )
+
+
+def test_tables_come_by_name_with_their_columns(
+    gms: Gms, graph: DataHubGraph, describe: Describe
+) -> None:
+    put(gms, ORDERS, describe("id", "customer"))
+    put(gms, LINES, describe("order"))
+    gms.put(dataset_urn(ORDERS), DatasetPropertiesClass(name="Orders"))
+    assert read(graph) == [
+        Dataset(table=LINES, title="lines", columns=(("order", "order"),)),
+        Dataset(table=ORDERS, title="Orders", columns=(("id", "id"), ("customer", "customer"))),
+    ]
+
+
+def test_columns_go_by_plain_paths_and_keep_their_own(
+    gms: Gms, graph: DataHubGraph, describe: Describe
+) -> None:
+    paths = [
+        f"{STRUCT}.[type=struct].address",
+        f"{STRUCT}.[type=struct].address.[type=string].city",
+        f"{STRUCT}.[type=union].[type=string].code",
+        f"{STRUCT}.[type=union].[type=int].code",
+        STRUCT,
+    ]
+    put(gms, ORDERS, describe(*paths))
+    (orders,) = read(graph)
+    assert orders.columns == (("address", paths[0]), ("address.city", paths[1]), ("code", paths[2]))
+
+
+def test_a_primary_key_is_named_or_marked(
+    gms: Gms, graph: DataHubGraph, describe: Describe
+) -> None:
+    id_path = f"{STRUCT}.[type=int].id"
+    put(gms, LINES, describe(id_path, "order", primaryKeys=[id_path, "order"]))
+    marked = describe("id", "customer", "[version=2.0].[key=True].[type=string].key")
+    for field in (marked.fields[0], marked.fields[2]):
+        field.isPartOfKey = True
+    put(gms, ORDERS, marked)
+    lines, orders = read(graph)
+    assert lines.primary_key == ("id", "order")
+    assert orders.primary_key == ("id",)
+
+
+def test_foreign_keys_name_their_pairs(gms: Gms, graph: DataHubGraph, describe: Describe) -> None:
+    number = ColumnId(LINES, f"{STRUCT}.[type=int].order")
+    keys = [foreign_key("fk_order", [number], [ColumnId(ORDERS, "id (new)")])]
+    put(gms, LINES, describe("order", foreignKeys=keys))
+    (lines,) = read(graph)
+    pair = pair_of(ColumnId(LINES, "order"), ColumnId(ORDERS, "id (new)"))
+    assert lines.foreign_keys == (ForeignKey(name="fk_order", pairs=(pair,)),)
+
+
+def test_a_foreign_key_that_makes_no_sense_is_told_and_left_out(
+    gms: Gms, graph: DataHubGraph, describe: Describe
+) -> None:
+    order, target = ColumnId(LINES, "order"), ColumnId(ORDERS, "id")
+    nowhere = foreign_key("nowhere", [order], [target])
+    nowhere.foreignFields = ["urn:li:tag:id"]
+    keys = [foreign_key("uneven", [order], [target, target]), nowhere]
+    whole = foreign_key("whole", [order], [target])
+    put(gms, LINES, describe("order", foreignKeys=[*keys, whole]))
+    told: list[tuple[str, str]] = []
+
+    def warn(urn: str, reason: str) -> None:
+        told.append((urn, reason))
+
+    (lines,) = read(graph, warn=warn)
+    assert [key.name for key in lines.foreign_keys] == ["whole"]
+    assert [urn for urn, _ in told] == [dataset_urn(LINES)] * 2
+    assert told[0][1] == "its foreign key 'uneven' cannot be read: 1 columns refer to 2"
+    assert told[1][1].startswith("its foreign key 'nowhere' cannot be read: Passed an urn of type")
+
+
+def test_what_is_left_out_is_logged_unless_someone_listens(
+    gms: Gms, graph: DataHubGraph, describe: Describe, caplog: pytest.LogCaptureFixture
+) -> None:
+    keys = [foreign_key("uneven", [ColumnId(LINES, "order")], [])]
+    put(gms, LINES, describe("order", foreignKeys=keys))
+    read(graph)
+    assert f"{dataset_urn(LINES)} is left out: its foreign key 'uneven'" in caplog.text
+
+
+def test_tables_that_are_removed_or_not_described_do_not_come(
+    gms: Gms, graph: DataHubGraph, describe: Describe
+) -> None:
+    put(gms, ORDERS, describe("id"))
+    gms.put(dataset_urn(ORDERS), StatusClass(removed=True))
+    gms.put(dataset_urn(LINES), DatasetPropertiesClass(name="Lines"))
+    assert read(graph) == []
+
+
+def test_only_tables_of_the_platform_and_environment_come(
+    gms: Gms, graph: DataHubGraph, describe: Describe
+) -> None:
+    put(gms, ORDERS, describe("id"))
+    put(gms, TableId("mysql", "orders"), describe("id"))
+    put(gms, TableId("postgres", "orders", "DEV"), describe("id"))
+    assert [dataset.table for dataset in read(graph)] == [ORDERS]
+
+
+def test_a_table_stands_in_an_instance_by_its_aspect_or_else_by_its_name(
+    gms: Gms, graph: DataHubGraph, describe: Describe
+) -> None:
+    platform = "urn:li:dataPlatform:postgres"
+    instances = {"stated": "eu", "eu.other": "us", "eu.empty": None}
+    names = [*instances, "eu.named", "europe.orders"]
+    for name in names:
+        put(gms, TableId("postgres", name), describe("id"))
+    for name, instance in instances.items():
+        urn = f"urn:li:dataPlatformInstance:({platform},{instance})" if instance else None
+        stated = DataPlatformInstanceClass(platform=platform, instance=urn)
+        gms.put(dataset_urn(TableId("postgres", name)), stated)
+    found = [dataset.table.name for dataset in read(graph, instance="eu")]
+    assert found == ["eu.empty", "eu.named", "stated"]
+    assert len(read(graph)) == len(names)
