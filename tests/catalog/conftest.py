@@ -51,5 +51,6 @@ def describe() -> Describe:
 
 
 def _field(path: str) -> SchemaFieldClass:
-    kind = SchemaFieldDataTypeClass(type=StringTypeClass())
+    string = StringTypeClass()  # type: ignore[no-untyped-call]  # the client annotates nothing here
+    kind = SchemaFieldDataTypeClass(type=string)
     return SchemaFieldClass(fieldPath=path, type=kind, nativeDataType="text")
