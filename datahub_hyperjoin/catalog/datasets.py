@@ -105,9 +105,30 @@ def _title(table: TableId, properties: DatasetPropertiesClass | None) -> str:
     return named or table.name.removeprefix(table.home).lstrip("./")
 
 
-def _dataset(urn: str, table: TableId, aspects: Aspects, warn: Warn) -> Dataset | None:
+def _is_removed(aspects: Aspects) -> bool:
+    """The search that finds datasets may lag behind a removal, the aspect does not."""
+    status = aspect_of(aspects, StatusClass)
+    return status is not None and status.removed
+
+
+def dataset_of(urn: str, aspects: Aspects, *, warn: Warn = log_left_out) -> Dataset | None:
+    """A table from the aspects of its dataset.
+
+    Args:
+        urn: The dataset.
+        aspects: What is known of it.
+        warn: Told what of it cannot be read, and why.
+
+    Returns:
+        None, if it is removed, or has no schema, or a urn that no table can have.
+    """
     schema = aspect_of(aspects, SchemaMetadataClass)
-    if schema is None:
+    if schema is None or _is_removed(aspects):
+        return None
+    try:
+        table = table_id(urn)
+    except InvalidUrnError as error:  # servers still hold what older clients wrote
+        warn(urn, f"its urn cannot be read: {error}")
         return None
     keys = [_foreign_key(urn, key, warn) for key in schema.foreignKeys or ()]
     return Dataset(
@@ -126,18 +147,8 @@ def _stands_in(instance: str | None, table: TableId, aspects: Aspects) -> bool:
     stated = aspect_of(aspects, DataPlatformInstanceClass)
     if stated is None or not stated.instance:
         return table.name.startswith(f"{instance}.")
-    return (
-        stated.instance
-        == DataPlatformInstanceUrn(
-            platform=DataPlatformUrn(table.platform).urn(), instance=instance
-        ).urn()
-    )
-
-
-def _is_removed(aspects: Aspects) -> bool:
-    """The search that finds datasets may lag behind a removal, the aspect does not."""
-    status = aspect_of(aspects, StatusClass)
-    return status is not None and status.removed
+    platform = DataPlatformUrn(table.platform).urn()
+    return stated.instance == DataPlatformInstanceUrn(platform, instance).urn()
 
 
 def read_datasets(
@@ -176,14 +187,7 @@ def read_datasets(
     ]
     found = []
     for urn, aspects in scroll(graph, "dataset", _ASPECTS, filters=filters, warn=warn):
-        try:
-            table = table_id(urn)
-        except InvalidUrnError as error:
-            warn(urn, f"its urn cannot be read: {error}")
-            continue
-        if _is_removed(aspects) or not _stands_in(instance, table, aspects):
-            continue
-        dataset = _dataset(urn, table, aspects, warn)
-        if dataset and (table.platform, table.env) == (platform, env):
+        dataset = dataset_of(urn, aspects, warn=warn)
+        if dataset and _stands_in(instance, dataset.table, aspects):
             found.append(dataset)
     return sorted(found, key=lambda dataset: dataset.table)

@@ -10,8 +10,8 @@ from datahub.metadata.schema_classes import (
     StatusClass,
 )
 
-from datahub_hyperjoin.catalog.bulk import Warn, log_left_out
-from datahub_hyperjoin.catalog.datasets import Dataset, ForeignKey, read_datasets
+from datahub_hyperjoin.catalog.bulk import Aspects, Warn, log_left_out
+from datahub_hyperjoin.catalog.datasets import Dataset, ForeignKey, dataset_of, read_datasets
 from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
 from datahub_hyperjoin.urns import column_urn, dataset_urn
 from gms import Gms
@@ -111,6 +111,19 @@ def test_a_foreign_key_that_makes_no_sense_is_told_and_left_out(
     assert [urn for urn, _ in told] == [dataset_urn(LINES)] * 2
     assert told[0][1] == "its foreign key 'uneven' cannot be read: 1 columns refer to 2"
     assert told[1][1].startswith("its foreign key 'nowhere' cannot be read: Passed an urn of type")
+
+
+def test_a_urn_that_no_table_can_have_is_told(describe: Describe) -> None:
+    urn = "urn:li:dataset:(urn:li:dataPlatform:s3,shop/(new).csv,PROD)"
+    told: list[tuple[str, str]] = []
+
+    def warn(urn: str, reason: str) -> None:
+        told.append((urn, reason))
+
+    aspects: Aspects = {"schemaMetadata": (describe("id"), None)}
+    assert dataset_of(urn, aspects, warn=warn) is None
+    reason = "its urn cannot be read: DatasetUrn name contains reserved characters"
+    assert told == [(urn, reason)]
 
 
 def test_what_is_left_out_is_logged_unless_someone_listens(
