@@ -1,0 +1,268 @@
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.metadata.schema_classes import (
+    AuditStampClass,
+    ERModelRelationshipPropertiesClass,
+    MetadataAttributionClass,
+    RelationshipFieldMappingClass,
+    StatusClass,
+    StructuredPropertiesClass,
+    StructuredPropertyDefinitionClass,
+    StructuredPropertyValueAssignmentClass,
+)
+
+from datahub_hyperjoin.catalog.decisions import (
+    Decision,
+    opinions_of_column,
+    opinions_on,
+    read_decisions,
+    settle,
+)
+from datahub_hyperjoin.catalog.relationships import Relationship
+from datahub_hyperjoin.errors import UnreadableCatalogError
+from datahub_hyperjoin.tables import ColumnId, Pair, TableId, Verdict, pair_of
+from datahub_hyperjoin.urns import (
+    ACCEPTED,
+    CONFIRMED_JOINS,
+    REJECTED,
+    REJECTED_JOINS,
+    column_urn,
+    dataset_urn,
+    property_urn,
+)
+from gms import Gms
+
+AIRPORTS, FLIGHTS = (TableId("postgres", f"shop.public.{name}") for name in ("airports", "flights"))
+CODE, NAME = (ColumnId(AIRPORTS, path) for path in ("code", "name"))
+ORIGIN, CARRIER = (ColumnId(FLIGHTS, path) for path in ("origin", "carrier"))
+PAIR, OTHER = pair_of(CODE, ORIGIN), pair_of(NAME, CARRIER)
+ADA, BOB = "urn:li:corpuser:ada", "urn:li:corpuser:bob"
+YES, NO = Decision(Verdict.ACCEPTED), Decision(Verdict.REJECTED)
+NAMESPACE = "io.datahub.hyperjoin"
+CONFIRMED, DENIED = (property_urn(NAMESPACE, name) for name in (CONFIRMED_JOINS, REJECTED_JOINS))
+VERDICTS = {CONFIRMED: Verdict.ACCEPTED, DENIED: Verdict.REJECTED}
+
+Warnings = list[tuple[str, str, str]]
+Warn = Callable[[str, str, str], None]
+
+
+@pytest.fixture
+def warnings() -> Warnings:
+    return []
+
+
+@pytest.fixture
+def warn(warnings: Warnings) -> Warn:
+    return lambda *words: warnings.append(words)
+
+
+SEEN = Relationship(
+    urn="urn:li:erModelRelationship:1",
+    aspect=ERModelRelationshipPropertiesClass(
+        name="flies from",
+        source=dataset_urn(FLIGHTS),
+        destination=dataset_urn(AIRPORTS),
+        relationshipFieldMappings=[RelationshipFieldMappingClass("origin", "code")],
+    ),
+    pairs=(PAIR,),
+    ours=True,
+    known=True,
+    join=None,
+    removed=False,
+    removed_by_us=False,
+    tags=frozenset(),
+    owners=(),
+    tagged_by={},
+)
+THEIRS = replace(SEEN, ours=False, known=False)
+
+
+def opinions(relationship: Relationship) -> list[tuple[Pair, Decision]]:
+    return list(opinions_on(relationship))
+
+
+def test_without_a_tag_nothing_is_decided() -> None:
+    assert opinions(SEEN) == []
+    assert opinions(replace(SEEN, tags=frozenset(["urn:li:tag:pii"]))) == []
+
+
+@pytest.mark.parametrize("relationship", [SEEN, THEIRS])
+def test_a_tag_decides_about_anyones_relationship(relationship: Relationship) -> None:
+    assert opinions(replace(relationship, tags=frozenset([ACCEPTED]))) == [(PAIR, YES)]
+    assert opinions(replace(relationship, tags=frozenset([REJECTED]))) == [(PAIR, NO)]
+
+
+def test_a_tag_decides_about_every_pair_of_a_composite_key() -> None:
+    composite = replace(THEIRS, pairs=(PAIR, OTHER), tags=frozenset([REJECTED]))
+    assert opinions(composite) == [(PAIR, NO), (OTHER, NO)]
+
+
+def test_who_tagged_decided_or_else_the_first_owner() -> None:
+    tagged = replace(SEEN, tags=frozenset([ACCEPTED]), owners=(BOB, ADA))
+    assert opinions(tagged) == [(PAIR, replace(YES, by=BOB))]
+    assert opinions(replace(tagged, tagged_by={ACCEPTED: ADA})) == [(PAIR, replace(YES, by=ADA))]
+
+
+def test_what_a_person_hid_is_rejected() -> None:
+    assert opinions(replace(SEEN, removed=True)) == [(PAIR, NO)]
+    accepted = replace(SEEN, removed=True, tags=frozenset([ACCEPTED]))
+    assert set(opinions(accepted)) == {(PAIR, YES), (PAIR, NO)}
+
+
+@pytest.mark.parametrize("tag", [ACCEPTED, REJECTED])
+def test_what_we_hid_is_decided_by_its_tags_alone(tag: str) -> None:
+    hidden = replace(SEEN, removed=True, removed_by_us=True)
+    assert opinions(hidden) == []
+    assert opinions(replace(hidden, tags=frozenset([tag]))) == [
+        (PAIR, YES if tag == ACCEPTED else NO)
+    ]
+
+
+def test_what_others_wrote_and_hid_is_not_accepted_any_more() -> None:
+    hidden = replace(THEIRS, removed=True)
+    assert opinions(hidden) == []
+    assert opinions(replace(hidden, tags=frozenset([ACCEPTED]))) == []
+    assert opinions(replace(hidden, tags=frozenset([REJECTED]))) == [(PAIR, NO)]
+
+
+def test_a_rejection_beats_an_acceptance(warn: Warn, warnings: Warnings) -> None:
+    said = [(PAIR, replace(NO, by=BOB)), (PAIR, replace(YES, by=ADA)), (OTHER, YES), (PAIR, NO)]
+    settled = settle(said, warn)
+    assert settled == {PAIR: replace(NO, by=BOB), OTHER: YES}
+    assert settle(reversed(said), warn) == settled
+    assert warnings[0] == (
+        "Join accepted and rejected",
+        "The rejection counts; take back the one that is wrong",
+        "shop.public.airports.code = shop.public.flights.origin",
+    )
+
+
+def assign(
+    property_: str, *values: str | float, **others: MetadataAttributionClass | AuditStampClass
+) -> StructuredPropertiesClass:
+    assignment = StructuredPropertyValueAssignmentClass(property_, list(values))
+    for name, value in others.items():
+        setattr(assignment, name, value)
+    return StructuredPropertiesClass([assignment])
+
+
+def of_column(
+    values: StructuredPropertiesClass, warn: Warn, column: ColumnId = ORIGIN
+) -> list[tuple[Pair, Decision]]:
+    urn = column_urn(column)
+    return list(opinions_of_column(urn, values, verdicts=VERDICTS, warn=warn))
+
+
+def test_columns_list_what_they_join_and_what_not(warn: Warn, warnings: Warnings) -> None:
+    v2 = column_urn(replace(CODE, path="[version=2.0].[type=string].code"))
+    assert of_column(assign(CONFIRMED, v2, column_urn(NAME)), warn) == [
+        (PAIR, YES),
+        (pair_of(NAME, ORIGIN), YES),
+    ]
+    assert of_column(assign(DENIED, column_urn(CODE)), warn) == [(PAIR, NO)]
+    assert of_column(assign(property_urn(NAMESPACE, "joinableWith"), v2), warn) == []
+    assert warnings == []
+
+
+def test_who_set_a_property_decided(warn: Warn) -> None:
+    stamp = AuditStampClass(time=0, actor=BOB)
+    attribution = MetadataAttributionClass(time=0, actor=ADA)
+    code = column_urn(CODE)
+    for others, actor in (
+        ({"created": stamp}, BOB),
+        ({"lastModified": stamp}, BOB),
+        ({"lastModified": stamp, "attribution": attribution}, ADA),
+    ):
+        found = of_column(assign(CONFIRMED, code, **others), warn)
+        assert found == [(PAIR, replace(YES, by=actor))]
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("airports.code", "among its joins is what is no column: "),
+        (dataset_urn(AIRPORTS), "among its joins is what is no column: "),
+        (1.0, "among its joins is what is no column: "),
+        (column_urn(ORIGIN), "it is listed among its own joins"),
+    ],
+)
+def test_what_is_no_other_column_is_named(
+    warn: Warn, warnings: Warnings, *, value: str | float, reason: str
+) -> None:
+    assert of_column(assign(CONFIRMED, value, column_urn(CODE)), warn) == [(PAIR, YES)]
+    ((title, _, context),) = warnings
+    assert title == "Not read"
+    assert context.startswith(f"{column_urn(ORIGIN)}: {reason}")
+
+
+def define(gms: Gms, *urns: str) -> None:
+    for urn in urns:
+        definition = StructuredPropertyDefinitionClass(
+            qualifiedName=urn.removeprefix("urn:li:structuredProperty:"),
+            valueType="urn:li:dataType:datahub.urn",
+            entityTypes=["urn:li:entityType:datahub.schemaField"],
+            cardinality="MULTIPLE",
+        )
+        gms.put(urn, definition)
+
+
+def read(graph: DataHubGraph, warn: Warn, *relationships: Relationship) -> dict[Pair, Decision]:
+    return read_decisions(
+        graph,
+        namespace=NAMESPACE,
+        relationships=relationships,
+        deleted={"urn:li:erModelRelationship:2": OTHER},
+        warn=warn,
+    )
+
+
+def test_decisions_are_read_from_everywhere(
+    gms: Gms, graph: DataHubGraph, warn: Warn, warnings: Warnings
+) -> None:
+    define(gms, CONFIRMED, DENIED)
+    third, fourth = pair_of(CODE, CARRIER), pair_of(NAME, ORIGIN)
+    gms.put(column_urn(CARRIER), assign(CONFIRMED, column_urn(CODE)))
+    gms.put(column_urn(NAME), assign(DENIED, column_urn(ORIGIN)))
+    tagged = replace(SEEN, tags=frozenset([ACCEPTED]))
+    assert read(graph, warn, tagged) == {PAIR: YES, OTHER: NO, third: YES, fourth: NO}
+    assert warnings == []
+
+
+def test_decisions_on_columns_take_two_requests(gms: Gms, graph: DataHubGraph, warn: Warn) -> None:
+    define(gms, CONFIRMED, DENIED)
+    for number in range(3):
+        column = ColumnId(FLIGHTS, f"column {number}")
+        gms.put(column_urn(column), assign(property_urn(NAMESPACE, "other"), "x"))
+    before = len(gms.requests)
+    assert read(graph, warn) == {OTHER: NO}
+    assert len(gms.requests) == before + 2
+
+
+def test_a_property_that_is_not_defined_or_removed_decides_nothing(
+    gms: Gms, graph: DataHubGraph, warn: Warn
+) -> None:
+    assert read(graph, warn) == {OTHER: NO}
+    define(gms, CONFIRMED, DENIED)
+    gms.put(column_urn(CARRIER), assign(CONFIRMED, column_urn(CODE)))
+    gms.put(column_urn(ORIGIN), assign(DENIED, column_urn(CODE)))
+    gms.put(CONFIRMED, StatusClass(removed=True))
+    assert read(graph, warn) == {OTHER: NO, PAIR: NO}
+
+
+def test_without_structured_properties_the_other_decisions_count(warn: Warn) -> None:
+    with Gms(without=["structuredProperty"]) as gms:
+        assert read(gms.graph(retry_max_times=0), warn, replace(SEEN, removed=True)) == {
+            OTHER: NO,
+            PAIR: NO,
+        }
+
+
+def test_a_server_that_fails_is_no_lack_of_decisions(
+    gms: Gms, graph: DataHubGraph, warn: Warn
+) -> None:
+    gms.fail("structuredProperty", times=9)
+    with pytest.raises(UnreadableCatalogError, match="type structuredProperty cannot be read"):
+        read(graph, warn)

@@ -1,0 +1,200 @@
+from collections.abc import Callable
+
+import pytest
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.metadata.schema_classes import (
+    ERModelRelationshipPropertiesClass,
+    GlobalTagsClass,
+    MetadataAttributionClass,
+    OwnerClass,
+    OwnershipClass,
+    RelationshipFieldMappingClass,
+    StatusClass,
+    SystemMetadataClass,
+    TagAssociationClass,
+    _Aspect,
+)
+
+from datahub_hyperjoin.catalog.bulk import Aspects
+from datahub_hyperjoin.catalog.relationships import (
+    Relationship,
+    gone,
+    read_relationship,
+    read_relationships,
+)
+from datahub_hyperjoin.records import join_urn, to_aspect
+from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Join, TableId
+from datahub_hyperjoin.urns import ACCEPTED, dataset_urn
+from gms import Gms
+
+CODE = ColumnId(TableId("postgres", "shop.public.airports"), "code")
+ORIGIN = ColumnId(TableId("postgres", "shop.public.flights"), "origin")
+EVIDENCE = Evidence(
+    shared=16,
+    left_containment=0.5,
+    right_containment=1.0,
+    cardinality=Cardinality.ONE_MANY,
+    left_fan_out=9.0,
+    right_fan_out=1.0,
+)
+JOIN = Join(left=CODE, right=ORIGIN, joinability=0.9, evidence=EVIDENCE)
+URN = join_urn(JOIN)
+MADE = to_aspect(JOIN, "hin 1")
+PERSON = "urn:li:corpuser:ada"
+
+Warnings = list[tuple[str, str, str]]
+Warn = Callable[[str, str, str], None]
+
+
+def edited(**changes: object) -> ERModelRelationshipPropertiesClass:
+    """What a person makes of our relationship: its custom properties are lost."""
+    aspect = ERModelRelationshipPropertiesClass.from_obj(MADE.to_obj())
+    aspect.customProperties = {}
+    for name, value in changes.items():
+        setattr(aspect, name, value)
+    return aspect
+
+
+@pytest.fixture
+def warnings() -> Warnings:
+    return []
+
+
+@pytest.fixture
+def warn(warnings: Warnings) -> Warn:
+    return lambda *words: warnings.append(words)
+
+
+def holding(*aspects: _Aspect, remover: str | None = None) -> Aspects:
+    written = SystemMetadataClass(pipelineName=remover)
+    return {aspect.get_aspect_name(): (aspect, written) for aspect in aspects}
+
+
+def read(
+    *aspects: _Aspect,
+    warn: Warn,
+    remover: str | None = None,
+    pipeline: str | None = "joins",
+    known: bool = False,
+) -> Relationship:
+    held = holding(*aspects, remover=remover)
+    found = read_relationship(URN, held, pipeline=pipeline, known=known, warn=warn)
+    assert found
+    return found
+
+
+def test_ours_says_which_join_it_is(warn: Warn) -> None:
+    found = read(MADE, warn=warn)
+    assert (found.ours, found.pairs, found.join) == (True, ((CODE, ORIGIN),), JOIN)
+    assert (found.removed, found.hidden_by_people, found.tags) == (False, False, frozenset())
+
+
+def test_an_edited_one_is_other_peoples(warn: Warn) -> None:
+    found = read(edited(name="flies from"), warn=warn)
+    assert (found.ours, found.pairs, found.join) == (False, ((CODE, ORIGIN),), None)
+
+
+def test_a_composite_key_is_several_pairs(warn: Warn) -> None:
+    mappings = [
+        RelationshipFieldMappingClass(sourceField=f"origin{n}", destinationField=f"code{n}")
+        for n in (1, 2)
+    ]
+    found = read(edited(relationshipFieldMappings=mappings), warn=warn)
+    assert [str(pair[0].path) for pair in found.pairs] == ["code1", "code2"]
+
+
+def test_a_column_related_to_itself_is_no_pair(warn: Warn) -> None:
+    mapping = RelationshipFieldMappingClass(sourceField="code", destinationField="code")
+    airports = dataset_urn(CODE.table)
+    found = read(edited(source=airports, relationshipFieldMappings=[mapping]), warn=warn)
+    assert found.pairs == ()
+
+
+def test_one_that_joins_no_datasets_is_named(warn: Warn, warnings: Warnings) -> None:
+    found = read(edited(source="urn:li:chart:(looker,1)"), warn=warn)
+    assert (found.pairs, found.join) == ((), None)
+    ((title, _, context),) = warnings
+    assert title == "Not read"
+    assert context.startswith(f"{URN}: it joins what is no dataset: ")
+
+
+def test_remnants_of_a_deletion_are_no_relationship(warn: Warn) -> None:
+    remnants = holding(StatusClass(removed=True))
+    assert read_relationship(URN, remnants, pipeline="joins", known=True, warn=warn) is None
+
+
+@pytest.mark.parametrize(
+    ("remover", "pipeline", "by_us"),
+    [
+        ("joins", "joins", True),
+        (None, "joins", False),
+        ("other", "joins", False),
+        (None, None, False),
+    ],
+)
+def test_who_hid_it_is_known(
+    warn: Warn, *, remover: str | None, pipeline: str | None, by_us: bool
+) -> None:
+    status = StatusClass(removed=True)
+    found = read(MADE, status, warn=warn, remover=remover, pipeline=pipeline)
+    assert (found.removed, found.removed_by_us) == (True, by_us)
+    assert found.hidden_by_people is not by_us
+
+
+def test_what_a_person_edited_and_hid_is_hidden_by_people(warn: Warn) -> None:
+    for known in (True, False):
+        found = read(edited(), StatusClass(removed=True), warn=warn, known=known)
+        assert found.hidden_by_people is known
+
+
+def test_tags_and_owners_are_kept(warn: Warn) -> None:
+    attribution = MetadataAttributionClass(time=0, actor=PERSON)
+    tags = [TagAssociationClass(ACCEPTED, attribution=attribution), TagAssociationClass("urn:x")]
+    owners = [OwnerClass(owner="urn:li:corpuser:bob", type="TECHNICAL_OWNER")]
+    found = read(MADE, GlobalTagsClass(tags), OwnershipClass(owners), warn=warn)
+    assert found.tags == {ACCEPTED, "urn:x"}
+    assert found.tagged_by == {ACCEPTED: PERSON}
+    assert found.owners == ("urn:li:corpuser:bob",)
+
+
+def test_all_are_read_the_hidden_ones_too(gms: Gms, graph: DataHubGraph, warn: Warn) -> None:
+    theirs = "urn:li:erModelRelationship:theirs"
+    gms.put(URN, MADE, pipeline="joins")
+    gms.put(URN, StatusClass(removed=True), pipeline="joins")
+    gms.put(theirs, edited())
+    gms.put("urn:li:erModelRelationship:remnant", StatusClass(removed=True))
+    found = read_relationships(graph, pipeline="joins", known=[URN], warn=warn)
+    assert found.keys() == {URN, theirs}
+    assert (found[URN].ours, found[URN].removed_by_us, found[URN].known) == (True, True, True)
+    assert (found[theirs].ours, found[theirs].removed, found[theirs].known) == (False, False, False)
+
+
+def test_what_search_does_not_show_yet_is_asked_for(
+    gms: Gms, graph: DataHubGraph, warn: Warn
+) -> None:
+    hidden = "urn:li:erModelRelationship:late"
+    gms.put(URN, MADE)
+    gms.put(hidden, edited())
+    gms.delete(hidden)
+    before = len(gms.requests)
+    found = read_relationships(graph, pipeline="joins", known=[URN, hidden], warn=warn)
+    assert found.keys() == {URN}
+    asked = [request.path for request in gms.requests[before:]]
+    assert [path.split("?")[0].rpartition("/")[2] for path in asked] == ["scroll", "batchGet"]
+
+
+def test_what_people_deleted_is_gone(warn: Warn, warnings: Warnings) -> None:
+    assert gone(["a", "b"], ["a", "c"], warn) == {"b"}
+    assert gone(["a"], [], warn) == {"a"}
+    known = [f"join {number}" for number in range(20)]
+    assert len(gone(known, known[:5], warn)) == 15
+    assert warnings == []
+
+
+def test_a_lost_catalog_is_no_decision(warn: Warn, warnings: Warnings) -> None:
+    known = [f"join {number}" for number in range(20)]
+    assert gone(known, known[:4], warn) == frozenset()
+    ((title, message, context),) = warnings
+    assert title == "Relationships lost"
+    assert "may be suggested again" in message
+    assert context == "16 of 20"
