@@ -1,0 +1,142 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from datahub.ingestion.api.workunit import MetadataWorkUnit
+
+from datahub_hyperjoin.emit.ledger import Ledger, WrittenEdge
+from datahub_hyperjoin.emit.retract import retract
+from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.urns import column_urn, dataset_urn
+
+Describe = Callable[[MetadataWorkUnit], dict[str, Any]]
+ORDERS, CUSTOMERS = TableId("file", "orders"), TableId("file", "customers")
+OWNER, BUYER = (column_urn(ColumnId(ORDERS, name)) for name in ("owner", "buyer"))
+ID, NUMBER = (column_urn(ColumnId(CUSTOMERS, name)) for name in ("id", "number"))
+QUERY, OTHER_QUERY = "urn:li:query:1", "urn:li:query:2"
+NAMESPACE = "io.datahub.hyperjoin"
+EDGE = WrittenEdge(ID, BUYER, coarse=True)
+LAST = Ledger(
+    columns=[BUYER, ID],
+    datasets=[dataset_urn(CUSTOMERS), dataset_urn(ORDERS)],
+    queries=[QUERY, OTHER_QUERY],
+    lineage=[EDGE, WrittenEdge(NUMBER, OWNER, coarse=True)],
+)
+
+
+class Warnings:
+    """Collects them."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def warn(self, title: str, message: str, context: str) -> None:
+        self.said.append(f"{title}: {message}: {context}")
+
+
+Outcome = tuple[list[MetadataWorkUnit], Ledger, list[str]]
+
+
+def undo(current: Ledger, last: Ledger = LAST, *, threshold: float = 75) -> Outcome:
+    report = Warnings()
+    units, kept = retract(last, current, namespace=NAMESPACE, threshold=threshold, report=report)
+    return units, kept, report.said
+
+
+def paths(one: dict[str, Any]) -> list[str]:
+    patch = one["value"]
+    changes = patch["patch"] if isinstance(patch, dict) else patch
+    assert {change["op"] for change in changes} == {"remove"}
+    return [change["path"] for change in changes]
+
+
+def test_what_is_found_again_is_left_alone() -> None:
+    units, kept, said = undo(LAST)
+    assert (units, said) == ([], [])
+    assert kept is LAST
+
+
+def test_columns_and_datasets_lose_our_properties_and_no_others(describe: Describe) -> None:
+    current = LAST.model_copy(update={"columns": [ID], "datasets": [dataset_urn(CUSTOMERS)]})
+    units, kept, _ = undo(current)
+    column, dataset = map(describe, units)
+    prefix = f"/properties/urn:li:structuredProperty:{NAMESPACE}"
+    names = ("joinableWith", "joinSuggestions", "bestJoinScore")
+    assert (column["urn"], dataset["urn"]) == (BUYER, dataset_urn(ORDERS))
+    assert paths(column) == [f"{prefix}.{name}" for name in names]
+    assert paths(dataset) == [f"{prefix}.suggestedJoins"]
+    assert kept is current
+
+
+def test_queries_are_hidden_and_nothing_else_is(describe: Describe) -> None:
+    units, _, _ = undo(Ledger(), threshold=100)
+    found = list(map(describe, units))
+    hidden = [one["urn"] for one in found if one["aspect"] == "status"]
+    assert hidden == [QUERY, OTHER_QUERY]
+    assert all(one["value"] == {"removed": True} for one in found if one["urn"] in hidden)
+    assert {one["change"] for one in found if one["urn"] not in hidden} == {"PATCH"}
+
+
+def test_nothing_taken_back_is_ours_to_delete() -> None:
+    units, _, _ = undo(Ledger(), threshold=100)
+    assert len(units) == 2 + 2 + 2 + 1
+    assert not any(unit.is_primary_source for unit in units)
+
+
+@pytest.fixture
+def removed(describe: Describe) -> Callable[[Ledger, Ledger], list[str]]:
+    def run(last: Ledger, current: Ledger) -> list[str]:
+        units, _, _ = undo(current, last, threshold=100)
+        (one,) = map(describe, units)
+        assert (one["urn"], one["aspect"]) == (dataset_urn(ORDERS), "upstreamLineage")
+        return paths(one)
+
+    return run
+
+
+Removed = Callable[[Ledger, Ledger], list[str]]
+UPSTREAM = f"/upstreams/{dataset_urn(CUSTOMERS)}"
+FINE = "/fineGrainedLineages/JOINABLE_WITH"
+
+
+def test_an_edge_takes_the_edge_of_its_tables_along(removed: Removed) -> None:
+    assert removed(Ledger(lineage=[EDGE]), Ledger()) == [f"{FINE}/{BUYER}/NONE/{ID}", UPSTREAM]
+
+
+def test_an_edge_of_tables_stays_if_someone_else_wrote_it(removed: Removed) -> None:
+    last = Ledger(lineage=[EDGE._replace(coarse=False)])
+    assert removed(last, Ledger()) == [f"{FINE}/{BUYER}/NONE/{ID}"]
+
+
+def test_an_edge_of_tables_stays_while_another_edge_uses_it(removed: Removed) -> None:
+    current = Ledger(lineage=[WrittenEdge(NUMBER, OWNER, coarse=True)])
+    assert removed(
+        LAST.model_copy(update={"columns": [], "datasets": [], "queries": []}), current
+    ) == [f"{FINE}/{BUYER}/NONE/{ID}"]
+
+
+def test_an_edge_that_is_there_still_is_not_removed_for_its_tables_sake() -> None:
+    units, _, _ = undo(Ledger(lineage=[EDGE._replace(coarse=False)]), Ledger(lineage=[EDGE]))
+    assert units == []
+
+
+@pytest.fixture
+def mistaken() -> Outcome:
+    return undo(Ledger(columns=[ID, OWNER]), threshold=75)
+
+
+def test_too_much_at_once_is_taken_for_a_mistake(mistaken: Outcome) -> None:
+    units, _, said = mistaken
+    assert units == []
+    (one,) = said
+    assert one == (
+        "Nothing taken back: Much more is gone than is likely. If that is right, raise "
+        "`stateful_ingestion.fail_safe_threshold`: 7 of the 8 columns, datasets, queries and edges "
+        "that the last run wrote are not found again, 88%; the threshold is 75 %"
+    )
+
+
+def test_after_a_mistake_the_ledger_holds_both_runs(mistaken: Outcome) -> None:
+    _, kept, _ = mistaken
+    assert kept.columns == sorted([BUYER, ID, OWNER])
+    assert (kept.queries, kept.lineage) == (LAST.queries, sorted(LAST.lineage))
