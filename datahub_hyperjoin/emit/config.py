@@ -15,6 +15,15 @@ class EmitConfig:
     """Structured properties on columns and datasets: what people see in DataHub's Columns tab and
     sidebar."""
 
+    queries: bool = False
+    """One `query` for each join, with SQL that runs on the tables' platform: what DataHub shows
+    under a dataset's Highlighted Queries."""
+
+    lineage: bool = False
+    """Lineage between the columns of a join, from the unique one to those that refer to it. Impact
+    analysis and lineage search then treat suggested joins like data flows, so they reach tables
+    that no data flows to."""
+
     namespace: str = "io.datahub.hyperjoin"
     """What the structured properties' names begin with; change it when two instances of this
     source write into one catalog."""
