@@ -27,10 +27,12 @@ _UNREADABLE = (SqlglotError, RecursionError, TypeError, ValueError)
 class _Resolver(SchemaResolverInterface):
     """What DataHub's parser asks for the tables of one statement."""
 
-    def __init__(self, platform: str, tables: Mapping[str, TableId], schemas: Schemas) -> None:
+    def __init__(
+        self, platform: str, tables: Mapping[str, TableId], columns: Mapping[TableId, list[str]]
+    ) -> None:
         self._platform = platform
         self._tables = tables
-        self._schemas = schemas
+        self._columns = columns
         self.platform_instance: str | None = None
 
     @property
@@ -47,9 +49,7 @@ class _Resolver(SchemaResolverInterface):
         found = self._tables.get(table.table)
         if found is None:
             return dataset_urn(TableId(self._platform, f".{table.table}")), None
-        # The parser cannot look into structs.
-        flat = {path: "" for path in self._schemas.columns(found) if "." not in path}
-        return dataset_urn(found), flat
+        return dataset_urn(found), dict.fromkeys(self._columns[found], "")
 
 
 def find_joins(
@@ -69,9 +69,15 @@ def find_joins(
     try:
         dialect = _dialect(platform)
         parsed = parse_statement(statement, dialect=dialect)
+        mentioned = {part.name.casefold() for part in parsed.find_all(exp.Identifier)}
         tables = rename_tables(parsed, lambda parts: schemas.find(platform, parts, subjects))
         _isolate_equalities(parsed)
-        resolver = _Resolver(platform, tables, schemas)
+        # Asterisks are expanded: in wide tables, to hundreds of columns that join nothing.
+        columns = {
+            table: [path for path in schemas.columns(table) if path.casefold() in mentioned]
+            for table in tables.values()
+        }
+        resolver = _Resolver(platform, tables, columns)
         result = sqlglot_lineage(parsed, resolver, override_dialect=dialect)
         if result.joins is None:
             return None

@@ -1,0 +1,104 @@
+from dataclasses import replace
+
+import pytest
+from datahub.metadata.schema_classes import (
+    ERModelRelationshipPropertiesClass,
+    RelationshipFieldMappingClass,
+)
+
+from datahub_hyperjoin.catalog.assemble import assemble, related_pairs
+from datahub_hyperjoin.catalog.datasets import Dataset, ForeignKey
+from datahub_hyperjoin.catalog.decisions import Decision
+from datahub_hyperjoin.catalog.relationships import Relationship
+from datahub_hyperjoin.knowledge import ColumnStatistics, Knowledge
+from datahub_hyperjoin.tables import CatalogEvidence, ColumnId, TableId, Verdict, pair_of
+from datahub_hyperjoin.urns import dataset_urn
+
+AIRPORTS, FLIGHTS = (TableId("postgres", f"shop.public.{name}") for name in ("airports", "flights"))
+CODE, NAME = (ColumnId(AIRPORTS, path) for path in ("code", "name"))
+ORIGIN, CARRIER = (ColumnId(FLIGHTS, path) for path in ("origin", "carrier"))
+PAIR, OTHER, THIRD = pair_of(CODE, ORIGIN), pair_of(NAME, CARRIER), pair_of(CODE, CARRIER)
+ADA = "urn:li:corpuser:ada"
+
+DATASETS = [
+    Dataset(
+        table=AIRPORTS,
+        title="airports",
+        columns=(("code", "[version=2.0].[type=string].code"), ("name", "name")),
+        primary_key=("code",),
+    ),
+    Dataset(
+        table=FLIGHTS,
+        title="flights",
+        columns=(("origin", "origin"), ("carrier", "carrier")),
+        foreign_keys=(ForeignKey(name="fk_origin", pairs=(PAIR,)),),
+    ),
+    Dataset(table=TableId("postgres", "unknown"), title="unknown", columns=()),
+]
+THEIRS = Relationship(
+    urn="urn:li:erModelRelationship:2",
+    aspect=ERModelRelationshipPropertiesClass(
+        name="flies from",
+        source=dataset_urn(FLIGHTS),
+        destination=dataset_urn(AIRPORTS),
+        relationshipFieldMappings=[RelationshipFieldMappingClass("origin", "code")],
+    ),
+    pairs=(PAIR, OTHER),
+    ours=False,
+    known=False,
+    join=None,
+    removed=False,
+    removed_by_us=False,
+    tags=frozenset(),
+    owners=(),
+    tagged_by={},
+)
+
+
+def test_without_anything_nothing_is_known() -> None:
+    assert assemble(datasets=[]) == Knowledge()
+
+
+def test_what_is_said_of_a_pair_comes_together() -> None:
+    known = assemble(
+        datasets=DATASETS,
+        relationships=[THEIRS],
+        decisions={PAIR: Decision(Verdict.ACCEPTED, ADA), THIRD: Decision(Verdict.REJECTED)},
+        queries={PAIR: 3},
+    )
+    assert known.pairs == {
+        PAIR: CatalogEvidence(
+            declared="fk_origin",
+            related=THEIRS.urn,
+            queries=3,
+            verdict=Verdict.ACCEPTED,
+            by=ADA,
+        ),
+        OTHER: CatalogEvidence(related=THEIRS.urn),
+        THIRD: CatalogEvidence(verdict=Verdict.REJECTED),
+    }
+    assert known.connected == {PAIR, OTHER}
+    assert known.rejected == {THIRD}
+
+
+def test_columns_are_known_by_their_plain_paths() -> None:
+    statistics = {CODE: ColumnStatistics(uniqueness=1.0, completeness=0.5)}
+    known = assemble(datasets=iter(DATASETS), statistics=statistics)
+    assert known.columns == {
+        AIRPORTS: frozenset(["code", "name"]),
+        FLIGHTS: frozenset(["origin", "carrier"]),
+    }
+    assert known.unique == {CODE}
+    assert known.statistics == statistics
+
+
+@pytest.mark.parametrize(
+    "silent", [replace(THEIRS, ours=True), replace(THEIRS, removed=True), replace(THEIRS, pairs=())]
+)
+def test_ours_and_hidden_relationships_state_nothing(silent: Relationship) -> None:
+    assert related_pairs([silent]) == {}
+
+
+def test_of_several_relationships_always_the_same_is_named() -> None:
+    others = [replace(THEIRS, urn=f"urn:li:erModelRelationship:{n}", pairs=(PAIR,)) for n in (3, 1)]
+    assert related_pairs([*others, THEIRS]) == {PAIR: others[1].urn, OTHER: THEIRS.urn}
