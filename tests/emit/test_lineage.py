@@ -1,0 +1,255 @@
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+from datahub.ingestion.api.workunit import MetadataWorkUnit
+from datahub.metadata.schema_classes import (
+    DatasetLineageTypeClass,
+    FineGrainedLineageClass,
+    FineGrainedLineageDownstreamTypeClass,
+    FineGrainedLineageUpstreamTypeClass,
+    UpstreamClass,
+    UpstreamLineageClass,
+)
+from datahub.specific.dataset import DatasetPatchBuilder
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from datahub_hyperjoin.emit.lineage import Edge, Lineage, direct, emit_lineage
+from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Join, TableId
+from datahub_hyperjoin.urns import column_urn, dataset_urn
+
+MakeJoin = Callable[[ColumnId, ColumnId, float], Join]
+Describe = Callable[[MetadataWorkUnit], dict[str, Any]]
+Existing = dict[str, UpstreamLineageClass]
+
+GOLDEN = Path(__file__).parent / "golden" / "lineage.json"
+TABLES = [TableId("file", f"nyc/{name}.csv") for name in "abcdef"]
+A, B, C = (ColumnId(table, "[version=2.0].[type=string].id") for table in TABLES[:3])
+UNIQUE_LEFT, UNIQUE_RIGHT = Cardinality.ONE_MANY, Cardinality.MANY_ONE
+
+
+def flow(*steps: tuple[TableId, TableId]) -> Existing:
+    """Lineage of datasets, from first to second."""
+    found: Existing = {}
+    for upstream, downstream in steps:
+        own = found.setdefault(dataset_urn(downstream), UpstreamLineageClass(upstreams=[]))
+        own.upstreams.append(
+            UpstreamClass(dataset=dataset_urn(upstream), type=DatasetLineageTypeClass.COPY)
+        )
+    return found
+
+
+def column_flow(upstreams: list[str], downstream: ColumnId) -> Existing:
+    """Lineage of columns alone."""
+    edge = FineGrainedLineageClass(
+        upstreamType=FineGrainedLineageUpstreamTypeClass.FIELD_SET,
+        downstreamType=FineGrainedLineageDownstreamTypeClass.FIELD,
+        upstreams=upstreams,
+        downstreams=[column_urn(downstream)],
+    )
+    lineage = UpstreamLineageClass(upstreams=[], fineGrainedLineages=[edge])
+    return {dataset_urn(downstream.table): lineage}
+
+
+def known(existing: Mapping[str, UpstreamLineageClass]) -> set[tuple[str, str]]:
+    """Lineage as pairs of datasets."""
+    return {
+        (upstream.dataset, downstream)
+        for downstream, lineage in existing.items()
+        for upstream in lineage.upstreams
+    }
+
+
+def between(edge: Edge) -> tuple[str, str]:
+    return dataset_urn(edge.upstream.table), dataset_urn(edge.downstream.table)
+
+
+def oriented(join: Join, cardinality: Cardinality) -> Join:
+    return replace(join, evidence=replace(join.evidence, cardinality=cardinality))
+
+
+@pytest.fixture
+def chain(make_join: MakeJoin) -> list[Join]:
+    """A refers to C, which refers to B, which refers to A: a circle, worst join first."""
+    return [
+        oriented(make_join(A, C, 0.7), UNIQUE_RIGHT),
+        oriented(make_join(B, C, 0.8), UNIQUE_LEFT),
+        oriented(make_join(A, B, 0.91237), UNIQUE_LEFT),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cardinality", "left", "right", "upstream"),
+    [
+        (UNIQUE_LEFT, 0.1, 1.0, A),
+        (UNIQUE_RIGHT, 1.0, 0.1, B),
+        (Cardinality.ONE_ONE, 0.5, 0.9, A),
+        (Cardinality.ONE_ONE, 0.9, 0.5, B),
+        (Cardinality.ONE_ONE, 0.9, 0.9, A),
+    ],
+)
+def test_lineage_leads_from_the_unique_side(
+    cardinality: Cardinality, left: float, right: float, upstream: ColumnId, evidence: Evidence
+) -> None:
+    measured = replace(
+        evidence, cardinality=cardinality, left_containment=left, right_containment=right
+    )
+    (edge,) = direct([Join(left=A, right=B, joinability=0.9, evidence=measured)], {}).edges
+    assert (edge.upstream, edge.downstream) == ((A, B) if upstream == A else (B, A))
+
+
+def test_joins_without_a_direction_are_no_lineage(make_join: MakeJoin) -> None:
+    many = oriented(make_join(A, B, 0.9), Cardinality.MANY_MANY)
+    itself = oriented(make_join(A, ColumnId(A.table, "parent"), 0.9), UNIQUE_LEFT)
+    assert direct([many, itself], {}) == Lineage()
+
+
+def test_the_worst_join_of_a_circle_is_left_out(chain: list[Join]) -> None:
+    found = direct(chain, {})
+    assert [(edge.upstream, edge.downstream) for edge in found.edges] == [(A, B), (B, C)]
+    assert [edge.confidence for edge in found.edges] == [0.9124, 0.8]
+    assert found.circular == 1
+
+
+@pytest.mark.parametrize(
+    "existing",
+    [
+        flow((B.table, A.table)),
+        flow((B.table, C.table), (C.table, A.table)),
+        column_flow([column_urn(B)], A),
+    ],
+)
+def test_what_flows_already_flows_no_other_way(existing: Existing, make_join: MakeJoin) -> None:
+    found = direct([oriented(make_join(A, B, 0.9), UNIQUE_LEFT)], existing)
+    assert found == Lineage(circular=1)
+
+
+def test_lineage_that_starts_from_no_column_is_no_obstacle(make_join: MakeJoin) -> None:
+    existing = column_flow([dataset_urn(B.table), "urn:li:tag:odd", "odd"], A)
+    assert direct([oriented(make_join(A, B, 0.9), UNIQUE_LEFT)], existing).edges
+
+
+def test_an_edge_between_tables_is_added_where_there_is_none(make_join: MakeJoin) -> None:
+    other = ColumnId(B.table, "code")
+    joins = [oriented(make_join(A, column, 0.9), UNIQUE_LEFT) for column in (B, other, C)]
+    found = direct(joins, flow((A.table, C.table)))
+    assert {(edge.downstream, edge.adds_table) for edge in found.edges} == {
+        (B, True),
+        (other, True),
+        (C, False),
+    }
+    patches = [unit.metadata.to_obj()["aspect"]["value"] for unit in emit_lineage(found.edges)]
+    assert [patch.count('"/upstreams/') for patch in patches] == [1, 0]
+    assert [patch.count('"/fineGrainedLineages/') for patch in patches] == [2, 1]
+
+
+def test_lineage_is_written_as_agreed(chain: list[Join], describe: Describe) -> None:
+    both = oriented(replace(chain[0], joinability=0.75), UNIQUE_LEFT)
+    found = list(map(describe, emit_lineage(direct([*chain, both], {}).edges)))
+    if os.environ.get("HYPERJOIN_UPDATE_GOLDEN"):
+        GOLDEN.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert found == json.loads(GOLDEN.read_text(encoding="utf-8"))
+
+
+def test_lineage_is_never_ours_to_delete(chain: list[Join]) -> None:
+    units = list(emit_lineage(direct(chain, {}).edges))
+    assert len({unit.id for unit in units}) == len(units) == 2
+    assert not any(unit.is_primary_source for unit in units)
+
+
+def test_datahub_itself_would_write_the_same(chain: list[Join], describe: Describe) -> None:
+    edge, *_ = direct(chain, {}).edges
+    (unit,) = map(describe, emit_lineage([edge]))
+    upstream = UpstreamClass.from_obj(unit["value"][0]["value"], tuples=True)
+    assert upstream.validate()
+    column = FineGrainedLineageClass(
+        upstreamType=FineGrainedLineageUpstreamTypeClass.FIELD_SET,
+        downstreamType=FineGrainedLineageDownstreamTypeClass.FIELD,
+        upstreams=[column_urn(edge.upstream)],
+        downstreams=[column_urn(edge.downstream)],
+        transformOperation="JOINABLE_WITH",
+        confidenceScore=edge.confidence,
+    )
+    builder = DatasetPatchBuilder(dataset_urn(edge.downstream.table))
+    (proposal,) = builder.add_upstream_lineage(upstream).add_fine_grained_lineage(column).build()
+    assert (proposal.entityUrn, proposal.aspectName) == (unit["urn"], unit["aspect"])
+    assert proposal.aspect
+    assert json.loads(proposal.aspect.value) == unit["value"]
+
+
+def test_the_order_of_joins_changes_nothing(chain: list[Join]) -> None:
+    even = [replace(join, joinability=0.8) for join in chain]
+    assert direct(even, {}) == direct(even[::-1], {})
+
+
+shares = st.floats(0, 1)
+columns = st.builds(ColumnId, st.sampled_from(TABLES), st.sampled_from(["id", "code"]))
+ends = st.lists(columns, min_size=2, max_size=2, unique=True).map(sorted)
+
+
+@st.composite
+def a_join(draw: st.DrawFn) -> Join:
+    left, right = draw(ends)
+    return Join(
+        left=left,
+        right=right,
+        joinability=draw(shares),
+        evidence=Evidence(
+            shared=1,
+            left_containment=draw(shares),
+            right_containment=draw(shares),
+            cardinality=draw(st.sampled_from(Cardinality)),
+            left_fan_out=1.0,
+            right_fan_out=1.0,
+        ),
+    )
+
+
+steps = st.lists(st.tuples(st.sampled_from(TABLES), st.sampled_from(TABLES)), max_size=6)
+
+
+@settings(deadline=None)
+@given(st.lists(a_join(), max_size=20), steps)
+def test_no_edge_of_ours_lies_on_a_circle(
+    joins: list[Join], already: list[tuple[TableId, TableId]]
+) -> None:
+    # What is there already may well go round in circles.
+    existing = flow(*already)
+    edges = direct(joins, existing).edges
+    ours = set(map(between, edges))
+    flows = nx.DiGraph(known(existing) | ours)
+    for circle in nx.simple_cycles(flows):
+        assert not ours.intersection(pairwise([*circle, circle[0]]))
+
+
+@settings(deadline=None)
+@given(st.lists(a_join(), max_size=20), steps)
+def test_every_join_is_an_edge_or_has_a_reason(
+    joins: list[Join], already: list[tuple[TableId, TableId]]
+) -> None:
+    existing = flow(*already)
+    found = direct(joins, existing)
+    directed = [
+        join
+        for join in joins
+        if join.evidence.cardinality is not Cardinality.MANY_MANY
+        and join.left.table != join.right.table
+    ]
+    assert len(found.edges) + found.circular == len(directed)
+    for edge in found.edges:
+        assert edge.adds_table == (between(edge) not in known(existing))
+        assert any(
+            {join.left, join.right} == {edge.upstream, edge.downstream}
+            and (
+                join.evidence.cardinality is Cardinality.ONE_ONE
+                or (join.evidence.cardinality is UNIQUE_LEFT) == (edge.upstream == join.left)
+            )
+            for join in directed
+        )
