@@ -1,0 +1,292 @@
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import pytest
+from datahub.emitter.mcp import MetadataChangeProposalWrapper
+from datahub.ingestion.api.workunit import MetadataWorkUnit
+from datahub.metadata.schema_classes import (
+    AuditStampClass,
+    ChangeTypeClass,
+    DatasetProfileClass,
+    DatasetPropertiesClass,
+    DatasetSnapshotClass,
+    ERModelRelationshipPropertiesClass,
+    FineGrainedLineageClass,
+    FineGrainedLineageDownstreamTypeClass,
+    FineGrainedLineageUpstreamTypeClass,
+    GlobalTagsClass,
+    MetadataChangeEventClass,
+    MetadataChangeProposalClass,
+    QueryLanguageClass,
+    QueryPropertiesClass,
+    QuerySourceClass,
+    QueryStatementClass,
+    StatusClass,
+    StructuredPropertiesClass,
+    StructuredPropertyDefinitionClass,
+    StructuredPropertyValueAssignmentClass,
+    TagAssociationClass,
+    TagPropertiesClass,
+    UpstreamLineageClass,
+    _Aspect,
+)
+from datahub.specific.status import StatusPatchBuilder
+
+from datahub_hyperjoin.emit.differences import keep_changes
+from datahub_hyperjoin.emit.patches import change_lineage, edge_path, set_properties, swap_tag
+from gms import Gms
+
+DATASET = "urn:li:dataset:(urn:li:dataPlatform:file,flights,PROD)"
+OTHER = "urn:li:dataset:(urn:li:dataPlatform:file,airlines,PROD)"
+COLUMN, KEY = f"urn:li:schemaField:({DATASET},carrier)", f"urn:li:schemaField:({OTHER},carrier)"
+JOIN, QUERY = "urn:li:erModelRelationship:ab", "urn:li:query:ab"
+THEIRS, HIGH, LOW = (f"urn:li:tag:{name}" for name in ("checked", "join:high", "join:low"))
+SCORE, RETENTION = (f"urn:li:structuredProperty:{name}" for name in ("score", "retention"))
+
+
+class MakeStatus(Protocol):
+    """Hides or shows an entity, in one of DataHub's two ways."""
+
+    def __call__(self, urn: str, *, removed: bool) -> MetadataWorkUnit: ...
+
+
+class Report:
+    """Collects what it is told."""
+
+    def __init__(self) -> None:
+        self.unchanged = 0
+        self.said: list[str] = []
+
+    def count(self, name: str, by: int) -> None:
+        setattr(self, name, getattr(self, name) + by)
+
+    def warn(self, title: str, message: str, context: str) -> None:
+        self.said.append(f"{title}: {message}: {context}")
+
+
+@pytest.fixture
+def gms() -> Iterator[Gms]:
+    with Gms() as double:
+        for name in (SCORE, RETENTION):
+            definition = StructuredPropertyDefinitionClass(
+                qualifiedName=name.rpartition(":")[2],
+                valueType="urn:li:dataType:datahub.number",
+                entityTypes=["urn:li:entityType:datahub.schemaField"],
+            )
+            double.put(name, definition)
+        yield double
+
+
+def whole(urn: str, aspect: _Aspect, change: str = ChangeTypeClass.UPSERT) -> MetadataWorkUnit:
+    proposal = MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect, changeType=change)
+    return proposal.as_workunit()
+
+
+def relationship(name: str = "flights.carrier = airlines.carrier") -> MetadataWorkUnit:
+    aspect = ERModelRelationshipPropertiesClass(
+        name=name, source=DATASET, destination=OTHER, relationshipFieldMappings=[]
+    )
+    return whole(JOIN, aspect)
+
+
+def query(statement: str = "SELECT 1", *, time: int = 1) -> MetadataWorkUnit:
+    stamp = AuditStampClass(time=time, actor="urn:li:corpuser:datahub")
+    aspect = QueryPropertiesClass(
+        statement=QueryStatementClass(value=statement, language=QueryLanguageClass.SQL),
+        source=QuerySourceClass.MANUAL,
+        created=stamp,
+        lastModified=stamp,
+    )
+    return whole(QUERY, aspect)
+
+
+def edge(score: float) -> MetadataWorkUnit:
+    change = {"op": "add", "path": edge_path(KEY, COLUMN), "value": {"confidenceScore": score}}
+    return change_lineage(DATASET, [change])
+
+
+def hide(urn: str, *, removed: bool = True) -> MetadataWorkUnit:
+    return whole(urn, StatusClass(removed=removed))
+
+
+def everything() -> list[MetadataWorkUnit]:
+    return [
+        relationship(),
+        swap_tag(JOIN, HIGH, context="0.93", stale=[LOW]),
+        set_properties(COLUMN, {SCORE: [0.93]}),
+        query(),
+        edge(0.9312),
+        hide(JOIN, removed=False),
+    ]
+
+
+def compare(gms: Gms, units: Sequence[MetadataWorkUnit]) -> tuple[list[MetadataWorkUnit], Report]:
+    report = Report()
+    return list(keep_changes(units, gms.graph(), report=report)), report
+
+
+def write(gms: Gms, units: Sequence[MetadataWorkUnit]) -> list[MetadataWorkUnit]:
+    kept, report = compare(gms, units)
+    assert report.said == []
+    assert report.unchanged == len(units) - len(kept)
+    for unit in kept:
+        assert not isinstance(unit.metadata, MetadataChangeEventClass)
+        gms.graph().emit_mcp(unit.metadata)
+    return kept
+
+
+def test_a_second_identical_run_writes_nothing(gms: Gms) -> None:
+    first = write(gms, everything())
+    assert [unit.id for unit in first] == [unit.id for unit in everything()[:-1]]
+    assert write(gms, everything()) == []
+
+
+def test_what_differs_passes_in_order(gms: Gms) -> None:
+    write(gms, everything())
+    units = [edge(0.5), query("SELECT 2"), *everything()[:3], relationship("other")]
+    assert [unit.id for unit in write(gms, units)] == [units[0].id, units[1].id, units[-1].id]
+    assert write(gms, [edge(0.5), relationship("other")]) == []
+
+
+def test_tags_of_people_survive(gms: Gms) -> None:
+    gms.put(JOIN, GlobalTagsClass([TagAssociationClass(THEIRS), TagAssociationClass(LOW)]))
+    write(gms, everything())
+    write(gms, everything())
+    tags = gms.get(JOIN, GlobalTagsClass)
+    assert tags is not None
+    assert [one.tag for one in tags.tags] == [THEIRS, HIGH]
+
+
+def test_properties_of_people_survive(gms: Gms) -> None:
+    theirs = StructuredPropertyValueAssignmentClass(propertyUrn=RETENTION, values=[30.0])
+    gms.put(COLUMN, StructuredPropertiesClass([theirs]))
+    write(gms, everything())
+    assert write(gms, everything()) == []
+    found = gms.get(COLUMN, StructuredPropertiesClass)
+    assert found is not None
+    assert [one.propertyUrn for one in found.properties] == [RETENTION, SCORE]
+
+
+def test_a_patch_has_only_what_changes(gms: Gms) -> None:
+    write(gms, [set_properties(COLUMN, {SCORE: [0.93]})])
+    (unit,) = write(gms, [set_properties(COLUMN, {SCORE: [0.93], RETENTION: [7]})])
+    proposal = unit.metadata
+    assert isinstance(proposal, MetadataChangeProposalClass)
+    assert proposal.aspect
+    assert SCORE.encode() not in proposal.aspect.value
+    assert RETENTION.encode() in proposal.aspect.value
+    assert not unit.is_primary_source
+
+
+def test_what_a_person_hid_is_not_stamped_with_our_name(gms: Gms) -> None:
+    write(gms, everything())
+    gms.put(JOIN, StatusClass(removed=True), pipeline="by hand")
+    assert write(gms, [hide(JOIN)]) == []
+    assert gms.system(JOIN, StatusClass)["pipelineName"] == "by hand"
+
+
+def patched(urn: str, *, removed: bool = True) -> MetadataWorkUnit:
+    (proposal,) = StatusPatchBuilder(urn).set_removed(removed).build()
+    return MetadataWorkUnit(id=urn, mcp_raw=proposal)
+
+
+@pytest.mark.parametrize("status", [hide, patched])
+def test_only_what_exists_is_hidden_and_only_what_is_hidden_is_shown(
+    gms: Gms, status: MakeStatus
+) -> None:
+    removed, shown = status(JOIN, removed=True), status(JOIN, removed=False)
+    assert write(gms, [removed, shown]) == []
+    write(gms, [relationship()])
+    assert write(gms, [shown]) == []
+    assert write(gms, [removed, removed]) == [removed]
+    assert write(gms, [removed]) == []
+    assert write(gms, [shown, shown]) == [shown]
+
+
+def test_what_was_shown_is_not_shown_again_much_later_in_a_run(gms: Gms) -> None:
+    write(gms, [relationship(), hide(JOIN)])
+    others = [whole(f"urn:li:tag:{n}", TagPropertiesClass(name=str(n))) for n in range(600)]
+    show = hide(JOIN, removed=False)
+    assert compare(gms, [show, *others, show])[0] == [show, *others]
+
+
+def test_a_query_keeps_the_day_it_was_made(gms: Gms) -> None:
+    write(gms, [query(time=1)])
+    assert write(gms, [query(time=2)]) == []
+    write(gms, [query("SELECT 2", time=3)])
+    found = gms.get(QUERY, QueryPropertiesClass)
+    assert found is not None
+    assert (found.created.time, found.lastModified.time) == (1, 3)
+
+
+def test_what_is_there_is_not_created(gms: Gms) -> None:
+    aspect = TagPropertiesClass(name="high")
+    unit = whole(HIGH, aspect, ChangeTypeClass.CREATE)
+    assert write(gms, [unit]) == [unit]
+    gms.put(HIGH, TagPropertiesClass(name="very high"))
+    assert write(gms, [unit]) == []
+
+
+def test_units_of_one_aspect_are_compared_with_those_before(gms: Gms) -> None:
+    up = swap_tag(JOIN, HIGH, context="", stale=[LOW])
+    down = swap_tag(JOIN, LOW, context="", stale=[HIGH])
+    assert len(write(gms, [up, up, down, down, up])) == 3
+    found = gms.get(JOIN, GlobalTagsClass)
+    assert found is not None
+    assert [one.tag for one in found.tags] == [HIGH]
+
+
+def test_what_cannot_be_compared_passes(gms: Gms) -> None:
+    snapshot = DatasetSnapshotClass(urn=DATASET, aspects=[DatasetPropertiesClass()])
+    foreign = swap_tag(JOIN, HIGH, context="", stale=[])
+    assert isinstance(foreign.metadata, MetadataChangeProposalClass)
+    assert foreign.metadata.aspect
+    foreign.metadata.aspect.value = b'[{"op": "add", "path": "/tags/x", "value": {}}]'
+    units = [
+        whole(DATASET, DatasetProfileClass(timestampMillis=1)),
+        MetadataWorkUnit(id="old", mce=MetadataChangeEventClass(proposedSnapshot=snapshot)),
+        foreign,
+        change_lineage(DATASET, [{"op": "add", "path": "/upstreams", "value": []}]),
+    ]
+    assert compare(gms, units)[0] == units
+
+
+def test_an_unreadable_catalog_lets_everything_pass_with_one_warning(gms: Gms) -> None:
+    write(gms, everything())
+    gms.fail("batchGet", status=400, times=99)
+    units = everything() * 200
+    kept, report = compare(gms, units)
+    assert kept == units
+    (said,) = report.said
+    assert "What it holds already is written once more: 400 Client Error" in said
+
+
+def test_the_catalog_is_read_in_bulk(gms: Gms) -> None:
+    units = [
+        unit
+        for n in range(500)
+        for unit in (
+            whole(f"urn:li:tag:{n}", TagPropertiesClass(name=str(n))),
+            whole(f"urn:li:erModelRelationship:{n}", StatusClass(removed=True)),
+        )
+    ]
+    compare(gms, units)
+    reads = [one for one in gms.requests if "batchGet" in one.path]
+    assert len(reads) == 4
+
+
+def test_lineage_that_the_server_cannot_patch_is_left_out_with_a_warning(gms: Gms) -> None:
+    several = FineGrainedLineageClass(
+        upstreamType=FineGrainedLineageUpstreamTypeClass.FIELD_SET,
+        downstreamType=FineGrainedLineageDownstreamTypeClass.FIELD_SET,
+        upstreams=[KEY],
+        downstreams=[COLUMN, f"urn:li:schemaField:({DATASET},origin)"],
+    )
+    gms.put(DATASET, UpstreamLineageClass(upstreams=[], fineGrainedLineages=[several]))
+    kept, report = compare(gms, [edge(0.9), edge(0.8)])
+    assert kept == []
+    (said,) = report.said
+    assert said == (
+        "Lineage not written: DataHub patches no lineage with an edge that leads to several "
+        f"columns: {DATASET}"
+    )
