@@ -29,9 +29,6 @@ query hyperjoinLatestProfiles($urns: [String!]!) {
         }
       ) {
         rowCount
-        partitionSpec {
-          type
-        }
         fieldProfiles {
           fieldPath
           uniqueCount
@@ -44,11 +41,10 @@ query hyperjoinLatestProfiles($urns: [String!]!) {
   }
 }
 """
-"""The newest profile of whole tables. DataHub's servers filter by the partition that a profile is
-of, and up to 1.7 they leave it out of their answers: so it is asked for by both."""
+"""The newest profile of the whole table. What a profile is of can be asked for, and not be told:
+DataHub's servers, up to 1.7, leave `partitionSpec` out of their answers."""
 
 _BATCH = 100
-_FULL_TABLE = "FULL_TABLE"
 
 
 def _share(part: float, whole: float) -> float:
@@ -89,8 +85,6 @@ def _of_table(
     table: TableId, profile: dict[str, Any]
 ) -> Iterator[tuple[ColumnId, ColumnStatistics]]:
     """Statistics by column; of the variants of a union, the first."""
-    if (profile.get("partitionSpec") or {}).get("type", _FULL_TABLE) != _FULL_TABLE:
-        return
     seen: set[str] = set()
     for field in profile.get("fieldProfiles") or ():
         path = plain_path(field["fieldPath"])
