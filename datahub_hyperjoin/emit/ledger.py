@@ -5,7 +5,7 @@ lineage stand on entities of other people, and queries are a type that it leaves
 are remembered here.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import NamedTuple
 
 from datahub.ingestion.api.common import PipelineContext
@@ -23,6 +23,7 @@ from datahub.ingestion.source.state.stateful_ingestion_base import (
     StateProviderWrapper,
 )
 from datahub.ingestion.source.state.use_case_handler import StatefulIngestionUsecaseHandlerBase
+from datahub.metadata.urns import SchemaFieldUrn
 from pydantic import ConfigDict, Field
 from typing_extensions import Self
 
@@ -38,6 +39,16 @@ class WrittenEdge(NamedTuple):
 
     coarse: bool
     """Whether we also wrote the edge between their datasets, which was not there before."""
+
+    @property
+    def parents(self) -> tuple[str, str]:
+        """The datasets of the two columns.
+
+        Returns:
+            The upstream one first.
+        """
+        upstream, downstream = map(SchemaFieldUrn.from_string, (self.upstream, self.downstream))
+        return upstream.parent, downstream.parent
 
 
 class Ledger(CheckpointStateBase):
@@ -62,8 +73,11 @@ class Ledger(CheckpointStateBase):
     """Edges between columns."""
 
     deleted: dict[str, tuple[str, str]] = Field(default_factory=dict)
-    """Relationships and queries that people deleted for good, with the columns that each joined:
-    they are never written again."""
+    """Relationships that people deleted for good, with the columns that each joined: they are never
+    written again."""
+
+    deleted_queries: list[str] = Field(default_factory=list)
+    """Queries that people deleted for good: they are never written again either."""
 
     def prepare_for_commit(self) -> None:
         """Puts everything into order: the same content makes the same state."""
@@ -71,6 +85,7 @@ class Ledger(CheckpointStateBase):
         self.deleted = dict(sorted(self.deleted.items()))
         self.columns, self.datasets = _ordered(self.columns), _ordered(self.datasets)
         self.queries = _ordered(self.queries)
+        self.deleted_queries = _ordered(self.deleted_queries)
         self.lineage = sorted(set(self.lineage))
 
     def joined(self, other: "Ledger") -> Self:
@@ -88,10 +103,20 @@ class Ledger(CheckpointStateBase):
                 "queries": [*self.queries, *other.queries],
                 "lineage": list(edges.values()),
                 "deleted": other.deleted | self.deleted,
+                "deleted_queries": [*self.deleted_queries, *other.deleted_queries],
             }
         )
         both.prepare_for_commit()
         return both
+
+    def without(self, queries: Container[str]) -> Self:
+        """The same, but for queries that are no longer ours.
+
+        Args:
+            queries: Their urns.
+        """
+        kept = [query for query in self.queries if query not in queries]
+        return self.model_copy(update={"queries": kept})
 
 
 def _ordered(urns: Iterable[str]) -> list[str]:

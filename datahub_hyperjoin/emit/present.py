@@ -64,6 +64,9 @@ class Present:
     """Changed aspects that a run may change again much later, when the server need not show the
     first change yet."""
 
+    held: dict[Target, list[Change]] = field(default_factory=lambda: defaultdict(list))
+    """Changes of lineage that were held back: removing another edge later can make them count."""
+
     unpatchable: set[str] = field(default_factory=set)
     """Datasets whose lineage the server cannot patch, and that should have been."""
 
@@ -138,13 +141,15 @@ class Present:
             if not patchable(present):
                 self.unpatchable.add(place[0])
                 return None
-            kept, after = trim_edges(present, patch.changes)
+            changes = [*self.held[place], *patch.changes]
+            kept, after = trim_edges(present, changes)
+            self.held[place] = [change for change in changes if change not in kept]
         else:
             kept, after = trim(present, patch.changes, patch.keys)
         if not kept:
             return None
         self._keep(place, after)
-        return proposal if len(kept) == len(patch.changes) else patch.write(proposal, kept)
+        return proposal if kept == patch.changes else patch.write(proposal, kept)
 
     def _hide(self, place: Target, status: Document) -> bool:
         """Whether a status changes something; what does not exist cannot be hidden."""

@@ -7,7 +7,6 @@ from typing import Any, Protocol
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import StatusClass
-from datahub.metadata.urns import SchemaFieldUrn
 from typing_extensions import LiteralString
 
 from datahub_hyperjoin.emit.ledger import Ledger, WrittenEdge
@@ -92,20 +91,15 @@ def _take_back(stale: Ledger, current: Ledger, namespace: str) -> Iterator[Metad
         # Hidden, not deleted: who follows a link to it still finds it.
         status = MetadataChangeProposalWrapper(entityUrn=query, aspect=StatusClass(removed=True))
         yield status.as_workunit(is_primary_source=False)
-    used = {_datasets(edge) for edge in current.lineage}
+    used = {edge.parents for edge in current.lineage}
     for downstream, edges in _by_downstream(stale.lineage).items():
         yield change_lineage(downstream, list(_remove(edges, used)))
-
-
-def _datasets(edge: WrittenEdge) -> tuple[str, str]:
-    upstream, downstream = (SchemaFieldUrn.from_string(urn).parent for urn in edge[:2])
-    return upstream, downstream
 
 
 def _by_downstream(edges: Sequence[WrittenEdge]) -> dict[str, list[WrittenEdge]]:
     found: dict[str, list[WrittenEdge]] = defaultdict(list)
     for edge in edges:
-        found[_datasets(edge)[1]].append(edge)
+        found[edge.parents[1]].append(edge)
     return found
 
 
@@ -113,6 +107,6 @@ def _remove(edges: Sequence[WrittenEdge], used: set[tuple[str, str]]) -> Iterato
     for edge in edges:
         path = edge_path(edge.upstream, edge.downstream)
         yield {"op": "remove", "path": path, "value": {}}
-    ours = {_datasets(edge) for edge in edges if edge.coarse} - used
+    ours = {edge.parents for edge in edges if edge.coarse} - used
     for upstream, _ in sorted(ours):
         yield {"op": "remove", "path": upstream_path(upstream), "value": {}}

@@ -275,6 +275,22 @@ def test_the_catalog_is_read_in_bulk(gms: Gms) -> None:
     assert len(reads) == 4
 
 
+def test_the_confidence_that_is_left_when_an_edge_goes_is_that_of_the_others(gms: Gms) -> None:
+    # The server keeps the least of those of one column.
+    third = "urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:file,x,PROD),id)"
+    weak = {"op": "add", "path": edge_path(third, COLUMN), "value": {"confidenceScore": 0.5}}
+    gone = change_lineage(DATASET, [{"op": "remove", "path": weak["path"], "value": {}}])
+    write(gms, [edge(0.75), change_lineage(DATASET, [weak])])
+    assert write(gms, [edge(0.75), change_lineage(DATASET, [weak])]) == []
+    write(gms, [edge(0.75), gone])
+    found = gms.get(DATASET, UpstreamLineageClass)
+    assert found is not None
+    assert found.fineGrainedLineages
+    (left,) = found.fineGrainedLineages
+    assert (left.upstreams, left.confidenceScore) == ([KEY], 0.75)
+    assert write(gms, [edge(0.75), gone]) == []
+
+
 def test_lineage_that_the_server_cannot_patch_is_left_out_with_a_warning(gms: Gms) -> None:
     several = FineGrainedLineageClass(
         upstreamType=FineGrainedLineageUpstreamTypeClass.FIELD_SET,

@@ -28,6 +28,7 @@ FULL = Ledger(
     queries=[query_urn(JOIN)],
     lineage=[WrittenEdge(ONE, OTHER, coarse=True)],
     deleted={GONE: (ONE, THIRD)},
+    deleted_queries=[query_urn(GONE)],
 )
 FOUR_MEGABYTES = 4 * 2**20
 
@@ -146,10 +147,21 @@ def test_joined_ledgers_hold_what_either_holds() -> None:
     assert both.relationships == {JOIN: (ONE, THIRD)}
     assert both.columns == [ONE, OTHER, THIRD]
     assert (both.queries, both.deleted) == (FULL.queries, FULL.deleted)
+    assert both.deleted_queries == FULL.deleted_queries
     assert both.lineage == [
         WrittenEdge(ONE, OTHER, coarse=False),
         WrittenEdge(ONE, THIRD, coarse=True),
     ]
+
+
+def test_queries_can_be_given_up() -> None:
+    assert FULL.without({query_urn(JOIN)}) == FULL.model_copy(update={"queries": []})
+    assert FULL.without({ONE}) == FULL
+
+
+def test_an_edge_knows_its_datasets() -> None:
+    edge = WrittenEdge(ONE, OTHER, coarse=True)
+    assert edge.parents == (dataset_urn(TableId("file", "a")), dataset_urn(TableId("file", "b")))
 
 
 def test_a_large_lake_fits() -> None:
