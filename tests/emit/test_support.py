@@ -1,0 +1,76 @@
+import pytest
+from datahub.ingestion.graph.client import DataHubGraph
+
+from datahub_hyperjoin.emit.config import EmitConfig
+from datahub_hyperjoin.emit.support import find_unsupported
+from gms import Gms
+from gms.double import Version
+
+VERSIONS: tuple[Version, ...] = ("1.5.0", "1.6.0", "1.7.0")
+
+ALL = EmitConfig(queries=True, lineage=True)
+ENTITIES = {
+    "erModelRelationship": {"relationships": "the entity type erModelRelationship"},
+    "structuredProperty": {
+        "properties": "the entity type structuredProperty, the aspect structuredProperties of "
+        "schemaField, the aspect structuredProperties of dataset"
+    },
+    "query": {"queries": "the entity type query"},
+}
+ASPECTS = {
+    "upstreamLineage": {"lineage": "the aspect upstreamLineage of dataset"},
+    "querySubjects": {"queries": "the aspect querySubjects of query"},
+}
+
+
+@pytest.fixture(params=["1.7", "older"])
+def client(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Whether DataHub's client can read the server's registry, which came with release 1.7."""
+    if request.param == "older":
+        monkeypatch.delattr(DataHubGraph, "get_entity_aspect_specs", raising=False)
+    return str(request.param)
+
+
+@pytest.mark.usefixtures("client")
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_whole_server_takes_everything(version: Version) -> None:
+    with Gms(version) as gms:
+        assert find_unsupported(gms.graph(), ALL) == {}
+        assert gms.writes == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("entity", ENTITIES)
+def test_a_missing_entity_type_is_named(client: str, version: Version, entity: str) -> None:
+    with Gms(version, without=[entity]) as gms:
+        found = find_unsupported(gms.graph(), ALL)
+    assert found == ENTITIES[entity] if client == "1.7" else found.keys() == ENTITIES[entity].keys()
+    assert all(f"the entity type {entity}" in missing for missing in found.values())
+
+
+@pytest.mark.parametrize("aspect", ASPECTS)
+def test_a_missing_aspect_is_named_where_the_server_tells(client: str, aspect: str) -> None:
+    with Gms(without=[aspect]) as gms:
+        found = find_unsupported(gms.graph(), ALL)
+    assert found == (ASPECTS[aspect] if client == "1.7" else {})
+
+
+@pytest.mark.usefixtures("client")
+def test_only_layers_that_are_written_are_asked_about() -> None:
+    with Gms(without=["query", "erModelRelationship"]) as gms:
+        config = EmitConfig(relationships=False)
+        assert find_unsupported(gms.graph(), config) == {}
+
+
+@pytest.mark.usefixtures("client")
+@pytest.mark.parametrize("status", [400, 401, 404])
+def test_a_server_that_does_not_say_is_taken_to_know_everything(status: int) -> None:
+    with Gms(without=["query"]) as gms:
+        gms.fail("specifications|batchGet", status=status, times=99)
+        assert find_unsupported(gms.graph(), ALL) == {}
+
+
+def test_a_registry_that_cannot_be_read_is_replaced_by_questions() -> None:
+    with Gms(without=["query"]) as gms:
+        gms.fail("specifications", status=404, times=99)
+        assert find_unsupported(gms.graph(), ALL) == {"queries": "the entity type query"}
