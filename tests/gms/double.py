@@ -5,12 +5,15 @@ from collections.abc import Collection
 from types import TracebackType
 from typing import Any, Literal, TypeVar
 
+import requests
 from datahub._codegen.aspect import _Aspect
 from datahub.emitter.serialization_helper import post_json_transform
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.ingestion.graph.config import DatahubClientConfig
+from datahub.metadata.schema_classes import CorpUserInfoClass
 from typing_extensions import Self
 
+from gms.execution import Execution
 from gms.faults import Faults
 from gms.ingest import Ingestion, Rejection, Write
 from gms.openapi import OpenApi
@@ -19,11 +22,13 @@ from gms.restli import Restli
 from gms.routes import Call, Routes
 from gms.server import Request, Server
 from gms.store import Store
+from gms.world import ACTOR, World
 
 Json = dict[str, Any]
 Version = Literal["1.5.0", "1.6.0", "1.7.0"]
 Aspect = TypeVar("Aspect", bound=_Aspect)
 
+_OPTIONAL = ("erModelRelationship", "structuredProperty", "query")
 _BY_HAND: Json = {"runId": "no-run-id-provided", "lastObserved": 0}
 
 
@@ -49,6 +54,7 @@ class Gms:
         self._faults, self._graphs = Faults(), list[DataHubGraph]()
         # Clients cache what a server knows by its commit.
         self._commit = uuid.uuid4().hex
+        self.put(ACTOR, CorpUserInfoClass(active=True))
         self._server = Server(self._route(), self._faults, self.requests.append)
 
     def _route(self) -> Routes:
@@ -57,6 +63,9 @@ class Gms:
         routes.add("GET", "/health", lambda _: {})
         Restli(self._store, self._registry, self._ingestion).mount(routes)
         openapi = OpenApi(self._store, self._registry, self._ingestion)
+        missing = [it for it in _OPTIONAL if not self._registry.knows(it)]
+        world = World(self._store, self._registry, self._ingestion)
+        Execution(world, missing).mount(routes)
         # The endpoint is of the day of release 1.5.0, whose client does not know it.
         openapi.mount(routes, relationships=self.version != "1.5.0")
         return routes
@@ -125,6 +134,25 @@ class Gms:
     def delete(self, urn: str) -> None:
         """Hard-delete an entity."""
         self._store.delete(urn)
+
+    def graphql(self, query: str, *, refused: bool = False, **variables: Any) -> Json:  # noqa: ANN401 - JSON
+        """Ask by GraphQL, as a person in DataHub's pages does.
+
+        Args:
+            query: One operation.
+            refused: Whether errors are expected: the whole response comes back then.
+            variables: Those of the operation.
+
+        Returns:
+            The data.
+        """
+        body: Any = {"query": query, "variables": variables}
+        response = requests.post(f"{self.url}/api/graphql", json=body, timeout=60).json()
+        if refused:
+            assert response.get("errors"), "the server refused nothing"
+            return response
+        assert not response.get("errors"), response["errors"]
+        return response["data"]
 
     def fail(
         self, pattern: str, status: int = 500, *, times: int = 1, message: str = "out of order"

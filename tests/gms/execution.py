@@ -1,0 +1,79 @@
+"""GraphQL, executed as the server does: what is not in the schema is an error."""
+
+from collections.abc import Collection
+from functools import lru_cache
+from typing import Any
+
+from graphql import (
+    DocumentNode,
+    GraphQLError,
+    GraphQLObjectType,
+    execute_sync,
+    parse,
+    validate,
+)
+
+from gms.answers import ANSWERS
+from gms.mutations import MUTATIONS
+from gms.questions import QUESTIONS
+from gms.routes import Call, Routes
+from gms.schema import schema_without
+from gms.world import Json, Node, Resolver, World, enum_type, graphql_type
+
+
+class Execution:
+    """The GraphQL interface."""
+
+    def __init__(self, world: World, missing: Collection[str]) -> None:
+        """Prepare the schema of a server that lacks some entity types."""
+        self._world, self._schema = world, schema_without(missing)
+        resolvers = {"Query": QUESTIONS, "Mutation": MUTATIONS, **ANSWERS}
+        for name, kind in self._schema.type_map.items():
+            if isinstance(kind, GraphQLObjectType):
+                self._attach(kind, resolvers.get(name, {}))
+        self._prepare = lru_cache(maxsize=100)(self._parse)
+
+    def mount(self, routes: Routes) -> None:
+        """Add the path."""
+        routes.add("POST", "/api/graphql", self._answer)
+
+    def _attach(self, kind: GraphQLObjectType, resolvers: dict[str, Resolver]) -> None:
+        if any(it.name == "Entity" for it in kind.interfaces):
+            kind.fields["type"].resolve = lambda node, _: enum_type(node.entity)
+        for name, resolver in resolvers.items():
+            # A field may be pruned, and common ones are not on all entities.
+            if name in kind.fields:
+                kind.fields[name].resolve = self._bind(resolver)
+
+    def _bind(self, resolver: Resolver) -> Resolver:
+        def resolve(source: Any, _: object, **arguments: Any) -> Any:  # noqa: ANN401 - given
+            return resolver(self._world, source, **arguments)
+
+        return resolve
+
+    def _answer(self, call: Call) -> Json:
+        asked = call.body
+        prepared = self._prepare(asked["query"])
+        if isinstance(prepared, list):
+            return {"errors": [it.formatted for it in prepared], "data": None}
+        result = execute_sync(
+            self._schema,
+            prepared,
+            variable_values=asked.get("variables"),
+            operation_name=asked.get("operationName"),
+            type_resolver=_resolve_type,
+        )
+        return dict(result.formatted)
+
+    def _parse(self, query: str) -> DocumentNode | list[GraphQLError]:
+        try:
+            document = parse(query)
+        except GraphQLError as error:
+            return [error]
+        return validate(self._schema, document) or document
+
+
+def _resolve_type(source: Any, _: object, __: object) -> str:  # noqa: ANN401 - given
+    if isinstance(source, Node):
+        return graphql_type(source)
+    return "StringValue" if "stringValue" in source else "NumberValue"

@@ -1,0 +1,82 @@
+"""The GraphQL schema of one server: without the types of entities it does not know."""
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+from graphql import (
+    DocumentNode,
+    GraphQLSchema,
+    NamedTypeNode,
+    build_ast_schema,
+    parse,
+    visit,
+)
+from graphql.language.visitor import REMOVE, Visitor, VisitorAction
+
+from gms.world import enum_type
+
+_FILES = ("schema.graphql", "inputs.graphql")
+_OWN = {
+    "erModelRelationship": ("ERModelRelationship", "RelationshipFieldMapping"),
+    "structuredProperty": (
+        "StructuredPropert",
+        "UpsertStructuredPropert",
+        "RemoveStructuredPropert",
+        "PropertyValue",
+        "StringValue",
+        "NumberValue",
+    ),
+    "query": ("Query", "UpdateQuery"),
+}
+"""How the names of the types begin that exist for an entity type only."""
+
+_DELETIONS = {"erModelRelationship": "deleteERModelRelationship", "query": "deleteQuery"}
+"""Mutations that go with an entity type, and name none of its types."""
+
+
+def schema_without(missing: Collection[str]) -> GraphQLSchema:
+    """The schema of a server that lacks some entity types.
+
+    Args:
+        missing: Names of entity types, as in the registry.
+    """
+    here = Path(__file__).parent
+    document = parse("\n".join((here / name).read_text() for name in _FILES), no_location=True)
+    return build_ast_schema(visit(document, _Pruning(document, missing)))
+
+
+def _type_names(document: DocumentNode, missing: Collection[str]) -> Iterator[str]:
+    beginnings = tuple(it for entity in missing for it in _OWN.get(entity, ()))
+    for definition in document.definitions:
+        name = getattr(getattr(definition, "name", None), "value", "")
+        if beginnings and name.startswith(beginnings) and name != "Query":
+            yield name
+
+
+class _Pruning(Visitor):
+    """Takes types away, and every field that would lead to them."""
+
+    def __init__(self, document: DocumentNode, missing: Collection[str]) -> None:
+        super().__init__()
+        self._types = set(_type_names(document, missing))
+        self._values = {enum_type(entity) for entity in missing}
+        self._mutations = {_DELETIONS[it] for it in missing if it in _DELETIONS}
+
+    def enter(self, node: Any, *_: Any) -> VisitorAction:  # noqa: ANN401 - any node
+        name = getattr(getattr(node, "name", None), "value", None)
+        match node.kind:
+            case "field_definition":
+                leads = {_named(node.type), *(_named(it.type) for it in node.arguments or ())}
+                gone = bool(leads & self._types) or name in self._mutations
+            case "enum_value_definition":
+                gone = name in self._values
+            case kind:
+                gone = kind.endswith("type_definition") and name in self._types
+        return REMOVE if gone else None
+
+
+def _named(node: Any) -> str:  # noqa: ANN401 - any type node
+    while not isinstance(node, NamedTypeNode):
+        node = node.type
+    return node.name.value
