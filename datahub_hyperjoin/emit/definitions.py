@@ -11,12 +11,17 @@ from datahub.metadata.schema_classes import (
     StructuredPropertySettingsClass,
     TagPropertiesClass,
 )
+from datahub.metadata.urns import TagUrn
 
 from datahub_hyperjoin.records import BANDS
 from datahub_hyperjoin.urns import (
+    ACCEPTED,
     BEST_JOIN_SCORE,
+    CONFIRMED_JOINS,
     JOIN_SUGGESTIONS,
     JOINABLE_WITH,
+    REJECTED,
+    REJECTED_JOINS,
     SUGGESTED_JOINS,
     band_urn,
     property_urn,
@@ -61,6 +66,26 @@ _PROPERTIES = (
         multiple=False,
     ),
     _Property(
+        CONFIRMED_JOINS,
+        "Confirmed joins",
+        "Columns that people say this one joins with. It is people's to edit, and HyperJoin only "
+        "reads it: such a join is always suggested, whatever its score, and later runs learn from "
+        "it. One end of a join is enough.",
+        "urn",
+        "schemaField",
+        StructuredPropertySettingsClass(),
+    ),
+    _Property(
+        REJECTED_JOINS,
+        "Rejected joins",
+        "Columns that people say this one does not join with. It is people's to edit, and "
+        "HyperJoin only reads it: such a join is never suggested again, and later runs learn from "
+        "it. One end of a join is enough.",
+        "urn",
+        "schemaField",
+        StructuredPropertySettingsClass(),
+    ),
+    _Property(
         SUGGESTED_JOINS,
         "Suggested joins",
         "The best joins of this dataset's columns, the ten best at most.",
@@ -69,6 +94,14 @@ _PROPERTIES = (
         StructuredPropertySettingsClass(showInAssetSummary=True, hideInAssetSummaryWhenEmpty=True),
     ),
 )
+
+_DECISIONS = {
+    ACCEPTED: "A person says that this join is right: HyperJoin always suggests it, whatever its "
+    "score, and learns from it.",
+    REJECTED: "A person says that this join is wrong: HyperJoin never suggests it again, and "
+    "learns from it.",
+}
+"""What people's tags mean to us."""
 
 
 def _define(namespace: str, one: _Property) -> StructuredPropertyDefinitionClass:
@@ -116,10 +149,10 @@ def define_properties(namespace: str) -> Iterator[MetadataChangeProposalWrapper]
 
 
 def define_tags() -> Iterator[MetadataChangeProposalWrapper]:
-    """Proposals that create the tags of the confidence bands where they do not exist.
+    """Proposals that create the tags of relationships where they do not exist.
 
     Yields:
-        One for each band.
+        One for each confidence band, which we set, and for each decision, which people do.
     """
     low, high = BANDS["medium"], BANDS["high"]
     bands = f"high from {high:.2f}, medium from {low:.2f}, low below"
@@ -129,3 +162,7 @@ def define_tags() -> Iterator[MetadataChangeProposalWrapper]:
             description=f"A join found in the data, of {band} joinability: {bands}.",
         )
         yield _create(band_urn(band), aspect)
+    for tag, meaning in _DECISIONS.items():
+        yield _create(
+            tag, TagPropertiesClass(name=TagUrn.from_string(tag).name, description=meaning)
+        )
