@@ -192,6 +192,7 @@ def _put_many(gms: Gms, describe: Describe, count: int) -> list[TableId]:
     return tables
 
 
+@pytest.mark.slow
 def test_ten_thousand_tables_are_read_in_less_than_a_minute(
     gms: Gms, graph: DataHubGraph, describe: Describe
 ) -> None:
