@@ -57,7 +57,7 @@ def relationship(name: str) -> ERModelRelationshipPropertiesClass:
 
 
 def _schema() -> SchemaMetadataClass:
-    kind = {"type": {"com.linkedin.pegasus2avro.schema.NumberType": {}}}
+    kind: dict[str, object] = {"type": {"com.linkedin.pegasus2avro.schema.NumberType": {}}}
     number = SchemaFieldDataTypeClass.from_obj(kind)
     return SchemaMetadataClass(
         schemaName="orders",

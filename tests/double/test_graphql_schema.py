@@ -1,6 +1,7 @@
 """What is not in a server's GraphQL schema is an error, as on the real one."""
 
 import pytest
+from datahub.metadata.schema_classes import TagPropertiesClass
 
 from gms import Gms
 
@@ -8,18 +9,17 @@ _OF_TYPES = """query q($t: [EntityType!]) {
   searchAcrossEntities(input: { types: $t, query: "*" }) { total } }"""
 
 
-def test_says_what_is_not_in_its_schema() -> None:
-    with Gms() as gms:
-        _check_what_is_not_in_its_schema(gms)
-
-
-def _check_what_is_not_in_its_schema(gms: Gms) -> None:
-    answer = gms.graphql('{ dataset(urn: "a") { color } }', refused=True)
-    assert "Cannot query field 'color' on type 'Dataset'" in answer["errors"][0]["message"]
-    unknown = """{ searchAcrossEntities(input: { types: [DATASET], query: "*",
+def test_says_what_is_not_there() -> None:
+    unknown = """{ searchAcrossEntities(input: { types: [TAG], query: "*",
         orFilters: [{ and: [{ field: "colour", values: ["x"] }] }] }) { total } }"""
-    answer = gms.graphql(unknown, refused=True)
-    assert "does not index the field colour" in answer["errors"][0]["message"]
+    with Gms() as gms:
+        answer = gms.graphql('{ dataset(urn: "a") { color } }', refused=True)
+        assert "Cannot query field 'color' on type 'Dataset'" in answer["errors"][0]["message"]
+        gms.put("urn:li:tag:a", TagPropertiesClass(name="a"))
+        answer = gms.graphql(unknown, refused=True)
+        assert "does not index the field colour" in answer["errors"][0]["message"]
+        answer = gms.graphql("{ me {", refused=True)
+        assert "Syntax Error" in answer["errors"][0]["message"]
 
 
 @pytest.mark.parametrize(
