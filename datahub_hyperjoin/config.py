@@ -20,6 +20,7 @@ from datahub.ingestion.source.state.stateful_ingestion_base import (
 from pydantic import ConfigDict, Field, NonNegativeInt, model_validator
 from typing_extensions import Self
 
+from datahub_hyperjoin.catalog import Scope
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.errors import UnwritablePathError
 from datahub_hyperjoin.model.checkpoint import FILES
@@ -90,6 +91,18 @@ class HyperJoinConfig(
     # Narrowed as DataHub's own sources do.
     stateful_ingestion: StatefulStaleMetadataRemovalConfig | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
     """Takes back what an earlier run suggested and this one does not. Needs a `pipeline_name`."""
+
+    @property
+    def scope(self) -> Scope:
+        """The part of the catalog that the recipe is about."""
+        return Scope(
+            platform=self.catalog.platform,
+            env=self.env,
+            instance=self.platform_instance,
+            known_only=self.catalog.known_only,
+            queries=self.catalog.queries,
+            namespace=self.emit.namespace,
+        )
 
     @model_validator(mode="after")
     def _refuse_unwritable_paths(self) -> Self:

@@ -11,6 +11,7 @@ from datahub.ingestion.source.state.stale_entity_removal_handler import (
 from tabulate import tabulate
 from typing_extensions import LiteralString
 
+from datahub_hyperjoin.knowledge import Knowledge
 from datahub_hyperjoin.tables import Cardinality, Join
 
 # DataHub's command line shows what its own loggers say, and of others only warnings.
@@ -29,6 +30,10 @@ _WORDS = {
 class HyperJoinReport(StaleEntityRemovalSourceReport):
     """DataHub's report, with our counters."""
 
+    datasets_in_catalog: int = 0
+    joins_declared: int = 0
+    joins_accepted: int = 0
+    joins_rejected: int = 0
     tables_found: int = 0
     tables_profiled: int = 0
     tables_skipped: int = 0
@@ -40,6 +45,12 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     models_trained: int = 0
     suggestions: int = 0
     joins: int = 0
+    joins_without_query: int = 0
+    """Joins between platforms, for which no SQL runs anywhere."""
+    circles_in_lineage: int = 0
+    """Joins that are no lineage, because it would lead back to where it comes from."""
+    unchanged: int = 0
+    """What stands in the catalog already and was not written again."""
     page: str = ""
     """The HTML page, once it is written."""
     _table: str = ""
@@ -78,6 +89,18 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
             context: Which table, and why.
         """
         self.warning(title=title, message=message, context=context)
+
+    def show_knowledge(self, datasets: int, knowledge: Knowledge) -> None:
+        """Counts what the catalog knows.
+
+        Args:
+            datasets: How many tables it describes.
+            knowledge: What it says of them.
+        """
+        self.datasets_in_catalog = datasets
+        self.joins_declared = sum(bool(said.declared) for said in knowledge.pairs.values())
+        self.joins_accepted = len(knowledge.accepted)
+        self.joins_rejected = len(knowledge.rejected)
 
     def show_joins(self, joins: Sequence[Join]) -> None:
         """Keeps the best joins for the end of the report.

@@ -1,6 +1,7 @@
 """The life cycle of a run, as DataHub drives it."""
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from datahub.ingestion.api.decorators import (
 )
 from datahub.ingestion.api.source import (
     CapabilityReport,
+    MetadataWorkUnitProcessor,
     TestableSource,
     TestConnectionReport,
 )
@@ -22,12 +24,13 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.source.state.stateful_ingestion_base import StatefulIngestionSourceBase
 from typing_extensions import Self
 
-from datahub_hyperjoin.catalog import scan_folder
+from datahub_hyperjoin.catalog import Catalog, read_catalog, scan_folder
 from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.demo import write_lake
-from datahub_hyperjoin.emit import emit_findings
+from datahub_hyperjoin.emit import LedgerHandler, keep_changes, stale_removal
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.page import write_page
+from datahub_hyperjoin.publish import Desk, prepare, publish, recall
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.session import borrow_session, find_java
 from datahub_hyperjoin.suggest import Findings, suggest
@@ -59,6 +62,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         super().__init__(config, ctx)
         self.config = config
         self.report = HyperJoinReport()
+        self._memory = LedgerHandler(self.state_provider, ctx)
 
     @classmethod
     def create(cls, config_dict: dict[str, Any], ctx: PipelineContext) -> Self:
@@ -81,6 +85,20 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         """
         return self.report
 
+    def get_workunit_processors(self) -> list[MetadataWorkUnitProcessor | None]:
+        """DataHub's own processors, and behind them the one that writes only what is new.
+
+        Returns:
+            In the order in which they are applied.
+        """
+        processors = [
+            *super().get_workunit_processors(),
+            *stale_removal(self, self.config, self.ctx),
+        ]
+        if self.ctx.graph:
+            processors.append(partial(keep_changes, graph=self.ctx.graph, report=self.report))
+        return processors
+
     def get_workunits_internal(self) -> Iterable[MetadataWorkUnit]:
         """Runs everything.
 
@@ -88,9 +106,9 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             What is to be written into the catalog.
         """
         try:
-            tables = self._tables()
-            findings = self._find(tables)
-            yield from self._publish(tables, findings)
+            catalog = self._read()
+            findings = self._find(catalog)
+            yield from self._write(catalog, findings)
         except HyperJoinError as error:
             self.report.failure(
                 title="Run stopped",
@@ -99,36 +117,49 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                 log=False,
             )
 
-    def _tables(self) -> list[Table]:
-        catalog = self.config.catalog
+    def _read(self) -> Catalog:
+        folder, graph = self.config.catalog, self.ctx.graph
         with self.report.stage("Reading the catalog"):
-            if catalog.demo and not catalog.folder.exists():
-                write_lake(catalog.folder)
+            if folder.demo and not folder.folder.exists():
+                write_lake(folder.folder)
             tables = _scan(self.config)
+            catalog = Catalog(tables=tables)
+            if graph:
+                catalog = read_catalog(
+                    graph,
+                    tables,
+                    scope=self.config.scope,
+                    history=recall(self._memory, self.ctx.pipeline_name),
+                    warn=self.report.warn,
+                )
         self.report.tables_found = len(tables)
-        return tables
+        self.report.show_knowledge(len(catalog.datasets), catalog.knowledge)
+        return catalog
 
-    def _find(self, tables: list[Table]) -> Findings:
+    def _find(self, catalog: Catalog) -> Findings:
         with borrow_session(self.config.spark) as session:
             return suggest(
-                tables,
+                catalog.tables,
                 session=session,
                 profile=self.config.profile,
                 model=self.config.model,
                 progress=self.report,
+                knowledge=catalog.knowledge,
             )
 
-    def _publish(self, tables: list[Table], findings: Findings) -> Iterator[MetadataWorkUnit]:
+    def _write(self, catalog: Catalog, findings: Findings) -> Iterator[MetadataWorkUnit]:
         self.report.show_joins(findings.joins)
+        desk = Desk(
+            config=self.config.emit,
+            graph=self.ctx.graph,
+            dry=self.ctx.dry_run_mode,
+            memory=self._memory,
+            pipeline=self.ctx.pipeline_name,
+            report=self.report,
+        )
         with self.report.stage("Writing suggestions"):
-            yield from emit_findings(
-                suggestions=findings.suggestions,
-                joins=findings.joins,
-                titles={table.id: table.title for table in tables},
-                model_version=findings.model_version,
-                config=self.config.emit,
-                graph=None if self.ctx.dry_run_mode else self.ctx.graph,
-            )
+            publication = prepare(findings, catalog, instance=self.config.platform_instance)
+            yield from publish(publication, catalog, desk)
             if self.config.page and not self.ctx.dry_run_mode:
                 self._show(self.config.page, findings)
 

@@ -2,6 +2,7 @@
 
 from datahub.emitter.mce_builder import datahub_guid
 from datahub.metadata.urns import (
+    CorpUserUrn,
     DataPlatformUrn,
     DatasetUrn,
     ErModelRelationshipUrn,
@@ -20,6 +21,9 @@ BEST_JOIN_SCORE, SUGGESTED_JOINS = "bestJoinScore", "suggestedJoins"
 CONFIRMED_JOINS, REJECTED_JOINS = "confirmedJoins", "rejectedJoins"
 
 _ENCODED = {UrnEncoder.encode_char(reserved): reserved for reserved in sorted(RESERVED_CHARS)}
+
+AUTHOR = CorpUserUrn("_ingestion").urn()
+"""The user whom DataHub's own sources name, and whom its pages do not show as an author."""
 
 ACCEPTED, REJECTED = TagUrn("join:accepted").urn(), TagUrn("join:rejected").urn()
 """Tags by which people decide about a relationship."""

@@ -70,11 +70,11 @@ def read_decisions(
     Returns:
         The decision on each pair that has one; a rejection beats an acceptance.
     """
-    rejected = Decision(Verdict.REJECTED)
     opinions = [opinion for one in relationships for opinion in opinions_on(one)]
-    opinions += [(pair, rejected) for pair in deleted.values()]
     opinions += _read_properties(graph, namespace, warn)
-    return settle(opinions, warn)
+    gone = dict.fromkeys(deleted.values(), Decision(Verdict.REJECTED))
+    # A deletion cannot be taken back where it was made, so any other word on the pair is newer.
+    return gone | settle(opinions, warn)
 
 
 def opinions_on(relationship: Relationship) -> Iterator[Opinion]:

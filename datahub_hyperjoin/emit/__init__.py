@@ -1,6 +1,23 @@
-"""Suggestions as metadata: relationships for programs, structured properties for people."""
+"""Suggestions as metadata: for programs, for people, and taken back when they no longer hold."""
 
 from datahub_hyperjoin.emit.config import EmitConfig
-from datahub_hyperjoin.emit.findings import emit_findings
+from datahub_hyperjoin.emit.differences import keep_changes
+from datahub_hyperjoin.emit.findings import Publication, emit_findings
+from datahub_hyperjoin.emit.ledger import Ledger, LedgerHandler, stale_removal
+from datahub_hyperjoin.emit.retract import retract
+from datahub_hyperjoin.emit.standing import Standing, without_ours
+from datahub_hyperjoin.emit.support import find_unsupported
 
-__all__ = ["EmitConfig", "emit_findings"]
+__all__ = [
+    "EmitConfig",
+    "Ledger",
+    "LedgerHandler",
+    "Publication",
+    "Standing",
+    "emit_findings",
+    "find_unsupported",
+    "keep_changes",
+    "retract",
+    "stale_removal",
+    "without_ours",
+]

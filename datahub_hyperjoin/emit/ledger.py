@@ -6,7 +6,7 @@ are remembered here.
 """
 
 from collections.abc import Container, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from datahub.ingestion.api.common import PipelineContext
 from datahub.ingestion.api.ingestion_job_checkpointing_provider_base import JobId
@@ -207,7 +207,7 @@ class LedgerHandler(StatefulIngestionUsecaseHandlerBase[Ledger]):
 
 def stale_removal(
     source: StatefulIngestionSourceBase,
-    config: StatefulIngestionConfigBase[StatefulStaleMetadataRemovalConfig],
+    config: StatefulIngestionConfigBase[Any],
     ctx: PipelineContext,
 ) -> list[MetadataWorkUnitProcessor]:
     """The framework's removal of stale entities, where the source has to add it.

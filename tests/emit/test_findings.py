@@ -20,7 +20,7 @@ from datahub.ingestion.sink.file import FileSink
 from datahub.metadata.schema_classes import ASPECT_NAME_MAP
 from datahub.metadata.urns import Urn
 
-from datahub_hyperjoin.emit import EmitConfig, emit_findings
+from datahub_hyperjoin.emit import EmitConfig, Ledger, Publication, Standing, emit_findings
 from datahub_hyperjoin.errors import RefusedError
 from datahub_hyperjoin.tables import ColumnId, Join, Suggestion, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn
@@ -76,13 +76,16 @@ def emit(joins: list[Join]) -> Emit:
         suggestions: Sequence[Suggestion] = SUGGESTIONS,
         graph: DataHubGraph | None = None,
     ) -> list[MetadataWorkUnit]:
+        publication = Publication(
+            suggestions=suggestions, joins=joins, titles=TITLES, model_version="0.1.0-abc"
+        )
         found = emit_findings(
-            suggestions=suggestions,
-            joins=joins,
-            titles=TITLES,
-            model_version="0.1.0-abc",
+            publication,
             config=config,
+            standing=Standing(),
+            ledger=Ledger(),
             graph=graph,
+            count=lambda *_: None,
         )
         return list(found)
 
@@ -118,7 +121,7 @@ def test_every_whole_aspect_is_valid(emit: Emit) -> None:
     whole = [
         unit.metadata for unit in emit() if isinstance(unit.metadata, MetadataChangeProposalWrapper)
     ]
-    assert len(whole) == 3 + len(FOUND) + 2 * 4
+    assert len(whole) == 5 + len(FOUND) + 2 * 6
     assert all(proposal.validate() for proposal in whole)
 
 
@@ -151,20 +154,20 @@ def test_without_a_server_each_definition_comes_before_its_values(
             defined.add(one["urn"])
         if one["change"] == "PATCH":
             assert {change["path"].split("/")[-1] for change in one["value"]["patch"]} <= defined
-    assert len(defined) == 3 + 4
+    assert len(defined) == 5 + 6
 
 
 def test_a_server_gets_the_definitions_before_any_value(joins: list[Join]) -> None:
     server = create_autospec(DataHubGraph, instance=True)
     findings = emit_findings(
-        suggestions=SUGGESTIONS,
-        joins=joins,
-        titles=TITLES,
-        model_version="",
+        Publication(suggestions=SUGGESTIONS, joins=joins, titles=TITLES, model_version=""),
         config=PROPERTIES,
+        standing=Standing(),
+        ledger=Ledger(),
         graph=server,
+        count=lambda *_: None,
     )
-    assert {server.emit_mcp.call_count for _ in findings} == {8}
+    assert {server.emit_mcp.call_count for _ in findings} == {12}
 
 
 def test_a_server_and_a_file_get_the_same_definitions(emit: Emit, describe: Describe) -> None:
@@ -192,7 +195,7 @@ def test_a_server_that_refuses_is_quoted(info: dict[str, str], reason: str, emit
 
 def test_a_definition_that_exists_is_left_alone(emit: Emit, describe: Describe) -> None:
     created = [one for one in map(describe, emit()) if one["change"] == "CREATE"]
-    assert len(created) == 3 + 2 * 4
+    assert len(created) == 5 + 2 * 6
     assert all(one["headers"] == {"If-None-Match": "*"} for one in created)
 
 
@@ -241,5 +244,5 @@ def test_two_namespaces_share_no_property(emit: Emit, describe: Describe) -> Non
         }
         for namespace in ("io.one", "io.other")
     )
-    assert len(one) == len(other) == 4
+    assert len(one) == len(other) == 6
     assert not one & other

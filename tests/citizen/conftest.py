@@ -1,0 +1,79 @@
+"""`datahub ingest` against a double of DataHub's server, run as a user runs it."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from datahub.entrypoints import datahub
+from pyspark.sql import SparkSession
+
+from gms import Gms
+from lake import describe_folder, write_flights
+
+QUICK = {
+    "features": {"dimension": 16},
+    "network": {"width": 32, "heads": 4},
+    "training": {"epochs": 2},
+}
+
+
+class Ingest(Protocol):
+    """Runs a recipe to its end and gives what it printed."""
+
+    def __call__(self, *options: str, **config: Any) -> str: ...  # noqa: ANN401
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    folder = tmp_path / "lake"
+    write_flights(folder)
+    return folder
+
+
+@pytest.fixture
+def gms(lake: Path) -> Iterator[Gms]:
+    with Gms() as server:
+        describe_folder(server, lake)
+        yield server
+
+
+@pytest.fixture
+def run(lake: Path, tmp_path: Path, spark: SparkSession) -> Callable[..., str]:  # noqa: ARG001 - borrowed
+    """Runs a recipe against a server."""
+
+    def ingest(server: Gms, *options: str, fails: bool = False, **config: Any) -> str:  # noqa: ANN401
+        recipe = {
+            "pipeline_name": "joins",
+            "source": {
+                "type": "hyperjoin",
+                "config": {
+                    "catalog": {"folder": str(lake)},
+                    "model": QUICK,
+                    "stateful_ingestion": {"enabled": True},
+                    **config,
+                },
+            },
+            "sink": {"type": "datahub-rest", "config": {"server": server.url}},
+        }
+        file = tmp_path / "recipe.yml"
+        file.write_text(yaml.safe_dump(recipe))
+        settings = {**os.environ, "DATAHUB_TELEMETRY_ENABLED": "false"}
+        done = CliRunner().invoke(
+            datahub, ["ingest", "run", "-c", str(file), *options], env=settings
+        )
+        assert (done.exit_code != 0) is fails, done.output
+        return done.output
+
+    return ingest
+
+
+@pytest.fixture
+def ingest(gms: Gms, run: Callable[..., str]) -> Ingest:
+    def against_gms(*options: str, **config: Any) -> str:  # noqa: ANN401
+        return run(gms, *options, **config)
+
+    return against_gms

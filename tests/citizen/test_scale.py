@@ -1,0 +1,52 @@
+"""A thousand tables: what a second run costs the catalog."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gms import Gms
+from lake import codes, describe_folder, write_table
+
+pytestmark = pytest.mark.slow
+GROUPS, TABLES, KEYS = 250, 4, 4
+
+
+def write_families(folder: Path) -> None:
+    """Families of tables that share keys among themselves and with no one else."""
+    for group in range(GROUPS):
+        keys = {f"key{key}": codes(f"G{group}K{key}-", 24) for key in range(KEYS)}
+        for member in range(TABLES):
+            write_table(folder, f"g{group}/t{member}.csv", keys)
+
+
+def test_a_second_run_over_a_thousand_tables_writes_nothing(
+    tmp_path: Path, run: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "families"
+    write_families(folder)
+    recipe = {
+        "catalog": {"folder": str(folder)},
+        "model": {
+            "path": str(tmp_path / "model"),
+            "features": {"dimension": 16},
+            "network": {"width": 32, "heads": 4},
+            "training": {"epochs": 1},
+        },
+    }
+    with Gms() as gms:
+        describe_folder(gms, folder)
+        run(gms, "--no-default-report", **recipe)
+        assert gms.rejected == []
+        joins = len(gms.urns("erModelRelationship"))
+        assert joins >= 5_000
+        writes, requests = len(gms.writes), len(gms.requests)
+        run(gms, "--no-default-report", **recipe)
+        assert {write.entity for write in gms.writes[writes:]} <= {"dataJob"}
+        with capsys.disabled():
+            sys.stdout.write(
+                f"\n{joins} joins of {GROUPS * TABLES} tables; a second run made "
+                f"{len(gms.requests) - requests} requests and wrote its checkpoints only\n"
+            )
+        assert len(gms.requests) - requests < 200
