@@ -1,7 +1,9 @@
+import json
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import pytest
+from datahub.emitter.aspect import JSON_PATCH_CONTENT_TYPE
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import (
@@ -14,6 +16,7 @@ from datahub.metadata.schema_classes import (
     FineGrainedLineageClass,
     FineGrainedLineageDownstreamTypeClass,
     FineGrainedLineageUpstreamTypeClass,
+    GenericAspectClass,
     GlobalTagsClass,
     MetadataChangeEventClass,
     MetadataChangeProposalClass,
@@ -30,7 +33,6 @@ from datahub.metadata.schema_classes import (
     UpstreamLineageClass,
     _Aspect,
 )
-from datahub.specific.status import StatusPatchBuilder
 
 from datahub_hyperjoin.emit.differences import keep_changes
 from datahub_hyperjoin.emit.patches import change_lineage, edge_path, set_properties, swap_tag
@@ -186,7 +188,16 @@ def test_what_a_person_hid_is_not_stamped_with_our_name(gms: Gms) -> None:
 
 
 def patched(urn: str, *, removed: bool = True) -> MetadataWorkUnit:
-    (proposal,) = StatusPatchBuilder(urn).set_removed(removed).build()
+    change = {"op": "add", "path": "/removed", "value": removed}
+    proposal = MetadataChangeProposalClass(
+        entityUrn=urn,
+        entityType="erModelRelationship",
+        changeType=ChangeTypeClass.PATCH,
+        aspectName="status",
+        aspect=GenericAspectClass(
+            value=json.dumps([change]).encode(), contentType=JSON_PATCH_CONTENT_TYPE
+        ),
+    )
     return MetadataWorkUnit(id=urn, mcp_raw=proposal)
 
 
