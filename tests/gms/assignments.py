@@ -34,7 +34,7 @@ def check_assignments(store: Store, urn: str, assignments: Sequence[Json]) -> li
     for assignment in assignments:
         definition = store.value(assignment["propertyUrn"], "propertyDefinition")
         if definition:
-            _check(urn, assignment, definition)
+            _check(assignment, definition)
         else:
             missing.append(assignment["propertyUrn"])
     if missing and len(missing) == len(assignments):
@@ -46,12 +46,9 @@ def check_assignments(store: Store, urn: str, assignments: Sequence[Json]) -> li
     return missing
 
 
-def _check(urn: str, assignment: Json, definition: Json) -> None:
+def _check(assignment: Json, definition: Json) -> None:
+    """Against all but the types of entities it is for: the server takes it on any."""
     name, values = assignment["propertyUrn"], assignment["values"]
-    entity = f"urn:li:entityType:datahub.{Urn.from_string(urn).entity_type}"
-    if entity not in definition["entityTypes"]:
-        message = f"Property: {name} is not for entities such as {urn}"
-        raise Invalid(message)
     if definition["cardinality"] == "SINGLE" and len(values) > 1:
         message = f"Property: {name} has cardinality 1, but multiple values were assigned: {values}"
         raise Invalid(message)
