@@ -41,7 +41,7 @@ def test_a_whole_server_takes_everything(version: Version) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("entity", ENTITIES)
-def test_a_missing_entity_type_is_named(tells: bool, version: Version, entity: str) -> None:
+def test_a_missing_entity_type_is_named(*, tells: bool, version: Version, entity: str) -> None:
     with Gms(version, without=[entity]) as gms:
         found = find_unsupported(gms.graph(), ALL)
     assert found == ENTITIES[entity] if tells else found.keys() == ENTITIES[entity].keys()
@@ -49,7 +49,7 @@ def test_a_missing_entity_type_is_named(tells: bool, version: Version, entity: s
 
 
 @pytest.mark.parametrize("aspect", ASPECTS)
-def test_a_missing_aspect_is_named_where_the_server_tells(tells: bool, aspect: str) -> None:
+def test_a_missing_aspect_is_named_where_the_server_tells(*, tells: bool, aspect: str) -> None:
     with Gms(without=[aspect]) as gms:
         found = find_unsupported(gms.graph(), ALL)
     assert found == (ASPECTS[aspect] if tells else {})
