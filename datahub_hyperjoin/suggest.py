@@ -1,76 +1,41 @@
 """The way of the data, from tables to suggestions: a line a stage."""
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
-from typing import Protocol
 
 import numpy as np
 from pyspark.sql import SparkSession
-from typing_extensions import LiteralString
 
 from datahub_hyperjoin import __version__
+from datahub_hyperjoin.knowledge import Knowledge
 from datahub_hyperjoin.model.config import ModelConfig
-from datahub_hyperjoin.model.encode import Encoding, Structure, encode
-from datahub_hyperjoin.model.hypergraph import build_hypergraph, build_join_graph
-from datahub_hyperjoin.model.keys import find_keys
+from datahub_hyperjoin.model.encode import Encoding, encode
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.overlap import measure_overlap
 from datahub_hyperjoin.model.rank import rank
+from datahub_hyperjoin.model.structure import Structure, build_structure
 from datahub_hyperjoin.model.train import Epoch
+from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profile import profile_tables
 from datahub_hyperjoin.spark.verify import verify_joins
 from datahub_hyperjoin.tables import (
     ColumnId,
+    DataType,
     Evidence,
     Join,
+    Pair,
     Suggestion,
     Table,
+    TableId,
     TableProfile,
+    pair_of,
 )
 
-Pair = tuple[ColumnId, ColumnId]
-
-
-class Progress(Protocol):
-    """What a run tells whoever watches it."""
-
-    def stage(self, name: str) -> AbstractContextManager[object]:
-        """Times what happens inside.
-
-        Args:
-            name: The stage, as a person would call it.
-        """
-        ...
-
-    def count(self, name: str, by: int) -> None:
-        """Adds to a counter.
-
-        Args:
-            name: The counter.
-            by: How many more.
-        """
-        ...
-
-    def say(self, line: str) -> None:
-        """Shows one line of progress.
-
-        Args:
-            line: What happened.
-        """
-        ...
-
-    def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:
-        """Names a fault that the run goes on without.
-
-        Args:
-            title: The kind of fault.
-            message: What it means.
-            context: Which table, and why.
-        """
-        ...
+_NAMED = 5
+"""Columns that a warning names; a table may have thousands."""
+_NOTHING = Knowledge()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,19 +43,29 @@ class Findings:
     """What a run found."""
 
     profiles: tuple[TableProfile, ...]
-    """Every table, those with a fault included."""
+    """Every table, those with a fault included, with the columns that the catalog has."""
 
     keys: tuple[ColumnId, ...]
     """The columns asked about."""
 
     suggestions: tuple[Suggestion, ...]
-    """Key by key, best first; only what the data confirms."""
+    """Key by key, best first; only what the data or a person confirms."""
 
     joins: tuple[Join, ...]
     """The same without direction, with evidence, best first."""
 
     model_version: str
     """What made them: this package's version and the model's fingerprint."""
+
+    @cached_property
+    def faulty(self) -> frozenset[TableId]:
+        """Tables that could not be read."""
+        return frozenset(profile.table.id for profile in self.profiles if profile.fault)
+
+    @cached_property
+    def types(self) -> Mapping[ColumnId, DataType]:
+        """What the values of each column are."""
+        return {column.id: column.type for table in self.profiles for column in table.columns}
 
 
 def _profile(
@@ -116,19 +91,39 @@ def _profile(
     return profiles
 
 
+def _leave_out_unknown(
+    profiles: Sequence[TableProfile], knowledge: Knowledge, progress: Progress
+) -> tuple[TableProfile, ...]:
+    """Drops columns that the catalog does not have: nothing could be said of them there."""
+    kept = []
+    for profile in profiles:
+        names = knowledge.columns.get(profile.table.id)
+        if names is None:
+            kept.append(profile)
+            continue
+        known = tuple(column for column in profile.columns if column.id.path in names)
+        kept.append(replace(profile, columns=known))
+        unknown = [column.id.path for column in profile.columns if column.id.path not in names]
+        if unknown:
+            more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
+            progress.warn(
+                "Column not in the catalog",
+                "It gets no suggestions; ingest its table again to change that",
+                f"{profile.table.id}: {', '.join(unknown[:_NAMED])}{more}",
+            )
+    return tuple(kept)
+
+
 def _connect(
-    profiles: Sequence[TableProfile], config: ModelConfig, progress: Progress
+    profiles: Sequence[TableProfile], config: ModelConfig, knowledge: Knowledge, progress: Progress
 ) -> Structure:
-    lake = Lake.from_tables(profiles)
-    keys = find_keys(lake, config.keys)
-    overlap = measure_overlap(lake)
-    joins = build_join_graph(lake, keys, overlap, config.hypergraph)
-    graph = build_hypergraph(lake, joins)
-    progress.count("key_columns", len(keys))
+    structure = build_structure(Lake.from_tables(profiles), config, knowledge)
+    graph, components = structure.graph, structure.joins.components
+    progress.count("key_columns", len(structure.keys))
     progress.count("hyperedges_within_tables", int((~graph.across).sum()))
     progress.count("hyperedges_across_tables", int(graph.across.sum()))
-    progress.count("largest_hyperedge_across", max(map(len, joins.components), default=0))
-    return Structure(lake=lake, keys=keys, overlap=overlap, joins=joins, graph=graph)
+    progress.count("largest_hyperedge_across", max(map(len, components), default=0))
+    return structure
 
 
 def _encode(structure: Structure, config: ModelConfig, progress: Progress) -> Encoding:
@@ -145,19 +140,22 @@ def _encode(structure: Structure, config: ModelConfig, progress: Progress) -> En
 
 
 def _pair(suggestion: Suggestion) -> Pair:
-    left, right = sorted((suggestion.query, suggestion.candidate))
-    return left, right
+    return pair_of(suggestion.query, suggestion.candidate)
 
 
 def _confirm(
-    suggestions: Sequence[Suggestion], evidence: dict[Pair, Evidence], least: float
+    suggestions: Sequence[Suggestion],
+    evidence: Mapping[Pair, Evidence],
+    *,
+    least: float,
+    accepted: frozenset[Pair],
 ) -> tuple[Suggestion, ...]:
-    """Drops what the data refutes, and closes the gaps in the ranks."""
+    """Drops what the data refutes unless a person accepted it, and closes the gaps in the ranks."""
 
     def confirmed(suggestion: Suggestion) -> bool:
         found = evidence.get(_pair(suggestion))
-        if found is None:
-            return False
+        if found is None or _pair(suggestion) in accepted:
+            return found is not None
         return max(found.left_containment, found.right_containment) >= least
 
     kept = filter(confirmed, suggestions)
@@ -168,13 +166,21 @@ def _confirm(
     )
 
 
-def _joins(suggestions: Sequence[Suggestion], evidence: dict[Pair, Evidence]) -> tuple[Join, ...]:
+def _joins(
+    suggestions: Sequence[Suggestion], evidence: Mapping[Pair, Evidence], knowledge: Knowledge
+) -> tuple[Join, ...]:
     best: dict[Pair, float] = {}
     for suggestion in suggestions:
         pair = _pair(suggestion)
         best[pair] = max(best.get(pair, 0.0), suggestion.joinability)
     joins = [
-        Join(left=pair[0], right=pair[1], joinability=score, evidence=evidence[pair])
+        Join(
+            left=pair[0],
+            right=pair[1],
+            joinability=score,
+            evidence=evidence[pair],
+            catalog=knowledge.of(pair),
+        )
         for pair, score in best.items()
     ]
     return tuple(sorted(joins, key=lambda join: (-join.joinability, join.left, join.right)))
@@ -187,6 +193,7 @@ def suggest(
     profile: ProfileConfig,
     model: ModelConfig,
     progress: Progress,
+    knowledge: Knowledge = _NOTHING,
 ) -> Findings:
     """Finds for every key column the columns that join with it.
 
@@ -196,6 +203,8 @@ def suggest(
         profile: How much of them.
         model: How to learn and rank.
         progress: Told of stages, counts and faults.
+        knowledge: What the catalog says of columns and pairs, and what people decided: what they
+            accepted is found whatever its score, what they rejected never.
 
     Returns:
         What was found, and what was read on the way.
@@ -205,8 +214,9 @@ def suggest(
     """
     with progress.stage("Profiling tables"):
         profiles = _profile(tables, session, profile, progress)
+        profiles = _leave_out_unknown(profiles, knowledge, progress)
     with progress.stage("Building the hypergraph"):
-        structure = _connect(profiles, model, progress)
+        structure = _connect(profiles, model, knowledge, progress)
     with progress.stage("Encoding columns"):
         encoding = _encode(structure, model, progress)
     with progress.stage("Ranking candidates"):
@@ -214,8 +224,9 @@ def suggest(
     with progress.stage("Verifying on the data"):
         pairs = sorted(set(map(_pair, ranked)))
         evidence = verify_joins(session, tables, pairs)
-    suggestions = _confirm(ranked, evidence, model.ranking.min_containment)
-    joins = _joins(suggestions, evidence)
+    least = model.ranking.min_containment
+    suggestions = _confirm(ranked, evidence, least=least, accepted=knowledge.accepted)
+    joins = _joins(suggestions, evidence, knowledge)
     progress.count("suggestions", len(suggestions))
     progress.count("joins", len(joins))
     return Findings(

@@ -3,18 +3,21 @@
 The network's cosine alone is the paper's weight of a pair. Ours adds what the sketches and the
 names say: value overlap beyond chance, alike names, and, where values overlap, whether the
 candidate's are unique enough to be looked up and whether both tables stand in one folder or schema.
-Each signal alone would make a pair joinable with some probability; a pair is not joinable if none
-of them does (noisy-or; Pearl, 1988).
+To that comes what the catalog says: foreign keys, relationships and the joins of its queries. Each
+signal alone would make a pair joinable with some probability; a pair is not joinable if none of
+them does (noisy-or; Pearl, 1988).
 """
 
 from abc import ABC, abstractmethod
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
+from typing_extensions import assert_never
 
-from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.config import Affinity
+from datahub_hyperjoin.model.known import PairValues
 from datahub_hyperjoin.model.names import NameSimilarity
-from datahub_hyperjoin.model.overlap import Overlap
+from datahub_hyperjoin.model.structure import Structure
 
 _VALUES, _COSINE, _NAMES, _LOOKUP, _HOME = 0.7, 0.35, 0.35, 0.2, 0.1
 """How probable a join is when one signal alone is at its full strength."""
@@ -62,18 +65,18 @@ class CosineWeight(PairWeight):
 
 
 class BlendWeight(PairWeight):
-    """Value overlap, cosine, names, uniqueness of the right side and locality, as a noisy-or.
+    """Values, cosine, names, the right side's uniqueness, locality and catalog, as a noisy-or.
 
     Args:
-        lake: The columns.
-        overlap: Their values' overlap.
+        structure: The columns, their values' overlap, and what the catalog says of them.
         cosine: The network's part.
     """
 
-    def __init__(self, lake: Lake, overlap: Overlap, cosine: CosineWeight) -> None:
-        self._overlap = overlap
+    def __init__(self, structure: Structure, cosine: CosineWeight) -> None:
+        lake = structure.lake
+        self._overlap = structure.overlap
+        self._known = structure.known
         self._cosine = cosine
-        self._uniqueness = np.array([profile.uniqueness for profile in lake.profiles])
         self._names = NameSimilarity([profile.id.path for profile in lake.profiles])
         homes = [profile.id.table.home for profile in lake.profiles]
         self._home = np.unique(homes, return_inverse=True)[1]
@@ -91,7 +94,53 @@ class BlendWeight(PairWeight):
             (1 - _VALUES * overlap)
             * (1 - _COSINE * self._cosine.between(left, right))
             * (1 - _NAMES * self._names.of(one, other))
-            * (1 - _LOOKUP * forth * enough * self._uniqueness[other])
+            * (1 - _LOOKUP * forth * enough * self._known.uniqueness[other])
             * (1 - _HOME * overlap * (self._home[one] == self._home[other]))
+            * (1 - self._known.stated.of(one, other))
         )
         return 1 - neither
+
+
+class AllowedWeight(PairWeight):
+    """Another weight, and 0 for pairs that people rejected.
+
+    Args:
+        weight: Of pairs as though nobody had decided.
+        rejected: The pairs.
+    """
+
+    def __init__(self, weight: PairWeight, rejected: PairValues) -> None:
+        self._weight = weight
+        self._rejected = rejected
+
+    def between(
+        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
+    ) -> Float[np.ndarray, "query l r"]:
+        """Weighs pairs by the other weight where nobody forbids it."""
+        weights = self._weight.between(left, right)
+        if not len(self._rejected):
+            return weights
+        one, other = np.broadcast_arrays(left[:, :, None], right[:, None, :])
+        return np.where(self._rejected.holds(one, other), 0.0, weights)
+
+
+def weigh(
+    structure: Structure, embeddings: Float32[np.ndarray, "column width"], affinity: Affinity
+) -> PairWeight:
+    """The weight that the configuration names, as though nobody had decided anything.
+
+    Args:
+        structure: The lake.
+        embeddings: Its columns' unit vectors.
+        affinity: Which weight.
+
+    Returns:
+        A weight for every pair of its columns.
+    """
+    cosine = CosineWeight(embeddings)
+    match affinity:
+        case Affinity.HIN:
+            return cosine
+        case Affinity.BLEND:
+            return BlendWeight(structure, cosine)
+    assert_never(affinity)

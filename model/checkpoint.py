@@ -10,18 +10,23 @@ import hashlib
 import json
 import shutil
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from datahub_hyperjoin.errors import CheckpointMismatchError
+from datahub_hyperjoin.knowledge import Knowledge
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.features import Featurizer
 from datahub_hyperjoin.model.hin import HIN, Sizes
-from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.keys import find_keys
+from datahub_hyperjoin.model.known import Known, PairValues
+from datahub_hyperjoin.model.structure import Structure
 from datahub_hyperjoin.model.vectors import WordVectors
 
 _WEIGHTS, _DESCRIPTION, _VECTORS = "weights.safetensors", "model.json", "vectors.bin"
@@ -48,13 +53,26 @@ class Model:
         return Featurizer(self.vectors, self.vocabulary)
 
 
-def fingerprint(lake: Lake, config: ModelConfig) -> str:
+def _taught(structure: Structure, config: ModelConfig) -> Iterator[str]:
+    """What training would not know without the catalog and its people."""
+    lake, known = structure.lake, structure.known
+    alone = find_keys(lake, config.keys, Known.from_knowledge(lake, Knowledge()))
+    if not np.array_equal(structure.keys, alone):
+        yield f"keys {structure.keys.tolist()}"
+    for name in ("connected", "accepted", "rejected"):
+        pairs: PairValues = getattr(known, name)
+        if len(pairs):
+            yield f"{name} {pairs.left.tolist()} {pairs.right.tolist()}"
+
+
+def fingerprint(structure: Structure, config: ModelConfig) -> str:
     """Tells whether a saved model was made from these columns with these settings.
 
-    Ranking and the model's folder do not count: they do not change the weights.
+    Ranking and the model's folder do not count: they do not change the weights. Nor does the use
+    of columns in queries, which only ranking looks at.
 
     Args:
-        lake: The columns with their sketches and samples.
+        structure: The columns with their sketches and samples, and what is known of them.
         config: The settings.
 
     Returns:
@@ -64,10 +82,13 @@ def fingerprint(lake: Lake, config: ModelConfig) -> str:
     settings.pop("ranking")
     settings.pop("path")
     digest = hashlib.sha256(f"{_FORMAT}{json.dumps(settings, default=str)}".encode())
+    lake = structure.lake
     for table, profile in zip(lake.table_of, lake.profiles, strict=True):
         content = (profile.counts, profile.sample, profile.type, profile.distinct)
         digest.update(f"{lake.titles[table]}\0{profile.id}\0{content}".encode())
         digest.update(profile.sketch)
+    for fact in _taught(structure, config):
+        digest.update(fact.encode())
     return digest.hexdigest()[:16]
 
 

@@ -8,33 +8,21 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Float32, Int
+from jaxtyping import Float32
 
 from datahub_hyperjoin.errors import CheckpointMismatchError, NothingToLearnError
 from datahub_hyperjoin.model.checkpoint import Model, fingerprint, load, save
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.features import Featurizer, build_vocabulary
 from datahub_hyperjoin.model.hin import HIN, Batch, Sizes, to_device
-from datahub_hyperjoin.model.hypergraph import Hypergraph, JoinGraph
-from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.overlap import Overlap
+from datahub_hyperjoin.model.hypergraph import Hypergraph
 from datahub_hyperjoin.model.positions import return_probabilities
+from datahub_hyperjoin.model.structure import Structure
 from datahub_hyperjoin.model.train import Epoch, fit, repeatable
 from datahub_hyperjoin.model.vectors import WordVectors, train_vectors
 from datahub_hyperjoin.model.views import Material
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Structure:
-    """What is known of how the columns of a lake hang together, before any training."""
-
-    lake: Lake
-    keys: Int[np.ndarray, " key"]
-    overlap: Overlap
-    joins: JoinGraph
-    graph: Hypergraph
 
 
 @dataclass(frozen=True)
@@ -57,9 +45,7 @@ def _device() -> torch.device:
 
 def _material(structure: Structure, featurizer: Featurizer, steps: int) -> Material:
     return Material(
-        lake=structure.lake,
-        joins=structure.joins,
-        overlap=structure.overlap,
+        structure=structure,
         featurizer=featurizer,
         walks=return_probabilities(structure.joins, steps),
         cells=tuple(featurizer.cells(profile.sample) for profile in structure.lake.profiles),
@@ -92,7 +78,7 @@ def _train(
         sizes=sizes,
         vocabulary=vocabulary,
         vectors=vectors,
-        fingerprint=fingerprint(lake, config),
+        fingerprint=fingerprint(structure, config),
     )
     return model, material
 
@@ -158,7 +144,7 @@ def encode(structure: Structure, config: ModelConfig, watch: Callable[[Epoch], N
     if config.path is None or not config.path.exists():
         return _fresh(structure, config, watch)
     try:
-        model = load(config.path, config, expected=fingerprint(structure.lake, config))
+        model = load(config.path, config, expected=fingerprint(structure, config))
     except CheckpointMismatchError as error:
         logger.info("Training again: %s", error)
         return _fresh(structure, config, watch)

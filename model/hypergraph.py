@@ -1,7 +1,8 @@
 """Columns and hyperedges: which columns stand in one table, which hold one value domain.
 
 The join graph is label-free: its edges are pairs of key columns whose values nearly contain one
-another, or whose names are variants and whose values overlap (paper, section 4.1, step 3).
+another, or whose names are variants and whose values overlap (paper, section 4.1, step 3). Pairs
+that the catalog or its people connect are edges whatever their values; rejected ones never are.
 """
 
 from collections.abc import Sequence
@@ -10,12 +11,13 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 from scipy import sparse
 from scipy.cluster.hierarchy import DisjointSet
 from torch import Tensor
 
 from datahub_hyperjoin.model.config import HypergraphConfig
+from datahub_hyperjoin.model.known import Known
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.overlap import Overlap
 from datahub_hyperjoin.model.variants import canonical
@@ -95,12 +97,13 @@ class JoinGraph:
         return tuple(np.split(order, bounds)[1:-1])
 
 
-def _weigh_edges(
+def _find_alike(
     lake: Lake,
     keys: Int[np.ndarray, " key"],
     overlap: Overlap,
     config: HypergraphConfig,
-) -> tuple[Int[np.ndarray, " edge"], Int[np.ndarray, " edge"], Float[np.ndarray, " edge"]]:
+) -> tuple[Int[np.ndarray, " edge"], Int[np.ndarray, " edge"]]:
+    """Pairs of keys whose values are alike enough, strongest first."""
     is_key = np.isin(np.arange(len(lake)), keys)
     _, meaning = np.unique(
         ["\0".join(canonical(profile.id.path)) for profile in lake.profiles], return_inverse=True
@@ -113,16 +116,35 @@ def _weigh_edges(
         meaning[left] == meaning[right], config.min_containment / 2, config.min_containment
     )
     strong = weight >= needed
-    return left[strong], right[strong], weight[strong]
+    left, right, weight = left[strong], right[strong], weight[strong]
+    order = np.lexsort((right, left, -weight))
+    return left[order], right[order]
+
+
+def _find_edges(
+    lake: Lake,
+    alike: tuple[Int[np.ndarray, " alike"], Int[np.ndarray, " alike"]],
+    known: Known,
+) -> tuple[Int[np.ndarray, " edge"], Int[np.ndarray, " edge"]]:
+    """Connected pairs of two tables, then those alike that no one rejected."""
+    connected = known.connected
+    apart = connected.once & (lake.table_of[connected.left] != lake.table_of[connected.right])
+    rest = ~(connected.holds(*alike) | known.rejected.holds(*alike))
+    return (
+        np.concatenate([connected.left[apart], alike[0][rest]]),
+        np.concatenate([connected.right[apart], alike[1][rest]]),
+    )
 
 
 def build_join_graph(
     lake: Lake,
     keys: Int[np.ndarray, " key"],
+    *,
     overlap: Overlap,
+    known: Known,
     config: HypergraphConfig,
 ) -> JoinGraph:
-    """Connects key columns, strongest pairs first, and never beyond the greatest size.
+    """Connects key columns, known pairs first, then the strongest, never beyond the greatest size.
 
     A chain of weak pairs would glue half a lake together; a pair whose two components are too
     large to be one is therefore left out.
@@ -131,16 +153,16 @@ def build_join_graph(
         lake: The columns.
         keys: Which of them are keys.
         overlap: Their values' overlap.
+        known: Which pairs are connected, and which are rejected.
         config: What makes an edge, and how large a component may grow.
 
     Returns:
         The pairs kept, and the components they make.
     """
-    left, right, weight = _weigh_edges(lake, keys, overlap, config)
-    order = np.lexsort((right, left, -weight))
+    left, right = _find_edges(lake, _find_alike(lake, keys, overlap, config), known)
     sets = DisjointSet(range(len(lake)))
-    kept = np.zeros(len(order), dtype=bool)
-    for edge in order:
+    kept = np.zeros(len(left), dtype=bool)
+    for edge in range(len(left)):
         one, other = int(left[edge]), int(right[edge])
         if not sets.connected(one, other):
             if sets.subset_size(one) + sets.subset_size(other) > config.max_size:

@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float, Int, UInt64
 from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.lookup import look_up
 from datahub_hyperjoin.tables import DataType
 
 _MAX_POSTINGS = 4096
@@ -68,12 +69,8 @@ class Overlap:
         Returns:
             The number of each pair asked for.
         """
-        if not len(self.left):
-            return np.zeros(left.shape)
         known = self.left * self.columns + self.right
-        asked = left * self.columns + right
-        place = np.minimum(np.searchsorted(known, asked), len(known) - 1)
-        return np.where(known[place] == asked, values[place], 0.0)
+        return look_up(known, values, left * self.columns + right)
 
 
 def _hashes(sketches: Sequence[bytes]) -> tuple[UInt64[np.ndarray, " hash"], Int[np.ndarray, " _"]]:

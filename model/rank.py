@@ -3,32 +3,21 @@
 from collections.abc import Iterator
 
 import numpy as np
-from jaxtyping import Float32, Int
-from typing_extensions import assert_never
+from jaxtyping import Float, Float32, Int
 
-from datahub_hyperjoin.model.affinity import BlendWeight, CosineWeight, PairWeight
-from datahub_hyperjoin.model.config import Affinity, RankingConfig
-from datahub_hyperjoin.model.encode import Structure
-from datahub_hyperjoin.model.index import NOBODY, ColumnIndex
+from datahub_hyperjoin.model.affinity import AllowedWeight, PairWeight, weigh
+from datahub_hyperjoin.model.calibration import Calibration, calibrate
+from datahub_hyperjoin.model.candidates import find_candidates
+from datahub_hyperjoin.model.config import RankingConfig
+from datahub_hyperjoin.model.index import NOBODY
+from datahub_hyperjoin.model.known import Known, PairValues
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.overlap import Overlap
 from datahub_hyperjoin.model.rerank import select_coherent
+from datahub_hyperjoin.model.structure import Structure
 from datahub_hyperjoin.tables import Suggestion
 
 _CHUNK = 128
 """Queries ranked at once; memory grows with their candidates' pairs."""
-
-
-def _weigh(
-    structure: Structure, embeddings: Float32[np.ndarray, "column width"], affinity: Affinity
-) -> PairWeight:
-    cosine = CosineWeight(embeddings)
-    match affinity:
-        case Affinity.HIN:
-            return cosine
-        case Affinity.BLEND:
-            return BlendWeight(structure.lake, structure.overlap, cosine)
-    assert_never(affinity)
 
 
 def number_twins(lake: Lake) -> Int[np.ndarray, " column"]:
@@ -54,74 +43,30 @@ def number_twins(lake: Lake) -> Int[np.ndarray, " column"]:
     )
 
 
-def _overlapping(
-    overlap: Overlap, queries: Int[np.ndarray, " query"], count: int
-) -> Int[np.ndarray, "query candidate"]:
-    """The columns whose values overlap most with each query's, in either direction."""
-    order = np.lexsort((overlap.right, -overlap.either_way, overlap.left))
-    starts = np.searchsorted(overlap.left, queries)
-    sizes = np.searchsorted(overlap.left, queries, side="right") - starts
-    places = starts[:, None] + np.arange(count)
-    exists = np.arange(count) < sizes[:, None]
-    if not len(order):
-        return np.full((len(queries), count), NOBODY)
-    return np.where(exists, overlap.right[order[np.minimum(places, len(order) - 1)]], NOBODY)
+def _score(
+    weight: PairWeight, one: Int[np.ndarray, " pair"], other: Int[np.ndarray, " pair"]
+) -> Float[np.ndarray, " pair"]:
+    return np.clip(weight.between(one[:, None], other[:, None])[:, 0, 0], 0.0, 1.0)
 
 
-def _without_repeats(
-    candidates: Int[np.ndarray, "query candidate"],
-) -> Int[np.ndarray, "query candidate"]:
-    order = np.argsort(candidates, axis=1, kind="stable")
-    ordered = np.take_along_axis(candidates, order, axis=1)
-    ordered[:, 1:][ordered[:, 1:] == ordered[:, :-1]] = NOBODY
-    return ordered
+def _learn_scale(weight: PairWeight, known: Known) -> Calibration:
+    """Calibrates by decided pairs, each scored in the better of both directions."""
+
+    def scores(pairs: PairValues) -> Float[np.ndarray, " pair"]:
+        one, other = pairs.left[pairs.once], pairs.right[pairs.once]
+        return np.maximum(_score(weight, one, other), _score(weight, other, one))
+
+    return calibrate(scores(known.accepted), scores(known.rejected))
 
 
-def find_candidates(
+def _choose(
     structure: Structure,
-    embeddings: Float32[np.ndarray, "column width"],
+    candidates: Int[np.ndarray, "key candidate"],
+    weight: PairWeight,
     config: RankingConfig,
-) -> Int[np.ndarray, "key candidate"]:
-    """The columns worth weighing for each key: nearest embeddings, and most overlapping values.
-
-    With the paper's affinity, nearest embeddings only.
-
-    Args:
-        structure: The lake.
-        embeddings: Its columns' unit vectors.
-        config: How many candidates a key gets.
-
-    Returns:
-        Columns, each once; `NOBODY` fills the places left.
-    """
-    lake, keys = structure.lake, structure.keys
-    index = ColumnIndex(embeddings, lake.table_of)
-    near = index.search(embeddings[keys], lake.table_of[keys], config.candidates)
-    if config.affinity is Affinity.HIN:
-        return near
-    alike = _overlapping(structure.overlap, keys, config.candidates // 2)
-    return _without_repeats(np.hstack([near, alike]))
-
-
-def rank(
-    structure: Structure,
-    embeddings: Float32[np.ndarray, "column width"],
-    config: RankingConfig,
-) -> Iterator[Suggestion]:
-    """Ranks every key column's candidates.
-
-    Args:
-        structure: The lake.
-        embeddings: Its columns' unit vectors.
-        config: How many suggestions, how coherent, how good at least.
-
-    Yields:
-        The suggestions of one key after another, best first.
-    """
-    lake, keys = structure.lake, structure.keys
-    candidates = find_candidates(structure, embeddings, config)
-    weight = _weigh(structure, embeddings, config.affinity)
-    twins = number_twins(lake)
+) -> Iterator[tuple[int, Int[np.ndarray, " chosen"], Float[np.ndarray, " chosen"]]]:
+    """Each key, the coherent ones among its candidates, best first, and their scores."""
+    keys, twins = structure.keys, number_twins(structure.lake)
     for start in range(0, len(keys), _CHUNK):
         queries, near = keys[start : start + _CHUNK], candidates[start : start + _CHUNK]
         relevance = weight.between(queries[:, None], near)[:, 0]
@@ -134,11 +79,44 @@ def rank(
             twins=twins[near],
         )
         for query, row, scores, places in zip(queries, near, relevance, picked, strict=True):
-            good = [p for p in places if p != NOBODY and scores[p] >= config.min_joinability]
-            for place, choice in enumerate(good, start=1):
-                yield Suggestion(
-                    query=lake.ids[query],
-                    candidate=lake.ids[row[choice]],
-                    rank=place,
-                    joinability=float(min(scores[choice], 1.0)),
-                )
+            found = places[places != NOBODY]
+            yield int(query), row[found], np.clip(scores[found], 0.0, 1.0)
+
+
+def rank(
+    structure: Structure,
+    embeddings: Float32[np.ndarray, "column width"],
+    config: RankingConfig,
+) -> Iterator[Suggestion]:
+    """Ranks every key column's candidates.
+
+    What people accepted is kept whatever its score, and follows the candidates chosen if it is
+    not among them; what they rejected never appears.
+
+    Args:
+        structure: The lake.
+        embeddings: Its columns' unit vectors.
+        config: How many suggestions, how coherent, how good at least.
+
+    Yields:
+        The suggestions of one key after another, best first.
+    """
+    ids, known = structure.lake.ids, structure.known
+    candidates = find_candidates(structure, embeddings, config)
+    weight = weigh(structure, embeddings, config.affinity)
+    scale = _learn_scale(weight, known)
+    allowed = AllowedWeight(weight, known.rejected)
+    for query, chosen, scores in _choose(structure, candidates, allowed, config):
+        accepted = known.accepted.partners(query)
+        missing = np.setdiff1d(accepted, chosen)
+        found = np.concatenate([chosen, missing])
+        raw = np.concatenate([scores, _score(weight, np.full(len(missing), query), missing)])
+        joinability = scale.of(raw)
+        good = (joinability >= config.min_joinability) | np.isin(found, accepted)
+        for place, at in enumerate(np.flatnonzero(good), start=1):
+            yield Suggestion(
+                query=ids[query],
+                candidate=ids[found[at]],
+                rank=place,
+                joinability=float(joinability[at]),
+            )

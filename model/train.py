@@ -32,7 +32,7 @@ class Epoch:
     """Mean over its steps."""
 
     recall: float
-    """Share of held-out keys whose own column is nearest among all candidates, in [0, 1]."""
+    """Share of held-out keys whose positive is nearest among all candidates, in [0, 1]."""
 
     seconds: float
     """How long it took."""

@@ -2,8 +2,9 @@
 
 Each table is split into two overlapping subsets of its rows and columns. The left view keeps its
 names; the right view is what another publisher would have made of it. A key column on one side
-and the same column on the other are a positive pair, and they never share a hyperedge: else the
-network would read the answer off the graph, which no such pair offers at inference.
+and the same column on the other, or a partner that people confirmed, are a positive pair, and they
+never share a hyperedge: else the network would read the answer off the graph, which no such pair
+offers at inference.
 """
 
 from collections.abc import Sequence
@@ -17,16 +18,15 @@ from torch import Tensor
 from datahub_hyperjoin.model.corruption import corrupt
 from datahub_hyperjoin.model.features import Features, Featurizer, pool
 from datahub_hyperjoin.model.hin import UNSEEN, Batch
-from datahub_hyperjoin.model.hypergraph import Hypergraph, JoinGraph
+from datahub_hyperjoin.model.hypergraph import Hypergraph
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.overlap import Overlap
+from datahub_hyperjoin.model.partners import draw_strangers, draw_targets, find_negatives
+from datahub_hyperjoin.model.structure import Structure
 from datahub_hyperjoin.model.variants import rename
 
 _COMPANIONS = 8
 """Most further columns of a table beside its keys in a view."""
 _RENAMED, _OPAQUE, _CORRUPTED, _FORGOTTEN = 0.6, 0.15, 0.5, 0.5
-_ALIKE = 0.3
-"""Overlap from which two columns may be joinable, and so are no negatives of one another."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Pairs:
     """Places of all columns of the right view."""
 
     positive: Int[Tensor, " pair"]
-    """Each query's own column among the candidates."""
+    """Each query's own column, or a confirmed partner's, among the candidates."""
 
     negative: Bool[Tensor, "pair candidate"]
     """Which candidates are surely not joinable with each query."""
@@ -62,13 +62,16 @@ class _View:
 class Material:
     """Everything about a lake that views are cut from."""
 
-    lake: Lake
-    joins: JoinGraph
-    overlap: Overlap
+    structure: Structure
     featurizer: Featurizer
     walks: Float32[np.ndarray, "column step"]
     cells: tuple[Float32[np.ndarray, "_ feature"], ...]
     """The sampled cells of each column."""
+
+    @property
+    def lake(self) -> Lake:
+        """The columns."""
+        return self.structure.lake
 
     def whole(self) -> Features:
         """The features of every column of the lake, from its whole sample."""
@@ -96,12 +99,12 @@ def _features(
 
 
 def _choose_columns(
-    lake: Lake, keys: Int[np.ndarray, " key"], random: np.random.Generator
+    lake: Lake, needed: Int[np.ndarray, " needed"], random: np.random.Generator
 ) -> Int[np.ndarray, " column"]:
-    """The keys, and a few companions from each of their tables: a vertical split."""
-    chosen = [keys]
-    for table in np.unique(lake.table_of[keys]):
-        others = np.setdiff1d(lake.columns_of[table], keys)
+    """Columns, and a few companions from each of their tables: a vertical split."""
+    chosen = [needed]
+    for table in np.unique(lake.table_of[needed]):
+        others = np.setdiff1d(lake.columns_of[table], needed)
         count = min(len(others), int(random.integers(_COMPANIONS + 1)))
         chosen.append(random.choice(others, size=count, replace=False))
     return np.unique(np.concatenate(chosen))
@@ -190,7 +193,7 @@ def _join(material: Material, left: _View, right: _View, random: np.random.Gener
     walks = []
     for view, start in ((left, 0), (right, len(left.columns))):
         within += [start + group for group in _groups(material.lake.table_of[view.columns])]
-        domains = _groups(material.joins.component[view.columns])
+        domains = _groups(material.structure.joins.component[view.columns])
         across += [start + group for group in domains if len(group) > 1]
         remembered = random.random(len(view.columns)) >= _FORGOTTEN
         walks.append(np.where(remembered[:, None], material.walks[view.columns], 0))
@@ -208,20 +211,6 @@ def _join(material: Material, left: _View, right: _View, random: np.random.Gener
     )
 
 
-def _negatives(
-    material: Material,
-    keys: Int[np.ndarray, " pair"],
-    candidates: Int[np.ndarray, " candidate"],
-) -> Bool[Tensor, "pair candidate"]:
-    """Candidates outside a key's value domain: everything else might be joinable with it."""
-    overlap, component = material.overlap, material.joins.component
-    one, other = np.broadcast_arrays(keys[:, None], candidates[None, :])
-    alike = (component[one] == component[other]) & (component[one] >= 0)
-    alike |= one == other
-    alike |= overlap.lookup(overlap.either_way, one, other) > _ALIKE
-    return torch.from_numpy(~alike)
-
-
 def draw_pairs(
     material: Material, keys: Int[np.ndarray, " key"], random: np.random.Generator
 ) -> Pairs:
@@ -235,16 +224,25 @@ def draw_pairs(
     Returns:
         A batch with one positive pair a key.
     """
-    lake = material.lake
-    columns = _choose_columns(lake, keys, random)
+    lake, known = material.lake, material.structure.known
+    keys = np.sort(keys)
+    targets = draw_targets(known, keys, random)
+    needed = np.concatenate([keys, targets, draw_strangers(known, keys, random)])
+    columns = _choose_columns(lake, np.unique(needed), random)
     held = [_split(lake.profiles[column].counts, random) for column in columns]
     left = _left_view(material, columns, [side for side, _ in held], random)
     right = _right_view(material, columns, [side for _, side in held], random)
-    place = np.searchsorted(columns, np.sort(keys))
+    negative = find_negatives(
+        keys,
+        columns,
+        overlap=material.structure.overlap,
+        joins=material.structure.joins,
+        known=known,
+    )
     return Pairs(
         batch=_join(material, left, right, random),
-        queries=torch.from_numpy(place),
+        queries=torch.from_numpy(np.searchsorted(columns, keys)),
         candidates=torch.arange(len(columns)) + len(columns),
-        positive=torch.from_numpy(place),
-        negative=_negatives(material, np.sort(keys), columns),
+        positive=torch.from_numpy(np.searchsorted(columns, targets)),
+        negative=torch.from_numpy(negative),
     )

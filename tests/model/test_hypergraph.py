@@ -3,13 +3,29 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import torch
 
+from datahub_hyperjoin.knowledge import Knowledge
 from datahub_hyperjoin.model.config import HypergraphConfig
-from datahub_hyperjoin.model.hypergraph import Hypergraph, build_hypergraph, build_join_graph
+from datahub_hyperjoin.model.hypergraph import (
+    Hypergraph,
+    JoinGraph,
+    build_hypergraph,
+    build_join_graph,
+)
+from datahub_hyperjoin.model.known import Known
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.overlap import measure_overlap
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
+NOTHING = Knowledge()
+
+
+def connect(
+    lake: Lake, keys: np.ndarray, config: HypergraphConfig, knowledge: Knowledge = NOTHING
+) -> JoinGraph:
+    known = Known.from_knowledge(lake, knowledge)
+    overlap = measure_overlap(lake)
+    return build_join_graph(lake, keys, overlap=overlap, known=known, config=config)
 
 
 def test_adjacency_is_the_row_normalised_count_of_shared_columns() -> None:
@@ -29,7 +45,7 @@ def test_adjacency_is_the_row_normalised_count_of_shared_columns() -> None:
 def test_domains_connect_tables(make_lake: MakeLake, airline_tables: Tables) -> None:
     lake = make_lake(airline_tables)
     keys = np.arange(len(lake))
-    joins = build_join_graph(lake, keys, measure_overlap(lake), HypergraphConfig())
+    joins = connect(lake, keys, HypergraphConfig())
     names = [{str(lake.ids[column]) for column in part} for part in joins.components]
     assert names == [
         {"flights.carrier", "airlines.carrier_code"},
@@ -45,7 +61,7 @@ def test_no_component_outgrows_its_bound(make_lake: MakeLake) -> None:
     chain = {f"t{i}": {"word": [f"w{n}" for n in range(10 * i, 10 * i + 60)]} for i in range(30)}
     lake = make_lake(chain)
     config = HypergraphConfig(max_size=7, min_containment=0.5)
-    joins = build_join_graph(lake, np.arange(30), measure_overlap(lake), config)
+    joins = connect(lake, np.arange(30), config)
     assert max(map(len, joins.components)) <= 7
     assert (joins.component[joins.left] == joins.component[joins.right]).all()
 
@@ -54,12 +70,12 @@ def test_the_strongest_pair_is_kept_when_the_bound_bites(make_lake: MakeLake) ->
     words = [f"w{n}" for n in range(20)]
     lake = make_lake({"a": {"x": words}, "b": {"x": words}, "c": {"x": [*words[:17], "u", "v"]}})
     config = HypergraphConfig(max_size=2, min_containment=0.4)
-    joins = build_join_graph(lake, np.arange(3), measure_overlap(lake), config)
+    joins = connect(lake, np.arange(3), config)
     assert [part.tolist() for part in joins.components] == [[0, 1]]
 
 
 def test_a_lake_without_overlap_has_no_domain(make_lake: MakeLake) -> None:
     lake = make_lake({"a": {"x": ["one", "two"]}, "b": {"y": ["three", "four"]}})
-    joins = build_join_graph(lake, np.arange(2), measure_overlap(lake), HypergraphConfig())
+    joins = connect(lake, np.arange(2), HypergraphConfig())
     assert joins.components == ()
     assert build_hypergraph(lake, joins).incidence.dtype == torch.int64

@@ -2,8 +2,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
+from datahub_hyperjoin.knowledge import Knowledge
 from datahub_hyperjoin.model.config import KeyConfig
 from datahub_hyperjoin.model.keys import find_keys
+from datahub_hyperjoin.model.known import Known
 from datahub_hyperjoin.model.lake import Lake
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
@@ -25,10 +27,12 @@ MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
 def test_keys_are_complete_identifiers(
     make_lake: MakeLake, path: str, cells: list[str], *, expected: bool
 ) -> None:
-    keys = find_keys(make_lake({"orders": {path: cells}}), KeyConfig())
+    lake = make_lake({"orders": {path: cells}})
+    keys = find_keys(lake, KeyConfig(), Known.from_knowledge(lake, Knowledge()))
     assert list(keys) == ([0] if expected else [])
 
 
 def test_thresholds_are_the_configuration_s(make_lake: MakeLake) -> None:
     lake = make_lake({"orders": {"carrier": ["AA", "UA", "AA"]}})
-    assert list(find_keys(lake, KeyConfig(min_distinct=2))) == [0]
+    known = Known.from_knowledge(lake, Knowledge())
+    assert list(find_keys(lake, KeyConfig(min_distinct=2), known)) == [0]

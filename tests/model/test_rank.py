@@ -4,25 +4,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from datahub_hyperjoin.knowledge import Knowledge
 from datahub_hyperjoin.model.affinity import CosineWeight
-from datahub_hyperjoin.model.config import Affinity, HypergraphConfig, KeyConfig, RankingConfig
-from datahub_hyperjoin.model.encode import Structure
-from datahub_hyperjoin.model.hypergraph import build_hypergraph, build_join_graph
+from datahub_hyperjoin.model.candidates import find_candidates
+from datahub_hyperjoin.model.config import Affinity, ModelConfig, RankingConfig
 from datahub_hyperjoin.model.index import NOBODY
-from datahub_hyperjoin.model.keys import find_keys
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.overlap import measure_overlap
-from datahub_hyperjoin.model.rank import find_candidates, number_twins, rank
+from datahub_hyperjoin.model.rank import number_twins, rank
+from datahub_hyperjoin.model.structure import Structure, build_structure
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
+NOTHING = Knowledge()
 
 
-def connect(lake: Lake) -> Structure:
-    keys, overlap = find_keys(lake, KeyConfig()), measure_overlap(lake)
-    joins = build_join_graph(lake, keys, overlap, HypergraphConfig())
-    graph = build_hypergraph(lake, joins)
-    return Structure(lake=lake, keys=keys, overlap=overlap, joins=joins, graph=graph)
+def connect(lake: Lake, knowledge: Knowledge = NOTHING) -> Structure:
+    return build_structure(lake, ModelConfig(), knowledge)
 
 
 @pytest.fixture

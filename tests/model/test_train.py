@@ -12,27 +12,25 @@ from datahub_hyperjoin.errors import (
     NonFiniteLossError,
     NothingToLearnError,
 )
+from datahub_hyperjoin.knowledge import Knowledge
 from datahub_hyperjoin.model import train
 from datahub_hyperjoin.model.checkpoint import fingerprint, load
 from datahub_hyperjoin.model.config import (
     FeatureConfig,
-    HypergraphConfig,
-    KeyConfig,
     Loss,
     ModelConfig,
     NetworkConfig,
     RankingConfig,
     TrainingConfig,
 )
-from datahub_hyperjoin.model.encode import Structure, encode
-from datahub_hyperjoin.model.hypergraph import build_hypergraph, build_join_graph
-from datahub_hyperjoin.model.keys import find_keys
+from datahub_hyperjoin.model.encode import encode
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.overlap import measure_overlap
+from datahub_hyperjoin.model.structure import Structure, build_structure
 from datahub_hyperjoin.model.train import Epoch
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
+NOTHING = Knowledge()
 
 
 def config(path: Path | None = None, **training: object) -> ModelConfig:
@@ -49,11 +47,8 @@ def structure(make_lake: MakeLake, airline_tables: Tables) -> Structure:
     return connect(make_lake(airline_tables))
 
 
-def connect(lake: Lake) -> Structure:
-    keys, overlap = find_keys(lake, KeyConfig()), measure_overlap(lake)
-    joins = build_join_graph(lake, keys, overlap, HypergraphConfig())
-    graph = build_hypergraph(lake, joins)
-    return Structure(lake=lake, keys=keys, overlap=overlap, joins=joins, graph=graph)
+def connect(lake: Lake, knowledge: Knowledge = NOTHING) -> Structure:
+    return build_structure(lake, ModelConfig(), knowledge)
 
 
 def run(structure: Structure, settings: ModelConfig) -> tuple[np.ndarray, list[Epoch]]:
@@ -136,7 +131,7 @@ def test_a_damaged_model_is_trained_again(structure: Structure, tmp_path: Path, 
 
 def test_ranking_does_not_touch_the_weights(structure: Structure) -> None:
     other = ModelConfig(ranking=RankingConfig(top_k=9), path=Path("elsewhere"))
-    assert fingerprint(structure.lake, other) == fingerprint(structure.lake, ModelConfig())
+    assert fingerprint(structure, other) == fingerprint(structure, ModelConfig())
 
 
 def test_a_model_of_other_data_is_refused_with_both_fingerprints(
@@ -144,7 +139,7 @@ def test_a_model_of_other_data_is_refused_with_both_fingerprints(
 ) -> None:
     settings = config(tmp_path / "model", epochs=1)
     run(structure, settings)
-    found = fingerprint(structure.lake, settings)
+    found = fingerprint(structure, settings)
     with pytest.raises(CheckpointMismatchError, match=f"{found}, this run needs 0123") as caught:
         load(tmp_path / "model", settings, expected="0123")
     assert (caught.value.found, caught.value.expected) == (found, "0123")

@@ -4,36 +4,37 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from datahub_hyperjoin.model.config import FeatureConfig, HypergraphConfig
+from datahub_hyperjoin.knowledge import Knowledge
+from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig
 from datahub_hyperjoin.model.features import Featurizer, build_vocabulary
 from datahub_hyperjoin.model.hin import UNSEEN
-from datahub_hyperjoin.model.hypergraph import build_join_graph
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.overlap import measure_overlap
 from datahub_hyperjoin.model.positions import return_probabilities
+from datahub_hyperjoin.model.structure import build_structure
 from datahub_hyperjoin.model.vectors import train_vectors
 from datahub_hyperjoin.model.views import Material, Pairs, draw_pairs
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 KEYS = [0, 1, 3, 5, 7, 9]
 MakeLake = Callable[[Tables], Lake]
+NOTHING = Knowledge()
+
+
+def cut_from(lake: Lake, folder: Path, knowledge: Knowledge = NOTHING) -> Material:
+    structure = build_structure(lake, ModelConfig(), knowledge)
+    vectors = train_vectors(lake, FeatureConfig(dimension=8), seed=0, path=folder / "v.bin")
+    featurizer = Featurizer(vectors, build_vocabulary(lake, 100))
+    return Material(
+        structure=structure,
+        featurizer=featurizer,
+        walks=return_probabilities(structure.joins, 4),
+        cells=tuple(featurizer.cells(profile.sample) for profile in lake.profiles),
+    )
 
 
 @pytest.fixture
 def material(make_lake: MakeLake, airline_tables: Tables, tmp_path: Path) -> Material:
-    lake = make_lake(airline_tables)
-    overlap = measure_overlap(lake)
-    joins = build_join_graph(lake, np.arange(len(lake)), overlap, HypergraphConfig())
-    vectors = train_vectors(lake, FeatureConfig(dimension=8), seed=0, path=tmp_path / "v.bin")
-    featurizer = Featurizer(vectors, build_vocabulary(lake, 100))
-    return Material(
-        lake=lake,
-        joins=joins,
-        overlap=overlap,
-        featurizer=featurizer,
-        walks=return_probabilities(joins, 4),
-        cells=tuple(featurizer.cells(profile.sample) for profile in lake.profiles),
-    )
+    return cut_from(make_lake(airline_tables), tmp_path)
 
 
 def draw(material: Material, seed: int) -> Pairs:

@@ -1,0 +1,76 @@
+"""The columns worth weighing for each key column."""
+
+import numpy as np
+from jaxtyping import Float, Float32, Int
+
+from datahub_hyperjoin.model.config import Affinity, RankingConfig
+from datahub_hyperjoin.model.index import NOBODY, ColumnIndex
+from datahub_hyperjoin.model.structure import Structure
+
+
+def _best(
+    pairs: tuple[Int[np.ndarray, " pair"], Int[np.ndarray, " pair"]],
+    values: Float[np.ndarray, " pair"],
+    queries: Int[np.ndarray, " query"],
+    count: int,
+) -> Int[np.ndarray, "query candidate"]:
+    """Each query's partners among pairs listed by their left column, greatest value first."""
+    left, right = pairs
+    order = np.lexsort((right, -values, left))
+    starts = np.searchsorted(left, queries)
+    sizes = np.searchsorted(left, queries, side="right") - starts
+    places = starts[:, None] + np.arange(count)
+    exists = np.arange(count) < sizes[:, None]
+    if not len(order):
+        return np.full((len(queries), count), NOBODY)
+    return np.where(exists, right[order[np.minimum(places, len(order) - 1)]], NOBODY)
+
+
+def _without_repeats(
+    candidates: Int[np.ndarray, "query candidate"],
+) -> Int[np.ndarray, "query candidate"]:
+    order = np.argsort(candidates, axis=1, kind="stable")
+    ordered = np.take_along_axis(candidates, order, axis=1)
+    ordered[:, 1:][ordered[:, 1:] == ordered[:, :-1]] = NOBODY
+    return ordered
+
+
+def _mentioned(structure: Structure, count: int) -> list[Int[np.ndarray, "key candidate"]]:
+    """What the catalog and its people say joins with each key; nothing, if they are silent."""
+    known, table_of = structure.known, structure.lake.table_of
+    found = []
+    for pairs in (known.stated, known.accepted):
+        apart = table_of[pairs.left] != table_of[pairs.right]
+        ends = pairs.left[apart], pairs.right[apart]
+        if apart.any():
+            found.append(_best(ends, pairs.values[apart], structure.keys, count))
+    return found
+
+
+def find_candidates(
+    structure: Structure,
+    embeddings: Float32[np.ndarray, "column width"],
+    config: RankingConfig,
+) -> Int[np.ndarray, "key candidate"]:
+    """Nearest embeddings, most overlapping values, and what the catalog says joins.
+
+    With the paper's affinity, values do not count. What people rejected is never a candidate.
+
+    Args:
+        structure: The lake.
+        embeddings: Its columns' unit vectors.
+        config: How many candidates a key gets from each.
+
+    Returns:
+        Columns of other tables, each once; `NOBODY` fills the places left.
+    """
+    lake, keys, overlap = structure.lake, structure.keys, structure.overlap
+    index = ColumnIndex(embeddings, lake.table_of)
+    found = [index.search(embeddings[keys], lake.table_of[keys], config.candidates)]
+    if config.affinity is not Affinity.HIN:
+        ends = overlap.left, overlap.right
+        found.append(_best(ends, overlap.either_way, keys, config.candidates // 2))
+    found += _mentioned(structure, config.candidates)
+    candidates = _without_repeats(np.hstack(found)) if len(found) > 1 else found[0]
+    rejected = structure.known.rejected.holds(*np.broadcast_arrays(keys[:, None], candidates))
+    return np.where(rejected, NOBODY, candidates)

@@ -1,0 +1,52 @@
+"""How the columns of a lake hang together, before any training."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Int
+
+from datahub_hyperjoin.knowledge import Knowledge
+from datahub_hyperjoin.model.config import ModelConfig
+from datahub_hyperjoin.model.hypergraph import (
+    Hypergraph,
+    JoinGraph,
+    build_hypergraph,
+    build_join_graph,
+)
+from datahub_hyperjoin.model.keys import find_keys
+from datahub_hyperjoin.model.known import Known
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.overlap import Overlap, measure_overlap
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What is known of how the columns of a lake hang together."""
+
+    lake: Lake
+    known: Known
+    """What the catalog and its people say."""
+
+    keys: Int[np.ndarray, " key"]
+    overlap: Overlap
+    joins: JoinGraph
+    graph: Hypergraph
+
+
+def build_structure(lake: Lake, config: ModelConfig, knowledge: Knowledge) -> Structure:
+    """Connects the columns of a lake by their tables, their values and what is known of them.
+
+    Args:
+        lake: The columns.
+        config: What makes a key and an edge.
+        knowledge: What the catalog and its people say.
+
+    Returns:
+        Everything that training and ranking start from.
+    """
+    known = Known.from_knowledge(lake, knowledge)
+    keys = find_keys(lake, config.keys, known)
+    overlap = measure_overlap(lake)
+    joins = build_join_graph(lake, keys, overlap=overlap, known=known, config=config.hypergraph)
+    graph = build_hypergraph(lake, joins)
+    return Structure(lake=lake, known=known, keys=keys, overlap=overlap, joins=joins, graph=graph)
