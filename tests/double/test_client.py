@@ -238,6 +238,17 @@ def test_refuses_what_breaks_the_model(
     assert gms.writes == []
 
 
+def test_has_no_answer_about_what_it_does_not_know() -> None:
+    with Gms(without=["query"]) as gms:
+        with pytest.raises(requests.HTTPError, match="400 Client Error"):
+            gms.graph().get_entities("query", ["urn:li:query:q"])
+        url = f"{gms.url}/openapi/v3/entity/scroll"
+        response = requests.post(url, json={"entities": ["query"]}, timeout=9)
+        assert response.status_code == 400
+        message = "Failed to find entity with name query in EntityRegistry"
+        assert response.json() == {"error": message}
+
+
 def test_tells_what_it_knows() -> None:
     with Gms(without=["structuredProperty", "globalTags"]) as gms:
         specs = gms.graph().get_entity_aspect_specs()

@@ -124,6 +124,22 @@ def test_leaves_out_undefined_properties_among_others(send: Send) -> None:
         ]
 
 
+def test_a_property_that_is_soft_deleted_can_neither_be_given_nor_searched_for() -> None:
+    with Gms() as gms:
+        _define(gms)
+        gms.put(STRING, StatusClass(removed=True))
+        with pytest.raises(OperationalError, match="Cannot apply a soft deleted Structured"):
+            _upsert(gms, {STRING: ["x"]}, EmitMode.SYNC_PRIMARY)
+        query = """query find($field: String!) { searchAcrossEntities(input: { types: [DATASET],
+            query: "*", orFilters: [{ and: [{ field: $field, condition: EXISTS }] }] }) {
+            total } }"""
+        field = "structuredProperties.test.{}"
+        answer = gms.graphql(query, field=field.format("string"), refused=True)
+        assert "Cannot filter on deleted Structured Property" in answer["errors"][0]["message"]
+        answer = gms.graphql(query, field=field.format("never_defined"))
+        assert answer["searchAcrossEntities"]["total"] == 0
+
+
 def test_one_bad_proposal_refuses_its_batch() -> None:
     with Gms(without=["query"]) as gms:
         proposals = [

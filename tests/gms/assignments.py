@@ -28,11 +28,15 @@ def check_assignments(store: Store, urn: str, assignments: Sequence[Json]) -> li
         The properties that no one has defined, and whose values the server leaves out.
 
     Raises:
-        Invalid: A value is of the wrong type, there are too many, or no property is defined.
+        Invalid: A value is of the wrong type, there are too many, no property is defined, or one
+            is soft-deleted.
     """
     missing = []
     for assignment in assignments:
         definition = store.value(assignment["propertyUrn"], "propertyDefinition")
+        if store.value(assignment["propertyUrn"], "status").get("removed"):
+            message = "Cannot apply a soft deleted Structured Property value"
+            raise Invalid(message)
         if definition:
             _check(assignment, definition)
         else:

@@ -7,7 +7,6 @@ from urllib.parse import unquote
 
 from gms.edges import Edge, edges
 from gms.ingest import Ingestion, Proposal
-from gms.refusals import Malformed
 from gms.registry import Registry
 from gms.routes import Call, Routes
 from gms.search import Search, find, matches, page
@@ -84,7 +83,7 @@ class OpenApi:
         return {}
 
     def _show(self, urn: str, wanted: Sequence[str], *, system: bool) -> Json:
-        self._registry.expect(urn)
+        self._registry.expect_readable(urn.split(":")[2])
         found = self._store.aspects(urn)
         names = [it for it in wanted or found if it in found]
         return {"urn": urn, **{it: _aspect(found[it], system=system) for it in names}}
@@ -110,9 +109,7 @@ class OpenApi:
 
     def _answer(self, call: Call, search: Search, wanted: Sequence[str] | None) -> Json:
         for entity in search.types:
-            if not self._registry.knows(entity):
-                message = f"Failed to find entity with name {entity} in EntityRegistry"
-                raise Malformed(message)
+            self._registry.expect_readable(entity)
         found = find(self._store, search)
         if call.one("sliceMax"):
             slices, own = int(call.one("sliceMax")), int(call.one("sliceId"))

@@ -50,6 +50,12 @@ class Registry:
             raise Invalid(message)
         return entity
 
+    def expect_readable(self, entity: str) -> None:
+        """Refuse an entity type that is asked for and not known."""
+        if entity not in self._aspects:
+            message = f"Failed to find entity with name {entity} in EntityRegistry"
+            raise Malformed(message)
+
     def expect_aspect(self, entity: str, aspect: str) -> None:
         """Refuse an aspect that entities of this type do not have."""
         if aspect not in self._aspects[entity]:

@@ -13,6 +13,8 @@ Json = dict[str, Any]
 Values = Sequence[str | float]
 Conjunction = Sequence[Json]
 
+_PROPERTY = "structuredProperties."
+
 
 @dataclass(frozen=True)
 class Search:
@@ -29,8 +31,10 @@ class Search:
 
 def find(store: Store, search: Search) -> list[str]:
     """The urns of all entities that match, by urn if nothing else is asked for."""
-    asked_for = any(one["field"] == "removed" for each in search.any_of for one in each)
-    hide = not (search.removed or asked_for)
+    fields = {rule["field"].removesuffix(".keyword") for each in search.any_of for rule in each}
+    for field_name in fields:
+        _expect_property(store, field_name)
+    hide = not (search.removed or "removed" in fields)
     found = [
         urn
         for entity in search.types
@@ -85,6 +89,14 @@ def _passes(store: Store, urn: str, rule: Json) -> bool:
     return any(_CONDITIONS[condition](one, other) for one in found for other in wanted)
 
 
+def _expect_property(store: Store, name: str) -> None:
+    """Refuse a structured property that is soft-deleted; one that never was is just not found."""
+    urn = f"urn:li:structuredProperty:{name.removeprefix(_PROPERTY)}"
+    if name.startswith(_PROPERTY) and _is_removed(store, urn):
+        message = f"Cannot filter on deleted Structured Property [{urn}]"
+        raise Malformed(message)
+
+
 def _equal(found: str | float, wanted: str) -> bool:
     return found == float(wanted) if isinstance(found, float) else found == wanted
 
@@ -117,8 +129,8 @@ def _is_removed(store: Store, urn: str) -> bool:
 
 def _values(store: Store, urn: str, name: str) -> Values:
     plain = name.removesuffix(".keyword")
-    if plain.startswith("structuredProperties."):
-        return _property(store, urn, plain.removeprefix("structuredProperties."))
+    if plain.startswith(_PROPERTY):
+        return _property(store, urn, plain.removeprefix(_PROPERTY))
     if plain not in _FIELDS:
         message = f"the double does not index the field {name}"
         raise Malformed(message)
