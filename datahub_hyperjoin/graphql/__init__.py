@@ -1,0 +1,34 @@
+"""Joins of the catalog by GraphQL: questions, decisions, and paths between tables.
+
+The questions themselves ship as the `.graphql` files of this folder, each of which runs as it is
+in DataHub's own GraphQL page.
+"""
+
+from datahub_hyperjoin.graphql.decide import accept, own, reject
+from datahub_hyperjoin.graphql.find import find_dataset, find_join
+from datahub_hyperjoin.graphql.joins import CatalogJoin
+from datahub_hyperjoin.graphql.paths import find_path
+from datahub_hyperjoin.graphql.questions import (
+    all_joins,
+    columns_above,
+    joinable_columns,
+    joins_in_band,
+    joins_of_column,
+    joins_of_dataset,
+)
+
+__all__ = [
+    "CatalogJoin",
+    "accept",
+    "all_joins",
+    "columns_above",
+    "find_dataset",
+    "find_join",
+    "find_path",
+    "joinable_columns",
+    "joins_in_band",
+    "joins_of_column",
+    "joins_of_dataset",
+    "own",
+    "reject",
+]
