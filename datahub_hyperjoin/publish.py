@@ -111,7 +111,7 @@ def recall(memory: LedgerHandler, pipeline: str | None) -> History:
     """
     last = memory.last() or Ledger()
     return History(
-        pipeline=pipeline, written=_pairs(last.relationships), deleted=_pairs(last.deleted)
+        pipeline=pipeline, written=_pairs(last.relationships), refused=_pairs(last.refused)
     )
 
 
@@ -161,8 +161,8 @@ def publish(publication: Publication, catalog: Catalog, desk: Desk) -> Iterator[
     if desk.graph:
         config = _supported(desk, desk.graph)
         standing = _survey(publication, catalog, replace(desk, config=config), desk.graph)
-    ledger.deleted = {
-        urn: (column_urn(one), column_urn(other)) for urn, (one, other) in catalog.deleted.items()
+    ledger.refused = {
+        urn: (column_urn(one), column_urn(other)) for urn, (one, other) in catalog.refused.items()
     }
     ledger.deleted_queries = sorted(standing.deleted)
     yield from emit_findings(

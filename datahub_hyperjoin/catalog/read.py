@@ -26,6 +26,7 @@ from datahub_hyperjoin.errors import (
 )
 from datahub_hyperjoin.knowledge import Knowledge
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
+from datahub_hyperjoin.urns import REJECTED
 
 logger = logging.getLogger(__name__)
 
@@ -61,8 +62,8 @@ class History:
     written: Mapping[str, Pair] = field(default_factory=dict)
     """The relationships of the last run, by urn."""
 
-    deleted: Mapping[str, Pair] = field(default_factory=dict)
-    """The relationships of any run that people deleted for good, by urn."""
+    refused: Mapping[str, Pair] = field(default_factory=dict)
+    """The relationships of any run that people deleted, hid or rejected, by urn."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,8 +82,9 @@ class Catalog:
     relationships: Mapping[str, Relationship] = field(default_factory=dict)
     """Who relates what already, by urn."""
 
-    deleted: Mapping[str, Pair] = field(default_factory=dict)
-    """The relationships that people deleted for good, by urn."""
+    refused: Mapping[str, Pair] = field(default_factory=dict)
+    """The relationships of ours that people deleted, hid or rejected, by urn. DataHub deletes for
+    good in time what is hidden, so they must be remembered."""
 
     def field_path(self, column: ColumnId) -> ColumnId:
         """A column by the path that the catalog files it under.
@@ -132,7 +134,7 @@ def read_catalog(
         ),
     )
     missing = gone(sorted(history.written), relationships, warn)
-    earlier = {**history.deleted, **{urn: history.written[urn] for urn in missing}}
+    earlier = {**history.refused, **{urn: history.written[urn] for urn in missing}}
     deleted = {urn: pair for urn, pair in earlier.items() if urn not in relationships}
     decisions = _where_known(
         lambda: read_decisions(
@@ -159,7 +161,14 @@ def read_catalog(
         knowledge=knowledge,
         datasets=datasets,
         relationships=relationships,
-        deleted=deleted,
+        refused={
+            **deleted,
+            **{
+                one.urn: one.pairs[0]
+                for one in relationships.values()
+                if one.pairs and (one.hidden_by_people or (one.ours and REJECTED in one.tags))
+            },
+        },
     )
 
 

@@ -52,7 +52,7 @@ class WrittenEdge(NamedTuple):
 
 
 class Ledger(CheckpointStateBase):
-    """What a run wrote, and what people deleted of it for good; everything by urn."""
+    """What a run wrote, and what people have refused of it; everything by urn."""
 
     # A later version may remember more.
     model_config = ConfigDict(extra="ignore", use_attribute_docstrings=True)
@@ -72,9 +72,9 @@ class Ledger(CheckpointStateBase):
     lineage: list[WrittenEdge] = Field(default_factory=list)
     """Edges between columns."""
 
-    deleted: dict[str, tuple[str, str]] = Field(default_factory=dict)
-    """Relationships that people deleted for good, with the columns that each joined: they are never
-    written again."""
+    refused: dict[str, tuple[str, str]] = Field(default_factory=dict)
+    """Relationships that people deleted, hid or rejected, with the columns that each joined: they
+    are never written again, even when nothing else remembers them."""
 
     deleted_queries: list[str] = Field(default_factory=list)
     """Queries that people deleted for good: they are never written again either."""
@@ -82,7 +82,7 @@ class Ledger(CheckpointStateBase):
     def prepare_for_commit(self) -> None:
         """Puts everything into order: the same content makes the same state."""
         self.relationships = dict(sorted(self.relationships.items()))
-        self.deleted = dict(sorted(self.deleted.items()))
+        self.refused = dict(sorted(self.refused.items()))
         self.columns, self.datasets = _ordered(self.columns), _ordered(self.datasets)
         self.queries = _ordered(self.queries)
         self.deleted_queries = _ordered(self.deleted_queries)
@@ -102,7 +102,7 @@ class Ledger(CheckpointStateBase):
                 "datasets": [*self.datasets, *other.datasets],
                 "queries": [*self.queries, *other.queries],
                 "lineage": list(edges.values()),
-                "deleted": other.deleted | self.deleted,
+                "refused": other.refused | self.refused,
                 "deleted_queries": [*self.deleted_queries, *other.deleted_queries],
             }
         )

@@ -18,7 +18,8 @@ def write_families(folder: Path) -> None:
     for group in range(GROUPS):
         keys = {f"key{key}": codes(f"G{group}K{key}-", 24) for key in range(KEYS)}
         for member in range(TABLES):
-            write_table(folder, f"g{group}/t{member}.csv", keys)
+            own = {"note": codes(f"G{group}T{member}-", 24)}
+            write_table(folder, f"g{group}/t{member}.csv", {**keys, **own})
 
 
 def test_a_second_run_over_a_thousand_tables_writes_nothing(

@@ -27,7 +27,7 @@ FULL = Ledger(
     datasets=[dataset_urn(TableId("file", "a"))],
     queries=[query_urn(JOIN)],
     lineage=[WrittenEdge(ONE, OTHER, coarse=True)],
-    deleted={GONE: (ONE, THIRD)},
+    refused={GONE: (ONE, THIRD)},
     deleted_queries=[query_urn(GONE)],
 )
 FOUR_MEGABYTES = 4 * 2**20
@@ -146,7 +146,7 @@ def test_joined_ledgers_hold_what_either_holds() -> None:
     both = newer.joined(FULL)
     assert both.relationships == {JOIN: (ONE, THIRD)}
     assert both.columns == [ONE, OTHER, THIRD]
-    assert (both.queries, both.deleted) == (FULL.queries, FULL.deleted)
+    assert (both.queries, both.refused) == (FULL.queries, FULL.refused)
     assert both.deleted_queries == FULL.deleted_queries
     assert both.lineage == [
         WrittenEdge(ONE, OTHER, coarse=False),
