@@ -99,19 +99,18 @@ def _titles(catalog: Catalog, joins: Iterable[Join]) -> dict[TableId, str]:
     return titles | {table.id: table.title for table in catalog.tables}
 
 
-def recall(memory: LedgerHandler, pipeline: str | None) -> History:
+def recall(memory: LedgerHandler) -> History:
     """What earlier runs of a pipeline remember of relationships.
 
     Args:
         memory: Their ledger.
-        pipeline: The pipeline's name.
 
     Returns:
         Nothing, if there was none.
     """
     last = memory.last() or Ledger()
     return History(
-        pipeline=pipeline, written=_pairs(last.relationships), refused=_pairs(last.refused)
+        written=_pairs(last.relationships), refused=_pairs(last.refused), hidden=last.hidden
     )
 
 
@@ -135,8 +134,8 @@ class Desk:
     memory: LedgerHandler
     """What earlier runs wrote."""
 
-    pipeline: str | None
-    """Name of the pipeline that runs."""
+    run_id: str
+    """Which run this is."""
 
     report: HyperJoinReport
     """Who is told."""
@@ -202,7 +201,15 @@ def _take_back(last: Ledger, ledger: Ledger, desk: Desk) -> Iterator[MetadataWor
         report=desk.report,
     )
     yield from units
+    kept.hidden = _hidden(last, ledger, desk.run_id)
     desk.memory.keep(kept)
+
+
+def _hidden(last: Ledger, ledger: Ledger, run_id: str) -> dict[str, str]:
+    """What is hidden after this run, and by which run; a fail-safe may have left some of it."""
+    gone = dict.fromkeys([*last.relationships, *last.queries], run_id)
+    shown = {*ledger.relationships, *ledger.queries, *ledger.refused, *ledger.deleted_queries}
+    return {urn: run for urn, run in (gone | last.hidden).items() if urn not in shown}
 
 
 def _survey(
@@ -215,7 +222,7 @@ def _survey(
     highlights, upstreams = Highlights(), {}
     if config.queries:
         urns = {query_urn(join_urn(join)) for join in publication.joins}
-        highlights = read_highlights(graph, urns, written=last.queries, pipeline=desk.pipeline)
+        highlights = read_highlights(graph, urns, written=last.queries, hidden=last.hidden)
     if config.lineage:
         read = read_upstreams(graph, {dataset_urn(table) for table in publication.tables})
         upstreams = {urn: without_ours(lineage, last.lineage, urn) for urn, lineage in read.items()}

@@ -129,7 +129,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                     graph,
                     tables,
                     scope=self.config.scope,
-                    history=recall(self._memory, self.ctx.pipeline_name),
+                    history=recall(self._memory),
                     warn=self.report.warn,
                 )
         self.report.tables_found = len(tables)
@@ -154,7 +154,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             graph=self.ctx.graph,
             dry=self.ctx.dry_run_mode,
             memory=self._memory,
-            pipeline=self.ctx.pipeline_name,
+            run_id=self.ctx.run_id,
             report=self.report,
         )
         with self.report.stage("Writing suggestions"):

@@ -1,6 +1,6 @@
 """The join queries that earlier runs showed, and what people have made of them since."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from datahub.ingestion.graph.client import DataHubGraph
@@ -18,7 +18,7 @@ class Highlights:
     """Queries of ours, by urn."""
 
     hidden: frozenset[str] = frozenset()
-    """Those that a run of this pipeline hid."""
+    """Those that an earlier run hid."""
 
     closed: frozenset[str] = frozenset()
     """Those that a person edited, hid or deleted."""
@@ -32,7 +32,7 @@ def read_highlights(
     urns: Collection[str],
     *,
     written: Collection[str],
-    pipeline: str | None,
+    hidden: Mapping[str, str],
 ) -> Highlights:
     """Reads queries by their names.
 
@@ -40,21 +40,23 @@ def read_highlights(
         graph: DataHub's server.
         urns: Which queries.
         written: Those of them that the last run wrote.
-        pipeline: Name of the pipeline that runs.
+        hidden: Those that an earlier run hid, with the id of that run.
 
     Returns:
         What to show again, and what to leave alone.
     """
     found = fetch(graph, _ENTITY, sorted({*urns, *written}), _ASPECTS)
-    hidden: set[str] = set()
+    shown_again: set[str] = set()
     edited: set[str] = set()
     for urn, aspects in found.items():
         status, stamp = aspects.get(StatusClass.ASPECT_NAME, (None, None))
         properties = aspect_of(aspects, QueryPropertiesClass)
         if isinstance(status, StatusClass) and status.removed:
-            ours = pipeline is not None and stamp is not None and stamp.pipelineName == pipeline
-            (hidden if ours else edited).add(urn)
+            ours = stamp is not None and stamp.runId == hidden.get(urn)
+            (shown_again if ours else edited).add(urn)
         elif properties is not None and properties.lastModified.actor != AUTHOR:
             edited.add(urn)
     deleted = frozenset(written).difference(found)
-    return Highlights(hidden=frozenset(hidden), closed=frozenset(edited) | deleted, deleted=deleted)
+    return Highlights(
+        hidden=frozenset(shown_again), closed=frozenset(edited) | deleted, deleted=deleted
+    )

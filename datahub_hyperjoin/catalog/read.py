@@ -58,12 +58,14 @@ class Scope:
 class History:
     """What earlier runs of the same pipeline remember."""
 
-    pipeline: str | None = None
     written: Mapping[str, Pair] = field(default_factory=dict)
     """The relationships of the last run, by urn."""
 
     refused: Mapping[str, Pair] = field(default_factory=dict)
     """The relationships of any run that people deleted, hid or rejected, by urn."""
+
+    hidden: Mapping[str, str] = field(default_factory=dict)
+    """The relationships and queries that runs hid, with the id of the run that did."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,9 +131,7 @@ def read_catalog(
     datasets = {dataset.table: dataset for dataset in read}
     chosen = _choose(tables, datasets, scope=scope, warn=warn)
     relationships = _where_known(
-        lambda: read_relationships(
-            graph, pipeline=history.pipeline, known=history.written, warn=warn
-        ),
+        lambda: read_relationships(graph, known=history.written, hidden=history.hidden, warn=warn),
     )
     missing = gone(sorted(history.written), relationships, warn)
     earlier = {**history.refused, **{urn: history.written[urn] for urn in missing}}

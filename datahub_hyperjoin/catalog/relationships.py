@@ -68,7 +68,7 @@ class Relationship:
     """Whether it is hidden."""
 
     removed_by_us: bool
-    """Whether a run of this pipeline hid it."""
+    """Whether an earlier run of ours hid it, and no one has touched that since."""
 
     tags: frozenset[str]
     """Urns of its tags."""
@@ -90,7 +90,7 @@ class Relationship:
 
 
 def read_relationships(
-    graph: DataHubGraph, *, pipeline: str | None, known: Collection[str], warn: Warn
+    graph: DataHubGraph, *, known: Collection[str], hidden: Mapping[str, str], warn: Warn
 ) -> dict[str, Relationship]:
     """Reads all relationships, the hidden ones too.
 
@@ -98,8 +98,8 @@ def read_relationships(
 
     Args:
         graph: DataHub's server.
-        pipeline: Name of the pipeline that runs.
         known: Urns that an earlier run of ours wrote.
+        hidden: Those that an earlier run hid, with the id of that run.
         warn: Is told of relationships that cannot be read.
 
     Returns:
@@ -111,22 +111,22 @@ def read_relationships(
     if late:
         found |= fetch(graph, _ENTITY, late, _ASPECTS, warn=unread)
     read = (
-        read_relationship(urn, aspects, pipeline=pipeline, known=urn in known, warn=warn)
+        read_relationship(urn, aspects, known=urn in known, hider=hidden.get(urn), warn=warn)
         for urn, aspects in found.items()
     )
     return {relationship.urn: relationship for relationship in read if relationship}
 
 
 def read_relationship(
-    urn: str, aspects: Aspects, *, pipeline: str | None, known: bool, warn: Warn
+    urn: str, aspects: Aspects, *, known: bool, hider: str | None, warn: Warn
 ) -> Relationship | None:
     """Reads one relationship from its aspects.
 
     Args:
         urn: Which one.
         aspects: What the catalog holds of it.
-        pipeline: Name of the pipeline that runs.
         known: Whether an earlier run of ours wrote it.
+        hider: The run of ours that hid it, if one did.
         warn: Is told if its urns cannot be read.
 
     Returns:
@@ -136,7 +136,7 @@ def read_relationship(
     if stated is None:
         return None
     pairs = _pairs(urn, stated, warn)
-    removed, remover = _status(aspects)
+    removed, run = _status(aspects)
     tags, owned = aspect_of(aspects, GlobalTagsClass), aspect_of(aspects, OwnershipClass)
     assigned = tags.tags if tags else []
     return Relationship(
@@ -147,7 +147,7 @@ def read_relationship(
         known=known,
         join=from_aspect(stated) if pairs else None,
         removed=removed,
-        removed_by_us=removed and pipeline is not None and remover == pipeline,
+        removed_by_us=removed and hider is not None and run == hider,
         tags=frozenset(tag.tag for tag in assigned),
         owners=tuple(owner.owner for owner in owned.owners) if owned else (),
         tagged_by={tag.tag: tag.attribution.actor for tag in assigned if tag.attribution},
@@ -155,10 +155,10 @@ def read_relationship(
 
 
 def _status(aspects: Aspects) -> tuple[bool, str | None]:
-    """Whether an entity is hidden, and by which pipeline."""
+    """Whether an entity is hidden, and by which run: the server keeps the first pipeline's name."""
     status, written = aspects.get(StatusClass.ASPECT_NAME, (None, None))
     removed = isinstance(status, StatusClass) and bool(status.removed)
-    return removed, written.pipelineName if written else None
+    return removed, written.runId if written else None
 
 
 def _pairs(urn: str, stated: ERModelRelationshipPropertiesClass, warn: Warn) -> tuple[Pair, ...]:

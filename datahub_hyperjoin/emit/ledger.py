@@ -76,6 +76,9 @@ class Ledger(CheckpointStateBase):
     """Relationships that people deleted, hid or rejected, with the columns that each joined: they
     are never written again, even when nothing else remembers them."""
 
+    hidden: dict[str, str] = Field(default_factory=dict)
+    """Relationships and queries that runs hid since their join is gone, with the id of the run."""
+
     deleted_queries: list[str] = Field(default_factory=list)
     """Queries that people deleted for good: they are never written again either."""
 
@@ -83,6 +86,7 @@ class Ledger(CheckpointStateBase):
         """Puts everything into order: the same content makes the same state."""
         self.relationships = dict(sorted(self.relationships.items()))
         self.refused = dict(sorted(self.refused.items()))
+        self.hidden = dict(sorted(self.hidden.items()))
         self.columns, self.datasets = _ordered(self.columns), _ordered(self.datasets)
         self.queries = _ordered(self.queries)
         self.deleted_queries = _ordered(self.deleted_queries)
@@ -103,6 +107,7 @@ class Ledger(CheckpointStateBase):
                 "queries": [*self.queries, *other.queries],
                 "lineage": list(edges.values()),
                 "refused": other.refused | self.refused,
+                "hidden": other.hidden | self.hidden,
                 "deleted_queries": [*self.deleted_queries, *other.deleted_queries],
             }
         )

@@ -88,7 +88,7 @@ def read(gms: Gms, graph: DataHubGraph) -> Read:
         def warn(*words: str) -> None:
             warned.append(words)
 
-        found = read_relationships(graph, pipeline=PIPELINE, known=[URN], warn=warn)
+        found = read_relationships(graph, known=[URN], hidden={URN: "1"}, warn=warn)
         deleted = dict.fromkeys(gone([URN], found, warn), PAIR)
         decided = read_decisions(
             graph,

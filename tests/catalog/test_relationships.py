@@ -66,7 +66,7 @@ def warn(warnings: Warnings) -> Warn:
 
 
 def holding(*aspects: _Aspect, remover: str | None = None) -> Aspects:
-    written = SystemMetadataClass(pipelineName=remover)
+    written = SystemMetadataClass(pipelineName="joins", runId=remover)
     return {aspect.get_aspect_name(): (aspect, written) for aspect in aspects}
 
 
@@ -74,11 +74,11 @@ def read(
     *aspects: _Aspect,
     warn: Warn,
     remover: str | None = None,
-    pipeline: str | None = "joins",
+    hider: str | None = None,
     known: bool = False,
 ) -> Relationship:
     held = holding(*aspects, remover=remover)
-    found = read_relationship(URN, held, pipeline=pipeline, known=known, warn=warn)
+    found = read_relationship(URN, held, known=known, hider=hider, warn=warn)
     assert found
     return found
 
@@ -120,23 +120,23 @@ def test_one_that_joins_no_datasets_is_named(warn: Warn, warnings: Warnings) -> 
 
 def test_remnants_of_a_deletion_are_no_relationship(warn: Warn) -> None:
     remnants = holding(StatusClass(removed=True))
-    assert read_relationship(URN, remnants, pipeline="joins", known=True, warn=warn) is None
+    assert read_relationship(URN, remnants, known=True, hider=None, warn=warn) is None
 
 
 @pytest.mark.parametrize(
-    ("remover", "pipeline", "by_us"),
+    ("remover", "hider", "by_us"),
     [
-        ("joins", "joins", True),
-        (None, "joins", False),
-        ("other", "joins", False),
+        ("run 1", "run 1", True),
+        ("no-run-id-provided", "run 1", False),
+        ("run 1", None, False),
         (None, None, False),
     ],
 )
 def test_who_hid_it_is_known(
-    warn: Warn, *, remover: str | None, pipeline: str | None, by_us: bool
+    warn: Warn, *, remover: str | None, hider: str | None, by_us: bool
 ) -> None:
     status = StatusClass(removed=True)
-    found = read(MADE, status, warn=warn, remover=remover, pipeline=pipeline)
+    found = read(MADE, status, warn=warn, remover=remover, hider=hider)
     assert (found.removed, found.removed_by_us) == (True, by_us)
     assert found.hidden_by_people is not by_us
 
@@ -163,7 +163,7 @@ def test_all_are_read_the_hidden_ones_too(gms: Gms, graph: DataHubGraph, warn: W
     gms.put(URN, StatusClass(removed=True), pipeline="joins")
     gms.put(theirs, edited())
     gms.put("urn:li:erModelRelationship:remnant", StatusClass(removed=True))
-    found = read_relationships(graph, pipeline="joins", known=[URN], warn=warn)
+    found = read_relationships(graph, known=[URN], hidden={URN: "put"}, warn=warn)
     assert found.keys() == {URN, theirs}
     assert (found[URN].ours, found[URN].removed_by_us, found[URN].known) == (True, True, True)
     assert (found[theirs].ours, found[theirs].removed, found[theirs].known) == (False, False, False)
@@ -176,7 +176,7 @@ def test_what_search_does_not_show_yet_is_asked_for(
     gms.put(URN, MADE)
     gms.put(late, edited())
     gms.delete(late)
-    found = read_relationships(graph, pipeline="joins", known=[URN, late], warn=warn)
+    found = read_relationships(graph, known=[URN, late], hidden={}, warn=warn)
     assert found.keys() == {URN}
     assert gms.requests[-1].path.partition("?")[0].endswith("/erModelRelationship/batchGet")
 
