@@ -10,9 +10,9 @@ from jaxtyping import Float
 from scipy.optimize import Bounds, minimize
 from scipy.special import expit, logit
 
-_SLOPE, _OFFSET = 0.1, 0.5
-"""Standard deviations of the prior around the identity: at even odds one decision moves the log
-odds by an eighth at most, and it takes a dozen that agree to move them by 1."""
+_SLOPE, _OFFSET = 0.1, 0.3
+"""Standard deviations of the prior around the identity. A decision moves the offset by no more than
+the variance, 0.09, however surprising it is: ten that agree move a score by about a tenth."""
 _FLATTEST = 0.2
 """Least slope: a flatter map would call all joins alike, and a falling one turn their order."""
 _EDGE = 1e-6

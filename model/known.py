@@ -3,7 +3,7 @@
 It speaks of pairs whose columns both stand in the lake; all others say nothing here.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -173,12 +173,11 @@ def _strength(said: CatalogEvidence) -> float:
 
 
 def _placed(place: Mapping[ColumnId, int], values: Mapping[Pair, float]) -> PairValues:
-    here: Iterable[tuple[Pair, float]] = values.items()
     return PairValues.from_places(
         len(place),
         {
             (place[one], place[other]): value
-            for (one, other), value in here
+            for (one, other), value in values.items()
             if value and one != other and one in place and other in place
         },
     )

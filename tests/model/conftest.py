@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from pandas.util import hash_array
 
+from datahub_hyperjoin.knowledge import Knowledge
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.tables import (
+    CatalogEvidence,
     ColumnId,
     ColumnProfile,
     DataType,
@@ -17,10 +19,12 @@ from datahub_hyperjoin.tables import (
     Table,
     TableId,
     TableProfile,
+    pair_of,
 )
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
+Know = Callable[[Mapping[tuple[str, str], CatalogEvidence]], Knowledge]
 SKETCH_SIZE = 1024
 
 
@@ -67,6 +71,23 @@ def profile_lake(tables: Tables) -> list[TableProfile]:
             )
         )
     return profiles
+
+
+def _column(path: str) -> ColumnId:
+    table, _, name = path.rpartition(".")
+    return ColumnId(TableId("file", table), name)
+
+
+@pytest.fixture
+def know() -> Know:
+    """Makes what is known of pairs, their columns written as `table.column`."""
+
+    def knowledge(pairs: Mapping[tuple[str, str], CatalogEvidence]) -> Knowledge:
+        return Knowledge(
+            pairs={pair_of(_column(one), _column(other)): s for (one, other), s in pairs.items()}
+        )
+
+    return knowledge
 
 
 @pytest.fixture

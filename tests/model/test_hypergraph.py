@@ -14,9 +14,11 @@ from datahub_hyperjoin.model.hypergraph import (
 from datahub_hyperjoin.model.known import Known
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.overlap import measure_overlap
+from datahub_hyperjoin.tables import CatalogEvidence, Verdict
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
+Know = Callable[[Mapping[tuple[str, str], CatalogEvidence]], Knowledge]
 NOTHING = Knowledge()
 
 
@@ -79,3 +81,61 @@ def test_a_lake_without_overlap_has_no_domain(make_lake: MakeLake) -> None:
     joins = connect(lake, np.arange(2), HypergraphConfig())
     assert joins.components == ()
     assert build_hypergraph(lake, joins).incidence.dtype == torch.int64
+
+
+def groups(lake: Lake, joins: JoinGraph) -> list[set[str]]:
+    return [{str(lake.ids[column]) for column in part} for part in joins.components]
+
+
+def test_a_connected_pair_shares_a_hyperedge_whatever_its_values(
+    make_lake: MakeLake, airline_tables: Tables, know: Know
+) -> None:
+    lake = make_lake(airline_tables)
+    declared = {("planes.seats", "trees.family"): CatalogEvidence(declared="fk")}
+    joins = connect(lake, np.arange(len(lake)), HypergraphConfig(), know(declared))
+    assert {"planes.seats", "trees.family"} in groups(lake, joins)
+    graph = build_hypergraph(lake, joins)
+    column, edge = graph.incidence.numpy()
+    held = {frozenset(column[edge == e].tolist()) for e in np.flatnonzero(graph.across.numpy())}
+    assert held == {frozenset(part.tolist()) for part in joins.components}
+
+
+def test_a_pair_that_overlaps_and_is_connected_is_one_edge(
+    make_lake: MakeLake, airline_tables: Tables, know: Know
+) -> None:
+    lake = make_lake(airline_tables)
+    keys, config = np.arange(len(lake)), HypergraphConfig()
+    alone = connect(lake, keys, config)
+    declared = {("flights.tailnum", "planes.tailnum"): CatalogEvidence(declared="fk")}
+    joins = connect(lake, keys, config, know(declared))
+    assert len(joins.left) == len(alone.left)
+    assert str(lake.ids[joins.left[0]]) == "flights.tailnum"
+
+
+def test_a_rejected_pair_is_no_edge(
+    make_lake: MakeLake, airline_tables: Tables, know: Know
+) -> None:
+    lake = make_lake(airline_tables)
+    said = CatalogEvidence(declared="fk", verdict=Verdict.REJECTED)
+    knowledge = know({("flights.tailnum", "planes.tailnum"): said})
+    joins = connect(lake, np.arange(len(lake)), HypergraphConfig(), knowledge)
+    assert groups(lake, joins) == [
+        {"flights.carrier", "airlines.carrier_code"},
+        {"trees.genus", "herbarium.genus"},
+    ]
+
+
+def test_connected_pairs_come_first_and_keep_to_the_bound(make_lake: MakeLake, know: Know) -> None:
+    words = [f"w{n}" for n in range(20)]
+    lake = make_lake({"a": {"x": words}, "b": {"x": words}, "c": {"y": ["1"]}, "d": {"z": ["2"]}})
+    declared = CatalogEvidence(declared="fk")
+    knowledge = know({("a.x", "c.y"): declared, ("b.x", "d.z"): declared, ("c.y", "d.z"): declared})
+    config = HypergraphConfig(max_size=2)
+    joins = connect(lake, np.arange(4), config, knowledge)
+    assert groups(lake, joins) == [{"a.x", "c.y"}, {"b.x", "d.z"}]
+
+
+def test_a_pair_within_a_table_is_no_edge_across_tables(make_lake: MakeLake, know: Know) -> None:
+    lake = make_lake({"staff": {"id": ["1", "2"], "manager": ["1", "1"]}})
+    knowledge = know({("staff.id", "staff.manager"): CatalogEvidence(declared="fk")})
+    assert connect(lake, np.arange(2), HypergraphConfig(), knowledge).components == ()

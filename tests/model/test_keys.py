@@ -1,14 +1,17 @@
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
-from datahub_hyperjoin.knowledge import Knowledge
+from datahub_hyperjoin.knowledge import ColumnStatistics, Knowledge
 from datahub_hyperjoin.model.config import KeyConfig
 from datahub_hyperjoin.model.keys import find_keys
 from datahub_hyperjoin.model.known import Known
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.tables import CatalogEvidence, Verdict
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
+Know = Callable[[Mapping[tuple[str, str], CatalogEvidence]], Knowledge]
 
 
 @pytest.mark.parametrize(
@@ -36,3 +39,30 @@ def test_thresholds_are_the_configuration_s(make_lake: MakeLake) -> None:
     lake = make_lake({"orders": {"carrier": ["AA", "UA", "AA"]}})
     known = Known.from_knowledge(lake, Knowledge())
     assert list(find_keys(lake, KeyConfig(min_distinct=2), known)) == [0]
+
+
+def test_the_catalog_s_profile_decides_where_there_is_one(make_lake: MakeLake) -> None:
+    lake = make_lake({"orders": {"seats": ["1", "2", "3", "4"], "crew": ["1", "2", "1", "2"]}})
+    seats = ColumnStatistics(uniqueness=0.1, completeness=1.0)
+    known = Known.from_knowledge(lake, Knowledge(statistics={lake.ids[0]: seats}))
+    assert list(find_keys(lake, KeyConfig(), known)) == []
+    crew = ColumnStatistics(uniqueness=1.0, completeness=1.0)
+    known = Known.from_knowledge(lake, Knowledge(statistics={lake.ids[1]: crew}))
+    assert list(find_keys(lake, KeyConfig(min_distinct=2), known)) == [0, 1]
+
+
+def test_declared_and_connected_columns_are_keys_whatever_they_hold(
+    make_lake: MakeLake, know: Know
+) -> None:
+    flags = {"yes": ["1", "1"], "no": ["0", "0"]}
+    lake = make_lake({"a": flags, "b": flags, "c": flags})
+    knowledge = know(
+        {
+            ("a.yes", "b.no"): CatalogEvidence(declared="fk"),
+            ("a.no", "c.no"): CatalogEvidence(verdict=Verdict.REJECTED),
+            ("b.yes", "c.no"): CatalogEvidence(queries=9),
+        }
+    )
+    knowledge = replace(knowledge, unique=frozenset([lake.ids[4]]))
+    keys = find_keys(lake, KeyConfig(), Known.from_knowledge(lake, knowledge))
+    assert [str(lake.ids[key]) for key in keys] == ["a.yes", "b.no", "c.yes"]

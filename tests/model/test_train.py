@@ -27,10 +27,14 @@ from datahub_hyperjoin.model.encode import encode
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.structure import Structure, build_structure
 from datahub_hyperjoin.model.train import Epoch
+from datahub_hyperjoin.tables import CatalogEvidence, Verdict
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
+Know = Callable[[Mapping[tuple[str, str], CatalogEvidence]], Knowledge]
 NOTHING = Knowledge()
+ACCEPTED = CatalogEvidence(verdict=Verdict.ACCEPTED)
+REJECTED = CatalogEvidence(verdict=Verdict.REJECTED)
 
 
 def config(path: Path | None = None, **training: object) -> ModelConfig:
@@ -170,3 +174,86 @@ def test_collapse_is_named(structure: Structure, monkeypatch: pytest.MonkeyPatch
 def test_training_stops_when_recall_stands_still(structure: Structure) -> None:
     _, epochs = run(structure, config(epochs=40, patience=2, learning_rate=0.0))
     assert len(epochs) == 3
+
+
+def test_knowing_nothing_of_these_columns_changes_nothing(
+    structure: Structure, airline_tables: Tables, make_lake: MakeLake, know: Know
+) -> None:
+    elsewhere = know({("lost.x", "lost.y"): ACCEPTED, ("flights.carrier", "lost.y"): REJECTED})
+    other = connect(make_lake(airline_tables), elsewhere)
+    assert fingerprint(other, config()) == fingerprint(structure, config())
+    one, _ = run(structure, config(epochs=3))
+    again, _ = run(other, config(epochs=3))
+    np.testing.assert_array_equal(one, again)
+
+
+def cosine(structure: Structure, ends: tuple[str, str]) -> float:
+    """After a few epochs, of two columns."""
+    embeddings, _ = run(structure, config(epochs=15, learning_rate=2e-3))
+    one, other = (embeddings[[str(c) for c in structure.lake.ids].index(end)] for end in ends)
+    return float(one @ other)
+
+
+def test_what_people_confirm_comes_closer_than_a_shared_hyperedge_brings_it(
+    structure: Structure, know: Know
+) -> None:
+    ends = ("airlines.name", "trees.family")
+    declared = connect(structure.lake, know({ends: CatalogEvidence(declared="fk")}))
+    accepted = connect(structure.lake, know({ends: ACCEPTED}))
+    before, linked, taught = (cosine(of, ends) for of in (structure, declared, accepted))
+    assert taught > before + 0.3
+    assert taught > linked + 0.3
+
+
+def test_what_people_reject_drifts_apart(structure: Structure, know: Know) -> None:
+    ends = ("flights.carrier", "airlines.carrier_code")
+    denied = connect(structure.lake, know({ends: REJECTED}))
+    assert cosine(denied, ends) < cosine(structure, ends) - 0.1
+
+
+def test_training_with_decisions_is_repeatable(
+    airline_tables: Tables, make_lake: MakeLake, know: Know
+) -> None:
+    knowledge = know(
+        {
+            ("airlines.name", "trees.family"): ACCEPTED,
+            ("flights.tailnum", "planes.tailnum"): REJECTED,
+        }
+    )
+    structure = connect(make_lake(airline_tables), knowledge)
+    one, _ = run(structure, config(epochs=2))
+    again, _ = run(structure, config(epochs=2))
+    np.testing.assert_array_equal(one, again)
+
+
+@pytest.mark.parametrize(
+    ("said", "changes"),
+    [
+        (ACCEPTED, True),
+        (REJECTED, True),
+        (CatalogEvidence(declared="fk"), True),
+        (CatalogEvidence(related="urn"), True),
+        (CatalogEvidence(queries=9), False),
+    ],
+)
+def test_a_saved_model_is_of_the_decisions_it_learnt_from(
+    structure: Structure,
+    airline_tables: Tables,
+    make_lake: MakeLake,
+    know: Know,
+    said: CatalogEvidence,
+    *,
+    changes: bool,
+) -> None:
+    knowledge = know({("flights.carrier", "airlines.carrier_code"): said})
+    other = connect(make_lake(airline_tables), knowledge)
+    assert (fingerprint(other, config()) != fingerprint(structure, config())) is changes
+
+
+def test_a_saved_model_is_of_the_keys_it_learnt_from(structure: Structure) -> None:
+    ids = structure.lake.ids
+    other = ids[np.setdiff1d(np.arange(len(ids)), structure.keys)[0]]
+    more = connect(structure.lake, Knowledge(unique=frozenset([other])))
+    same = connect(structure.lake, Knowledge(unique=frozenset([ids[structure.keys[0]]])))
+    assert fingerprint(more, config()) != fingerprint(structure, config())
+    assert fingerprint(same, config()) == fingerprint(structure, config())

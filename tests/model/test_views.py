@@ -13,11 +13,14 @@ from datahub_hyperjoin.model.positions import return_probabilities
 from datahub_hyperjoin.model.structure import build_structure
 from datahub_hyperjoin.model.vectors import train_vectors
 from datahub_hyperjoin.model.views import Material, Pairs, draw_pairs
+from datahub_hyperjoin.tables import CatalogEvidence, Verdict
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 KEYS = [0, 1, 3, 5, 7, 9]
 MakeLake = Callable[[Tables], Lake]
+Know = Callable[[Mapping[tuple[str, str], CatalogEvidence]], Knowledge]
 NOTHING = Knowledge()
+REJECTED = CatalogEvidence(verdict=Verdict.REJECTED)
 
 
 def cut_from(lake: Lake, folder: Path, knowledge: Knowledge = NOTHING) -> Material:
@@ -86,3 +89,79 @@ def test_the_same_generator_draws_the_same_pairs(material: Material) -> None:
     assert one.batch.features.content.equal(other.batch.features.content)
     assert one.batch.features.names.tokens.equal(other.batch.features.names.tokens)
     assert not one.batch.features.content.equal(draw(material, 6).batch.features.content)
+
+
+def place_of(lake: Lake, name: str) -> int:
+    return [str(column) for column in lake.ids].index(name)
+
+
+def test_a_confirmed_partner_is_the_positive_every_other_time(
+    make_lake: MakeLake, airline_tables: Tables, know: Know, tmp_path: Path
+) -> None:
+    lake = make_lake(airline_tables)
+    odd = ("airlines.carrier_code", "trees.family")
+    material = cut_from(lake, tmp_path, know({odd: CatalogEvidence(verdict=Verdict.ACCEPTED)}))
+    code, family = (place_of(lake, name) for name in odd)
+    random = np.random.default_rng(0)
+    drawn = [draw_pairs(material, np.array([code]), random) for _ in range(60)]
+    swapped = [pairs for pairs in drawn if int(pairs.positive[0]) != int(pairs.queries[0])]
+    assert 20 <= len(swapped) <= 40
+    for pairs in swapped:
+        view = len(pairs.candidates)
+        tables = pairs.batch.tables[:view]
+        found = int(tables[pairs.positive[0]])
+        assert found in (UNSEEN, lake.table_of[family] + 1)
+        assert not pairs.negative[0, pairs.positive[0]]
+        assert not pairs.negative[0, pairs.queries[0]]
+        column, edge = pairs.batch.graph.incidence.numpy()
+        asked = set(edge[column == int(pairs.queries[0])])
+        assert asked.isdisjoint(edge[column == view + int(pairs.positive[0])])
+
+
+def test_connected_columns_are_no_negatives_and_rejected_ones_are(
+    make_lake: MakeLake,
+    airline_tables: Tables,
+    know: Know,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("datahub_hyperjoin.model.views._COMPANIONS", 0)
+    lake = make_lake(airline_tables)
+    names = [str(lake.ids[key]) for key in KEYS]
+    carrier = names.index("flights.carrier")
+    material = cut_from(
+        lake,
+        tmp_path,
+        know(
+            {
+                ("flights.carrier", "herbarium.genus"): CatalogEvidence(related="urn"),
+                ("flights.carrier", "airlines.carrier_code"): REJECTED,
+            }
+        ),
+    )
+    negative = draw(material, 0).negative
+    assert not negative[carrier, names.index("herbarium.genus")]
+    assert not negative[names.index("herbarium.genus"), carrier]
+    assert negative[carrier, names.index("airlines.carrier_code")]
+    assert negative[names.index("airlines.carrier_code"), carrier]
+
+
+def test_a_rejected_partner_is_in_the_batch(
+    make_lake: MakeLake, airline_tables: Tables, know: Know, tmp_path: Path
+) -> None:
+    lake = make_lake(airline_tables)
+    knowledge = know({("planes.tailnum", "flights.tailnum"): REJECTED})
+    material = cut_from(lake, tmp_path, knowledge)
+    for seed in range(5):
+        key = np.array([place_of(lake, "planes.tailnum")])
+        pairs = draw_pairs(material, key, np.random.default_rng(seed))
+        assert bool(pairs.negative.any())
+        assert pairs.positive.tolist() == pairs.queries.tolist()
+
+
+def test_knowledge_of_other_columns_changes_no_batch(
+    material: Material, make_lake: MakeLake, airline_tables: Tables, know: Know, tmp_path: Path
+) -> None:
+    knowledge = know({("lost.x", "flights.carrier"): REJECTED, ("lost.x", "lost.y"): REJECTED})
+    other = draw(cut_from(make_lake(airline_tables), tmp_path, knowledge), 5)
+    assert other.batch.features.content.equal(draw(material, 5).batch.features.content)

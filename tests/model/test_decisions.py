@@ -1,0 +1,152 @@
+"""What the catalog says and people decided, on the way from candidates to suggestions."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pytest
+
+from datahub_hyperjoin.knowledge import Knowledge
+from datahub_hyperjoin.model.affinity import weigh
+from datahub_hyperjoin.model.candidates import find_candidates
+from datahub_hyperjoin.model.config import Affinity, ModelConfig, RankingConfig
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.rank import rank
+from datahub_hyperjoin.model.structure import Structure, build_structure
+from datahub_hyperjoin.tables import CatalogEvidence, Suggestion, Verdict
+
+Tables = Mapping[str, Mapping[str, Sequence[str]]]
+MakeLake = Callable[[Tables], Lake]
+Said = Mapping[tuple[str, str], CatalogEvidence]
+Know = Callable[[Said], Knowledge]
+Connect = Callable[[Said], Structure]
+ACCEPTED = CatalogEvidence(verdict=Verdict.ACCEPTED)
+REJECTED = CatalogEvidence(verdict=Verdict.REJECTED)
+TAILNUM, CARRIER = (
+    ("flights.tailnum", "planes.tailnum"),
+    ("airlines.carrier_code", "flights.carrier"),
+)
+ODD = ("airlines.name", "herbarium.sheet")
+
+
+@pytest.fixture
+def connect(make_lake: MakeLake, airline_tables: Tables, know: Know) -> Connect:
+    lake = make_lake(airline_tables)
+    return lambda said: build_structure(lake, ModelConfig(), know(said))
+
+
+def look(structure: Structure) -> np.ndarray:
+    """Embeddings that know nothing."""
+    vectors = np.random.default_rng(0).normal(size=(len(structure.lake), 8)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def suggest(structure: Structure, **config: object) -> list[Suggestion]:
+    return list(rank(structure, look(structure), RankingConfig(**config)))  # type: ignore[arg-type]
+
+
+def pairs(suggestions: Sequence[Suggestion]) -> list[tuple[str, str]]:
+    return [(str(one.query), str(one.candidate)) for one in suggestions]
+
+
+@pytest.mark.parametrize("affinity", list(Affinity))
+def test_a_rejected_pair_with_equal_values_is_never_suggested(
+    connect: Connect, affinity: Affinity
+) -> None:
+    said = {TAILNUM: CatalogEvidence(declared="fk", queries=9, verdict=Verdict.REJECTED)}
+    everything = {"affinity": affinity, "min_joinability": 0.0, "top_k": 50}
+    before = pairs(suggest(connect({}), **everything))
+    after = pairs(suggest(connect(said), **everything))
+    assert {TAILNUM, TAILNUM[::-1]} <= set(before)
+    assert {TAILNUM, TAILNUM[::-1]}.isdisjoint(after)
+
+
+@pytest.mark.parametrize("affinity", list(Affinity))
+def test_an_accepted_pair_is_always_suggested(connect: Connect, affinity: Affinity) -> None:
+    config = {"affinity": affinity, "min_joinability": 0.9, "top_k": 1, "candidates": 1}
+    assert ODD not in pairs(suggest(connect({}), **config))
+    found = suggest(connect({ODD: ACCEPTED}), **config)
+    assert {ODD, ODD[::-1]} <= set(pairs(found))
+    ranks: dict[str, list[int]] = {}
+    for one in found:
+        ranks.setdefault(str(one.query), []).append(one.rank)
+    assert all(places == list(range(1, len(places) + 1)) for places in ranks.values())
+
+
+def test_an_accepted_pair_within_a_table_is_suggested(connect: Connect) -> None:
+    within = ("planes.seats", "planes.tailnum")
+    assert {within, within[::-1]} <= set(pairs(suggest(connect({within: ACCEPTED}))))
+
+
+def test_an_accepted_pair_that_is_found_anyway_keeps_its_place(connect: Connect) -> None:
+    assert pairs(suggest(connect({TAILNUM: ACCEPTED}))) == pairs(suggest(connect({})))
+
+
+def test_what_the_catalog_says_makes_a_pair_a_candidate(connect: Connect) -> None:
+    said = {
+        ("planes.tailnum", "trees.family"): CatalogEvidence(declared="fk"),
+        ("planes.tailnum", "trees.genus"): CatalogEvidence(related="urn"),
+        ("planes.tailnum", "herbarium.sheet"): CatalogEvidence(queries=1),
+        ("planes.tailnum", "airlines.name"): ACCEPTED,
+        ("planes.tailnum", "planes.seats"): CatalogEvidence(declared="fk"),
+    }
+    structure = connect(said)
+    names = [str(column) for column in structure.lake.ids]
+    key = structure.keys.tolist().index(names.index("planes.tailnum"))
+    found = find_candidates(structure, look(structure), RankingConfig(candidates=4))[key]
+    expected = {other for _, other in said} - {"planes.seats"}
+    assert expected <= {names[place] for place in found if place >= 0}
+    assert "planes.seats" not in {names[place] for place in found if place >= 0}
+
+
+@pytest.mark.parametrize(
+    ("said", "least"),
+    [
+        (CatalogEvidence(declared="fk"), 0.9),
+        (CatalogEvidence(related="urn"), 0.9),
+        (CatalogEvidence(queries=20), 0.79),
+        (CatalogEvidence(queries=2), 0.38),
+    ],
+)
+def test_what_the_catalog_says_weighs(
+    connect: Connect, said: CatalogEvidence, least: float
+) -> None:
+    without, structure = connect({}), connect({ODD: said})
+    names = [str(column) for column in structure.lake.ids]
+    one, other = (np.array([[names.index(end)]]) for end in ODD)
+    before = weigh(without, look(without), Affinity.BLEND).between(one, other)
+    after = weigh(structure, look(structure), Affinity.BLEND).between(one, other)
+    assert after.item() >= max(least, before.item())
+    cosine = weigh(structure, look(structure), Affinity.HIN).between(one, other)
+    assert cosine.item() < 0.5
+
+
+def test_decisions_shift_all_scores_and_keep_their_order(connect: Connect) -> None:
+    everything = {"min_joinability": 0.0, "top_k": 50}
+    before = {pair: one for one in suggest(connect({}), **everything) for pair in pairs([one])}
+    after = {
+        pair: one
+        for one in suggest(connect({TAILNUM: REJECTED}), **everything)
+        for pair in pairs([one])
+    }
+    common = sorted(before.keys() & after.keys(), key=lambda pair: before[pair].joinability)
+    scores = np.array([[before[p].joinability, after[p].joinability] for p in common])
+    assert (np.diff(scores, axis=0) >= 0).all()
+    high = scores[:, 0] > 0.5
+    assert high.any()
+    assert (scores[high, 1] < scores[high, 0]).all()
+
+
+def test_the_least_joinability_is_of_the_calibrated_score(connect: Connect) -> None:
+    before = suggest(connect({}), min_joinability=0.0)
+    score = next(one.joinability for one in before if pairs([one]) == [CARRIER])
+    assert CARRIER in pairs(suggest(connect({}), min_joinability=score))
+    assert CARRIER not in pairs(suggest(connect({TAILNUM: REJECTED}), min_joinability=score))
+    assert CARRIER in pairs(suggest(connect({TAILNUM: ACCEPTED}), min_joinability=score))
+
+
+def test_knowing_nothing_of_these_columns_changes_nothing(connect: Connect) -> None:
+    elsewhere = {("lost.x", "lost.y"): ACCEPTED, ("flights.carrier", "lost.y"): REJECTED}
+    for affinity in Affinity:
+        assert suggest(connect({}), affinity=affinity) == suggest(
+            connect(elsewhere), affinity=affinity
+        )

@@ -1,0 +1,181 @@
+"""From tables and what is known of them to findings, on files with known joins."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pyspark.sql import SparkSession
+
+from datahub_hyperjoin.knowledge import Knowledge
+from datahub_hyperjoin.model.config import (
+    FeatureConfig,
+    ModelConfig,
+    NetworkConfig,
+    RankingConfig,
+    TrainingConfig,
+)
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.suggest import Findings, suggest
+from datahub_hyperjoin.tables import (
+    CatalogEvidence,
+    ColumnId,
+    DataType,
+    FileFormat,
+    Pair,
+    Table,
+    TableId,
+    Verdict,
+    pair_of,
+)
+
+ACCEPTED = CatalogEvidence(verdict=Verdict.ACCEPTED, by="urn:li:corpuser:ada")
+REJECTED = CatalogEvidence(verdict=Verdict.REJECTED)
+QUICK = ModelConfig(
+    features=FeatureConfig(dimension=16),
+    network=NetworkConfig(width=32, heads=4),
+    training=TrainingConfig(epochs=2),
+    ranking=RankingConfig(top_k=2),
+)
+
+
+class Watcher:
+    """Remembers what it is told."""
+
+    def __init__(self) -> None:
+        self.stages: list[str] = []
+        self.counts: dict[str, int] = {}
+        self.warnings: list[tuple[str, str]] = []
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        self.stages.append(name)
+        yield
+
+    def count(self, name: str, by: int) -> None:
+        self.counts[name] = self.counts.get(name, 0) + by
+
+    def say(self, line: str) -> None:
+        assert line
+
+    def warn(self, title: str, message: str, context: str) -> None:
+        assert message
+        self.warnings.append((title, context))
+
+
+def column(path: str) -> ColumnId:
+    table, _, name = path.rpartition(".")
+    return ColumnId(TableId("file", table), name)
+
+
+def pair(one: str, other: str) -> Pair:
+    return pair_of(column(one), column(other))
+
+
+def write(folder: Path, name: str, columns: Mapping[str, list[str]]) -> Table:
+    rows = zip(*columns.values(), strict=True)
+    file = folder / f"{name}.csv"
+    file.write_text("\n".join([",".join(columns), *map(",".join, rows)]) + "\n")
+    return Table(
+        id=TableId("file", name),
+        title=name,
+        location=str(file),
+        format=FileFormat.CSV,
+        size=file.stat().st_size,
+    )
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> list[Table]:
+    codes = [f"{a}{b}" for a in "ABDEFH" for b in "JKLMN"]
+    random = np.random.default_rng(0)
+    notes = [f"note {letter}" for letter in "abcdefghij"]
+    return [
+        write(tmp_path, "airlines", {"carrier": codes, "name": [f"{c} Airways" for c in codes]}),
+        write(
+            tmp_path,
+            "flights",
+            {"carrier": random.choice(codes, 200).tolist(), "minutes": ["7"] * 200},
+        ),
+        write(tmp_path, "memos", {"memo": notes, "page": [str(at) for at in range(10)]}),
+    ]
+
+
+def find(
+    spark: SparkSession, tables: list[Table], knowledge: Knowledge | None = None
+) -> tuple[Findings, Watcher]:
+    watcher = Watcher()
+    known = {} if knowledge is None else {"knowledge": knowledge}
+    found = suggest(
+        tables, session=spark, profile=ProfileConfig(), model=QUICK, progress=watcher, **known
+    )
+    return found, watcher
+
+
+CARRIERS = pair("airlines.carrier", "flights.carrier")
+ODD = pair("airlines.name", "memos.memo")
+
+
+def test_no_knowledge_is_the_default(spark: SparkSession, tables: list[Table]) -> None:
+    found, watcher = find(spark, tables)
+    again, other = find(spark, tables, Knowledge())
+    elsewhere, _ = find(spark, tables, Knowledge(pairs={pair("lost.x", "lost.y"): ACCEPTED}))
+    assert found == again == elsewhere
+    assert (watcher.stages, watcher.counts) == (other.stages, other.counts)
+    assert watcher.warnings == []
+    assert [(join.left, join.right) for join in found.joins] == [CARRIERS]
+    assert found.joins[0].catalog == CatalogEvidence()
+
+
+def test_what_people_decided_is_kept_and_left_out(spark: SparkSession, tables: list[Table]) -> None:
+    found, _ = find(spark, tables, Knowledge(pairs={CARRIERS: REJECTED, ODD: ACCEPTED}))
+    [join] = found.joins
+    assert (join.left, join.right, join.catalog) == (*ODD, ACCEPTED)
+    assert join.evidence.shared == 0
+    asked = [(one.query, one.candidate, one.rank) for one in found.suggestions]
+    assert asked == [(*ODD, 1), (*ODD[::-1], 1)]
+    assert {column("airlines.name"), column("memos.memo")} <= set(found.keys)
+
+
+def test_a_join_shows_what_the_catalog_says(spark: SparkSession, tables: list[Table]) -> None:
+    said = CatalogEvidence(declared="fk_carrier", queries=4)
+    plain, _ = find(spark, tables)
+    found, _ = find(spark, tables, Knowledge(pairs={CARRIERS: said}))
+    assert [join.catalog for join in found.joins] == [said]
+    assert found.joins[0].joinability > max(0.97, plain.joins[0].joinability)
+    assert found.model_version != plain.model_version
+
+
+def test_columns_that_the_catalog_lacks_are_left_out(
+    spark: SparkSession, tables: list[Table]
+) -> None:
+    columns = {
+        TableId("file", "flights"): frozenset(["minutes"]),
+        TableId("file", "lost"): frozenset(["x"]),
+    }
+    found, watcher = find(spark, tables, Knowledge(columns=columns))
+    assert watcher.warnings == [("Column not in the catalog", "flights: carrier")]
+    assert found.joins == ()
+    assert column("flights.carrier") not in found.types
+    assert found.types[column("flights.minutes")] is DataType.INTEGER
+
+
+def test_a_warning_names_only_the_first_columns(
+    spark: SparkSession, tables: list[Table], tmp_path: Path
+) -> None:
+    wide = write(tmp_path, "wide", {f"c{at}": ["1", "2"] for at in range(8)})
+    knowledge = Knowledge(columns={wide.id: frozenset(["c0"])})
+    _, watcher = find(spark, [*tables, wide], knowledge)
+    context = "wide: c1, c2, c3, c4, c5 and 2 more"
+    assert watcher.warnings == [("Column not in the catalog", context)]
+
+
+def test_an_accepted_pair_of_a_table_that_cannot_be_read_is_not_found(
+    spark: SparkSession, tables: list[Table]
+) -> None:
+    Path(tables[2].location).write_text("")
+    found, watcher = find(spark, tables, Knowledge(pairs={ODD: ACCEPTED}))
+    assert found.faulty == {TableId("file", "memos")}
+    assert [title for title, _ in watcher.warnings] == ["Table skipped"]
+    assert [(join.left, join.right) for join in found.joins] == [CARRIERS]
