@@ -68,7 +68,7 @@ def test_a_smaller_server_gets_the_other_layers_and_one_warning(
 def test_a_server_that_cannot_be_compared_with_gets_everything(run: Run, gms: Gms) -> None:
     run(gms, "--no-default-report")
     before = len(gms.writes)
-    gms.fail("schemaField/batchGet", times=99)
+    gms.fail("schemaField/batchGet", 403, times=99)
     output = run(gms, "--no-default-report")
     assert "Catalog not compared" in output
     assert {write.entity for write in gms.writes[before:]} >= {"schemaField"}
@@ -77,7 +77,7 @@ def test_a_server_that_cannot_be_compared_with_gets_everything(run: Run, gms: Gm
 def test_a_server_that_does_not_answer_ends_the_run_and_loses_nothing(run: Run, gms: Gms) -> None:
     run(gms, "--no-default-report")
     before = len(gms.writes)
-    gms.fail("entity/scroll|api/graphql", times=99, message="no heap left")
+    gms.fail("entity/scroll|api/graphql", 403, times=99, message="no heap left")
     output = run(gms, "--no-default-report", fails=True)
     assert "no heap left" in output
     assert {write.entity for write in gms.writes[before:]} <= {"dataJob"}
