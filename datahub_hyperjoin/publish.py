@@ -32,6 +32,9 @@ from datahub_hyperjoin.suggest import Findings
 from datahub_hyperjoin.tables import Join, Pair, TableId, Verdict, pair_of
 from datahub_hyperjoin.urns import column_id, column_urn, dataset_urn, query_urn
 
+_WITNESSES = 20
+"""Columns that are asked whether the last run's writes have arrived."""
+
 
 def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
     """Joins of earlier runs that still stand although this run has not found them.
@@ -110,7 +113,10 @@ def recall(memory: LedgerHandler) -> History:
     """
     last = memory.last() or Ledger()
     return History(
-        written=_pairs(last.relationships), refused=_pairs(last.refused), hidden=last.hidden
+        written=_pairs(last.relationships),
+        refused=_pairs(last.refused),
+        hidden=last.hidden,
+        columns=last.columns[:_WITNESSES],
     )
 
 
@@ -222,7 +228,9 @@ def _survey(
     highlights, upstreams = Highlights(), {}
     if config.queries:
         urns = {query_urn(join_urn(join)) for join in publication.joins}
-        highlights = read_highlights(graph, urns, written=last.queries, hidden=last.hidden)
+        highlights = read_highlights(
+            graph, urns, written=last.queries, hidden=last.hidden, warn=desk.report.warn
+        )
     if config.lineage:
         read = read_upstreams(graph, {dataset_urn(table) for table in publication.tables})
         upstreams = {urn: without_ours(lineage, last.lineage, urn) for urn, lineage in read.items()}

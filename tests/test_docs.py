@@ -11,7 +11,7 @@ from datahub_hyperjoin import __version__
 from datahub_hyperjoin.config import HyperJoinConfig
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("[mi]*/README.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("[dmi]*/README.md")])
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 Schema = dict[str, Any]

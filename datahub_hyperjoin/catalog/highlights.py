@@ -7,6 +7,7 @@ from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import QueryPropertiesClass, StatusClass
 
 from datahub_hyperjoin.catalog.bulk import aspect_of, fetch
+from datahub_hyperjoin.catalog.relationships import Warn, gone
 from datahub_hyperjoin.urns import AUTHOR
 
 _ENTITY = "query"
@@ -33,6 +34,7 @@ def read_highlights(
     *,
     written: Collection[str],
     hidden: Mapping[str, str],
+    warn: Warn,
 ) -> Highlights:
     """Reads queries by their names.
 
@@ -41,6 +43,7 @@ def read_highlights(
         urns: Which queries.
         written: Those of them that the last run wrote.
         hidden: Those that an earlier run hid, with the id of that run.
+        warn: Is told of a lost catalog.
 
     Returns:
         What to show again, and what to leave alone.
@@ -56,7 +59,7 @@ def read_highlights(
             (shown_again if ours else edited).add(urn)
         elif properties is not None and properties.lastModified.actor != AUTHOR:
             edited.add(urn)
-    deleted = frozenset(written).difference(found)
+    deleted = gone(written, found, landed=False, warn=warn)
     return Highlights(
         hidden=frozenset(shown_again), closed=frozenset(edited) | deleted, deleted=deleted
     )

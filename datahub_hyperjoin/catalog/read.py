@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from datahub.ingestion.graph.client import DataHubGraph
+from datahub.metadata.schema_classes import StructuredPropertiesClass
 
 from datahub_hyperjoin.catalog.assemble import assemble
+from datahub_hyperjoin.catalog.bulk import aspect_of, fetch
 from datahub_hyperjoin.catalog.datasets import Dataset, read_datasets
 from datahub_hyperjoin.catalog.decisions import read_decisions
 from datahub_hyperjoin.catalog.relationships import (
@@ -26,7 +28,7 @@ from datahub_hyperjoin.errors import (
 )
 from datahub_hyperjoin.knowledge import Knowledge
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
-from datahub_hyperjoin.urns import REJECTED
+from datahub_hyperjoin.urns import REJECTED, property_urn
 
 logger = logging.getLogger(__name__)
 
@@ -66,6 +68,9 @@ class History:
 
     hidden: Mapping[str, str] = field(default_factory=dict)
     """The relationships and queries that runs hid, with the id of the run that did."""
+
+    columns: Sequence[str] = ()
+    """Urns of some columns that have properties since the last run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +138,9 @@ def read_catalog(
     relationships = _where_known(
         lambda: read_relationships(graph, known=history.written, hidden=history.hidden, warn=warn),
     )
-    missing = gone(sorted(history.written), relationships, warn)
+    missing = gone(
+        history.written, relationships, landed=_landed(graph, history, scope.namespace), warn=warn
+    )
     earlier = {**history.refused, **{urn: history.written[urn] for urn in missing}}
     deleted = {urn: pair for urn, pair in earlier.items() if urn not in relationships}
     decisions = _where_known(
@@ -169,6 +176,17 @@ def read_catalog(
                 if one.pairs and (one.hidden_by_people or (one.ours and REJECTED in one.tags))
             },
         },
+    )
+
+
+def _landed(graph: DataHubGraph, history: History, namespace: str) -> bool:
+    """Whether the catalog has any of the properties that the last run wrote."""
+    ours = property_urn(namespace, "")
+    name = StructuredPropertiesClass.ASPECT_NAME
+    held = _where_known(lambda: fetch(graph, "schemaField", history.columns, [name]))
+    assigned = (aspect_of(aspects, StructuredPropertiesClass) for aspects in held.values())
+    return any(
+        one.propertyUrn.startswith(ours) for has in assigned if has for one in has.properties
     )
 
 

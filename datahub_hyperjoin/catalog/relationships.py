@@ -169,24 +169,28 @@ def _pairs(urn: str, stated: ERModelRelationshipPropertiesClass, warn: Warn) -> 
         return ()
 
 
-def gone(known: Collection[str], found: Iterable[str], warn: Warn) -> frozenset[str]:
+def gone(
+    known: Collection[str], found: Iterable[str], *, landed: bool, warn: Warn
+) -> frozenset[str]:
     """What we wrote, we did not take back, and a person deleted for good.
 
     People delete one by one. Where nearly everything is missing, the catalog was restored or
-    emptied, and no one has decided anything.
+    emptied, or has not got round to what it was sent, and no one has decided anything.
 
     Args:
-        known: Urns that an earlier run of ours wrote.
-        found: Urns of the relationships that exist.
+        known: Urns of the entities that an earlier run of ours wrote.
+        found: Urns of those that exist.
+        landed: Whether anything else that the run wrote is there, so that all may be deleted.
         warn: Is told of a lost catalog.
 
     Returns:
         Urns that were deleted.
     """
     deleted = frozenset(known).difference(found)
-    if len(known) >= _MANY and len(deleted) > _MOST_GONE * len(known):
+    most = len(known) >= _MANY and len(deleted) > _MOST_GONE * len(known)
+    if deleted and (most or (len(deleted) == len(known) and not landed)):
         warn(
-            "Relationships lost",
+            "Suggestions lost",
             "Too many are missing for people to have deleted them: they may be suggested again",
             f"{len(deleted)} of {len(known)}",
         )

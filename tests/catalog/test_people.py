@@ -89,7 +89,7 @@ def read(gms: Gms, graph: DataHubGraph) -> Read:
             warned.append(words)
 
         found = read_relationships(graph, known=[URN], hidden={URN: "1"}, warn=warn)
-        deleted = dict.fromkeys(gone([URN], found, warn), PAIR)
+        deleted = dict.fromkeys(gone([URN], found, landed=True, warn=warn), PAIR)
         decided = read_decisions(
             graph,
             namespace=NAMESPACE,

@@ -182,17 +182,24 @@ def test_what_search_does_not_show_yet_is_asked_for(
 
 
 def test_what_people_deleted_is_gone(warn: Warn, warnings: Warnings) -> None:
-    assert gone(["a", "b"], ["a", "c"], warn) == {"b"}
-    assert gone(["a"], [], warn) == {"a"}
+    assert gone(["a", "b"], ["a", "c"], landed=False, warn=warn) == {"b"}
+    assert gone(["a"], [], landed=True, warn=warn) == {"a"}
     known = [f"join {number}" for number in range(20)]
-    assert len(gone(known, known[:5], warn)) == 15
+    assert len(gone(known, known[:5], landed=False, warn=warn)) == 15
     assert warnings == []
 
 
 def test_a_lost_catalog_is_no_decision(warn: Warn, warnings: Warnings) -> None:
     known = [f"join {number}" for number in range(20)]
-    assert gone(known, known[:4], warn) == frozenset()
+    assert gone(known, known[:4], landed=True, warn=warn) == frozenset()
     ((title, message, context),) = warnings
-    assert title == "Relationships lost"
+    assert title == "Suggestions lost"
     assert "may be suggested again" in message
     assert context == "16 of 20"
+
+
+def test_writes_that_have_not_arrived_are_no_decision(warn: Warn, warnings: Warnings) -> None:
+    assert gone(["a", "b"], [], landed=False, warn=warn) == frozenset()
+    assert [context for _, _, context in warnings] == ["2 of 2"]
+    assert gone([], [], landed=False, warn=warn) == frozenset()
+    assert len(warnings) == 1
