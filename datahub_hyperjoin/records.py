@@ -5,7 +5,7 @@ What GraphQL cannot hold stands in the custom properties, whose `model_version` 
 relationships that we wrote from those that people did: an edit by a person drops them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from datahub.metadata.schema_classes import (
     ERModelRelationshipPropertiesClass,
@@ -14,7 +14,6 @@ from datahub.metadata.schema_classes import (
 
 from datahub_hyperjoin.tables import (
     Cardinality,
-    CatalogEvidence,
     ColumnId,
     Evidence,
     Join,
@@ -82,18 +81,6 @@ def join_urn(join: Join) -> str:
     )
 
 
-def _sayings(said: CatalogEvidence) -> Iterator[str]:
-    yield "values compared on the data"
-    if said.declared:
-        yield f"declared as the foreign key {said.declared}"
-    if said.related:
-        yield f"also stated by {said.related}"
-    if said.queries:
-        yield f"joined in {said.queries} SQL {'query' if said.queries == 1 else 'queries'}"
-    if said.verdict:
-        yield f"{said.verdict.value} by {said.by or 'people'}"
-
-
 def _facts(join: Join, evidence: Evidence, model_version: str) -> dict[str, str]:
     return {
         "joinability": f"{join.joinability:.4f}",
@@ -103,7 +90,7 @@ def _facts(join: Join, evidence: Evidence, model_version: str) -> dict[str, str]
         "destination_containment": f"{evidence.right_containment:.4f}",
         "source_fan_out": f"{evidence.left_fan_out:.4f}",
         "destination_fan_out": f"{evidence.right_fan_out:.4f}",
-        "evidence": "; ".join(_sayings(join.catalog)),
+        "evidence": "; ".join(["values compared on the data", *join.catalog.sayings]),
         _OURS: model_version,
     }
 

@@ -286,6 +286,22 @@ class CatalogEvidence:
             return False
         return bool(self.declared or self.related or self.verdict)
 
+    @property
+    def sayings(self) -> tuple[str, ...]:
+        """The same in words, one for each thing that is said.
+
+        >>> CatalogEvidence(queries=2, verdict=Verdict.ACCEPTED).sayings
+        ('joined in 2 SQL queries', 'accepted by people')
+        """
+        times = "query" if self.queries == 1 else "queries"
+        words = [
+            *([f"declared as the foreign key {self.declared}"] if self.declared else []),
+            *([f"stated by {self.related}"] if self.related else []),
+            *([f"joined in {self.queries} SQL {times}"] if self.queries else []),
+            *([f"{self.verdict.value} by {self.by or 'people'}"] if self.verdict else []),
+        ]
+        return tuple(words)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:

@@ -15,6 +15,7 @@ from datahub_hyperjoin.page.layout import place_nodes
 from datahub_hyperjoin.page.picture import MOST_LINES, MOST_TABLES, draw_tables
 from datahub_hyperjoin.tables import (
     Cardinality,
+    CatalogEvidence,
     ColumnId,
     ColumnProfile,
     DataType,
@@ -26,6 +27,7 @@ from datahub_hyperjoin.tables import (
     Table,
     TableId,
     TableProfile,
+    Verdict,
 )
 
 EVIDENCE = Evidence(
@@ -70,9 +72,12 @@ def profiles(*columns: ColumnId) -> list[TableProfile]:
     return [profile(id_, tuple(group)) for id_, group in tables]
 
 
+SAID = CatalogEvidence(declared="fk_plane", verdict=Verdict.ACCEPTED)
+
+
 def join(one: ColumnId, other: ColumnId, score: float = 0.9) -> Join:
     left, right = sorted((one, other))
-    return Join(left=left, right=right, joinability=score, evidence=EVIDENCE)
+    return Join(left=left, right=right, joinability=score, evidence=EVIDENCE, catalog=SAID)
 
 
 def suggestion(query: ColumnId, candidate: ColumnId, score: float = 0.9) -> Suggestion:
@@ -131,7 +136,8 @@ def test_the_header_counts_what_was_found(page: str) -> None:
 
 def test_a_join_carries_its_evidence_and_both_directions(page: str) -> None:
     found = blob(page)
-    assert found["joins"] == [[1, 2, 0, 0.9, 1, 0.8, 3322, 1.0, 0.25, "ONE_N", 101.0, 0.99]]
+    said = "declared as the foreign key fk_plane; accepted by people"
+    assert found["joins"] == [[1, 2, 0, 0.9, 1, 0.8, 3322, 1.0, 0.25, "ONE_N", 101.0, 0.99, said]]
     assert found["columns"][2] == [2, "tailnum", True, "text", 10]
     assert found["tables"][2] == ["nycflights13/planes.csv", "planes", 0, 10, 1]
     assert found["publishers"] == ["nycflights13", "lahman"]

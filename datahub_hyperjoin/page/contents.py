@@ -34,7 +34,8 @@ class Contents:
 
     joins: tuple[Record, ...]
     """Left and right column; for each of them its rank among the other's suggestions, 0 for none,
-    and its score; then shared values, containments, cardinality and fan-outs, left first."""
+    and its score; then shared values, containments, cardinality and fan-outs, left first;
+    and what the catalog says."""
 
     left_out: int
     """Joins beyond those that a page shows."""
@@ -64,6 +65,7 @@ class _Pair:
             *_standing(self.forth, join),
             *_standing(self.back, join),
             *_facts(evidence),
+            "; ".join(join.catalog.sayings),
         )
 
 
