@@ -6,15 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
 import click
-from datahub.cli.config_utils import MissingConfigError
+from datahub.cli.config_utils import MissingConfigError, load_client_config
 from datahub.configuration.common import ConfigurationError
-from datahub.ingestion.graph.client import DataHubGraph, get_default_graph
+from datahub.ingestion.graph.client import DataHubGraph
 from datahub.ingestion.graph.config import ClientMode
 from requests import RequestException
 
 from datahub_hyperjoin.errors import HyperJoinError
-from datahub_hyperjoin.graphql.ask import in_short
+from datahub_hyperjoin.graphql.ask import broken, in_short
 from datahub_hyperjoin.graphql.errors import NoServerError
+
+_RETRIES = 2
+"""A person waits for a few seconds; DataHub's own default is half a minute."""
 
 
 @contextmanager
@@ -51,10 +54,19 @@ def connect() -> DataHubGraph:
     try:
         # On a malformed file the client prints it, token and all, and exits.
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            return get_default_graph(ClientMode.CLI)
+            config = load_client_config()
     except MissingConfigError as error:
         raise NoServerError.without_settings() from error
-    except (ConfigurationError, RequestException) as error:
-        raise NoServerError.because(in_short(str(error))) from error
     except (SystemExit, ValueError) as error:
         raise NoServerError.malformed() from error
+    config.client_mode = ClientMode.CLI
+    if config.retry_max_times is None:
+        config.retry_max_times = _RETRIES
+    graph = DataHubGraph(config)
+    try:
+        graph.test_connection()
+    except ConfigurationError as error:
+        raise NoServerError.because(in_short(str(error), config.token)) from error
+    except RequestException as error:
+        raise NoServerError.because(in_short(broken(error), config.token)) from error
+    return graph

@@ -9,7 +9,7 @@ from typing import Any
 
 from datahub.configuration.common import GraphError, OperationalError
 from datahub.ingestion.graph.client import DataHubGraph
-from requests import RequestException
+from requests import JSONDecodeError, RequestException, exceptions
 
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.graphql.errors import DeniedError, UnansweredError
@@ -83,8 +83,23 @@ def asking(question: str, *, token: str | None) -> Iterator[None]:
             raise UnknownEntityTypeError.named(_ENTITY) from error
         raise DeniedError.to(question, reason=in_short(words, token)) from error
     except RequestException as error:
-        words = f"{type(error).__name__}: {error}"
-        raise UnansweredError.to(question, reason=in_short(words, token)) from error
+        raise UnansweredError.to(question, reason=in_short(broken(error), token)) from error
+
+
+def broken(error: RequestException) -> str:
+    """What keeps the server from answering, in words that people know.
+
+    Args:
+        error: What the client's HTTP library raises.
+
+    >>> broken(JSONDecodeError("Expecting value", "<html>", 0))
+    "what answers is not DataHub's metadata service"
+    """
+    if isinstance(error, JSONDecodeError):
+        return "what answers is not DataHub's metadata service"
+    if isinstance(error, exceptions.ConnectionError) and error.request:
+        return "nothing answers at " + str(error.request.url)
+    return f"{type(error).__name__}: {error}"
 
 
 def in_short(words: str, token: str | None = None) -> str:
@@ -100,7 +115,7 @@ def in_short(words: str, token: str | None = None) -> str:
     if token:
         words = words.replace(token, "***")
     words = re.sub(r"//[^/@\s]+@", "//***@", words)
-    words = re.sub(r"Bearer [^'\"]+", "Bearer ***", words)
+    words = re.sub(r"(Bearer|Basic) [^'\"]+", r"\1 ***", words)
     return " ".join(words.split())[:_LONGEST]
 
 

@@ -14,6 +14,7 @@ from datahub_hyperjoin.graphql.questions import all_joins
 from datahub_hyperjoin.urns import table_id
 
 _JOIN, _DATASET = "join", "dataset"
+_OFFERED = 3
 
 Named = tuple[str, str]
 """Urn of a dataset, and the title that the catalog shows; empty without one."""
@@ -69,9 +70,19 @@ def _by_condition(asked: str, joins: Iterable[CatalogJoin]) -> list[CatalogJoin]
     found = [join for join, names in called if asked in names]
     if not found:
         known = sorted({name for _, names in called for name in names if name})
-        near = get_close_matches(asked, known, n=3)
-        raise UnknownNameError.nothing(_JOIN, asked, near=near)
+        raise UnknownNameError.nothing(_JOIN, asked, near=_near(asked, known))
     return found
+
+
+def _near(asked: str, known: Sequence[str]) -> list[str]:
+    """Names that hold what was asked for, or else look like it.
+
+    >>> _near("orders", ["shop.customers", "shop.orders"]), _near("shop.ordres", ["shop.orders"])
+    (['shop.orders'], ['shop.orders'])
+    """
+    folded = asked.casefold()
+    holding = [name for name in known if folded in name.casefold()]
+    return (holding or get_close_matches(asked, known, n=_OFFERED))[:_OFFERED]
 
 
 def _only(asked: str, found: Sequence[CatalogJoin]) -> CatalogJoin:
@@ -146,7 +157,5 @@ def choose(asked: str, found: Sequence[Named]) -> str:
             return urns[0]
         if urns:
             raise UnknownNameError.several(_DATASET, asked, urns=urns)
-    known = [name for name, _ in names.values()]
-    raise UnknownNameError.nothing(
-        _DATASET, asked, near=get_close_matches(asked, known, n=3, cutoff=0.3)
-    )
+    known = sorted({name for name, _ in names.values()})
+    raise UnknownNameError.nothing(_DATASET, asked, near=_near(asked, known))

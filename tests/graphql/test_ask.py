@@ -1,0 +1,85 @@
+"""What keeps the server from answering, in one sentence that says what to do."""
+
+import pytest
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.ingestion.graph.config import DatahubClientConfig
+
+from datahub_hyperjoin.errors import UnknownEntityTypeError
+from datahub_hyperjoin.graphql import accept, all_joins, find_join
+from datahub_hyperjoin.graphql.ask import ask
+from datahub_hyperjoin.graphql.errors import DeniedError, NoServerError, UnansweredError
+from gms import Gms
+from shop import Shop
+
+TOKEN = "eyJhbGciOi.secret"  # noqa: S105 - nobody's
+
+
+def test_a_server_that_fails_is_quoted(shop: Shop) -> None:
+    shop.gms.fail("POST /api/graphql", message="disk full")
+    expected = "^DataHub does not answer all_joins: disk full. Try again, and see the server's log"
+    with pytest.raises(UnansweredError, match=expected):
+        all_joins(shop.graph)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_server_that_lets_no_one_in_denies(shop: Shop, status: int) -> None:
+    shop.gms.fail("POST /api/graphql", status, message="No permission")
+    expected = "^DataHub refuses all_joins: No permission. See that the urns exist, and that the to"
+    with pytest.raises(DeniedError, match=expected):
+        all_joins(shop.graph)
+
+
+def test_the_servers_words_come_with_the_part_they_are_about(shop: Shop) -> None:
+    urn = shop.suggest("orders.customer", "customers.id", 0.93)
+    expected = "^DataHub refuses accept_join: tag: .*urn:li:tag:join:accepted.*does not exist. See"
+    with pytest.raises(DeniedError, match=expected):
+        ask(shop.graph, "accept_join", join=urn)
+
+
+def test_a_tag_that_cannot_be_looked_up_decides_nothing(shop: Shop) -> None:
+    urn = shop.suggest("orders.customer", "customers.id", 0.93)
+    shop.gms.fail("GET /aspects", message="busy")
+    with pytest.raises(UnansweredError, match=r"^DataHub does not answer tag: "):
+        accept(shop.graph, urn)
+    assert find_join(shop.graph, urn).verdict is None
+
+
+def test_a_server_without_relationships_is_too_old() -> None:
+    with Gms(without=["erModelRelationship"]) as gms:
+        graph = gms.graph()
+        with pytest.raises(UnknownEntityTypeError, match="no entity type erModelRelationship"):
+            all_joins(graph)
+        with pytest.raises(UnknownEntityTypeError, match="no entity type erModelRelationship"):
+            find_join(graph, "urn:li:erModelRelationship:a")
+
+
+def test_a_server_that_is_gone_is_named_and_no_token_shown() -> None:
+    with Gms() as gms:
+        config = DatahubClientConfig(server=gms.url, token=TOKEN, retry_max_times=0)
+        graph = DataHubGraph(config)
+        url = gms.url
+    with pytest.raises(UnansweredError, match=f"nothing answers at {url}/api/graphql. ") as raised:
+        all_joins(graph)
+    assert TOKEN not in str(raised.value)
+    graph.close()
+
+
+def test_a_token_that_the_server_repeats_is_not_shown(shop: Shop) -> None:
+    graph = shop.gms.graph(token=TOKEN, retry_max_times=0)
+    shop.gms.fail("POST /api/graphql", message=f"bad {TOKEN}")
+    with pytest.raises(UnansweredError, match=r"all_joins: bad \*\*\*\. Try again"):
+        all_joins(graph)
+
+
+def test_a_token_that_no_request_can_carry_is_not_shown() -> None:
+    graph = DataHubGraph(DatahubClientConfig(server="http://127.0.0.1:9", token=f"{TOKEN}\n"))
+    with pytest.raises(UnansweredError, match=r"InvalidHeader: .*'Bearer \*\*\*'") as raised:
+        all_joins(graph)
+    assert TOKEN not in str(raised.value)
+    graph.close()
+
+
+def test_every_sentence_about_settings_says_what_to_set() -> None:
+    expected = "^DataHub cannot be reached: .*DATAHUB_GMS_URL.*. Run `datahub init`, or set DATAHUB"
+    with pytest.raises(NoServerError, match=expected):
+        raise NoServerError.without_settings()

@@ -1,0 +1,122 @@
+"""People's decisions, as they arrive at the server."""
+
+import pytest
+from datahub.metadata.schema_classes import (
+    CorpUserInfoClass,
+    EditableERModelRelationshipPropertiesClass,
+    GlobalTagsClass,
+    OwnershipClass,
+    StatusClass,
+    TagPropertiesClass,
+)
+
+from datahub_hyperjoin.graphql import accept, find_join, own, reject
+from datahub_hyperjoin.graphql.errors import DeniedError, UnknownNameError
+from datahub_hyperjoin.tables import Verdict
+from datahub_hyperjoin.urns import ACCEPTED, REJECTED, band_urn
+from shop import Shop
+
+
+@pytest.fixture
+def urn(shop: Shop) -> str:
+    return shop.suggest("orders.customer", "customers.id", 0.93)
+
+
+def tags(shop: Shop, urn: str) -> set[str]:
+    stored = shop.gms.get(urn, GlobalTagsClass)
+    return {tag.tag for tag in stored.tags} if stored else set()
+
+
+def removed(shop: Shop, urn: str) -> bool | None:
+    stored = shop.gms.get(urn, StatusClass)
+    return stored.removed if stored else None
+
+
+def test_accepting_adds_a_tag_and_leaves_the_score(shop: Shop, urn: str) -> None:
+    accept(shop.graph, urn)
+    join = find_join(shop.graph, urn)
+    assert (join.verdict, join.joinability, join.removed) == (Verdict.ACCEPTED, 0.93, False)
+    assert [(write.urn, write.aspect) for write in shop.gms.writes] == [
+        (ACCEPTED, "tagProperties"),
+        (urn, "globalTags"),
+    ]
+
+
+def test_rejecting_hides_and_says_so(shop: Shop, urn: str) -> None:
+    reject(shop.graph, urn)
+    assert tags(shop, urn) == {band_urn("high"), REJECTED}
+    assert removed(shop, urn) is True
+
+
+def test_people_may_change_their_minds(shop: Shop, urn: str) -> None:
+    accept(shop.graph, urn)
+    reject(shop.graph, urn)
+    assert (tags(shop, urn), removed(shop, urn)) == ({band_urn("high"), REJECTED}, True)
+    accept(shop.graph, urn)
+    assert (tags(shop, urn), removed(shop, urn)) == ({band_urn("high"), ACCEPTED}, False)
+
+
+def test_both_tags_become_one(shop: Shop, urn: str) -> None:
+    accept(shop.graph, urn)
+    shop.gms.put(REJECTED, TagPropertiesClass(name="join:rejected"))
+    shop.gms.graphql(
+        "mutation m($tag: String!, $join: String!) {"
+        " addTag(input: { tagUrn: $tag, resourceUrn: $join }) }",
+        tag=REJECTED,
+        join=urn,
+    )
+    reject(shop.graph, urn)
+    assert tags(shop, urn) == {band_urn("high"), REJECTED}
+
+
+def test_a_tag_that_is_defined_stays_as_it_is(shop: Shop, urn: str) -> None:
+    shop.gms.put(ACCEPTED, TagPropertiesClass(name="Ours", description="By us"))
+    accept(shop.graph, urn)
+    kept = shop.gms.get(ACCEPTED, TagPropertiesClass)
+    assert kept is not None
+    assert (kept.name, kept.description) == ("Ours", "By us")
+
+
+def test_a_reason_becomes_the_description_and_the_name_stays(shop: Shop, urn: str) -> None:
+    named = EditableERModelRelationshipPropertiesClass(name="buyer", description="before")
+    shop.gms.put(urn, named)
+    reject(shop.graph, urn, why="regions only look alike")
+    kept = shop.gms.get(urn, EditableERModelRelationshipPropertiesClass)
+    assert kept is not None
+    assert (kept.name, kept.description) == ("buyer", "regions only look alike")
+
+
+def test_a_reason_is_stored_where_no_name_was_given(shop: Shop, urn: str) -> None:
+    accept(shop.graph, urn, why="asked Ann")
+    kept = shop.gms.get(urn, EditableERModelRelationshipPropertiesClass)
+    assert kept is not None
+    assert (kept.name, kept.description) == (None, "asked Ann")
+
+
+def test_what_was_found_in_the_data_is_not_touched(shop: Shop, urn: str) -> None:
+    accept(shop.graph, urn, why="yes")
+    reject(shop.graph, urn, why="no")
+    assert "erModelRelationshipProperties" not in {write.aspect for write in shop.gms.writes}
+
+
+def test_nothing_is_decided_about_what_does_not_exist(shop: Shop) -> None:
+    unknown = "urn:li:erModelRelationship:none"
+    with pytest.raises(UnknownNameError, match=f"knows no join '{unknown}'. Give its urn, as"):
+        accept(shop.graph, unknown)
+    assert shop.gms.writes == []
+
+
+def test_a_join_gets_an_owner(shop: Shop, urn: str) -> None:
+    ann = "urn:li:corpuser:ann"
+    shop.gms.put(ann, CorpUserInfoClass(active=True))
+    own(shop.graph, urn, owner=ann)
+    stored = shop.gms.get(urn, OwnershipClass)
+    assert stored is not None
+    assert [owner.owner for owner in stored.owners] == [ann]
+    assert find_join(shop.graph, urn).owners == (ann,)
+
+
+def test_an_unknown_owner_is_refused_in_the_servers_words(shop: Shop, urn: str) -> None:
+    expected = r"^DataHub refuses own_join: addOwner: .*ghost.*\. See that the urns exist, and that"
+    with pytest.raises(DeniedError, match=expected):
+        own(shop.graph, urn, owner="urn:li:corpuser:ghost")

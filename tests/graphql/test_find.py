@@ -1,0 +1,96 @@
+"""What people mean by a name."""
+
+import re
+
+import pytest
+from datahub.metadata.schema_classes import DatasetPropertiesClass, StatusClass
+
+from datahub_hyperjoin.graphql import find_dataset, find_join
+from datahub_hyperjoin.graphql.errors import UnknownNameError
+from datahub_hyperjoin.graphql.find import choose
+from datahub_hyperjoin.tables import TableId
+from datahub_hyperjoin.urns import dataset_urn
+from shop import Shop, table
+
+ORDERS = dataset_urn(table("orders"))
+CONDITION = "shop.public.orders.customer = shop.public.customers.id"
+TURNED = "shop.public.customers.id = shop.public.orders.customer"
+
+
+@pytest.mark.parametrize("name", [CONDITION, TURNED, f" {CONDITION}"])
+def test_a_join_is_found_by_its_columns_in_either_order(shop: Shop, name: str) -> None:
+    urn = shop.suggest("orders.customer", "customers.id", 0.93)
+    shop.suggest("refunds.order", "orders.id", 0.7)
+    assert find_join(shop.graph, name).urn == urn
+
+
+def test_a_hidden_join_is_found(shop: Shop) -> None:
+    urn = shop.suggest("orders.customer", "customers.id", 0.93)
+    shop.gms.put(urn, StatusClass(removed=True))
+    assert find_join(shop.graph, CONDITION).removed
+    assert find_join(shop.graph, urn).removed
+
+
+@pytest.mark.parametrize("name", ["bought by", CONDITION, TURNED])
+def test_what_a_person_wrote_is_found_by_name_and_by_columns(shop: Shop, name: str) -> None:
+    urn = shop.write("bought by", ("orders.customer", "customers.id"))
+    assert find_join(shop.graph, name).urn == urn
+
+
+def test_an_unknown_join_brings_names_that_are_like_it(shop: Shop) -> None:
+    shop.suggest("orders.customer", "customers.id", 0.93)
+    expected = rf"^the catalog knows no join 'orders.customer'\. Did you mean .*'{CONDITION}'.*\?$"
+    with pytest.raises(UnknownNameError, match=expected):
+        find_join(shop.graph, "orders.customer")
+
+
+def test_a_name_of_two_joins_needs_a_urn(shop: Shop) -> None:
+    shop.suggest("orders.customer", "customers.id", 0.93)
+    shop.write("bought by", ("orders.customer", "customers.id"))
+    assert find_join(shop.graph, "bought by").joinability is None
+    shop.gms.delete(find_join(shop.graph, CONDITION).urn)
+    shop.write("bought  by", ("orders.customer", "customers.id"))
+    expected = r"^2 joins are called '.*': 'urn:.*:bought--by', 'urn:.*:bought-by'\. Give one of"
+    with pytest.raises(UnknownNameError, match=expected):
+        find_join(shop.graph, CONDITION)
+
+
+@pytest.mark.parametrize(
+    "name", ["shop.public.orders", "Orders", "ORDERS", "public.orders", f" {ORDERS} "]
+)
+def test_a_dataset_is_found(shop: Shop, name: str) -> None:
+    assert find_dataset(shop.graph, name) == ORDERS
+
+
+def test_a_full_name_beats_a_title_and_a_title_beats_an_end(shop: Shop) -> None:
+    full, titled = dataset_urn(TableId("mysql", "orders")), dataset_urn(TableId("mysql", "o"))
+    shop.gms.put(titled, DatasetPropertiesClass(name="public.orders"))
+    assert find_dataset(shop.graph, "public.orders") == titled
+    shop.gms.put(full, DatasetPropertiesClass(name="Old orders"))
+    assert find_dataset(shop.graph, "orders") == full
+
+
+def test_a_name_of_two_datasets_needs_a_urn(shop: Shop) -> None:
+    other = dataset_urn(TableId("mysql", "shop.public.orders"))
+    shop.gms.put(other, DatasetPropertiesClass(name="Orders"))
+    expected = re.escape(f"2 datasets are called 'Orders': '{other}', '{ORDERS}'. Give one of the")
+    with pytest.raises(UnknownNameError, match=expected):
+        find_dataset(shop.graph, "Orders")
+
+
+def test_many_candidates_are_counted() -> None:
+    found = [(dataset_urn(TableId("file", f"{number}/a.csv")), "") for number in range(7)]
+    with pytest.raises(UnknownNameError, match=r"^7 datasets are called .* and 2 more\. Give one"):
+        choose("a.csv", found)
+
+
+def test_an_unknown_dataset_brings_names_that_are_like_it(shop: Shop) -> None:
+    with pytest.raises(UnknownNameError, match=r"no dataset 'order'. Did you mean 'shop.public.or"):
+        find_dataset(shop.graph, "order")
+
+
+@pytest.mark.parametrize("name", ["nowhere", "urn:li:tag:orders", "urn:li:dataset:orders", "***"])
+def test_a_dataset_that_is_not_there(shop: Shop, name: str) -> None:
+    expected = re.escape(f"the catalog knows no dataset {name!r}. ")
+    with pytest.raises(UnknownNameError, match=expected):
+        find_dataset(shop.graph, name)

@@ -1,0 +1,87 @@
+"""A catalog of four tables in a double of DataHub's server, and ways to put joins there."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.metadata.schema_classes import (
+    DatasetPropertiesClass,
+    ERModelRelationshipPropertiesClass,
+    GlobalTagsClass,
+    RelationshipFieldMappingClass,
+    TagAssociationClass,
+    TagPropertiesClass,
+)
+
+from datahub_hyperjoin.records import BANDS, band, join_urn, to_aspect
+from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Join, TableId, pair_of
+from datahub_hyperjoin.urns import band_urn, dataset_urn
+from gms import Gms
+
+
+@dataclass(frozen=True)
+class Shop:
+    """A server, a client, and ways to put joins there."""
+
+    gms: Gms
+    graph: DataHubGraph
+
+    def suggest(self, one: str, other: str, joinability: float) -> str:
+        """Stores a suggestion of this project; columns are written as "table.column"."""
+        left, right = pair_of(column(one), column(other))
+        evidence = Evidence(
+            shared=3,
+            left_containment=1.0,
+            right_containment=0.5,
+            cardinality=Cardinality.ONE_MANY,
+            left_fan_out=2.0,
+            right_fan_out=1.0,
+        )
+        join = Join(left=left, right=right, joinability=joinability, evidence=evidence)
+        urn = join_urn(join)
+        self.gms.put(urn, to_aspect(join, "1"))
+        tag = TagAssociationClass(band_urn(band(joinability)), context=f"{joinability:.4f}")
+        self.gms.put(urn, GlobalTagsClass([tag]))
+        return urn
+
+    def write(self, name: str, *pairs: tuple[str, str]) -> str:
+        """Stores a relationship as a person does; the first table is its source."""
+        ends = [(column(one), column(other)) for one, other in pairs]
+        urn = f"urn:li:erModelRelationship:{name.replace(' ', '-')}"
+        aspect = ERModelRelationshipPropertiesClass(
+            name=name,
+            source=dataset_urn(ends[0][0].table),
+            destination=dataset_urn(ends[0][1].table),
+            relationshipFieldMappings=[
+                RelationshipFieldMappingClass(one.path, other.path) for one, other in ends
+            ],
+            cardinality="N_ONE",
+        )
+        self.gms.put(urn, aspect)
+        return urn
+
+
+def table(name: str) -> TableId:
+    """A table of the shop."""
+    return TableId("postgres", f"shop.public.{name}")
+
+
+def column(name: str) -> ColumnId:
+    """A column of the shop, as in "orders.customer"."""
+    own, _, path = name.partition(".")
+    return ColumnId(table(own), path)
+
+
+TABLES = ("orders", "customers", "regions", "refunds")
+
+
+@contextmanager
+def open_shop() -> Iterator[Shop]:
+    """Starts a server that knows the tables and the bands' tags, and no join."""
+    with Gms() as gms:
+        for name in BANDS:
+            gms.put(band_urn(name), TagPropertiesClass(name=f"join:suggested-{name}"))
+        for name in TABLES:
+            gms.put(dataset_urn(table(name)), DatasetPropertiesClass(name=name.title()))
+        yield Shop(gms, gms.graph(retry_max_times=0))

@@ -1,0 +1,249 @@
+"""`hyperjoin`, as it is typed, against a server that answers by HTTP."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from datahub.metadata.schema_classes import StatusClass
+
+from datahub_hyperjoin.cli import main
+from datahub_hyperjoin.urns import dataset_urn
+from shop import Shop, open_shop, table
+
+TOKEN = "eyJhbGciOi.secret"  # noqa: S105 - nobody's
+CUSTOMER = "shop.public.orders.customer = shop.public.customers.id"
+
+
+@pytest.fixture
+def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
+    with open_shop() as opened:
+        monkeypatch.setenv("DATAHUB_GMS_URL", opened.gms.url)
+        opened.suggest("orders.customer", "customers.id", 0.93)
+        opened.suggest("refunds.order", "orders.id", 0.7)
+        opened.suggest("customers.region", "regions.id", 0.8)
+        yield opened
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file that `datahub init` writes; nothing else names a server."""
+    for name in ("URL", "HOST", "PORT", "TOKEN"):
+        monkeypatch.delenv(f"DATAHUB_GMS_{name}", raising=False)
+    path = tmp_path / ".datahubenv"
+    # The client finds its home when it is imported.
+    monkeypatch.setattr("datahub.cli.config_utils.DATAHUB_CONFIG_PATH", str(path))
+    return path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments)
+
+
+def succeed(*arguments: str) -> str:
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def fail(*arguments: str) -> str:
+    """What is said of a failure: one line, and no traceback."""
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit)
+    (line,) = result.output.splitlines()
+    return line
+
+
+def test_joins_are_listed_best_first(shop: Shop) -> None:
+    shop.write("by hand", ("orders.region", "regions.id"))
+    lines = succeed("joins", "--dataset", "Orders").splitlines()
+    assert lines[0].split() == ["joinability", "join", "cardinality", "decision"]
+    rows = [line.split("  ") for line in lines[2:]]
+    assert [[cell.strip() for cell in row if cell.strip()] for row in rows] == [
+        ["shop.public.orders.region = shop.public.regions.id", "many to one", "written by people"],
+        ["0.93", CUSTOMER, "many to one"],
+        ["0.70", "shop.public.orders.id = shop.public.refunds.order", "one to many"],
+    ]
+
+
+def test_joins_are_given_to_programs(shop: Shop) -> None:
+    succeed("accept", CUSTOMER, "--why", "asked Ann")
+    (join,) = json.loads(
+        succeed("joins", "--dataset", "orders", "--column", "customer", "--format", "json")
+    )
+    orders, customers = dataset_urn(table("orders")), dataset_urn(table("customers"))
+    assert join.pop("urn").startswith("urn:li:erModelRelationship:")
+    assert join == {
+        "name": CUSTOMER,
+        "columns": [
+            {
+                "left": {"dataset": orders, "column": "customer"},
+                "right": {"dataset": customers, "column": "id"},
+            }
+        ],
+        "cardinality": "N_ONE",
+        "joinability": 0.93,
+        "band": "high",
+        "decision": "accepted",
+        "hidden": False,
+        "description": "asked Ann",
+        "owners": [],
+    }
+    assert shop.gms.writes != []
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_score_leaves_out_what_is_below() -> None:
+    output = succeed("joins", "--dataset", "orders", "--min-score", "0.9")
+    assert "orders.customer" in output
+    assert "refunds" not in output
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_dataset_may_have_no_joins() -> None:
+    asked = ("joins", "--dataset", "orders", "--column", "note")
+    assert succeed(*asked) == "No joins of orders note are known.\n"
+    assert json.loads(succeed(*asked, "--format", "json")) == []
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_rejected_join_is_gone_until_it_is_accepted() -> None:
+    asked = ("joins", "--dataset", "orders", "--column", "customer")
+    assert succeed("accept", CUSTOMER) == f"Accepted {CUSTOMER}\n"
+    assert "accepted" in succeed(*asked)
+    assert succeed("reject", CUSTOMER, "--why", "no") == f"Rejected {CUSTOMER}\n"
+    assert succeed(*asked) == "No joins of orders customer are known.\n"
+    assert "rejected, hidden" in succeed(*asked, "--all")
+    succeed("accept", CUSTOMER)
+    assert "accepted" in succeed(*asked)
+
+
+def test_a_rejection_by_tag_alone_is_not_listed_either(shop: Shop) -> None:
+    succeed("reject", CUSTOMER)
+    (hidden,) = json.loads(
+        succeed("joins", "--dataset", "customers", "--column", "id", "--all", "--format", "json")
+    )
+    shop.gms.put(hidden["urn"], StatusClass(removed=False))
+    asked = ("joins", "--dataset", "customers", "--column", "id")
+    assert succeed(*asked) == "No joins of customers id are known.\n"
+    assert "rejected" in succeed(*asked, "--all")
+
+
+def test_nothing_is_decided_when_one_name_is_wrong(shop: Shop) -> None:
+    assert fail("reject", CUSTOMER, "nothing") == (
+        "Error: the catalog knows no join 'nothing'. Give its urn, as DataHub's pages show"
+    )
+    assert shop.gms.writes == []
+
+
+@pytest.mark.usefixtures("shop")
+def test_several_are_decided_at_once() -> None:
+    refund = "shop.public.refunds.order = shop.public.orders.id"
+    assert succeed("accept", refund, CUSTOMER, CUSTOMER) == (
+        f"Accepted {refund}\nAccepted {CUSTOMER}\n"
+    )
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_dataset_that_is_not_there_brings_others() -> None:
+    assert fail("joins", "--dataset", "order") == (
+        "Error: the catalog knows no dataset 'order'. Did you mean 'shop.public.orders'?"
+    )
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_path_is_shown_with_its_conditions() -> None:
+    lines = succeed("path", "refunds", "regions").splitlines()
+    chain = ("refunds", "orders", "customers", "regions")
+    assert lines[0] == " → ".join(f"shop.public.{name}" for name in chain)
+    assert lines[1] == "joinability 0.52, joins 3"
+    for line, condition in zip(
+        lines[-3:],
+        ("refunds.order = shop.public.orders.id", CUSTOMER, "region = shop.public.regions.id"),
+        strict=True,
+    ):
+        assert condition in line
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_path_is_given_to_programs() -> None:
+    path = json.loads(succeed("path", "orders", "Regions", "--format", "json"))
+    names = ("orders", "customers", "regions")
+    assert path["tables"] == [dataset_urn(table(name)) for name in names]
+    assert path["joinability"] == 0.744
+    assert [join["name"] for join in path["joins"]] == [
+        CUSTOMER,
+        "shop.public.regions.id = shop.public.customers.region",
+    ]
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_path_goes_by_no_rejected_join() -> None:
+    succeed("reject", CUSTOMER)
+    assert fail("path", "orders", "regions") == (
+        "Error: no path leads from 'shop.public.orders' to 'shop.public.regions'; see with "
+        "`hyperjoin joins --dataset` what each of them joins with, and accept what is right"
+    )
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_path_may_be_too_long() -> None:
+    assert "no path of at most 1 joins leads" in fail("path", "orders", "regions", "--max-hops=1")
+
+
+def test_a_server_that_fails_is_one_sentence(shop: Shop) -> None:
+    shop.gms.fail("POST /api/graphql", 501, times=9, message="not today")
+    assert fail("joins", "--dataset", "orders").startswith(
+        "Error: DataHub does not answer datasets_by_name: not today. Try again"
+    )
+
+
+def test_settings_of_datahub_init_are_enough(shop: Shop, settings: Path) -> None:
+    settings.write_text(json.dumps({"gms": {"server": shop.gms.url}}))
+    assert "orders.customer" in succeed("joins", "--dataset", "orders")
+
+
+@pytest.mark.usefixtures("settings")
+def test_without_settings_it_says_which() -> None:
+    assert fail("joins", "--dataset", "orders") == (
+        "Error: DataHub cannot be reached: neither ~/.datahubenv nor DATAHUB_GMS_URL names a "
+        "server. Run `datahub init`, or set DATAHUB_GMS_URL, and DATAHUB_GMS_TOKEN where the "
+        "server asks for one"
+    )
+
+
+@pytest.mark.parametrize(
+    "text", [f'gms: {{"token": "{TOKEN}"}}', f"gms: [{TOKEN}", f"token: {TOKEN}", ""]
+)
+def test_settings_that_make_no_sense_are_not_shown(settings: Path, text: str) -> None:
+    settings.write_text(text)
+    line = fail("joins", "--dataset", "orders")
+    assert "the settings in ~/.datahubenv make no sense. Run `datahub init`" in line
+    assert TOKEN not in line
+
+
+def test_a_server_that_is_not_there_is_named(settings: Path) -> None:
+    settings.write_text(
+        json.dumps({"gms": {"server": "http://127.0.0.1:9", "token": TOKEN, "retry_max_times": 0}})
+    )
+    line = fail("joins", "--dataset", "orders")
+    assert "cannot be reached: nothing answers at http://127.0.0.1:9/config. Run" in line
+    assert TOKEN not in line
+
+
+def test_a_wrong_token_is_not_shown(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATAHUB_GMS_TOKEN", TOKEN)
+    shop.gms.fail("GET /config", 401, message=f"Bearer {TOKEN}")
+    line = fail("joins", "--dataset", "orders")
+    assert "got an authentication error" in line
+    assert TOKEN not in line
+
+
+def test_it_is_a_program_that_explains_itself() -> None:
+    command = [sys.executable, "-m", "datahub_hyperjoin.cli", "path", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Usage: hyperjoin path [OPTIONS] A B")
