@@ -27,6 +27,7 @@
     └─ OutputError           a path of the recipe cannot be written
        └─ UnwritablePathError
 
+Those of questions to the catalog stand in `graphql/errors.py`, below `CatalogError`.
 Every error is made by a named constructor that owns its sentence, which ends in what to do.
 """
 
