@@ -11,7 +11,7 @@ from datahub.metadata.schema_classes import StructuredPropertiesClass
 from datahub_hyperjoin.catalog.assemble import assemble
 from datahub_hyperjoin.catalog.bulk import aspect_of, fetch
 from datahub_hyperjoin.catalog.datasets import Dataset, read_datasets
-from datahub_hyperjoin.catalog.decisions import read_decisions
+from datahub_hyperjoin.catalog.decisions import Decision, read_decisions
 from datahub_hyperjoin.catalog.relationships import (
     Relationship,
     Warn,
@@ -107,6 +107,15 @@ class Catalog:
         return ColumnId(column.table, paths.get(column.path, column.path))
 
 
+@dataclass(frozen=True)
+class _People:
+    """What people related, refused and decided."""
+
+    relationships: dict[str, Relationship]
+    refused: dict[str, Pair]
+    decisions: dict[Pair, Decision]
+
+
 def read_catalog(
     graph: DataHubGraph, tables: Sequence[Table], *, scope: Scope, history: History, warn: Warn
 ) -> Catalog:
@@ -135,27 +144,11 @@ def read_catalog(
     )
     datasets = {dataset.table: dataset for dataset in read}
     chosen = _choose(tables, datasets, scope=scope, warn=warn)
-    relationships = _where_known(
-        lambda: read_relationships(graph, known=history.written, hidden=history.hidden, warn=warn),
-    )
-    missing = gone(
-        history.written, relationships, landed=_landed(graph, history, scope.namespace), warn=warn
-    )
-    earlier = {**history.refused, **{urn: history.written[urn] for urn in missing}}
-    deleted = {urn: pair for urn, pair in earlier.items() if urn not in relationships}
-    decisions = _where_known(
-        lambda: read_decisions(
-            graph,
-            namespace=scope.namespace,
-            relationships=relationships.values(),
-            deleted=deleted,
-            warn=warn,
-        )
-    )
+    people = _listen(graph, scope=scope, history=history, warn=warn)
     knowledge = assemble(
         datasets=read,
-        relationships=relationships.values(),
-        decisions=decisions,
+        relationships=people.relationships.values(),
+        decisions=people.decisions,
         queries=_if_readable(
             lambda: count_joined(graph, read, most=scope.queries, warn=warn), warn
         ),
@@ -167,23 +160,41 @@ def read_catalog(
         tables=chosen,
         knowledge=knowledge,
         datasets=datasets,
-        relationships=relationships,
-        refused={
-            **deleted,
-            **{
-                one.urn: one.pairs[0]
-                for one in relationships.values()
-                if one.pairs and (one.hidden_by_people or (one.ours and REJECTED in one.tags))
-            },
-        },
+        relationships=people.relationships,
+        refused=people.refused,
     )
 
 
-def _landed(graph: DataHubGraph, history: History, namespace: str) -> bool:
+def _listen(graph: DataHubGraph, *, scope: Scope, history: History, warn: Warn) -> _People:
+    relationships = _where_known(
+        lambda: read_relationships(graph, known=history.written, hidden=history.hidden, warn=warn),
+    )
+    landed = _landed(graph, history, scope.namespace, warn)
+    missing = gone(history.written, relationships, landed=landed, warn=warn)
+    earlier = {**history.refused, **{urn: history.written[urn] for urn in missing}}
+    deleted = {urn: pair for urn, pair in earlier.items() if urn not in relationships}
+    decisions = _where_known(
+        lambda: read_decisions(
+            graph,
+            namespace=scope.namespace,
+            relationships=relationships.values(),
+            deleted=deleted,
+            warn=warn,
+        )
+    )
+    hidden = {
+        one.urn: one.pairs[0]
+        for one in relationships.values()
+        if one.pairs and (one.hidden_by_people or (one.ours and REJECTED in one.tags))
+    }
+    return _People(relationships, {**deleted, **hidden}, decisions)
+
+
+def _landed(graph: DataHubGraph, history: History, namespace: str, warn: Warn) -> bool:
     """Whether the catalog has any of the properties that the last run wrote."""
     ours = property_urn(namespace, "")
     name = StructuredPropertiesClass.ASPECT_NAME
-    held = _where_known(lambda: fetch(graph, "schemaField", history.columns, [name]))
+    held = _if_readable(lambda: fetch(graph, "schemaField", history.columns, [name]), warn)
     assigned = (aspect_of(aspects, StructuredPropertiesClass) for aspects in held.values())
     return any(
         one.propertyUrn.startswith(ours) for has in assigned if has for one in has.properties
