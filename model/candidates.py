@@ -43,7 +43,9 @@ def _mentioned(structure: Structure, count: int) -> list[Int[np.ndarray, "key ca
         apart = table_of[pairs.left] != table_of[pairs.right]
         ends = pairs.left[apart], pairs.right[apart]
         if apart.any():
-            found.append(_best(ends, pairs.values[apart], structure.keys, count))
+            # No wider than needed: ranking costs the square of the width.
+            most = min(int(np.bincount(ends[0]).max()), count)
+            found.append(_best(ends, pairs.values[apart], structure.keys, most))
     return found
 
 
