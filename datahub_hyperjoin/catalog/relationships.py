@@ -1,7 +1,7 @@
 """The relationships that the catalog holds: ours, other people's, and those that are gone."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import (
@@ -64,19 +64,19 @@ class Relationship:
     join: Join | None
     """What it says, if it is ours."""
 
-    removed: bool
+    removed: bool = False
     """Whether it is hidden."""
 
-    removed_by_us: bool
+    removed_by_us: bool = False
     """Whether an earlier run of ours hid it, and no one has touched that since."""
 
-    tags: frozenset[str]
+    tags: frozenset[str] = frozenset()
     """Urns of its tags."""
 
-    owners: tuple[str, ...]
+    owners: tuple[str, ...] = ()
     """Urns of its owners."""
 
-    tagged_by: Mapping[str, str]
+    tagged_by: Mapping[str, str] = field(default_factory=dict)
     """Who set a tag, where the catalog says so."""
 
     @property

@@ -1,9 +1,10 @@
 """Joins of the catalog by GraphQL: questions, decisions, and paths between tables.
 
-The questions themselves ship as the `.graphql` files of this folder, each of which runs as it is
-in DataHub's own GraphQL page.
+The questions themselves ship as the `.graphql` files of this folder; `operation` gives the text of
+one, which runs as it is in DataHub's own GraphQL page.
 """
 
+from datahub_hyperjoin.graphql.ask import operation
 from datahub_hyperjoin.graphql.decide import accept, own, reject
 from datahub_hyperjoin.graphql.find import find_dataset, find_join
 from datahub_hyperjoin.graphql.joins import CatalogJoin
@@ -29,6 +30,7 @@ __all__ = [
     "joins_in_band",
     "joins_of_column",
     "joins_of_dataset",
+    "operation",
     "own",
     "reject",
 ]

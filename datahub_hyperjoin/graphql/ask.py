@@ -24,14 +24,21 @@ _KEPT_OUT = {401, 403}
 
 @cache
 def operation(name: str) -> str:
-    """The text of a question.
+    """The text of a question, whole, for any client.
 
     Args:
         name: The file's name without its ending.
 
     >>> "mutation acceptJoin(" in operation("accept_join")
     True
+    >>> "fragment join on ERModelRelationship" in operation("all_joins")
+    True
     """
+    text = _read(name)
+    return f"{text}\n{_read('_join')}" if "...join" in text else text
+
+
+def _read(name: str) -> str:
     file = resources.files("datahub_hyperjoin.graphql") / f"{name}.graphql"
     return file.read_text(encoding="utf-8")
 

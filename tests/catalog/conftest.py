@@ -15,6 +15,19 @@ from datahub.metadata.schema_classes import (
 from gms import Gms
 
 Describe = Callable[..., SchemaMetadataClass]
+Warnings = list[tuple[str, str, str]]
+Warn = Callable[[str, str, str], None]
+
+
+@pytest.fixture
+def warnings() -> Warnings:
+    """What was warned of."""
+    return []
+
+
+@pytest.fixture
+def warn(warnings: Warnings) -> Warn:
+    return lambda *words: warnings.append(words)
 
 
 @pytest.fixture

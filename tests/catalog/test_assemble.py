@@ -47,11 +47,6 @@ THEIRS = Relationship(
     ours=False,
     known=False,
     join=None,
-    removed=False,
-    removed_by_us=False,
-    tags=frozenset(),
-    owners=(),
-    tagged_by={},
 )
 
 

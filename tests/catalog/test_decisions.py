@@ -49,16 +49,6 @@ Warnings = list[tuple[str, str, str]]
 Warn = Callable[[str, str, str], None]
 
 
-@pytest.fixture
-def warnings() -> Warnings:
-    return []
-
-
-@pytest.fixture
-def warn(warnings: Warnings) -> Warn:
-    return lambda *words: warnings.append(words)
-
-
 SEEN = Relationship(
     urn="urn:li:erModelRelationship:1",
     aspect=ERModelRelationshipPropertiesClass(
@@ -71,11 +61,6 @@ SEEN = Relationship(
     ours=True,
     known=True,
     join=None,
-    removed=False,
-    removed_by_us=False,
-    tags=frozenset(),
-    owners=(),
-    tagged_by={},
 )
 THEIRS = replace(SEEN, ours=False, known=False)
 

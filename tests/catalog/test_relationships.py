@@ -55,16 +55,6 @@ def edited(**changes: object) -> ERModelRelationshipPropertiesClass:
     return aspect
 
 
-@pytest.fixture
-def warnings() -> Warnings:
-    return []
-
-
-@pytest.fixture
-def warn(warnings: Warnings) -> Warn:
-    return lambda *words: warnings.append(words)
-
-
 def holding(*aspects: _Aspect, remover: str | None = None) -> Aspects:
     written = SystemMetadataClass(pipelineName="joins", runId=remover)
     return {aspect.get_aspect_name(): (aspect, written) for aspect in aspects}

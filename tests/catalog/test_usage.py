@@ -41,16 +41,6 @@ Put = Callable[..., str]
 
 
 @pytest.fixture
-def warnings() -> Warnings:
-    return []
-
-
-@pytest.fixture
-def warn(warnings: Warnings) -> Warn:
-    return lambda *words: warnings.append(words)
-
-
-@pytest.fixture
 def put(gms: Gms) -> Put:
     """Stores a query; each is newer than the one before."""
     urns: list[str] = []
