@@ -1,0 +1,126 @@
+"""What stands in the catalog decides what is written."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from datahub_hyperjoin.catalog import Catalog
+from datahub_hyperjoin.catalog.datasets import Dataset
+from datahub_hyperjoin.catalog.relationships import Relationship
+from datahub_hyperjoin.knowledge import Knowledge
+from datahub_hyperjoin.publish import carry_over, prepare
+from datahub_hyperjoin.records import from_aspect, join_urn, pairs_in, to_aspect
+from datahub_hyperjoin.suggest import Findings
+from datahub_hyperjoin.tables import (
+    Cardinality,
+    CatalogEvidence,
+    Evidence,
+    FileFormat,
+    Join,
+    Suggestion,
+    Table,
+    TableProfile,
+    Verdict,
+)
+from lake import column, table
+
+CARRIER, AIRLINE = column("flights.csv.carrier"), column("airlines.csv.carrier")
+ORIGIN, FAA = column("flights.csv.origin"), column("airports.csv.faa")
+EVIDENCE = Evidence(
+    shared=16,
+    left_containment=1.0,
+    right_containment=0.8,
+    cardinality=Cardinality.ONE_MANY,
+    left_fan_out=9.0,
+    right_fan_out=1.0,
+)
+AIRLINES = Join(left=AIRLINE, right=CARRIER, joinability=0.9, evidence=EVIDENCE)
+AIRPORTS = Join(left=FAA, right=ORIGIN, joinability=0.8, evidence=EVIDENCE)
+NOTHING = Findings(profiles=(), keys=(), suggestions=(), joins=(), model_version="1")
+
+
+def standing(join: Join) -> Relationship:
+    """A relationship as the last run of ours wrote it."""
+    aspect = to_aspect(join, "0")
+    return Relationship(
+        urn=join_urn(join),
+        aspect=aspect,
+        pairs=tuple(pairs_in(aspect)),
+        ours=True,
+        known=True,
+        join=from_aspect(aspect),
+    )
+
+
+def read(name: str, *, fault: str = "") -> TableProfile:
+    found = Table(id=table(name), title=name[:-4], location=name, format=FileFormat.CSV, size=1)
+    return TableProfile(table=found, fault=fault)
+
+
+def catalog(*relationships: Relationship, said: CatalogEvidence | None = None) -> Catalog:
+    pairs = {one.pairs[0]: said for one in relationships} if said else {}
+    return Catalog(
+        tables=(),
+        knowledge=Knowledge(pairs=pairs),
+        relationships={one.urn: one for one in relationships},
+    )
+
+
+ACCEPTED = CatalogEvidence(verdict=Verdict.ACCEPTED)
+REJECTED = CatalogEvidence(verdict=Verdict.REJECTED)
+UNREAD = replace(NOTHING, profiles=(read("airlines.csv", fault="cannot be read"),))
+
+
+@pytest.mark.parametrize(
+    ("findings", "said", "carried"),
+    [
+        (NOTHING, None, False),
+        (NOTHING, ACCEPTED, True),
+        (NOTHING, REJECTED, False),
+        (UNREAD, None, True),
+        (UNREAD, CatalogEvidence(declared="fk"), True),
+        (UNREAD, REJECTED, False),
+    ],
+)
+def test_a_join_is_carried_over_if_it_still_stands(
+    findings: Findings,
+    said: CatalogEvidence | None,
+    carried: bool,  # noqa: FBT001 - a test's expectation
+) -> None:
+    found = carry_over(findings, catalog(standing(AIRLINES), said=said))
+    assert found == ([replace(AIRLINES, catalog=said or CatalogEvidence())] if carried else [])
+
+
+@pytest.mark.parametrize(
+    "change", [{"known": False}, {"removed": True}, {"join": None, "ours": False}]
+)
+def test_only_what_this_pipeline_shows_is_carried_over(change: dict[str, Any]) -> None:
+    changed = replace(standing(AIRLINES), **change)
+    assert carry_over(NOTHING, catalog(changed, said=ACCEPTED)) == []
+
+
+def test_what_was_found_again_is_not_carried_over() -> None:
+    found = replace(NOTHING, joins=(replace(AIRLINES, joinability=0.7),))
+    assert carry_over(found, catalog(standing(AIRLINES), said=ACCEPTED)) == []
+
+
+def test_everything_is_written_by_the_catalogs_own_paths() -> None:
+    path = "[version=2.0].[type=string].carrier"
+    own = Dataset(table=AIRLINE.table, title="Airlines", columns=(("carrier", path),))
+    found = Findings(
+        profiles=(read("flights.csv"), read("airlines.csv")),
+        keys=(CARRIER,),
+        suggestions=(Suggestion(query=CARRIER, candidate=AIRLINE, rank=1, joinability=0.9),),
+        joins=(AIRLINES,),
+        model_version="1",
+    )
+    known = replace(catalog(standing(AIRPORTS), said=ACCEPTED), datasets={own.table: own})
+    written = prepare(found, known, instance="north")
+    airline = replace(AIRLINE, path=path)
+    assert [join.left for join in written.joins] == [airline, FAA]
+    assert written.suggestions == [replace(found.suggestions[0], candidate=airline)]
+    assert written.titles[own.table] == "Airlines"
+    assert written.titles[FAA.table] == "airports.csv"
+    assert written.instance == "north"
+    assert written.tables == {CARRIER.table, AIRLINE.table, FAA.table}
