@@ -21,6 +21,24 @@ QUICK = {
 }
 
 
+OURS = {
+    "dataset": {"structuredProperties", "upstreamLineage"},
+    "schemaField": {"structuredProperties"},
+    "erModelRelationship": {"erModelRelationshipProperties", "globalTags", "status"},
+    "query": {"queryProperties", "querySubjects", "dataPlatformInstance", "status"},
+    "tag": {"tagKey", "tagProperties"},
+    "structuredProperty": {"propertyDefinition", "structuredPropertySettings"},
+    # DataHub's own record of a run.
+    "dataJob": {"datahubIngestionCheckpoint", "status"},
+    "dataHubIngestionSource": {"dataHubIngestionSourceInfo"},
+    "dataHubExecutionRequest": {
+        "dataHubExecutionRequestInput",
+        "dataHubExecutionRequestResult",
+    },
+}
+"""What a run may write: no dataset's or column's status, and nothing that sources describe."""
+
+
 class Ingest(Protocol):
     """Runs a recipe to its end and gives what it printed."""
 
@@ -34,11 +52,24 @@ def lake(tmp_path: Path) -> Path:
     return folder
 
 
+def check_manners(gms: Gms) -> None:
+    """Runs wrote what is ours to write, hid what is ours to hide, and undid no one's hiding."""
+    hidden: set[str] = set()
+    for write in gms.writes:
+        if write.by != "ingestion":
+            hidden |= {write.urn} if write.aspect == "status" and write.body["removed"] else set()
+            continue
+        assert write.aspect in OURS[write.entity], write
+        if write.aspect == "status" and write.entity in ("erModelRelationship", "query"):
+            assert write.urn not in hidden, write
+
+
 @pytest.fixture
 def gms(lake: Path) -> Iterator[Gms]:
     with Gms() as server:
         describe_folder(server, lake)
         yield server
+        check_manners(server)
 
 
 @pytest.fixture
