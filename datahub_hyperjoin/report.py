@@ -3,16 +3,17 @@
 import logging
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from datahub.ingestion.source.state.stale_entity_removal_handler import (
     StaleEntityRemovalSourceReport,
 )
+from datahub.utilities.lossy_collections import LossyList
 from tabulate import tabulate
 from typing_extensions import LiteralString
 
 from datahub_hyperjoin.knowledge import Knowledge
-from datahub_hyperjoin.tables import Cardinality, Join
+from datahub_hyperjoin.tables import Cardinality, Join, Pair
 
 # DataHub's command line shows what its own loggers say, and of others only warnings.
 logger = logging.getLogger("datahub.hyperjoin")
@@ -34,6 +35,9 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     joins_declared: int = 0
     joins_accepted: int = 0
     joins_rejected: int = 0
+    deleted_by_people: LossyList[str] = field(default_factory=LossyList)
+    """Suggestions of the last run that are gone: taken for rejected from now on, unless one of the
+    columns lists the other among its confirmed joins."""
     tables_found: int = 0
     tables_profiled: int = 0
     tables_skipped: int = 0
@@ -90,13 +94,16 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         """
         self.warning(title=title, message=message, context=context)
 
-    def show_knowledge(self, datasets: int, knowledge: Knowledge) -> None:
+    def show_knowledge(self, datasets: int, knowledge: Knowledge, deleted: Sequence[Pair]) -> None:
         """Counts what the catalog knows.
 
         Args:
             datasets: How many tables it describes.
             knowledge: What it says of them.
+            deleted: The pairs whose suggestions people deleted since the last run.
         """
+        for left, right in deleted:
+            self.deleted_by_people.append(f"{left} = {right}")
         self.datasets_in_catalog = datasets
         self.joins_declared = sum(bool(said.declared) for said in knowledge.pairs.values())
         self.joins_accepted = len(knowledge.accepted)

@@ -1,6 +1,6 @@
 """The life cycle of a run, as DataHub drives it."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from datahub.ingestion.api.decorators import (
     support_status,
 )
 from datahub.ingestion.api.source import (
-    CapabilityReport,
     MetadataWorkUnitProcessor,
     TestableSource,
     TestConnectionReport,
@@ -24,17 +23,17 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.source.state.stateful_ingestion_base import StatefulIngestionSourceBase
 from typing_extensions import Self
 
-from datahub_hyperjoin.catalog import Catalog, read_catalog, scan_folder
+from datahub_hyperjoin.catalog import Catalog, read_catalog
 from datahub_hyperjoin.config import HyperJoinConfig
+from datahub_hyperjoin.connection import check, scan
 from datahub_hyperjoin.demo import write_lake
 from datahub_hyperjoin.emit import LedgerHandler, keep_changes, stale_removal
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.publish import Desk, prepare, publish, recall
 from datahub_hyperjoin.report import HyperJoinReport
-from datahub_hyperjoin.spark.session import borrow_session, find_java
+from datahub_hyperjoin.spark.session import borrow_session
 from datahub_hyperjoin.suggest import Findings, suggest
-from datahub_hyperjoin.tables import Table
 
 # DataHub renamed its levels in 1.7.0.8 and kept no aliases.
 _STATUS: SupportStatus = getattr(SupportStatus, "ALPHA", None) or SupportStatus.TESTING  # type: ignore[attr-defined]
@@ -122,7 +121,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         with self.report.stage("Reading the catalog"):
             if folder.demo and not folder.folder.exists():
                 write_lake(folder.folder)
-            tables = _scan(self.config)
+            tables = scan(self.config)
             catalog = Catalog(tables=tables)
             if graph:
                 catalog = read_catalog(
@@ -133,7 +132,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                     warn=self.report.warn,
                 )
         self.report.tables_found = len(tables)
-        self.report.show_knowledge(len(catalog.datasets), catalog.knowledge)
+        self.report.show_knowledge(len(catalog.datasets), catalog.knowledge, catalog.deleted)
         return catalog
 
     def _find(self, catalog: Catalog) -> Findings:
@@ -190,33 +189,4 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         Returns:
             What works, and why the rest does not.
         """
-        try:
-            config = HyperJoinConfig.model_validate(config_dict)
-        except ValueError as error:
-            failed = CapabilityReport(capable=False, failure_reason=str(error))
-            return TestConnectionReport(basic_connectivity=failed)
-        pending = config.catalog.demo and not config.catalog.folder.exists()
-        remote = config.spark.master.startswith("sc://")
-        capable = CapabilityReport(capable=True)
-        return TestConnectionReport(
-            basic_connectivity=capable if pending else _attempt(lambda: _scan(config)),
-            capability_report={"Spark": capable if remote else _attempt(find_java)},
-        )
-
-
-def _attempt(step: Callable[[], object]) -> CapabilityReport:
-    try:
-        step()
-    except HyperJoinError as error:
-        return CapabilityReport(capable=False, failure_reason=str(error))
-    return CapabilityReport(capable=True)
-
-
-def _scan(config: HyperJoinConfig) -> list[Table]:
-    return scan_folder(
-        config.catalog.folder,
-        platform=config.catalog.platform,
-        env=config.env,
-        instance=config.platform_instance,
-        allowed=config.catalog.tables,
-    )
+        return check(config_dict)

@@ -93,6 +93,9 @@ class Catalog:
     """The relationships of ours that people deleted, hid or rejected, by urn. DataHub deletes for
     good in time what is hidden, so they must be remembered."""
 
+    deleted: Sequence[Pair] = ()
+    """The pairs of those that are gone since the last run."""
+
     def field_path(self, column: ColumnId) -> ColumnId:
         """A column by the path that the catalog files it under.
 
@@ -113,6 +116,7 @@ class _People:
 
     relationships: dict[str, Relationship]
     refused: dict[str, Pair]
+    deleted: list[Pair]
     decisions: dict[Pair, Decision]
 
 
@@ -162,6 +166,7 @@ def read_catalog(
         datasets=datasets,
         relationships=people.relationships,
         refused=people.refused,
+        deleted=people.deleted,
     )
 
 
@@ -187,7 +192,12 @@ def _listen(graph: DataHubGraph, *, scope: Scope, history: History, warn: Warn) 
         for one in relationships.values()
         if one.pairs and (one.hidden_by_people or (one.ours and REJECTED in one.tags))
     }
-    return _People(relationships, {**deleted, **hidden}, decisions)
+    return _People(
+        relationships=relationships,
+        refused={**deleted, **hidden},
+        deleted=sorted(history.written[urn] for urn in missing),
+        decisions=decisions,
+    )
 
 
 def _landed(graph: DataHubGraph, history: History, namespace: str, warn: Warn) -> bool:

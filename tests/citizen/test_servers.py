@@ -81,3 +81,23 @@ def test_a_server_that_does_not_answer_ends_the_run_and_loses_nothing(run: Run, 
     output = run(gms, "--no-default-report", fails=True)
     assert "no heap left" in output
     assert {write.entity for write in gms.writes[before:]} <= {"dataJob"}
+
+
+def test_what_a_server_did_not_take_is_no_deletion(run: Run, gms: Gms) -> None:
+    gms.fail("ingestProposalBatch", 403)
+    run(gms, "--no-default-report", fails=True)
+    assert relationships(gms) == set()
+    output = run(gms, "--no-default-report")
+    assert "Suggestions lost" in output
+    assert len(relationships(gms)) == 5
+
+
+def test_what_people_deleted_is_named(run: Run, gms: Gms) -> None:
+    run(gms, "--no-default-report")
+    for urn in gms.urns("erModelRelationship"):
+        found = gms.get(urn, ERModelRelationshipPropertiesClass)
+        if found and "tailnum" in found.name:
+            gms.delete(urn)
+    output = run(gms, "--no-default-report")
+    listed = output[output.index("'deleted_by_people'") :]
+    assert listed.index("flights.csv.tailnum = planes.csv.tailnum") < 100
