@@ -9,8 +9,7 @@ from datahub.ingestion.graph.client import DataHubGraph, entity_type_to_graphql
 from requests import RequestException, Response
 
 from datahub_hyperjoin.errors import UnknownEntityTypeError, UnreadableCatalogError
-
-_LONGEST_REASON = 300
+from datahub_hyperjoin.redact import in_short
 
 
 def response_behind(error: BaseException) -> Response | None:
@@ -44,9 +43,7 @@ def _reason(error: Exception, token: str | None) -> str:
         words = f"{type(error).__name__}: {error}"
     else:
         words = f"{response.status_code} {response.reason}: {_said(response)}".rstrip(": ")
-    if token:
-        words = words.replace(token, "***")
-    return " ".join(words.split())[:_LONGEST_REASON]
+    return in_short(words, token)
 
 
 def _is_unknown(entity: str, error: Exception) -> bool:

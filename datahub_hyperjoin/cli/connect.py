@@ -13,8 +13,9 @@ from datahub.ingestion.graph.config import ClientMode
 from requests import RequestException
 
 from datahub_hyperjoin.errors import HyperJoinError
-from datahub_hyperjoin.graphql.ask import broken, in_short
+from datahub_hyperjoin.graphql.ask import broken
 from datahub_hyperjoin.graphql.errors import NoServerError
+from datahub_hyperjoin.redact import in_short
 
 _RETRIES = 2
 """A person waits for a few seconds; DataHub's own default is half a minute."""

@@ -17,6 +17,7 @@ from requests import RequestException
 from typing_extensions import LiteralString
 
 from datahub_hyperjoin.emit.present import Present, Proposal, target
+from datahub_hyperjoin.redact import in_short
 
 _CHUNK = 500
 """Workunits that are compared together: at most as many entities are read with one request."""
@@ -54,7 +55,7 @@ def keep_changes(
             report.warn(
                 "Catalog not compared",
                 "What it holds already is written once more",
-                str(error),
+                in_short(str(error), graph.config.token),
             )
             yield from chunk
             yield from source

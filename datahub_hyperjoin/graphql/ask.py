@@ -13,12 +13,12 @@ from requests import JSONDecodeError, RequestException, exceptions
 
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.graphql.errors import DeniedError, UnansweredError
+from datahub_hyperjoin.redact import in_short
 
 Answer = dict[str, Any]
 
 _ENTITY = "erModelRelationship"
 _PAGE = 100
-_LONGEST = 300
 _KEPT_OUT = {401, 403}
 
 
@@ -107,23 +107,6 @@ def broken(error: RequestException) -> str:
     if isinstance(error, exceptions.ConnectionError) and error.request:
         return "nothing answers at " + str(error.request.url)
     return f"{type(error).__name__}: {error}"
-
-
-def in_short(words: str, token: str | None = None) -> str:
-    r"""An error's words on one line, without passwords and tokens.
-
-    Args:
-        words: What was said.
-        token: What must not be shown.
-
-    >>> in_short("no\nanswer from http://me:secret@gms:8080 with 'Bearer abc'")
-    "no answer from http://***@gms:8080 with 'Bearer ***'"
-    """
-    if token:
-        words = words.replace(token, "***")
-    words = re.sub(r"//[^/@\s]+@", "//***@", words)
-    words = re.sub(r"(Bearer|Basic) [^'\"]+", r"\1 ***", words)
-    return " ".join(words.split())[:_LONGEST]
 
 
 def _words(errors: object) -> str:
