@@ -22,9 +22,10 @@ from typing_extensions import Self
 
 from datahub_hyperjoin.catalog import Scope
 from datahub_hyperjoin.emit.config import EmitConfig
-from datahub_hyperjoin.errors import UnwritablePathError
-from datahub_hyperjoin.model.checkpoint import FILES
+from datahub_hyperjoin.errors import CheckpointMismatchError, UnwritablePathError
+from datahub_hyperjoin.model.checkpoint import holds_model
 from datahub_hyperjoin.model.config import ModelConfig
+from datahub_hyperjoin.model.files import FILES
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 
 
@@ -113,6 +114,14 @@ class HyperJoinConfig(
             _refuse("page", self.page, _against_page)
         if self.model.path:
             _refuse("model.path", self.model.path, _against_model)
+        return self
+
+    @model_validator(mode="after")
+    def _refuse_a_start_without_model(self) -> Self:
+        """What training cannot start from fails before any table is read."""
+        key, folder = "model.start", self.model.start
+        if folder and not holds_model(folder):
+            raise CheckpointMismatchError.without_model(key, str(folder))
         return self
 
 

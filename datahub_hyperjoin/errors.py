@@ -161,6 +161,28 @@ class CheckpointMismatchError(ModelError, ValueError):
             expected=expected,
         )
 
+    @classmethod
+    def without_model(cls, key: str, folder: str) -> Self:
+        """The recipe's key, and a folder that holds no whole model."""
+        return cls(
+            f"`{key}` is {folder!r}, and no saved model is there. Give the folder that "
+            "`model.path` named in an earlier run, or leave the key out",
+            found="none",
+        )
+
+    @classmethod
+    def from_architectures(
+        cls, key: str, folder: str, *, found: str, expected: str, differs: str
+    ) -> Self:
+        """The recipe's key, both fingerprints, and what the two disagree about."""
+        return cls(
+            f"the model in `{key}` {folder!r} has architecture {found}, this run needs {expected}: "
+            f"they differ in {differs}. Give `model` the settings it was trained with, name "
+            f"another folder, or train anew without it (`model.reuse: never`, no `model.start`)",
+            found=found,
+            expected=expected,
+        )
+
 
 class SearchError(HyperJoinError):
     """An index was asked for what it does not hold."""

@@ -14,8 +14,8 @@ from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.encode import Encoding, encode
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.rank import rank
+from datahub_hyperjoin.model.state import Epoch
 from datahub_hyperjoin.model.structure import Structure, build_structure
-from datahub_hyperjoin.model.train import Epoch
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profile import profile_tables
@@ -128,6 +128,8 @@ def _connect(
 
 def _encode(structure: Structure, config: ModelConfig, progress: Progress) -> Encoding:
     def watch(epoch: Epoch) -> None:
+        if epoch.resumed:
+            progress.say(f"Training goes on after epoch {epoch.number - 1} of a run that was ended")
         left = epoch.seconds * (config.training.epochs - epoch.number)
         progress.say(
             f"Epoch {epoch.number} of at most {config.training.epochs}: loss {epoch.loss:.3f}, "

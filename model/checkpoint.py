@@ -1,39 +1,31 @@
-"""A trained network in a folder: weights, what it was made from, and its word vectors.
-
-`weights.safetensors` holds the weights, `model.json` the sizes and fingerprint. `vectors.bin` is
-the fastText model if it was trained on the lake: it contains words of the lake's values, so the
-folder deserves the care that the lake does. A pretrained one stays where it is.
-"""
+"""A trained network in a folder: weights, what it fits and was made from, and its word vectors."""
 
 import dataclasses
-import hashlib
 import json
 import shutil
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from datahub_hyperjoin.errors import CheckpointMismatchError
-from datahub_hyperjoin.knowledge import Knowledge
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.features import Featurizer
-from datahub_hyperjoin.model.hin import HIN, Sizes
-from datahub_hyperjoin.model.keys import find_keys
-from datahub_hyperjoin.model.known import Known, PairValues
-from datahub_hyperjoin.model.structure import Structure
+from datahub_hyperjoin.model.files import DESCRIPTION, VECTORS, WEIGHTS, replacing
+from datahub_hyperjoin.model.fingerprints import (
+    Architecture,
+    describe_architecture,
+    fingerprint_architecture,
+)
+from datahub_hyperjoin.model.hin import HIN, UNSEEN, Sizes
+from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.vectors import WordVectors
-
-_WEIGHTS, _DESCRIPTION, _VECTORS = "weights.safetensors", "model.json", "vectors.bin"
-FILES = frozenset({_WEIGHTS, _DESCRIPTION, _VECTORS})
-"""Everything that a saved model's folder may hold."""
-_FORMAT = 1
-"""Raised when the network or its features change, so that older weights are refused."""
+from datahub_hyperjoin.tables import TableId
 
 
 @dataclass(frozen=True)
@@ -44,112 +36,169 @@ class Model:
     sizes: Sizes
     vocabulary: tuple[str, ...]
     vectors: WordVectors
+
+    tables: tuple[TableId | None, ...]
+    """Whose vector each row of `network.table_position` is, from row 1."""
+
     fingerprint: str
     """Of the data and the settings it was trained with."""
+
+    start: str = ""
+    """The fingerprint of the model that its training started from, if it did from one."""
 
     @property
     def featurizer(self) -> Featurizer:
         """Turns names and cells into what this network reads."""
         return Featurizer(self.vectors, self.vocabulary)
 
+    def number_tables(self, lake: Lake) -> Int[np.ndarray, " column"]:
+        """The row of each column's table.
 
-def _taught(structure: Structure, config: ModelConfig) -> Iterator[str]:
-    """What training would not know without the catalog and its people."""
-    lake, known = structure.lake, structure.known
-    alone = find_keys(lake, config.keys, Known.from_knowledge(lake, Knowledge()))
-    if not np.array_equal(structure.keys, alone):
-        yield f"keys {structure.keys.tolist()}"
-    for name in ("connected", "accepted", "rejected"):
-        pairs: PairValues = getattr(known, name)
-        if len(pairs):
-            yield f"{name} {pairs.left.tolist()} {pairs.right.tolist()}"
+        Args:
+            lake: Columns, of tables that training saw or not.
+
+        Returns:
+            Rows of `network.table_position`; `UNSEEN` for a table that training did not see.
+        """
+        rows = {table: row for row, table in enumerate(self.tables, start=1) if table}
+        return np.array([rows.get(of.id.table, UNSEEN) for of in lake.profiles], dtype=np.int64)
+
+    def describe_architecture(self, config: ModelConfig) -> Architecture:
+        """What its weights fit.
+
+        Args:
+            config: The settings.
+
+        Returns:
+            One value a property.
+        """
+        return describe_architecture(config, self.sizes, self.vocabulary, self.vectors.path)
 
 
-def fingerprint(structure: Structure, config: ModelConfig) -> str:
-    """Tells whether a saved model was made from these columns with these settings.
-
-    Ranking and the model's folder do not count: they do not change the weights. Nor does the use
-    of columns in queries, which only ranking looks at.
+def holds_model(folder: Path) -> bool:
+    """Whether a folder looks like a saved model's.
 
     Args:
-        structure: The columns with their sketches and samples, and what is known of them.
-        config: The settings.
+        folder: Where `save` may have written one.
 
     Returns:
-        16 hexadecimal digits.
+        True if its description and its weights are there.
     """
-    settings = dataclasses.asdict(config)
-    settings.pop("ranking")
-    settings.pop("path")
-    digest = hashlib.sha256(f"{_FORMAT}{json.dumps(settings, default=str)}".encode())
-    lake = structure.lake
-    for table, profile in zip(lake.table_of, lake.profiles, strict=True):
-        content = (profile.counts, profile.sample, profile.type, profile.distinct)
-        digest.update(f"{lake.titles[table]}\0{profile.id}\0{content}".encode())
-        digest.update(profile.sketch)
-    for fact in _taught(structure, config):
-        digest.update(fact.encode())
-    return digest.hexdigest()[:16]
+    return all(folder.joinpath(name).is_file() for name in (DESCRIPTION, WEIGHTS))
 
 
 def save(model: Model, folder: Path, config: ModelConfig) -> None:
-    """Writes a model, whole or not at all.
+    """Writes a model, whole or not at all: until its last file is there, the folder holds none.
 
     Args:
         model: What to keep.
         folder: Where; a model that is there already is replaced.
         config: The settings it was made with.
     """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as name:
-        fresh = Path(name, "model")
-        fresh.mkdir()
-        save_file(model.network.state_dict(), fresh / _WEIGHTS)
-        if config.features.vectors is None:
-            shutil.copyfile(model.vectors.path, fresh / _VECTORS)
-        description = {
-            "fingerprint": model.fingerprint,
-            "sizes": dataclasses.asdict(model.sizes),
-            "vocabulary": model.vocabulary,
-        }
-        fresh.joinpath(_DESCRIPTION).write_text(json.dumps(description, indent=1), "utf-8")
-        if folder.exists():
-            folder.rename(Path(name, "old"))
-        fresh.rename(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    described = folder / DESCRIPTION
+    with replacing(described) as part:
+        part.write_text(json.dumps(_describe(model, config), indent=1), "utf-8")
+        with replacing(folder / WEIGHTS) as weights:
+            save_file(model.network.state_dict(), weights)
+            described.unlink(missing_ok=True)
+        if config.features.vectors:
+            folder.joinpath(VECTORS).unlink(missing_ok=True)
+        elif model.vectors.path.resolve() != folder.joinpath(VECTORS).resolve():
+            with replacing(folder / VECTORS) as vectors:
+                shutil.copyfile(model.vectors.path, vectors)
 
 
-def load(folder: Path, config: ModelConfig, *, expected: str) -> Model:
+def _describe(model: Model, config: ModelConfig) -> dict[str, Any]:
+    return {
+        "fingerprint": model.fingerprint,
+        "start": model.start,
+        "architecture": model.describe_architecture(config),
+        "sizes": dataclasses.asdict(model.sizes),
+        "vocabulary": model.vocabulary,
+        "tables": [table and dataclasses.astuple(table) for table in model.tables],
+    }
+
+
+def describe(folder: Path) -> dict[str, Any]:
+    """What a saved model says of itself.
+
+    Args:
+        folder: Where `save` wrote it.
+
+    Returns:
+        Its description; an empty one where there is none that can be read.
+    """
+    try:
+        found = json.loads(folder.joinpath(DESCRIPTION).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def load(folder: Path, config: ModelConfig, *, key: str = "model.path") -> Model:
     """Reads the model in a folder.
 
     Args:
         folder: Where `save` wrote it.
         config: The settings of this run.
-        expected: The fingerprint this run needs.
+        key: The recipe's key that names the folder.
 
     Returns:
-        The model, ready to encode.
+        The model, ready to encode, whatever it was made from.
 
     Raises:
-        CheckpointMismatchError: The folder holds another model, or none that can be read.
+        CheckpointMismatchError: The folder holds no whole model, or one of another version,
+            architecture or vocabulary.
     """
+    description = describe(folder)
     try:
-        description = json.loads(folder.joinpath(_DESCRIPTION).read_text("utf-8"))
-        found = str(description["fingerprint"])
-        if found == expected:
-            return _read(folder, config, description)
-    except (OSError, ValueError, KeyError, SafetensorError) as error:
-        raise CheckpointMismatchError.from_fingerprints(found="none", expected=expected) from error
-    raise CheckpointMismatchError.from_fingerprints(found=found, expected=expected)
+        _check_architecture(folder, config, description, key)
+        return _read(folder, config, description)
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        if isinstance(error, CheckpointMismatchError):
+            raise
+        raise CheckpointMismatchError.without_model(key, str(folder)) from error
+
+
+def _check_architecture(
+    folder: Path, config: ModelConfig, description: dict[str, Any], key: str
+) -> None:
+    found: Architecture = description["architecture"]
+    sizes, vocabulary = Sizes(**description["sizes"]), description["vocabulary"]
+    needed = dataclasses.replace(
+        sizes, steps=config.hypergraph.walk_length, vocabulary=len(vocabulary)
+    )
+    vectors = config.features.vectors or folder / VECTORS
+    expected = describe_architecture(config, needed, vocabulary, vectors)
+    differs = sorted(name for name in {*found, *expected} if found.get(name) != expected.get(name))
+    if differs:
+        raise CheckpointMismatchError.from_architectures(
+            key,
+            str(folder),
+            found=fingerprint_architecture(found),
+            expected=fingerprint_architecture(expected),
+            differs=_list(differs, found, expected),
+        )
+
+
+def _list(names: Sequence[str], found: Architecture, expected: Architecture) -> str:
+    return ", ".join(
+        f"{name} ({found.get(name, 'absent')}, here {expected.get(name, 'absent')})"
+        for name in names
+    )
 
 
 def _read(folder: Path, config: ModelConfig, description: dict[str, Any]) -> Model:
     sizes = Sizes(**description["sizes"])
     network = HIN(config.network, sizes)
-    network.load_state_dict(load_file(folder / _WEIGHTS))
+    network.load_state_dict(load_file(folder / WEIGHTS))
     return Model(
         network=network.eval(),
         sizes=sizes,
         vocabulary=tuple(description["vocabulary"]),
-        vectors=WordVectors(config.features.vectors or folder / _VECTORS),
-        fingerprint=description["fingerprint"],
+        vectors=WordVectors(config.features.vectors or folder / VECTORS),
+        tables=tuple(table and TableId(*table) for table in description["tables"]),
+        fingerprint=str(description["fingerprint"]),
+        start=str(description["start"]),
     )

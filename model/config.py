@@ -22,6 +22,19 @@ class Loss(str, Enum):
     """Softmax over every negative of the batch."""
 
 
+class Reuse(str, Enum):
+    """When a saved model is used again instead of training."""
+
+    EXACT = "exact"
+    """If it was made from the same data with the same settings."""
+
+    ALWAYS = "always"
+    """Whatever the tables: it encodes new and changed ones as they are."""
+
+    NEVER = "never"
+    """Train anew in every run."""
+
+
 class Affinity(str, Enum):
     """What weighs a pair of columns in the ranking."""
 
@@ -175,6 +188,13 @@ class ModelConfig:
 
     path: Path | None = None
     """Folder of the saved model, which a dry run keeps too; without it the model is not kept."""
+
+    reuse: Reuse = Reuse.EXACT
+    """When the saved model is used again instead of training."""
+
+    start: Path | None = None
+    """Folder of a saved model that training starts from, with its vocabulary and word vectors; with
+    `reuse: always` it encodes without training while there is no model in `path`."""
 
     keys: KeyConfig = field(default_factory=KeyConfig)
     """Which columns are asked about."""

@@ -1,6 +1,5 @@
 """One embedding for every column of a lake, by a model trained now or before."""
 
-import logging
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,19 +9,19 @@ import numpy as np
 import torch
 from jaxtyping import Float32
 
-from datahub_hyperjoin.errors import CheckpointMismatchError, NothingToLearnError
-from datahub_hyperjoin.model.checkpoint import Model, fingerprint, load, save
+from datahub_hyperjoin.errors import NothingToLearnError
+from datahub_hyperjoin.model.checkpoint import Model, save
 from datahub_hyperjoin.model.config import ModelConfig
-from datahub_hyperjoin.model.features import Featurizer, build_vocabulary
-from datahub_hyperjoin.model.hin import HIN, Batch, Sizes, to_device
-from datahub_hyperjoin.model.hypergraph import Hypergraph
+from datahub_hyperjoin.model.features import Featurizer
+from datahub_hyperjoin.model.fingerprints import fingerprint_architecture
+from datahub_hyperjoin.model.hin import Batch, to_device
+from datahub_hyperjoin.model.journal import Journal
 from datahub_hyperjoin.model.positions import return_probabilities
+from datahub_hyperjoin.model.reuse import begin, find_trained
+from datahub_hyperjoin.model.state import Epoch
 from datahub_hyperjoin.model.structure import Structure
-from datahub_hyperjoin.model.train import Epoch, fit, repeatable
-from datahub_hyperjoin.model.vectors import WordVectors, train_vectors
+from datahub_hyperjoin.model.train import fit, repeatable
 from datahub_hyperjoin.model.views import Material
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -52,45 +51,14 @@ def _material(structure: Structure, featurizer: Featurizer, steps: int) -> Mater
     )
 
 
-def _train(
-    structure: Structure,
-    config: ModelConfig,
-    vectors: WordVectors,
-    watch: Callable[[Epoch], None],
-) -> tuple[Model, Material]:
-    lake = structure.lake
-    vocabulary = build_vocabulary(lake, config.features.vocabulary)
-    featurizer = Featurizer(vectors, vocabulary)
-    material = _material(structure, featurizer, config.hypergraph.walk_length)
-    sizes = Sizes(
-        vocabulary=len(vocabulary),
-        dimension=vectors.dimension,
-        content=4 * featurizer.cell_width,
-        tables=len(lake.titles),
-        steps=config.hypergraph.walk_length,
-    )
-    network = HIN(config.network, sizes).to(_device())
-    random = np.random.default_rng(config.seed)
-    for epoch in fit(network, material, structure.keys, config.training, random):
-        watch(epoch)
-    model = Model(
-        network=network.cpu().eval(),
-        sizes=sizes,
-        vocabulary=vocabulary,
-        vectors=vectors,
-        fingerprint=fingerprint(structure, config),
-    )
-    return model, material
-
-
 @torch.inference_mode()
 def _embed(
-    model: Model, material: Material, graph: Hypergraph
+    model: Model, material: Material, structure: Structure
 ) -> Float32[np.ndarray, "column width"]:
     batch = Batch(
         features=material.whole(),
-        graph=graph,
-        tables=torch.from_numpy(material.lake.table_of + 1),
+        graph=structure.graph,
+        tables=torch.from_numpy(model.number_tables(material.lake)),
         walks=torch.from_numpy(material.walks),
     )
     device = _device()
@@ -104,51 +72,51 @@ def _check_learnable(structure: Structure) -> None:
         raise NothingToLearnError.from_counts(tables=tables, keys=len(structure.keys))
 
 
-def _fresh(structure: Structure, config: ModelConfig, watch: Callable[[Epoch], None]) -> Encoding:
-    with tempfile.TemporaryDirectory() as folder, repeatable(config.seed):
-        pretrained = config.features.vectors
-        vectors = (
-            WordVectors(pretrained)
-            if pretrained
-            else train_vectors(
-                structure.lake,
-                config.features,
-                seed=config.seed,
-                path=Path(folder, "vectors.bin"),
-            )
-        )
-        model, material = _train(structure, config, vectors, watch)
-        if config.path:
-            save(model, config.path, config)
-        embeddings = _embed(model, material, structure.graph)
-    return Encoding(embeddings=embeddings, fingerprint=model.fingerprint, trained=True)
+def _train(
+    model: Model,
+    structure: Structure,
+    material: Material,
+    config: ModelConfig,
+    watch: Callable[[Epoch], None],
+) -> None:
+    """Fits a model in place and saves it."""
+    device = _device()
+    architecture = fingerprint_architecture(model.describe_architecture(config))
+    journal = Journal(config.path, f"{model.fingerprint}-{architecture}-{device.type}")
+    network, random = model.network.to(device), np.random.default_rng(config.seed)
+    for epoch in fit(network, material, structure.keys, config.training, random, journal):
+        watch(epoch)
+    network.cpu().eval()
+    if config.path:
+        save(model, config.path, config)
+    journal.discard()
 
 
 def encode(structure: Structure, config: ModelConfig, watch: Callable[[Epoch], None]) -> Encoding:
-    """Embeds every column, with the saved model if it was made from the same data and settings.
+    """Embeds every column, with a saved model if the configuration lets it.
 
     Args:
         structure: The lake.
-        config: How to train, and where the model is kept.
+        config: How to train, where models are kept, and when they are used again.
         watch: Called after every epoch of training.
 
     Returns:
         The embeddings.
 
     Raises:
-        NothingToLearnError: There are fewer than two keys or two tables.
+        NothingToLearnError: Training is needed, and there are fewer than two keys or two tables.
         NonFiniteLossError: The loss is no number any more.
         CollapsedError: All embeddings are alike.
+        CheckpointMismatchError: A model to start from, or to use whatever the tables, does not fit.
     """
-    _check_learnable(structure)
-    if config.path is None or not config.path.exists():
-        return _fresh(structure, config, watch)
-    try:
-        model = load(config.path, config, expected=fingerprint(structure, config))
-    except CheckpointMismatchError as error:
-        logger.info("Training again: %s", error)
-        return _fresh(structure, config, watch)
     with repeatable(config.seed):
+        trained = find_trained(structure, config)
+    with tempfile.TemporaryDirectory() as folder, repeatable(config.seed):
+        if trained is None:
+            _check_learnable(structure)
+        model = trained or begin(structure, config, Path(folder))
         material = _material(structure, model.featurizer, config.hypergraph.walk_length)
-        embeddings = _embed(model, material, structure.graph)
-    return Encoding(embeddings=embeddings, fingerprint=model.fingerprint, trained=False)
+        if trained is None:
+            _train(model, structure, material, config, watch)
+        embeddings = _embed(model, material, structure)
+    return Encoding(embeddings=embeddings, fingerprint=model.fingerprint, trained=trained is None)

@@ -102,7 +102,7 @@ class HIN(nn.Module):
             content=sizes.content,
             width=width,
         )
-        self.table_position = nn.Embedding(sizes.tables + 1, width, padding_idx=UNSEEN)
+        self.table_position = nn.Embedding(sizes.tables + 1, width, padding_idx=UNSEEN, sparse=True)
         self.table_weight = nn.Parameter(torch.tensor(config.position_weight))
         self.walk_position = nn.Sequential(
             nn.Linear(sizes.steps, width // 2, bias=False),

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from jaxtyping import Int
 
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, TableProfile
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, TableId, TableProfile
 
 _OPAQUE = (DataType.BINARY, DataType.NESTED)
 
@@ -57,6 +57,12 @@ class Lake:
     def ids(self) -> tuple[ColumnId, ...]:
         """Each column's identifier."""
         return tuple(profile.id for profile in self.profiles)
+
+    @cached_property
+    def tables(self) -> tuple[TableId | None, ...]:
+        """Each table's identifier; none for a table without columns, which nothing asks for."""
+        found = {int(t): p.id.table for t, p in zip(self.table_of, self.profiles, strict=True)}
+        return tuple(found.get(place) for place in range(len(self.titles)))
 
     @cached_property
     def columns_of(self) -> tuple[Int[np.ndarray, " _"], ...]:

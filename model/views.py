@@ -135,14 +135,14 @@ def _left_view(
     random: np.random.Generator,
 ) -> _View:
     lake = material.lake
-    numbers = lake.table_of[columns] + 1
-    forgotten = random.random(len(lake.titles)) < _FORGOTTEN
+    tables, table = np.unique(lake.table_of[columns], return_inverse=True)
+    forgotten = random.random(len(tables)) < _FORGOTTEN
     return _View(
         columns=columns,
         names=[lake.profiles[column].id.path for column in columns],
         titles=[lake.titles[lake.table_of[column]] for column in columns],
         cells=[material.cells[c][side] for c, side in zip(columns, held, strict=True)],
-        numbers=np.where(forgotten[lake.table_of[columns]], UNSEEN, numbers),
+        numbers=np.where(forgotten[table], UNSEEN, tables[table] + 1),
     )
 
 

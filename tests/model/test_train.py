@@ -7,14 +7,12 @@ import pytest
 import torch
 
 from datahub_hyperjoin.errors import (
-    CheckpointMismatchError,
     CollapsedError,
     NonFiniteLossError,
     NothingToLearnError,
 )
 from datahub_hyperjoin.knowledge import Knowledge
-from datahub_hyperjoin.model import train
-from datahub_hyperjoin.model.checkpoint import fingerprint, load
+from datahub_hyperjoin.model import validation
 from datahub_hyperjoin.model.config import (
     FeatureConfig,
     Loss,
@@ -24,9 +22,10 @@ from datahub_hyperjoin.model.config import (
     TrainingConfig,
 )
 from datahub_hyperjoin.model.encode import encode
+from datahub_hyperjoin.model.fingerprints import fingerprint
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.state import Epoch
 from datahub_hyperjoin.model.structure import Structure, build_structure
-from datahub_hyperjoin.model.train import Epoch
 from datahub_hyperjoin.tables import CatalogEvidence, Verdict
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
@@ -138,22 +137,6 @@ def test_ranking_does_not_touch_the_weights(structure: Structure) -> None:
     assert fingerprint(structure, other) == fingerprint(structure, ModelConfig())
 
 
-def test_a_model_of_other_data_is_refused_with_both_fingerprints(
-    structure: Structure, tmp_path: Path
-) -> None:
-    settings = config(tmp_path / "model", epochs=1)
-    run(structure, settings)
-    found = fingerprint(structure, settings)
-    with pytest.raises(CheckpointMismatchError, match=f"{found}, this run needs 0123") as caught:
-        load(tmp_path / "model", settings, expected="0123")
-    assert (caught.value.found, caught.value.expected) == (found, "0123")
-
-
-def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointMismatchError, match="fingerprint none, this run needs 0123"):
-        load(tmp_path, config(), expected="0123")
-
-
 def test_one_table_is_nothing_to_learn_from(make_lake: MakeLake) -> None:
     structure = connect(make_lake({"airlines": {"code": ["AA", "UA", "DL"]}}))
     with pytest.raises(NothingToLearnError, match="1 key columns in 1 tables are too few"):
@@ -166,7 +149,7 @@ def test_a_loss_that_is_no_number_stops_training(structure: Structure) -> None:
 
 
 def test_collapse_is_named(structure: Structure, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(train, "_COLLAPSED", -1.0)
+    monkeypatch.setattr(validation, "_COLLAPSED", -1.0)
     with pytest.raises(CollapsedError, match=r"all embeddings are alike .* Raise"):
         run(structure, config(epochs=1))
 

@@ -1,0 +1,80 @@
+"""Adam, in two halves: of the whole network, and of the tables that a step has seen.
+
+A lake may have a hundred thousand tables, each with a vector. Plain Adam makes a gradient of all
+of them and moves all of them in every step; the sparse half touches the rows of the batch's tables
+and no others, so that a step costs the same in a lake of any size.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Adam, Optimizer, SparseAdam
+
+Optimizers = tuple[Optimizer, ...]
+
+
+def build_optimizers(network: nn.Module) -> Optimizers:
+    """Optimizers that share the parameters of a network; their step size is yet to be set.
+
+    Args:
+        network: What is fitted.
+
+    Returns:
+        One for dense gradients, and one for sparse ones where there are any.
+    """
+    sparse = [
+        part.weight
+        for part in network.modules()
+        if isinstance(part, nn.Embedding | nn.EmbeddingBag) and part.sparse
+    ]
+    rows = {id(weight) for weight in sparse}
+    dense = [weight for weight in network.parameters() if id(weight) not in rows]
+    adam = Adam(dense, fused=True)
+    return (adam, SparseAdam(sparse)) if sparse else (adam,)
+
+
+def set_rate(optimizers: Optimizers, rate: float) -> None:
+    """Changes the step size of all.
+
+    Args:
+        optimizers: What `build_optimizers` gave.
+        rate: The step size.
+    """
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+
+
+def take_step(network: nn.Module, optimizers: Optimizers, loss: Tensor, clip: float) -> None:
+    """One step down a loss.
+
+    Args:
+        network: What is fitted.
+        optimizers: Its optimizers.
+        loss: A scalar.
+        clip: Greatest norm of the gradient, sparse parts included.
+    """
+    for optimizer in optimizers:
+        optimizer.zero_grad()
+    loss.backward()
+    _clip([weight for weight in network.parameters() if weight.grad is not None], clip)
+    for optimizer in optimizers:
+        optimizer.step()
+
+
+def _clip(weights: list[nn.Parameter], greatest: float) -> None:
+    """What `clip_grad_norm_` does, which refuses sparse gradients."""
+    norms = []
+    for weight in weights:
+        if weight.grad is not None and weight.grad.is_sparse:
+            weight.grad = weight.grad.coalesce()
+        norms.append(_norm(weight.grad))
+    scale = (greatest / (torch.stack(norms).norm() + 1e-6)).clamp(max=1.0)
+    for weight in weights:
+        if weight.grad is not None:
+            weight.grad.mul_(scale)
+
+
+def _norm(gradient: Tensor | None) -> Tensor:
+    if gradient is None:
+        return torch.zeros(())
+    return torch.linalg.vector_norm(gradient.values() if gradient.is_sparse else gradient)
