@@ -129,7 +129,8 @@ def _connect(
 def _encode(structure: Structure, config: ModelConfig, progress: Progress) -> Encoding:
     def watch(epoch: Epoch) -> None:
         if epoch.resumed:
-            progress.say(f"Training goes on after epoch {epoch.number - 1} of a run that was ended")
+            before = epoch.number - 1
+            progress.say(f"Training goes on after epoch {before}, where an earlier run ended")
         left = epoch.seconds * (config.training.epochs - epoch.number)
         progress.say(
             f"Epoch {epoch.number} of at most {config.training.epochs}: loss {epoch.loss:.3f}, "

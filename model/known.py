@@ -74,8 +74,11 @@ class PairValues:
         Returns:
             The number of each pair; 0 for one that is not listed.
         """
-        listed = self.left * self.columns + self.right
-        return look_up(listed, self.values, one * self.columns + other)
+        return look_up(self._numbers, self.values, one * self.columns + other)
+
+    @cached_property
+    def _numbers(self) -> Int[np.ndarray, " pair"]:
+        return self.left * self.columns + self.right
 
     def holds(
         self, one: Int[np.ndarray, "*shape"], other: Int[np.ndarray, "*shape"]

@@ -69,8 +69,11 @@ class Overlap:
         Returns:
             The number of each pair asked for.
         """
-        known = self.left * self.columns + self.right
-        return look_up(known, values, left * self.columns + right)
+        return look_up(self._numbers, values, left * self.columns + right)
+
+    @cached_property
+    def _numbers(self) -> Int[np.ndarray, " pair"]:
+        return self.left * self.columns + self.right
 
 
 def _hashes(sketches: Sequence[bytes]) -> tuple[UInt64[np.ndarray, " hash"], Int[np.ndarray, " _"]]:

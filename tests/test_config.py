@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from datahub_hyperjoin.config import HyperJoinConfig
-from datahub_hyperjoin.model.config import Affinity, ModelConfig
+from datahub_hyperjoin.model.config import Affinity, ModelConfig, Reuse
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 
 MINIMAL = {"catalog": {"folder": "lake"}}
@@ -74,6 +74,10 @@ def test_sections_reach_the_rooms() -> None:
             r"model.training.loss\n  Input should be 'triplet' or 'infonce'",
         ),
         (
+            {**MINIMAL, "model": {"reuse": "sometimes"}},
+            r"model.reuse\n  Input should be 'exact', 'always' or 'never'",
+        ),
+        (
             {**MINIMAL, "profile": {"max_rows": 0}},
             r"profile.*\n.*`max_rows` is 0; it must be at least 1",
         ),
@@ -98,6 +102,12 @@ def test_a_wrong_key_is_named_with_what_is_expected(recipe: dict[str, Any], mess
         ({"model": {"path": "file"}}, r"`model.path` is .*, and it is no folder"),
         ({"model": {"path": "."}}, r"`model.path` is .*, and it holds 'file', which is no saved"),
         (
+            {"model": {"start": "none"}},
+            r"`model.start` is 'none', and no saved model is there. Give",
+        ),
+        ({"model": {"start": "."}}, r"`model.start` is '.', and no saved model is there. Give the"),
+        ({"model": {"start": "file"}}, r"`model.start` is 'file', and no saved model is there"),
+        (
             {"catalog": {"folder": "file/lake", "demo": True}},
             r"`catalog.folder` is .*, and .*file is no folder",
         ),
@@ -119,6 +129,21 @@ def test_a_folder_without_permission_is_refused(
     monkeypatch.setattr(os, "access", lambda _, mode: not mode & os.W_OK)
     with pytest.raises(ValidationError, match=rf"`page` is .*, and {tmp_path} cannot be written"):
         HyperJoinConfig.model_validate({**MINIMAL, "page": str(tmp_path / "joins.html")})
+
+
+def test_a_folder_in_which_training_was_killed_is_taken(tmp_path: Path) -> None:
+    for name in ("training.safetensors", "training.safetensors.part", "weights.safetensors.part"):
+        tmp_path.joinpath(name).write_bytes(b"half")
+    config = HyperJoinConfig.model_validate({**MINIMAL, "model": {"path": str(tmp_path)}})
+    assert config.model.path == tmp_path
+
+
+def test_a_start_that_holds_a_model_is_taken(tmp_path: Path) -> None:
+    for name in ("model.json", "weights.safetensors"):
+        tmp_path.joinpath(name).touch()
+    model = {"start": str(tmp_path), "reuse": "always"}
+    config = HyperJoinConfig.model_validate({**MINIMAL, "model": model})
+    assert (config.model.start, config.model.reuse) == (tmp_path, Reuse.ALWAYS)
 
 
 def test_paths_that_can_be_made_are_taken(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """From tables and what is known of them to findings, on files with known joins."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,7 @@ class Watcher:
         self.stages: list[str] = []
         self.counts: dict[str, int] = {}
         self.warnings: list[tuple[str, str]] = []
+        self.lines: list[str] = []
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -58,6 +60,7 @@ class Watcher:
 
     def say(self, line: str) -> None:
         assert line
+        self.lines.append(line)
 
     def warn(self, title: str, message: str, context: str) -> None:
         assert message
@@ -179,3 +182,31 @@ def test_an_accepted_pair_of_a_table_that_cannot_be_read_is_not_found(
     assert found.faulty == {TableId("file", "memos")}
     assert [title for title, _ in watcher.warnings] == ["Table skipped"]
     assert [(join.left, join.right) for join in found.joins] == [CARRIERS]
+
+
+class Killer(Watcher):
+    """Ends the run at its first epoch's line."""
+
+    def say(self, line: str) -> None:
+        super().say(line)
+        raise KeyboardInterrupt
+
+
+def test_a_run_that_was_killed_goes_on_and_says_so(
+    spark: SparkSession, tables: list[Table], tmp_path: Path
+) -> None:
+    watchers = []
+    for watcher in (Killer(), Watcher()):
+        watchers.append(watcher)
+        with suppress(KeyboardInterrupt):
+            suggest(
+                tables,
+                session=spark,
+                profile=ProfileConfig(),
+                model=replace(QUICK, path=tmp_path / "model"),
+                progress=watcher,
+            )
+    first, second = (watcher.lines for watcher in watchers)
+    assert [line[:20] for line in first] == ["Epoch 1 of at most 2"]
+    assert second[0] == "Training goes on after epoch 1, where an earlier run ended"
+    assert [line[:20] for line in second[1:]] == ["Epoch 2 of at most 2"]

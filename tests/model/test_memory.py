@@ -1,0 +1,136 @@
+"""A step of training needs no more memory in a larger lake."""
+
+import tracemalloc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+from datahub_hyperjoin.knowledge import Knowledge
+from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig, NetworkConfig, TrainingConfig
+from datahub_hyperjoin.model.features import Featurizer, build_vocabulary
+from datahub_hyperjoin.model.hin import HIN, Sizes
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.losses import measure_loss
+from datahub_hyperjoin.model.optimizers import build_optimizers, set_rate, take_step
+from datahub_hyperjoin.model.positions import return_probabilities
+from datahub_hyperjoin.model.structure import build_structure
+from datahub_hyperjoin.model.validation import measure_cosines
+from datahub_hyperjoin.model.vectors import train_vectors
+from datahub_hyperjoin.model.views import Material, Pairs, draw_pairs
+
+Tables = Mapping[str, Mapping[str, Sequence[str]]]
+MakeLake = Callable[[Tables], Lake]
+MakeMaterial = Callable[[int], Material]
+KEYS, BATCHES, TABLES, DIMENSION, STEPS = 16, 10, 32, 8, 4
+
+
+def table(number: int) -> Mapping[str, Sequence[str]]:
+    rows = range(20)
+    return {
+        "code": [f"{number}-{row}" for row in rows],
+        "amount": [f"{row}.5" for row in rows],
+        "flag": ["yes", "no"] * 10,
+    }
+
+
+@pytest.fixture
+def make_material(make_lake: MakeLake, tmp_path: Path) -> MakeMaterial:
+    one = make_lake({"t0": table(0)})
+    vectors = train_vectors(one, FeatureConfig(dimension=DIMENSION), seed=0, path=tmp_path / "v")
+
+    def make(tables: int) -> Material:
+        lake = make_lake({f"t{number}": table(number) for number in range(tables)})
+        structure = build_structure(lake, ModelConfig(), Knowledge())
+        featurizer = Featurizer(vectors, build_vocabulary(lake, 50))
+        return Material(
+            structure=structure,
+            featurizer=featurizer,
+            walks=return_probabilities(structure.joins, STEPS),
+            cells=tuple(featurizer.cells(profile.sample) for profile in lake.profiles),
+        )
+
+    return make
+
+
+def draw(material: Material) -> Iterator[Pairs]:
+    random = np.random.default_rng(0)
+    for _ in range(BATCHES):
+        yield draw_pairs(material, random.choice(material.structure.keys, KEYS, False), random)  # noqa: FBT003 - numpy's signature
+
+
+def tensor_bytes(value: object) -> int:
+    if isinstance(value, torch.Tensor):
+        return value.nbytes
+    if is_dataclass(value):
+        return sum(tensor_bytes(getattr(value, field.name)) for field in fields(value))
+    return 0
+
+
+def step_peak(pairs: Pairs, tables: int) -> int:
+    """Bytes of tensors that one step holds at most, beside weights and moments."""
+    sizes = Sizes(
+        vocabulary=50,
+        dimension=DIMENSION,
+        content=4 * (DIMENSION + 4),
+        tables=tables,
+        steps=STEPS,
+    )
+    torch.manual_seed(0)
+    network = HIN(NetworkConfig(width=32, heads=4), sizes)
+    optimizers = build_optimizers(network)
+    set_rate(optimizers, 1e-3)
+
+    def step() -> None:
+        cosines = measure_cosines(network, pairs)
+        loss = measure_loss(cosines, pairs.positive, pairs.negative, TrainingConfig())
+        take_step(network, optimizers, loss, 1.0)
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+
+    step()
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as watched:
+        step()
+    assert watched.profiler
+    events = watched.profiler.kineto_results.events()
+    return int(np.cumsum([of.nbytes() for of in events if of.name() == "[memory]"]).max())
+
+
+def test_the_views_of_a_step_are_as_large_in_a_larger_lake(make_material: MakeMaterial) -> None:
+    small, large = (make_material(tables) for tables in (TABLES, 8 * TABLES))
+    assert len(large.lake) == 8 * len(small.lake)
+    bytes_of = [max(map(tensor_bytes, draw(material))) for material in (small, large)]
+    assert bytes_of[1] <= 1.1 * bytes_of[0]
+
+
+def test_drawing_views_needs_as_much_memory_in_a_larger_lake(make_material: MakeMaterial) -> None:
+    peaks = []
+    for material in (make_material(TABLES), make_material(8 * TABLES)):
+        list(draw(material))
+        tracemalloc.start()
+        for _ in draw(material):
+            pass
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] <= 1.25 * peaks[0]
+
+
+def test_a_step_needs_as_much_memory_however_many_tables_have_a_vector(
+    make_material: MakeMaterial,
+) -> None:
+    pairs = next(draw(make_material(TABLES)))
+    few, many = (step_peak(pairs, tables) for tables in (TABLES, 2000 * TABLES))
+    assert few > 10**5
+    assert many == few
+
+
+def test_a_step_needs_as_much_memory_in_a_larger_lake(make_material: MakeMaterial) -> None:
+    peaks = []
+    for tables in (TABLES, 8 * TABLES):
+        batches = sorted(draw(make_material(tables)), key=tensor_bytes)
+        peaks.append(step_peak(batches[-1], tables))
+    assert peaks[1] <= 1.25 * peaks[0]
