@@ -14,7 +14,6 @@ from datahub_hyperjoin.model.hin import HIN, to_device
 from datahub_hyperjoin.model.journal import Journal
 from datahub_hyperjoin.model.losses import measure_loss
 from datahub_hyperjoin.model.optimizers import build_optimizers, set_rate, take_step
-from datahub_hyperjoin.model.prefetch import prefetch
 from datahub_hyperjoin.model.state import Epoch, TrainingState
 from datahub_hyperjoin.model.validation import (
     check_spread,
@@ -99,7 +98,7 @@ def fit(
         set_rate(optimizers, config.learning_rate * warm)
         order = random.permutation(learnt)
         chunks = np.array_split(order, max(round(len(order) / config.batch_size), 1))
-        loss = _run_epoch(state, prefetch(draw, chunks), config)
+        loss = _run_epoch(state, map(draw, chunks), config)
         if not np.isfinite(loss):
             raise NonFiniteLossError.at_epoch(number, loss)
         recall = measure_recall(network, validation)

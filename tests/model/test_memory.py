@@ -96,6 +96,7 @@ def step_peak(pairs: Pairs, tables: int) -> int:
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as watched:
         step()
     assert watched.profiler
+    assert watched.profiler.kineto_results
     events = watched.profiler.kineto_results.events()
     return int(np.cumsum([of.nbytes() for of in events if of.name() == "[memory]"]).max())
 

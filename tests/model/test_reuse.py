@@ -126,7 +126,9 @@ def test_the_order_of_tables_changes_no_embedding(
     structure: Structure, make_lake: MakeLake, airline_tables: Tables, tmp_path: Path
 ) -> None:
     one = run(structure, path=tmp_path / "model")
-    turned = connect(make_lake(dict(reversed(airline_tables.items()))))
+    turned = connect(
+        make_lake({name: airline_tables[name] for name in sorted(airline_tables, reverse=True)})
+    )
     other = run(turned, path=tmp_path / "model", reuse=Reuse.ALWAYS)
     place = {column: at for at, column in enumerate(structure.lake.ids)}
     moved = one.embeddings[[place[column] for column in turned.lake.ids]]
