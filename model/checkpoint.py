@@ -164,7 +164,7 @@ def load(folder: Path, config: ModelConfig, *, key: str = "model.path") -> Model
 def _check_architecture(
     folder: Path, config: ModelConfig, description: dict[str, Any], key: str
 ) -> None:
-    found: Architecture = description["architecture"]
+    found: Architecture = description.get("architecture", {})
     sizes, vocabulary = Sizes(**description["sizes"]), description["vocabulary"]
     needed = dataclasses.replace(
         sizes, steps=config.hypergraph.walk_length, vocabulary=len(vocabulary)
@@ -172,6 +172,8 @@ def _check_architecture(
     vectors = config.features.vectors or folder / VECTORS
     expected = describe_architecture(config, needed, vocabulary, vectors)
     differs = sorted(name for name in {*found, *expected} if found.get(name) != expected.get(name))
+    if "format" in differs:
+        differs = ["format"]  # the rest may have another meaning there
     if differs:
         raise CheckpointMismatchError.from_architectures(
             key,

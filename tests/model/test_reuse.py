@@ -208,7 +208,8 @@ def test_another_architecture_is_refused(
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("architecture/format", 1, r"format \(1, here \d+\)"),
+        ("architecture/format", 1, r"they differ in format \(1, here \d+\)\. Give"),
+        ("architecture", {}, r"they differ in format \(absent, here \d+\)\. Give"),
         ("vocabulary", ["other", "words"], r"vocabulary \(\w{16}, here \w{16}\)"),
     ],
 )
