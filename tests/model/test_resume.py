@@ -13,6 +13,7 @@ from safetensors.torch import save_file
 
 from datahub_hyperjoin.knowledge import Knowledge
 from datahub_hyperjoin.model import journal as journals
+from datahub_hyperjoin.model.checkpoint import holds_model
 from datahub_hyperjoin.model.config import (
     FeatureConfig,
     ModelConfig,
@@ -183,6 +184,24 @@ def test_a_model_found_ends_the_training_that_was_left_beside_it(
     save_file({"x": torch.zeros(1)}, tmp_path / "model" / "training.safetensors")
     assert run(structure, settings) == []
     assert "training.safetensors" not in content(tmp_path / "model")
+
+
+def test_a_run_ended_while_it_saves_leaves_no_half_model(
+    structure: Structure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KilledError
+
+    settings = config(tmp_path / "model")
+    run(structure, config(tmp_path / "model", temperature=0.1))
+    with monkeypatch.context() as patch:
+        patch.setattr("datahub_hyperjoin.model.checkpoint.shutil.copyfile", stop)
+        with pytest.raises(KilledError):
+            run(structure, settings)
+    assert not holds_model(tmp_path / "model")
+    run(structure, settings)
+    run(structure, replace(settings, path=tmp_path / "whole"))
+    assert content(tmp_path / "model") == content(tmp_path / "whole")
 
 
 def test_without_a_folder_nothing_is_written(structure: Structure, tmp_path: Path) -> None:
