@@ -5,7 +5,7 @@ in one place; unknown keys are refused at every level.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from datahub.configuration.common import AllowDenyPattern, ConfigModel
@@ -17,7 +17,7 @@ from datahub.ingestion.source.state.stateful_ingestion_base import (
     StatefulIngestionConfig,
     StatefulIngestionConfigBase,
 )
-from pydantic import ConfigDict, Field, NonNegativeInt, model_validator
+from pydantic import ConfigDict, Field, NonNegativeInt, field_validator, model_validator
 from typing_extensions import Self
 
 from datahub_hyperjoin.catalog import Scope
@@ -26,6 +26,7 @@ from datahub_hyperjoin.errors import CheckpointMismatchError, UnwritablePathErro
 from datahub_hyperjoin.model.checkpoint import holds_model
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.files import FILES
+from datahub_hyperjoin.model.settings import fill
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 
 
@@ -104,6 +105,12 @@ class HyperJoinConfig(
             queries=self.catalog.queries,
             namespace=self.emit.namespace,
         )
+
+    @field_validator("model", mode="before")
+    @classmethod
+    def _fill_by_setting(cls, written: object) -> object:
+        """The setting that a recipe names gives the keys that it does not write."""
+        return fill(written) if isinstance(written, Mapping) else written
 
     @model_validator(mode="after")
     def _refuse_unwritable_paths(self) -> Self:

@@ -69,15 +69,15 @@ class BlendWeight(PairWeight):
 
     Args:
         structure: The columns, their values' overlap, and what the catalog says of them.
-        cosine: The network's part.
+        cosine: The network's part; none of it is heard without.
     """
 
-    def __init__(self, structure: Structure, cosine: CosineWeight) -> None:
+    def __init__(self, structure: Structure, cosine: CosineWeight | None) -> None:
         lake = structure.lake
         self._overlap = structure.overlap
         self._known = structure.known
         self._cosine = cosine
-        self._names = NameSimilarity([profile.id.path for profile in lake.profiles])
+        self._names = NameSimilarity(structure.names)
         homes = [profile.id.table.home for profile in lake.profiles]
         self._home = np.unique(homes, return_inverse=True)[1]
 
@@ -90,9 +90,10 @@ class BlendWeight(PairWeight):
         shared = self._overlap.lookup(self._overlap.shared.astype(float), one, other)
         enough = 1 - np.exp(-shared / _FEW)
         overlap = self._overlap.lookup(self._overlap.either_way, one, other) * enough
+        cosine = self._cosine.between(left, right) if self._cosine else 0.0
         neither = (
             (1 - _VALUES * overlap)
-            * (1 - _COSINE * self._cosine.between(left, right))
+            * (1 - _COSINE * cosine)
             * (1 - _NAMES * self._names.of(one, other))
             * (1 - _LOOKUP * forth * enough * self._known.uniqueness[other])
             * (1 - _HOME * overlap * (self._home[one] == self._home[other]))
@@ -137,10 +138,11 @@ def weigh(
     Returns:
         A weight for every pair of its columns.
     """
-    cosine = CosineWeight(embeddings)
     match affinity:
         case Affinity.HIN:
-            return cosine
+            return CosineWeight(embeddings)
         case Affinity.BLEND:
-            return BlendWeight(structure, cosine)
+            return BlendWeight(structure, CosineWeight(embeddings))
+        case Affinity.SIGNALS:
+            return BlendWeight(structure, None)
     assert_never(affinity)

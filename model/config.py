@@ -12,6 +12,49 @@ Count = Annotated[int, Ge(1)]
 Positive = Annotated[float, Gt(0)]
 
 
+class Setting(str, Enum):
+    """Where the defaults of all other keys come from."""
+
+    OURS = "ours"
+    """What this project found to work best."""
+
+    PAPER = "paper"
+    """What the paper describes, departures of ours switched off; keys that are written win."""
+
+
+class Edges(str, Enum):
+    """What makes two key columns an edge of the join graph."""
+
+    CONTAINMENT = "containment"
+    """Values of one that the other contains beyond chance; fewer where names are variants."""
+
+    VARIANTS = "variants"
+    """Names that are variants of one another, and any value in common, as in the paper."""
+
+
+class Positions(str, Enum):
+    """What tells where a column stands."""
+
+    WALKS = "walks"
+    """Chances that random walks return, beside the table's vector."""
+
+    LAPLACIAN = "laplacian"
+    """Smallest eigenvectors of each component's Laplacian, as in the paper, beside the same."""
+
+    NONE = "none"
+    """Nothing, and no table's vector either."""
+
+
+class Selection(str, Enum):
+    """How the best epoch is chosen."""
+
+    RECALL = "recall"
+    """By recall on key columns held out."""
+
+    LOSS = "loss"
+    """By training loss."""
+
+
 class Loss(str, Enum):
     """What training minimises."""
 
@@ -43,6 +86,10 @@ class Affinity(str, Enum):
 
     BLEND = "blend"
     """The network's cosine, value overlap and names together."""
+
+    SIGNALS = "signals"
+    """The blend without the network, which is not trained; candidates come from values and names
+    alone."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,6 +123,18 @@ class FeatureConfig:
     vocabulary: Count = 1500
     """Name tokens with a vector of their own; others are made of their subwords."""
 
+    names: bool = True
+    """Whether names of tables and columns are read, by the network and by the blend."""
+
+    values: bool = True
+    """Whether values are read, by the network and by the blend."""
+
+    def __post_init__(self) -> None:
+        """Refuse to read nothing."""
+        if not (self.names or self.values):
+            message = "`names` and `values` are both false; read at least one of them"
+            raise ValueError(message)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HypergraphConfig:
@@ -91,7 +150,22 @@ class HypergraphConfig:
     """Most columns of a hyperedge across tables; weaker edges that would exceed it are left out."""
 
     walk_length: Count = 16
-    """Steps of the random walks that tell positions on the join graph."""
+    """Steps of the random walks that tell positions on the join graph, or its eigenvectors, k."""
+
+    edges: Edges = Edges.CONTAINMENT
+    """What makes an edge of the join graph."""
+
+    variants: bool = True
+    """Whether name variants count: as edges of the join graph, and as names in training."""
+
+    within: bool = True
+    """Whether there are hyperedges within tables."""
+
+    across: bool = True
+    """Whether there are hyperedges across tables."""
+
+    inference: bool = True
+    """Whether columns are encoded with hyperedges once the network is trained."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,6 +192,13 @@ class NetworkConfig:
 
     structure_weight: float = 0.5
     """Initial weight of shared columns in attention, lambda."""
+
+    positions: Positions = Positions.WALKS
+    """What tells where a column stands."""
+
+    name_vectors: bool = True
+    """Whether a name's word vector is read beside its tokens; without it, tokens outside the
+    vocabulary say nothing."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,7 +233,19 @@ class TrainingConfig:
     """Share of the key columns kept to choose the best epoch by."""
 
     patience: Count = 20
-    """Epochs without a better held-out recall before training stops."""
+    """Epochs without a better one before training stops."""
+
+    selection: Selection = Selection.RECALL
+    """How the best epoch is chosen."""
+
+    corruption: bool = True
+    """Whether the right view writes values, and some names, as another publisher would."""
+
+    forgetting: Share = 0.5
+    """How often a view does not know a table's vector, or a column's place on the join graph."""
+
+    spare_alike: bool = True
+    """Whether columns that may be joinable are left out of the negatives."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -171,6 +264,9 @@ class RankingConfig:
     affinity: Affinity = Affinity.BLEND
     """What weighs a pair."""
 
+    hold_copies: bool = True
+    """Whether a second copy of a column waits until others are placed."""
+
     min_joinability: Share = 0.5
     """Least score of a suggestion, in [0, 1]."""
 
@@ -182,6 +278,10 @@ class RankingConfig:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelConfig:
     """Everything the model is told."""
+
+    setting: Setting = Setting.OURS
+    """Where the defaults of all other keys of the model come from; `paper` is the paper's setting,
+    which suggests as many columns as asked for, however weak."""
 
     seed: int = 0
     """Where all randomness starts."""

@@ -11,11 +11,12 @@ from jaxtyping import Float32
 
 from datahub_hyperjoin.errors import NothingToLearnError
 from datahub_hyperjoin.model.checkpoint import Model, save
-from datahub_hyperjoin.model.config import ModelConfig
+from datahub_hyperjoin.model.config import Affinity, ModelConfig
 from datahub_hyperjoin.model.features import Featurizer
 from datahub_hyperjoin.model.fingerprints import fingerprint_architecture
 from datahub_hyperjoin.model.hin import Batch, to_device
 from datahub_hyperjoin.model.journal import Journal
+from datahub_hyperjoin.model.names import NameSimilarity
 from datahub_hyperjoin.model.positions import return_probabilities
 from datahub_hyperjoin.model.reuse import begin, find_trained
 from datahub_hyperjoin.model.state import Epoch
@@ -66,6 +67,12 @@ def _embed(
     return embeddings.cpu().numpy()
 
 
+def _by_names(structure: Structure) -> Encoding:
+    """Names as vectors, for rankings that a network has no part in."""
+    vectors = NameSimilarity(structure.names).vectors()
+    return Encoding(embeddings=vectors, fingerprint="untrained", trained=False)
+
+
 def _check_learnable(structure: Structure) -> None:
     tables = len(np.unique(structure.lake.table_of[structure.keys]))
     if len(structure.keys) < 2 or tables < 2:  # noqa: PLR2004 - a pair and a negative
@@ -95,6 +102,8 @@ def _train(
 def encode(structure: Structure, config: ModelConfig, watch: Callable[[Epoch], None]) -> Encoding:
     """Embeds every column, with a saved model if the configuration lets it.
 
+    Without the network in the ranking nothing is trained, and names alone make the embeddings.
+
     Args:
         structure: The lake.
         config: How to train, where models are kept, and when they are used again.
@@ -109,6 +118,8 @@ def encode(structure: Structure, config: ModelConfig, watch: Callable[[Epoch], N
         CollapsedError: All embeddings are alike.
         CheckpointMismatchError: A model to start from, or to use whatever the tables, does not fit.
     """
+    if config.ranking.affinity is Affinity.SIGNALS:
+        return _by_names(structure)
     with repeatable(config.seed):
         trained = find_trained(structure, config)
     with tempfile.TemporaryDirectory() as folder, repeatable(config.seed):

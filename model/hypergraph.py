@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.cluster.hierarchy import DisjointSet
 from torch import Tensor
 
-from datahub_hyperjoin.model.config import HypergraphConfig
+from datahub_hyperjoin.model.config import Edges, HypergraphConfig
 from datahub_hyperjoin.model.known import Known
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.overlap import Overlap
@@ -109,14 +109,12 @@ def _find_alike(
         ["\0".join(canonical(profile.id.path)) for profile in lake.profiles], return_inverse=True
     )
     once = overlap.left < overlap.right
-    once &= is_key[overlap.left] & is_key[overlap.right] & (overlap.shared >= config.min_shared)
-    left, right = overlap.left[once], overlap.right[once]
-    weight = overlap.either_way[once]
-    needed = np.where(
-        meaning[left] == meaning[right], config.min_containment / 2, config.min_containment
-    )
-    strong = weight >= needed
-    left, right, weight = left[strong], right[strong], weight[strong]
+    once &= is_key[overlap.left] & is_key[overlap.right]
+    variants = once & config.variants & (meaning[overlap.left] == meaning[overlap.right])
+    needed = np.where(variants, config.min_containment / 2, config.min_containment)
+    contained = once & (overlap.shared >= config.min_shared) & (overlap.either_way >= needed)
+    edges = contained if config.edges is Edges.CONTAINMENT else variants
+    left, right, weight = overlap.left[edges], overlap.right[edges], overlap.either_way[edges]
     order = np.lexsort((right, left, -weight))
     return left[order], right[order]
 
@@ -176,15 +174,20 @@ def build_join_graph(
     return JoinGraph(left=left[kept], right=right[kept], component=component)
 
 
-def build_hypergraph(lake: Lake, joins: JoinGraph) -> Hypergraph:
+def build_hypergraph(lake: Lake, joins: JoinGraph, config: HypergraphConfig) -> Hypergraph:
     """One hyperedge a table, one a component of the join graph.
 
     Args:
         lake: The columns.
         joins: Their join graph.
+        config: Which hyperedges there are.
 
     Returns:
         The hypergraph that inference sees.
     """
     within = [columns for columns in lake.columns_of if len(columns)]
-    return Hypergraph.from_groups(len(lake), within=within, across=joins.components)
+    return Hypergraph.from_groups(
+        len(lake),
+        within=within if config.within and config.inference else [],
+        across=joins.components if config.across and config.inference else [],
+    )

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Float32, Int
 from scipy import sparse
 
+_PROJECTED = 256
+"""Length of a name's vector of trigrams."""
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -79,6 +81,20 @@ class NameSimilarity:
         ones = np.ones(len(rows), dtype=np.float32)
         self._holds = sparse.csr_array((ones, (rows, columns)), (len(windows), max(len(known), 1)))
         self._sizes = np.array([len(name) for name in windows])
+
+    def vectors(self) -> Float32[np.ndarray, "column 256"]:
+        """Unit vectors whose cosines are about those of the names' trigrams.
+
+        A random projection keeps them within about 0.1 (Johnson and Lindenstrauss, 1984).
+
+        Returns:
+            One row a column; zeros for a name without trigrams.
+        """
+        random = np.random.default_rng(0)
+        projection = random.standard_normal((self._holds.shape[1], _PROJECTED), dtype=np.float32)
+        vectors = self._holds @ projection
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return (vectors / np.maximum(lengths, 1e-12))[self._spelling].astype(np.float32)
 
     def of(
         self, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]

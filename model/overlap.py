@@ -47,6 +47,26 @@ class Overlap:
     """Containment less the left column's mean over all columns of its kind, in [0, 1]: what is
     left when every counter contains 1 to 10 anyway."""
 
+    @classmethod
+    def nothing(cls, columns: int) -> "Overlap":
+        """No pair at all.
+
+        Args:
+            columns: How many columns the lake has.
+
+        Returns:
+            What is known of values that are not read.
+        """
+        none, zero = np.zeros(0, dtype=np.int64), np.zeros(0)
+        return cls(
+            columns=columns,
+            left=none,
+            right=none,
+            shared=none,
+            containment=zero,
+            beyond_chance=zero,
+        )
+
     @cached_property
     def either_way(self) -> Float[np.ndarray, " pair"]:
         """Containment beyond chance in the better of both directions, in [0, 1]."""

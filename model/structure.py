@@ -1,12 +1,12 @@
 """How the columns of a lake hang together, before any training."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Int
 
 from datahub_hyperjoin.knowledge import Knowledge
-from datahub_hyperjoin.model.config import ModelConfig
+from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig
 from datahub_hyperjoin.model.hypergraph import (
     Hypergraph,
     JoinGraph,
@@ -32,6 +32,14 @@ class Structure:
     joins: JoinGraph
     graph: Hypergraph
 
+    features: FeatureConfig = field(default_factory=FeatureConfig)
+    """What may be read of the columns."""
+
+    @property
+    def names(self) -> list[str]:
+        """What may be read of each column's name; nothing, if names do not count."""
+        return [profile.id.path * self.features.names for profile in self.lake.profiles]
+
 
 def build_structure(lake: Lake, config: ModelConfig, knowledge: Knowledge) -> Structure:
     """Connects the columns of a lake by their tables, their values and what is known of them.
@@ -46,7 +54,14 @@ def build_structure(lake: Lake, config: ModelConfig, knowledge: Knowledge) -> St
     """
     known = Known.from_knowledge(lake, knowledge)
     keys = find_keys(lake, config.keys, known)
-    overlap = measure_overlap(lake)
+    overlap = measure_overlap(lake) if config.features.values else Overlap.nothing(len(lake))
     joins = build_join_graph(lake, keys, overlap=overlap, known=known, config=config.hypergraph)
-    graph = build_hypergraph(lake, joins)
-    return Structure(lake=lake, known=known, keys=keys, overlap=overlap, joins=joins, graph=graph)
+    return Structure(
+        lake=lake,
+        known=known,
+        keys=keys,
+        overlap=overlap,
+        joins=joins,
+        graph=build_hypergraph(lake, joins, config.hypergraph),
+        features=config.features,
+    )

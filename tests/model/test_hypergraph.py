@@ -54,7 +54,7 @@ def test_domains_connect_tables(make_lake: MakeLake, airline_tables: Tables) -> 
         {"flights.tailnum", "planes.tailnum"},
         {"trees.genus", "herbarium.genus"},
     ]
-    graph = build_hypergraph(lake, joins)
+    graph = build_hypergraph(lake, joins, HypergraphConfig())
     assert int(graph.across.sum()) == 3
     assert int((~graph.across).sum()) == 5
 
@@ -80,7 +80,7 @@ def test_a_lake_without_overlap_has_no_domain(make_lake: MakeLake) -> None:
     lake = make_lake({"a": {"x": ["one", "two"]}, "b": {"y": ["three", "four"]}})
     joins = connect(lake, np.arange(2), HypergraphConfig())
     assert joins.components == ()
-    assert build_hypergraph(lake, joins).incidence.dtype == torch.int64
+    assert build_hypergraph(lake, joins, HypergraphConfig()).incidence.dtype == torch.int64
 
 
 def groups(lake: Lake, joins: JoinGraph) -> list[set[str]]:
@@ -94,7 +94,7 @@ def test_a_connected_pair_shares_a_hyperedge_whatever_its_values(
     declared = {("planes.seats", "trees.family"): CatalogEvidence(declared="fk")}
     joins = connect(lake, np.arange(len(lake)), HypergraphConfig(), know(declared))
     assert {"planes.seats", "trees.family"} in groups(lake, joins)
-    graph = build_hypergraph(lake, joins)
+    graph = build_hypergraph(lake, joins, HypergraphConfig())
     column, edge = graph.incidence.numpy()
     held = {frozenset(column[edge == e].tolist()) for e in np.flatnonzero(graph.across.numpy())}
     assert held == {frozenset(part.tolist()) for part in joins.components}
