@@ -17,7 +17,7 @@ from datahub_hyperjoin.model.fingerprints import fingerprint_architecture
 from datahub_hyperjoin.model.hin import Batch, to_device
 from datahub_hyperjoin.model.journal import Journal
 from datahub_hyperjoin.model.names import NameSimilarity
-from datahub_hyperjoin.model.positions import return_probabilities
+from datahub_hyperjoin.model.positions import find_positions
 from datahub_hyperjoin.model.reuse import begin, find_trained
 from datahub_hyperjoin.model.state import Epoch
 from datahub_hyperjoin.model.structure import Structure
@@ -43,12 +43,13 @@ def _device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def _material(structure: Structure, featurizer: Featurizer, steps: int) -> Material:
+def _material(structure: Structure, featurizer: Featurizer, config: ModelConfig) -> Material:
     return Material(
         structure=structure,
         featurizer=featurizer,
-        walks=return_probabilities(structure.joins, steps),
+        walks=find_positions(structure, config),
         cells=tuple(featurizer.cells(profile.sample) for profile in structure.lake.profiles),
+        config=config,
     )
 
 
@@ -126,7 +127,7 @@ def encode(structure: Structure, config: ModelConfig, watch: Callable[[Epoch], N
         if trained is None:
             _check_learnable(structure)
         model = trained or begin(structure, config, Path(folder))
-        material = _material(structure, model.featurizer, config.hypergraph.walk_length)
+        material = _material(structure, model.featurizer, config)
         if trained is None:
             _train(model, structure, material, config, watch)
         embeddings = _embed(model, material, structure)

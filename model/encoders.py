@@ -16,19 +16,22 @@ class NameEncoder(nn.Module):
         vocabulary: How many tokens have an embedding.
         dimension: Length of a word vector.
         width: Length of the result.
+        name_vectors: Whether the word vector counts.
 
     Shapes:
         names of (column); returns (column, width).
     """
 
-    def __init__(self, *, vocabulary: int, dimension: int, width: int) -> None:
+    def __init__(self, *, vocabulary: int, dimension: int, width: int, name_vectors: bool) -> None:
         super().__init__()
         self.embedding = nn.EmbeddingBag(vocabulary + 1, width, mode="mean", padding_idx=0)
         self.subwords = nn.Linear(dimension, width)
+        self.name_vectors = name_vectors
 
     def forward(self, names: Names) -> Float[Tensor, "column width"]:
         """Encodes names."""
-        return self.embedding(names.tokens, names.starts) + self.subwords(names.vectors)
+        tokens = self.embedding(names.tokens, names.starts)
+        return tokens + self.subwords(names.vectors) if self.name_vectors else tokens
 
 
 class ColumnEncoder(nn.Module):
@@ -42,15 +45,25 @@ class ColumnEncoder(nn.Module):
         dimension: Length of a word vector.
         content: Length of pooled content.
         width: Length of a column's vector, d.
+        name_vectors: Whether names are read as word vectors, too.
 
     Shapes:
         features of (column); returns (column, width).
     """
 
-    def __init__(self, *, vocabulary: int, dimension: int, content: int, width: int) -> None:
+    def __init__(
+        self, *, vocabulary: int, dimension: int, content: int, width: int, name_vectors: bool
+    ) -> None:
         super().__init__()
-        self.table = NameEncoder(vocabulary=vocabulary, dimension=dimension, width=width)
-        self.name = NameEncoder(vocabulary=vocabulary, dimension=dimension, width=width)
+        self.table, self.name = (
+            NameEncoder(
+                vocabulary=vocabulary,
+                dimension=dimension,
+                width=width,
+                name_vectors=name_vectors,
+            )
+            for _ in range(2)
+        )
         self.content = nn.Sequential(
             nn.LayerNorm(content), nn.Linear(content, width), nn.ReLU(), nn.Linear(width, width)
         )

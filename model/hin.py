@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from datahub_hyperjoin.model.config import NetworkConfig
+from datahub_hyperjoin.model.config import NetworkConfig, Positions
 from datahub_hyperjoin.model.encoders import ColumnEncoder
 from datahub_hyperjoin.model.features import Features
 from datahub_hyperjoin.model.hypergraph import Hypergraph
@@ -101,7 +101,9 @@ class HIN(nn.Module):
             dimension=sizes.dimension,
             content=sizes.content,
             width=width,
+            name_vectors=config.name_vectors,
         )
+        self.placed = config.positions is not Positions.NONE
         self.table_position = nn.Embedding(sizes.tables + 1, width, padding_idx=UNSEEN, sparse=True)
         self.table_weight = nn.Parameter(torch.tensor(config.position_weight))
         self.walk_position = nn.Sequential(
@@ -126,11 +128,10 @@ class HIN(nn.Module):
         Returns:
             One unit vector a column.
         """
-        columns = (
-            self.encoder(batch.features)
-            + self.table_weight * self.table_position(batch.tables)
-            + self.walk_weight * self.walk_position(batch.walks)
-        )
+        columns = self.encoder(batch.features)
+        if self.placed:
+            columns = columns + self.table_weight * self.table_position(batch.tables)
+            columns = columns + self.walk_weight * self.walk_position(batch.walks)
         context = to_column(self.back(self._mix(columns, batch.graph)), batch.graph)
         return normalize(self.norm(columns + context), dim=-1)
 

@@ -70,11 +70,12 @@ def find_negatives(
     overlap: Overlap,
     joins: JoinGraph,
     known: Known,
+    spare_alike: bool,
 ) -> Bool[np.ndarray, "pair candidate"]:
     """Candidates that are surely not joinable with each key column.
 
-    Those of its value domain might be, and those connected with it are; a rejected one is not,
-    whatever its values.
+    Those of its value domain or with alike values might be, and those connected with it are; a
+    rejected one is not, whatever its values.
 
     Args:
         keys: Key columns.
@@ -82,6 +83,7 @@ def find_negatives(
         overlap: The lake's overlap.
         joins: Its join graph.
         known: What the catalog and its people say.
+        spare_alike: Whether what might be joinable is no negative.
 
     Returns:
         One answer for each key and candidate.
@@ -89,7 +91,8 @@ def find_negatives(
     one, other = np.broadcast_arrays(keys[:, None], candidates[None, :])
     component = joins.component
     alike = (component[one] == component[other]) & (component[one] >= 0)
-    alike |= one == other
     alike |= overlap.lookup(overlap.either_way, one, other) > _ALIKE
+    alike &= spare_alike
+    alike |= one == other
     alike |= known.connected.holds(one, other)
     return ~alike | known.rejected.holds(one, other)

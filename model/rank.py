@@ -76,7 +76,7 @@ def _choose(
             weight.between(near, near),
             count=config.top_k,
             coherence=config.coherence,
-            twins=twins[near],
+            twins=twins[near] if config.hold_copies else None,
         )
         for query, row, scores, places in zip(queries, near, relevance, picked, strict=True):
             found = places[places != NOBODY]

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Int
 
 from datahub_hyperjoin.errors import NonFiniteLossError
-from datahub_hyperjoin.model.config import TrainingConfig
+from datahub_hyperjoin.model.config import Selection, TrainingConfig
 from datahub_hyperjoin.model.hin import HIN, to_device
 from datahub_hyperjoin.model.journal import Journal
 from datahub_hyperjoin.model.losses import measure_loss
@@ -103,7 +103,7 @@ def fit(
             raise NonFiniteLossError.at_epoch(number, loss)
         recall = measure_recall(network, validation)
         epoch = Epoch(number, loss, recall, perf_counter() - started, resumed)
-        state.note(epoch, recall)
+        state.note(epoch, recall if config.selection is Selection.RECALL else -loss)
         journal.note(state)
         resumed = False
         yield epoch

@@ -29,11 +29,12 @@ def words(text: str) -> str:
     return _NO_WORD.sub(" ", text.lower()).strip()
 
 
-def _sentences(lake: Lake, random: np.random.Generator) -> Iterable[str]:
+def _sentences(lake: Lake, config: FeatureConfig, random: np.random.Generator) -> Iterable[str]:
     """A line a column: its names and its values, so that a domain's words share contexts."""
     for place, profile in enumerate(lake.profiles):
         names = [*tokens(lake.titles[lake.table_of[place]]), *tokens(profile.id.path)]
-        values = [words(value) for value in profile.sample]
+        names = names if config.names else []
+        values = [words(value) for value in profile.sample] if config.values else []
         for _ in range(2):
             yield " ".join([*names, *random.permutation(values)])
 
@@ -110,7 +111,7 @@ def train_vectors(lake: Lake, config: FeatureConfig, *, seed: int, path: Path) -
     """
     with tempfile.TemporaryDirectory() as folder:
         corpus = Path(folder, "corpus.txt")
-        lines = _sentences(lake, np.random.default_rng(seed))
+        lines = _sentences(lake, config, np.random.default_rng(seed))
         corpus.write_text("\n".join(lines), encoding="utf-8")
         _skipgram(corpus, path, config.dimension)
     return WordVectors(path)

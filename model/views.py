@@ -8,13 +8,14 @@ offers at inference.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float32, Int
 from torch import Tensor
 
+from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.corruption import corrupt
 from datahub_hyperjoin.model.features import Features, Featurizer, pool
 from datahub_hyperjoin.model.hin import UNSEEN, Batch
@@ -26,7 +27,7 @@ from datahub_hyperjoin.model.variants import rename
 
 _COMPANIONS = 8
 """Most further columns of a table beside its keys in a view."""
-_RENAMED, _OPAQUE, _CORRUPTED, _FORGOTTEN = 0.6, 0.15, 0.5, 0.5
+_RENAMED, _OPAQUE, _CORRUPTED = 0.6, 0.15, 0.5
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,9 @@ class Material:
     cells: tuple[Float32[np.ndarray, "_ feature"], ...]
     """The sampled cells of each column."""
 
+    config: ModelConfig = field(default_factory=ModelConfig)
+    """What is read of the columns, and how views are cut."""
+
     @property
     def lake(self) -> Lake:
         """The columns."""
@@ -76,7 +80,7 @@ class Material:
     def whole(self) -> Features:
         """The features of every column of the lake, from its whole sample."""
         return _features(
-            self.featurizer,
+            self,
             titles=[self.lake.titles[table] for table in self.lake.table_of],
             names=[profile.id.path for profile in self.lake.profiles],
             cells=self.cells,
@@ -84,17 +88,18 @@ class Material:
 
 
 def _features(
-    featurizer: Featurizer,
+    material: Material,
     *,
     titles: Sequence[str],
     names: Sequence[str],
     cells: Sequence[Float32[np.ndarray, "_ feature"]],
 ) -> Features:
     starts = np.cumsum([0, *(len(part) for part in cells)])[:-1]
+    read, featurizer = material.config.features, material.featurizer
     return Features(
-        tables=featurizer.names(titles),
-        names=featurizer.names(names),
-        content=pool(np.concatenate(list(cells)), starts),
+        tables=featurizer.names([title * read.names for title in titles]),
+        names=featurizer.names([name * read.names for name in names]),
+        content=pool(np.concatenate(list(cells)), starts) * read.values,
     )
 
 
@@ -136,7 +141,7 @@ def _left_view(
 ) -> _View:
     lake = material.lake
     tables, table = np.unique(lake.table_of[columns], return_inverse=True)
-    forgotten = random.random(len(tables)) < _FORGOTTEN
+    forgotten = random.random(len(tables)) < material.config.training.forgetting
     return _View(
         columns=columns,
         names=[lake.profiles[column].id.path for column in columns],
@@ -152,19 +157,20 @@ def _right_view(
     held: Sequence[Bool[np.ndarray, " _"]],
     random: np.random.Generator,
 ) -> _View:
-    lake = material.lake
+    lake, disturb = material.lake, material.config.training.corruption
+    renamed = _RENAMED * material.config.hypergraph.variants
     titles = {
         table: f"t{random.integers(10**5)}"
-        if random.random() < _OPAQUE
-        else rename(lake.titles[table], random)
+        if random.random() < _OPAQUE * disturb
+        else (rename(lake.titles[table], random) if renamed else lake.titles[table])
         for table in np.unique(lake.table_of[columns])
     }
     names, cells = [], []
     for column, side in zip(columns, held, strict=True):
         profile = lake.profiles[column]
-        name = rename(profile.id.path, random) if random.random() < _RENAMED else profile.id.path
-        names.append(f"col_{profile.position}" if random.random() < _OPAQUE else name)
-        if random.random() < _CORRUPTED:
+        name = rename(profile.id.path, random) if random.random() < renamed else profile.id.path
+        names.append(f"col_{profile.position}" if random.random() < _OPAQUE * disturb else name)
+        if random.random() < _CORRUPTED * disturb:
             values = [profile.sample[place] for place in np.flatnonzero(side)]
             cells.append(material.featurizer.cells(corrupt(values, random)))
         else:
@@ -192,15 +198,18 @@ def _join(material: Material, left: _View, right: _View, random: np.random.Gener
     across: list[Int[np.ndarray, " _"]] = []
     walks = []
     for view, start in ((left, 0), (right, len(left.columns))):
-        within += [start + group for group in _groups(material.lake.table_of[view.columns])]
+        kinds = material.config.hypergraph
+        within += [
+            start + group for group in _groups(material.lake.table_of[view.columns]) if kinds.within
+        ]
         domains = _groups(material.structure.joins.component[view.columns])
-        across += [start + group for group in domains if len(group) > 1]
-        remembered = random.random(len(view.columns)) >= _FORGOTTEN
+        across += [start + group for group in domains if len(group) > 1 and kinds.across]
+        remembered = random.random(len(view.columns)) >= material.config.training.forgetting
         walks.append(np.where(remembered[:, None], material.walks[view.columns], 0))
     count = len(left.columns) + len(right.columns)
     return Batch(
         features=_features(
-            material.featurizer,
+            material,
             titles=[*left.titles, *right.titles],
             names=[*left.names, *right.names],
             cells=[*left.cells, *right.cells],
@@ -238,6 +247,7 @@ def draw_pairs(
         overlap=material.structure.overlap,
         joins=material.structure.joins,
         known=known,
+        spare_alike=material.config.training.spare_alike,
     )
     return Pairs(
         batch=_join(material, left, right, random),
