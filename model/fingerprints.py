@@ -94,8 +94,9 @@ def _taught(structure: Structure, config: ModelConfig) -> Iterator[str]:
 def fingerprint(structure: Structure, config: ModelConfig, start: str = "") -> str:
     """Tells whether a saved model was made from these columns with these settings.
 
-    Ranking and where models stand and when they are used again do not count: they do not change
-    the weights. Nor does the use of columns in queries, which only ranking looks at.
+    Ranking, hyperedges at inference, and where models stand and when they are used again do not
+    count: they do not change the weights. Nor does the use of columns in queries, which only
+    ranking looks at.
 
     Args:
         structure: The columns with their sketches and samples, and what is known of them.
@@ -106,8 +107,9 @@ def fingerprint(structure: Structure, config: ModelConfig, start: str = "") -> s
         16 hexadecimal digits.
     """
     settings = dataclasses.asdict(config)
-    for key in ("ranking", "path", "reuse", "start"):
+    for key in ("setting", "ranking", "path", "reuse", "start"):
         settings.pop(key)
+    settings["hypergraph"].pop("inference")
     found = hashlib.sha256(f"{FORMAT}{start}{json.dumps(settings, default=str)}".encode())
     lake = structure.lake
     for table, profile in zip(lake.table_of, lake.profiles, strict=True):

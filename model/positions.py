@@ -79,7 +79,7 @@ def _smallest(
     return 1 - values[order], vectors[:, order]
 
 
-def _pin(
+def pin_basis(
     vectors: Float[np.ndarray, "member eigenvalue"],
 ) -> Iterator[Float[np.ndarray, " member"]]:
     """The one basis of a space of eigenvectors that their computation has no part in.
@@ -87,6 +87,12 @@ def _pin(
     Each vector is the projection on the space of the member that the space is closest to, the
     first of several; the next is taken from what is left of the space. Its greatest entry, that
     member's, is therefore positive.
+
+    Args:
+        vectors: Any orthonormal basis of the space.
+
+    Yields:
+        The vectors of the other.
     """
     for _ in range(vectors.shape[1]):
         near = (vectors * vectors).sum(axis=1)
@@ -122,7 +128,7 @@ def laplacian_eigenvectors(
         values, vectors = _smallest(linked[named][:, named], count + 1)
         cuts = np.flatnonzero(np.diff(values[1:]) > _EQUAL) + 1
         spaces = np.split(vectors[:, 1:], cuts, axis=1)
-        pinned = [vector for space in spaces for vector in _pin(space)][:count]
+        pinned = [vector for space in spaces for vector in pin_basis(space)][:count]
         positions[members[named], : len(pinned)] = np.stack(pinned, axis=1)
     return positions
 

@@ -1,5 +1,6 @@
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from datahub_hyperjoin.config import HyperJoinConfig
-from datahub_hyperjoin.model.config import Affinity, ModelConfig, Reuse
+from datahub_hyperjoin.model.config import Affinity, ModelConfig, Positions, Reuse
+from datahub_hyperjoin.model.settings import paper
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 
 MINIMAL = {"catalog": {"folder": "lake"}}
@@ -52,6 +54,27 @@ def test_sections_reach_the_rooms() -> None:
     assert config.model.ranking.top_k == 9
 
 
+def test_one_key_selects_the_paper_s_setting() -> None:
+    config = HyperJoinConfig.model_validate({**MINIMAL, "model": {"setting": "paper"}})
+    assert config.model == paper()
+
+
+def test_keys_that_are_written_win_over_the_setting() -> None:
+    model = {"setting": "paper", "training": {"epochs": 2}, "ranking": {"affinity": "blend"}}
+    config = HyperJoinConfig.model_validate({**MINIMAL, "model": model})
+    assert config.model == replace(
+        paper(),
+        training=replace(paper().training, epochs=2),
+        ranking=replace(paper().ranking, affinity=Affinity.BLEND),
+    )
+
+
+def test_a_default_that_is_written_wins_over_the_setting() -> None:
+    model = {"setting": "paper", "network": {"positions": "walks"}}
+    config = HyperJoinConfig.model_validate({**MINIMAL, "model": model})
+    assert config.model.network.positions is Positions.WALKS
+
+
 @pytest.mark.parametrize(
     ("recipe", "message"),
     [
@@ -76,6 +99,26 @@ def test_sections_reach_the_rooms() -> None:
         (
             {**MINIMAL, "model": {"reuse": "sometimes"}},
             r"model.reuse\n  Input should be 'exact', 'always' or 'never'",
+        ),
+        (
+            {**MINIMAL, "model": {"setting": "papre"}},
+            r"model.setting\n  Input should be 'ours' or 'paper'",
+        ),
+        (
+            {**MINIMAL, "model": {"setting": "paper", "training": {"epoch": 3}}},
+            r"model.training.epoch\n  Unexpected keyword argument",
+        ),
+        (
+            {**MINIMAL, "model": {"setting": "paper", "training": None}},
+            r"model.training\n  Input should be a dictionary or an instance of TrainingConfig",
+        ),
+        (
+            {**MINIMAL, "model": {"setting": "paper", "ranking": {"top_k": 0}}},
+            r"model.ranking.top_k\n  Input should be greater than or equal to 1",
+        ),
+        (
+            {**MINIMAL, "model": {"features": {"names": False, "values": False}}},
+            r"model.features\n.*`names` and `values` are both false; read at least one of them",
         ),
         (
             {**MINIMAL, "profile": {"max_rows": 0}},

@@ -1,0 +1,501 @@
+"""Every departure from the paper can be switched off, and then makes no difference any more."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from datahub_hyperjoin.knowledge import Knowledge
+from datahub_hyperjoin.model import encode as encoding
+from datahub_hyperjoin.model.affinity import weigh
+from datahub_hyperjoin.model.candidates import find_candidates
+from datahub_hyperjoin.model.config import (
+    Affinity,
+    Edges,
+    FeatureConfig,
+    HypergraphConfig,
+    ModelConfig,
+    NetworkConfig,
+    Positions,
+    RankingConfig,
+    Selection,
+    TrainingConfig,
+)
+from datahub_hyperjoin.model.encode import encode
+from datahub_hyperjoin.model.features import Featurizer, build_vocabulary
+from datahub_hyperjoin.model.fingerprints import fingerprint
+from datahub_hyperjoin.model.hin import HIN, UNSEEN, Batch, Sizes
+from datahub_hyperjoin.model.index import NOBODY
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.positions import find_positions
+from datahub_hyperjoin.model.rank import rank
+from datahub_hyperjoin.model.settings import paper
+from datahub_hyperjoin.model.state import Epoch
+from datahub_hyperjoin.model.structure import Structure, build_structure
+from datahub_hyperjoin.model.vectors import train_vectors
+from datahub_hyperjoin.model.views import Material, Pairs, draw_pairs
+
+Tables = Mapping[str, Mapping[str, Sequence[str]]]
+MakeLake = Callable[[Tables], Lake]
+NOTHING = Knowledge()
+SMALL = ModelConfig(
+    features=FeatureConfig(dimension=16),
+    network=NetworkConfig(width=32, heads=4, dropout=0.0),
+    training=TrainingConfig(epochs=3),
+)
+
+
+def switched(config: ModelConfig, **keys: object) -> ModelConfig:
+    """The configuration with keys such as `features.names`, the dot written as two underscores."""
+    for key, value in keys.items():
+        section, _, name = key.partition("__")
+        changed: Any = replace(getattr(config, section), **{name: value})
+        config = replace(config, **{section: changed})
+    return config
+
+
+@pytest.fixture
+def lake(make_lake: MakeLake, airline_tables: Tables) -> Lake:
+    return make_lake(airline_tables)
+
+
+@pytest.fixture
+def renamed(make_lake: MakeLake, airline_tables: Tables) -> Lake:
+    """The same tables, whose columns have other names."""
+    return make_lake(
+        {
+            f"sheet{t}": {f"field{c}": cells for c, cells in enumerate(columns.values())}
+            for t, columns in enumerate(airline_tables.values())
+        }
+    )
+
+
+@pytest.fixture
+def revalued(make_lake: MakeLake, airline_tables: Tables) -> Lake:
+    """The same names and repetitions of values, all of which are others."""
+
+    def other(table: int, cells: Sequence[str]) -> list[str]:
+        numbers = all(cell.isdecimal() for cell in cells)
+        return [f"{table}{cell}" if numbers else f"w{table}x{cell}" for cell in cells]
+
+    return make_lake(
+        {
+            name: {path: other(table, cells) for path, cells in columns.items()}
+            for table, (name, columns) in enumerate(airline_tables.items(), start=1)
+        }
+    )
+
+
+def build(lake: Lake, config: ModelConfig) -> Structure:
+    return build_structure(lake, config, NOTHING)
+
+
+def material(lake: Lake, config: ModelConfig, folder: Path) -> Material:
+    structure = build(lake, config)
+    vectors = train_vectors(lake, config.features, seed=0, path=folder / "v.bin")
+    featurizer = Featurizer(vectors, build_vocabulary(lake, 100))
+    return Material(
+        structure=structure,
+        featurizer=featurizer,
+        walks=find_positions(structure, config),
+        cells=tuple(featurizer.cells(profile.sample) for profile in lake.profiles),
+        config=config,
+    )
+
+
+def draw(lake: Lake, config: ModelConfig, folder: Path, seed: int = 0) -> Pairs:
+    made = material(lake, config, folder)
+    return draw_pairs(made, made.structure.keys, np.random.default_rng(seed))
+
+
+def run(lake: Lake, config: ModelConfig) -> tuple[np.ndarray, list[Epoch]]:
+    epochs: list[Epoch] = []
+    return encode(build(lake, config), config, epochs.append).embeddings, epochs
+
+
+def ranked(lake: Lake, config: ModelConfig) -> list[tuple[int, int, float]]:
+    structure = build(lake, config)
+    found = encode(structure, config, lambda _: None)
+    places = {column: place for place, column in enumerate(lake.ids)}
+    return [
+        (places[one.query], places[one.candidate], one.joinability)
+        for one in rank(structure, found.embeddings, config.ranking)
+    ]
+
+
+def test_names_that_are_not_read_make_no_difference(lake: Lake, renamed: Lake) -> None:
+    config = switched(SMALL, features__names=False, ranking__min_joinability=0.0)
+    keys = HypergraphConfig(variants=False)
+    config = replace(config, hypergraph=keys, network=replace(config.network, name_vectors=True))
+    same = build(lake, config).keys
+    assert set(build(renamed, config).keys) <= set(same)
+    one, other = (
+        find(structure, config) for structure in (build(lake, config), build(renamed, config))
+    )
+    np.testing.assert_allclose(one, other)
+
+
+def find(structure: Structure, config: ModelConfig) -> np.ndarray:
+    """What the blend says of every two columns, with a cosine that says nothing."""
+    places = np.arange(len(structure.lake))[None, :]
+    nothing = np.eye(len(structure.lake), dtype=np.float32)
+    return weigh(structure, nothing, config.ranking.affinity).between(places, places)[0]
+
+
+def test_the_network_reads_no_names(lake: Lake, renamed: Lake, tmp_path: Path) -> None:
+    config = switched(SMALL, features__names=False)
+    one, other = (material(of, config, tmp_path).whole() for of in (lake, renamed))
+    for side in (one, other):
+        assert not side.names.tokens.any()
+        assert not side.names.vectors.any()
+        assert not side.tables.tokens.any()
+        assert not side.tables.vectors.any()
+    torch.testing.assert_close(one.content, other.content)
+
+
+def test_views_of_unread_names_hold_none(lake: Lake, tmp_path: Path) -> None:
+    features = draw(lake, switched(SMALL, features__names=False), tmp_path).batch.features
+    assert not features.names.tokens.any()
+    assert not features.names.vectors.any()
+    assert features.content.any()
+
+
+def test_values_that_are_not_read_make_no_difference(
+    lake: Lake, revalued: Lake, tmp_path: Path
+) -> None:
+    config = switched(SMALL, features__values=False, ranking__min_joinability=0.0)
+    one, other = (material(of, config, tmp_path).whole() for of in (lake, revalued))
+    assert not one.content.any()
+    torch.testing.assert_close(one.names.vectors, other.names.vectors)
+    assert ranked(lake, config) == ranked(revalued, config)
+
+
+def test_the_blend_is_silent_of_values_that_are_not_read(lake: Lake) -> None:
+    config = switched(SMALL, features__values=False)
+    structure = build(lake, config)
+    weights = find(structure, config)
+    names = [str(column) for column in lake.ids]
+    assert weights[names.index("flights.carrier"), names.index("airlines.name")] == 0
+    assert structure.joins.components == ()
+    assert weights[names.index("flights.tailnum"), names.index("planes.tailnum")] > 0.3
+
+
+@pytest.mark.parametrize(
+    ("keys", "kinds"),
+    [
+        ({}, {True, False}),
+        ({"hypergraph__within": False}, {True}),
+        ({"hypergraph__across": False}, {False}),
+        ({"hypergraph__within": False, "hypergraph__across": False}, set()),
+    ],
+)
+def test_only_the_hyperedges_named_are_there(
+    lake: Lake, tmp_path: Path, keys: dict[str, bool], kinds: set[bool]
+) -> None:
+    config = switched(SMALL, **keys)
+    assert set(build(lake, config).graph.across.tolist()) == kinds
+    assert set(draw(lake, config, tmp_path).batch.graph.across.tolist()) == kinds
+    embeddings, epochs = run(lake, config)
+    assert len(epochs) == 3
+    assert np.isfinite(embeddings).all()
+
+
+def test_inference_without_hyperedges_is_of_the_same_network(lake: Lake, tmp_path: Path) -> None:
+    whole = replace(SMALL, path=tmp_path / "model")
+    bare = switched(whole, hypergraph__inference=False)
+    assert fingerprint(build(lake, whole), whole) == fingerprint(build(lake, bare), bare)
+    assert draw(lake, bare, tmp_path).batch.graph.across.any()
+    one, epochs = run(lake, whole)
+    other, none = run(lake, bare)
+    assert (len(epochs), none) == (3, [])
+    assert not np.allclose(one, other, atol=1e-3)
+    assert len(build(lake, bare).graph.across) == 0
+
+
+@pytest.fixture
+def accounts(make_lake: MakeLake) -> Lake:
+    """One word in common under names alike, many under names that are not."""
+    words = [f"w{n}" for n in range(20)]
+    return make_lake(
+        {
+            "a": {"customer_id": ["w0", *(f"a{n}" for n in range(19))]},
+            "b": {"custNo": ["w0", *(f"b{n}" for n in range(19))]},
+            "c": {"item": words},
+            "d": {"town": words},
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("edges", "expected"),
+    [
+        (Edges.CONTAINMENT, [{"c.item", "d.town"}]),
+        (Edges.VARIANTS, [{"a.customer_id", "b.custNo"}]),
+    ],
+)
+def test_edges_are_of_values_or_of_names(
+    accounts: Lake, edges: Edges, expected: list[set[str]]
+) -> None:
+    structure = build(accounts, switched(SMALL, hypergraph__edges=edges))
+    found = [{str(accounts.ids[c]) for c in part} for part in structure.joins.components]
+    assert found == expected
+
+
+def test_without_variants_names_make_no_edge(accounts: Lake) -> None:
+    config = switched(SMALL, hypergraph__edges=Edges.VARIANTS, hypergraph__variants=False)
+    assert build(accounts, config).joins.components == ()
+
+
+def test_names_alike_need_half_the_containment_unless_variants_do_not_count(
+    make_lake: MakeLake,
+) -> None:
+    words = [f"w{n}" for n in range(20)]
+    half = [*words[:12], *(f"v{n}" for n in range(8))]
+    lake = make_lake({"a": {"customer_id": words}, "b": {"custNo": half}})
+    assert len(build(lake, SMALL).joins.components) == 1
+    assert build(lake, switched(SMALL, hypergraph__variants=False)).joins.components == ()
+
+
+def right_names(lake: Lake, config: ModelConfig, folder: Path) -> set[bytes]:
+    """The word vectors of the right view's names."""
+    found: set[bytes] = set()
+    for seed in range(5):
+        pairs = draw(lake, config, folder, seed)
+        vectors = pairs.batch.features.names.vectors[pairs.candidates]
+        found |= {vector.numpy().tobytes() for vector in vectors}
+    return found
+
+
+def own_names(lake: Lake, config: ModelConfig, folder: Path) -> set[bytes]:
+    vectors = material(lake, config, folder).whole().names.vectors
+    return {vector.numpy().tobytes() for vector in vectors}
+
+
+def test_the_right_view_has_other_names_only_by_variants_and_corruption(
+    lake: Lake, tmp_path: Path
+) -> None:
+    still = switched(SMALL, hypergraph__variants=False, training__corruption=False)
+    assert right_names(lake, still, tmp_path) <= own_names(lake, still, tmp_path)
+    for key in ("hypergraph__variants", "training__corruption"):
+        config = switched(still, **{key: True})
+        assert not right_names(lake, config, tmp_path) <= own_names(lake, config, tmp_path)
+
+
+def test_the_right_view_writes_values_otherwise_only_if_they_are_corrupted(
+    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(
+        "datahub_hyperjoin.model.views.corrupt",
+        lambda values, _: [seen.append(len(values)), *values][1:],
+    )
+    draw(lake, switched(SMALL, training__corruption=False), tmp_path)
+    assert not seen
+    draw(lake, SMALL, tmp_path)
+    assert seen
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_forgetting_hides_tables_and_positions(lake: Lake, tmp_path: Path, share: float) -> None:
+    config = switched(SMALL, training__forgetting=share)
+    pairs = draw(lake, config, tmp_path)
+    left = pairs.batch.tables[: len(pairs.candidates)]
+    linked = build(lake, config).joins.component >= 0
+    assert (left == UNSEEN).all().item() is bool(share)
+    assert (left != UNSEEN).all().item() is not bool(share)
+    assert pairs.batch.walks.any(dim=1).sum().item() == (0 if share else 2 * linked.sum())
+
+
+def test_columns_that_may_be_joinable_are_negatives_only_if_not_spared(
+    lake: Lake, tmp_path: Path
+) -> None:
+    spared = draw(lake, SMALL, tmp_path)
+    hard = draw(lake, switched(SMALL, training__spare_alike=False), tmp_path)
+    assert int(hard.negative.sum()) > int(spared.negative.sum())
+    assert (spared.negative <= hard.negative).all()
+    assert not hard.negative.gather(1, hard.positive[:, None]).any()
+
+
+def batch_of(lake: Lake, config: ModelConfig, folder: Path) -> tuple[HIN, Batch]:
+    made = material(lake, config, folder)
+    torch.manual_seed(0)
+    sizes = Sizes(
+        vocabulary=100,
+        dimension=16,
+        content=4 * made.featurizer.cell_width,
+        tables=len(lake.titles),
+        steps=config.hypergraph.walk_length,
+    )
+    network = HIN(config.network, sizes).eval()
+    return network, Batch(
+        features=made.whole(),
+        graph=made.structure.graph,
+        tables=torch.from_numpy(lake.table_of + 1),
+        walks=torch.from_numpy(made.walks),
+    )
+
+
+@pytest.mark.parametrize("kind", list(Positions))
+@torch.no_grad()
+def test_without_positions_neither_tables_nor_places_are_heard(
+    lake: Lake, tmp_path: Path, kind: Positions
+) -> None:
+    config = switched(SMALL, network__positions=kind)
+    network, batch = batch_of(lake, config, tmp_path)
+    heard = kind is not Positions.NONE
+    elsewhere = replace(batch, tables=torch.zeros_like(batch.tables))
+    moved = replace(batch, walks=torch.ones_like(batch.walks))
+    for other in (elsewhere, moved):
+        assert torch.equal(network(batch), network(other)) is not heard
+
+
+@pytest.mark.parametrize("kind", list(Positions))
+def test_every_kind_of_position_trains(lake: Lake, kind: Positions) -> None:
+    embeddings, epochs = run(lake, switched(SMALL, network__positions=kind))
+    assert len(epochs) == 3
+    assert np.isfinite(embeddings).all()
+
+
+def test_positions_are_computed_once_in_a_run(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[ModelConfig] = []
+    look = encoding.find_positions
+
+    def count(structure: Structure, config: ModelConfig) -> np.ndarray:
+        asked.append(config)
+        return look(structure, config)
+
+    monkeypatch.setattr(encoding, "find_positions", count)
+    run(lake, SMALL)
+    assert len(asked) == 1
+
+
+@torch.no_grad()
+def test_without_name_vectors_tokens_alone_are_read(lake: Lake, tmp_path: Path) -> None:
+    for heard in (True, False):
+        config = switched(SMALL, network__name_vectors=heard)
+        network, batch = batch_of(lake, config, tmp_path)
+        names = replace(batch.features.names, vectors=batch.features.names.vectors + 1)
+        other = replace(batch, features=replace(batch.features, names=names))
+        assert torch.equal(network(batch), network(other)) is not heard
+        tokens = replace(batch.features.names, tokens=batch.features.names.tokens.flip(0))
+        other = replace(batch, features=replace(batch.features, names=tokens))
+        assert not torch.equal(network(batch), network(other))
+
+
+@pytest.mark.parametrize("selection", list(Selection))
+def test_the_best_epoch_is_the_one_selected(
+    lake: Lake, selection: Selection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Recall is best after the first epoch, loss after the last."""
+    recalls = iter([0.9, 0.5, 0.1])
+    monkeypatch.setattr("datahub_hyperjoin.model.train.measure_recall", lambda *_: next(recalls))
+    config = switched(SMALL, training__selection=selection, training__learning_rate=2e-3)
+    chosen, epochs = run(lake, config)
+    assert epochs[2].loss < epochs[0].loss
+    recalls = iter([0.9, 0.5, 0.1])
+    longest, _ = run(lake, switched(config, training__selection=Selection.LOSS))
+    assert np.array_equal(chosen, longest) is (selection is Selection.LOSS)
+
+
+def test_signals_need_no_network(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoding, "begin", None)
+    config = switched(SMALL, ranking__affinity=Affinity.SIGNALS)
+    structure = build(lake, config)
+    found = encode(structure, config, lambda _: None)
+    assert not found.trained
+    names = [str(column) for column in lake.ids]
+    best = {
+        str(one.query): str(one.candidate)
+        for one in rank(structure, found.embeddings, config.ranking)
+        if one.rank == 1
+    }
+    assert best["flights.carrier"] == "airlines.carrier_code"
+    assert best["herbarium.genus"] == "trees.genus"
+    assert set(best) < set(names)
+
+
+def test_signals_weigh_what_the_blend_weighs_without_a_cosine(lake: Lake) -> None:
+    structure = build(lake, SMALL)
+    places, apart = np.arange(len(lake))[None, :], ~np.eye(len(lake), dtype=bool)
+    alike = np.ones((len(lake), 1), dtype=np.float32)
+    signals = weigh(structure, alike, Affinity.SIGNALS).between(places, places)[0]
+    np.testing.assert_allclose(signals[apart], find(structure, SMALL)[apart])
+    blend = weigh(structure, alike, Affinity.BLEND).between(places, places)[0]
+    assert (blend[apart] > signals[apart]).all()
+
+
+def test_candidates_of_signals_are_of_names_and_values(make_lake: MakeLake) -> None:
+    words = [f"w{n}" for n in range(9)]
+    others = {f"t{n}": {f"{'xyzuvqjkbf'[n] * 5}": [f"{n}v{m}" for m in range(9)]} for n in range(9)}
+    tables = {"a": {"customer": words}, "b": {"Customer": ["p", "q", "r"]}, "c": {"k": words}}
+    lake = make_lake({**tables, **others})
+    config = switched(SMALL, ranking__affinity=Affinity.SIGNALS, ranking__candidates=2)
+    structure = build(lake, config)
+    found = find_candidates(
+        structure, encode(structure, config, lambda _: None).embeddings, config.ranking
+    )
+    row = found[structure.keys.tolist().index(0)]
+    assert {1, 2} <= set(row[row != NOBODY].tolist())
+
+
+def test_copies_fill_the_answer_unless_they_are_held(
+    make_lake: MakeLake, airline_tables: Tables
+) -> None:
+    copies = {f"airlines_{n}": airline_tables["airlines"] for n in range(6)}
+    lake = make_lake({**airline_tables, **copies})
+    same = np.ones((len(lake), 1), dtype=np.float32)
+    for held, expected in ((True, 1), (False, 3)):
+        ranking = RankingConfig(top_k=3, min_joinability=0.0, hold_copies=held)
+        found = [
+            str(one.candidate)
+            for one in rank(build(lake, SMALL), same, ranking)
+            if str(one.query) == "flights.carrier"
+        ]
+        assert len([name for name in found if name.endswith(".carrier_code")]) == expected
+
+
+def test_the_paper_s_setting_runs_from_tables_to_suggestions(lake: Lake) -> None:
+    config = switched(paper(), training__epochs=3, network__width=64, features__dimension=16)
+    found = ranked(lake, config)
+    assert {query for query, _, _ in found} == set(build(lake, config).keys.tolist())
+
+
+KEYS = [
+    {"features__names": False},
+    {"features__values": False},
+    {"hypergraph__within": False},
+    {"hypergraph__across": False},
+    {"hypergraph__edges": Edges.VARIANTS},
+    {"hypergraph__variants": False},
+    {"network__positions": Positions.LAPLACIAN},
+    {"network__name_vectors": False},
+    {"training__selection": Selection.LOSS},
+    {"training__corruption": False},
+    {"training__forgetting": 0.0},
+    {"training__spare_alike": False},
+]
+
+
+@pytest.mark.parametrize("keys", KEYS, ids=lambda keys: next(iter(keys)))
+def test_a_model_trained_otherwise_is_another(lake: Lake, keys: dict[str, object]) -> None:
+    structure = build(lake, SMALL)
+    assert fingerprint(structure, switched(SMALL, **keys)) != fingerprint(structure, SMALL)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"ranking__affinity": Affinity.HIN},
+        {"ranking__coherence": 0.0},
+        {"ranking__hold_copies": False},
+        {"hypergraph__inference": False},
+    ],
+    ids=lambda keys: next(iter(keys)),
+)
+def test_a_model_used_otherwise_is_the_same(lake: Lake, keys: dict[str, object]) -> None:
+    structure = build(lake, SMALL)
+    assert fingerprint(structure, switched(SMALL, **keys)) == fingerprint(structure, SMALL)
