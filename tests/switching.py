@@ -1,0 +1,66 @@
+"""A small model whose keys can be switched one by one, and what it makes of a lake."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from datahub_hyperjoin.knowledge import Knowledge
+from datahub_hyperjoin.model.config import (
+    FeatureConfig,
+    ModelConfig,
+    NetworkConfig,
+    TrainingConfig,
+)
+from datahub_hyperjoin.model.encode import encode
+from datahub_hyperjoin.model.features import Featurizer, build_vocabulary
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.positions import find_positions
+from datahub_hyperjoin.model.state import Epoch
+from datahub_hyperjoin.model.structure import Structure, build_structure
+from datahub_hyperjoin.model.vectors import train_vectors
+from datahub_hyperjoin.model.views import Material, Pairs, draw_pairs
+
+NOTHING = Knowledge()
+SMALL = ModelConfig(
+    features=FeatureConfig(dimension=16),
+    network=NetworkConfig(width=32, heads=4, dropout=0.0),
+    training=TrainingConfig(epochs=3),
+)
+
+
+def switched(config: ModelConfig, **keys: object) -> ModelConfig:
+    """The configuration with keys such as `features.names`, the dot written as two underscores."""
+    for key, value in keys.items():
+        section, _, name = key.partition("__")
+        changed: Any = replace(getattr(config, section), **{name: value})
+        config = replace(config, **{section: changed})
+    return config
+
+
+def build(lake: Lake, config: ModelConfig) -> Structure:
+    return build_structure(lake, config, NOTHING)
+
+
+def material(lake: Lake, config: ModelConfig, folder: Path) -> Material:
+    structure = build(lake, config)
+    vectors = train_vectors(lake, config.features, seed=0, path=folder / "v.bin")
+    featurizer = Featurizer(vectors, build_vocabulary(lake, 100))
+    return Material(
+        structure=structure,
+        featurizer=featurizer,
+        walks=find_positions(structure, config),
+        cells=tuple(featurizer.cells(profile.sample) for profile in lake.profiles),
+        config=config,
+    )
+
+
+def draw(lake: Lake, config: ModelConfig, folder: Path, seed: int = 0) -> Pairs:
+    made = material(lake, config, folder)
+    return draw_pairs(made, made.structure.keys, np.random.default_rng(seed))
+
+
+def run(lake: Lake, config: ModelConfig) -> tuple[np.ndarray, list[Epoch]]:
+    epochs: list[Epoch] = []
+    return encode(build(lake, config), config, epochs.append).embeddings, epochs
