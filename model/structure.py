@@ -1,6 +1,6 @@
 """How the columns of a lake hang together, before any training."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from jaxtyping import Int
@@ -55,7 +55,9 @@ def build_structure(lake: Lake, config: ModelConfig, knowledge: Knowledge) -> St
     known = Known.from_knowledge(lake, knowledge)
     keys = find_keys(lake, config.keys, known)
     overlap = measure_overlap(lake) if config.features.values else Overlap.nothing(len(lake))
-    joins = build_join_graph(lake, keys, overlap=overlap, known=known, config=config.hypergraph)
+    variants = config.hypergraph.variants and config.features.names
+    edges = replace(config.hypergraph, variants=variants)
+    joins = build_join_graph(lake, keys, overlap=overlap, known=known, config=edges)
     return Structure(
         lake=lake,
         known=known,

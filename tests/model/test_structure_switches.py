@@ -99,6 +99,7 @@ def test_names_alike_need_half_the_containment_unless_variants_do_not_count(
     lake = make_lake({"a": {"customer_id": words}, "b": {"custNo": half}})
     assert len(build(lake, SMALL).joins.components) == 1
     assert build(lake, switched(SMALL, hypergraph__variants=False)).joins.components == ()
+    assert build(lake, switched(SMALL, features__names=False)).joins.components == ()
 
 
 def right_names(lake: Lake, config: ModelConfig, folder: Path) -> set[bytes]:
