@@ -31,7 +31,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from switching import SMALL, build, draw, run, switched
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -43,6 +42,7 @@ from datahub_hyperjoin.model.hypergraph import Hypergraph, JoinGraph
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.positions import find_positions
 from datahub_hyperjoin.model.rerank import select_coherent
+from switching import SMALL, build, draw, run, switched
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from switching import SMALL, build, draw, material, run, switched
 
 from datahub_hyperjoin.model.config import (
     Edges,
@@ -15,6 +14,7 @@ from datahub_hyperjoin.model.config import (
 from datahub_hyperjoin.model.fingerprints import fingerprint
 from datahub_hyperjoin.model.hin import UNSEEN
 from datahub_hyperjoin.model.lake import Lake
+from switching import SMALL, build, draw, material, run, switched
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from switching import SMALL, build, draw, material, run, switched
 
 from datahub_hyperjoin.model import encode as encoding
 from datahub_hyperjoin.model.affinity import weigh
@@ -30,6 +29,7 @@ from datahub_hyperjoin.model.positions import find_positions
 from datahub_hyperjoin.model.rank import rank
 from datahub_hyperjoin.model.settings import paper
 from datahub_hyperjoin.model.structure import Structure
+from switching import SMALL, build, draw, material, run, switched
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
