@@ -5,7 +5,7 @@ Tests that stand elsewhere:
 * names split on `_` only, case kept: `test_names_split_on_separators_case_and_digits`
 * shared columns divided by their greatest count, not their sum:
   `test_it_is_the_row_normalised_count_of_shared_columns`
-* a supervised pair in one hyperedge: `test_no_hyperedge_reaches_from_one_view_to_the_other`
+* a supervised pair in one hyperedge: `test_nothing_passes_from_one_view_to_the_other`
 * joinable columns as negatives: `test_joinable_columns_are_no_negatives`
 * all embeddings alike, unnoticed: `test_collapse_is_named`
 
