@@ -68,9 +68,20 @@ class Findings:
         return {column.id: column.type for table in self.profiles for column in table.columns}
 
 
-def _profile(
+def read_profiles(
     tables: Sequence[Table], session: SparkSession, config: ProfileConfig, progress: Progress
 ) -> tuple[TableProfile, ...]:
+    """Reads every table once.
+
+    Args:
+        tables: What the catalog knows.
+        session: Reads them.
+        config: How much of them.
+        progress: Told of counts and faults.
+
+    Returns:
+        One profile a table, those with a fault included.
+    """
     profiles = tuple(profile_tables(session, tables, config))
     for profile in profiles:
         name = str(profile.table.id)
@@ -114,9 +125,20 @@ def _leave_out_unknown(
     return tuple(kept)
 
 
-def _connect(
+def connect(
     profiles: Sequence[TableProfile], config: ModelConfig, knowledge: Knowledge, progress: Progress
 ) -> Structure:
+    """Builds the hypergraph of a lake.
+
+    Args:
+        profiles: Its tables.
+        config: What makes a key and an edge.
+        knowledge: What the catalog says of columns and pairs, and what people decided.
+        progress: Told of counts.
+
+    Returns:
+        Everything that training and ranking start from.
+    """
     structure = build_structure(Lake.from_tables(profiles), config, knowledge)
     graph, components = structure.graph, structure.joins.components
     progress.count("key_columns", len(structure.keys))
@@ -126,7 +148,21 @@ def _connect(
     return structure
 
 
-def _encode(structure: Structure, config: ModelConfig, progress: Progress) -> Encoding:
+def embed(structure: Structure, config: ModelConfig, progress: Progress) -> Encoding:
+    """Trains the network, or reads the one that the same data was learnt by, and encodes columns.
+
+    Args:
+        structure: The lake.
+        config: How to train, and where the model is kept.
+        progress: Told of every epoch, and whether one was trained.
+
+    Returns:
+        One embedding a column.
+
+    Raises:
+        ModelError: No network can be trained on these tables.
+    """
+
     def watch(epoch: Epoch) -> None:
         if epoch.resumed:
             before = epoch.number - 1
@@ -216,12 +252,12 @@ def suggest(
         ModelError: No network can be trained on these tables.
     """
     with progress.stage("Profiling tables"):
-        profiles = _profile(tables, session, profile, progress)
+        profiles = read_profiles(tables, session, profile, progress)
         profiles = _leave_out_unknown(profiles, knowledge, progress)
     with progress.stage("Building the hypergraph"):
-        structure = _connect(profiles, model, knowledge, progress)
+        structure = connect(profiles, model, knowledge, progress)
     with progress.stage("Encoding columns"):
-        encoding = _encode(structure, model, progress)
+        encoding = embed(structure, model, progress)
     with progress.stage("Ranking candidates"):
         ranked = tuple(rank(structure, encoding.embeddings, model.ranking))
     with progress.stage("Verifying on the data"):

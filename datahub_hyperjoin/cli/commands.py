@@ -7,6 +7,7 @@ from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.cli.connect import connected
+from datahub_hyperjoin.cli.measure import evaluate_rankings
 from datahub_hyperjoin.cli.show import as_json, as_table, path_as_json, path_as_table
 from datahub_hyperjoin.graphql import (
     accept,
@@ -39,6 +40,9 @@ def main() -> None:
 
     The server is that of `datahub init`, or of DATAHUB_GMS_URL and DATAHUB_GMS_TOKEN.
     """
+
+
+main.add_command(evaluate_rankings)
 
 
 @main.command("joins")

@@ -1,0 +1,106 @@
+"""`hyperjoin evaluate`: how good the rankings are on lakes whose joins are known."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from datahub_hyperjoin.errors import HyperJoinError
+
+_SHORT = "datahub_hyperjoin.settings"
+"""Where the command's context keeps settings that have an option of their own."""
+
+
+def _keep(key: str) -> Callable[[click.Context, click.Parameter, object], None]:
+    """A callback that keeps an option's value as that of a recipe's key."""
+
+    def keep(context: click.Context, _: click.Parameter, value: object) -> None:
+        if value is not None:
+            context.meta.setdefault(_SHORT, {})[key] = value
+
+    return keep
+
+
+@click.command("evaluate")
+@click.argument(
+    "folders",
+    metavar="FOLDER...",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path),
+)
+@click.option("--ablate", is_flag=True, help="Measure the product without each of its parts, too.")
+@click.option(
+    "--only",
+    "names",
+    metavar="NAME",
+    multiple=True,
+    help="Of what --ablate measures, only this, as in 'w/o HIN'; may be given several times.",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How often each method is trained and measured.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for evaluation.txt, evaluation.csv and, in a folder for each lake where there "
+    "are several, predictions-METHOD.csv.",
+)
+@click.option(
+    "--setting",
+    type=click.Choice(["ours", "paper"]),
+    expose_value=False,
+    callback=_keep("model.setting"),
+    help="Short for --set model.setting=...",
+)
+@click.option(
+    "--epochs",
+    type=click.IntRange(min=1),
+    expose_value=False,
+    callback=_keep("model.training.epochs"),
+    help="Short for --set model.training.epochs=...",
+)
+@click.option(
+    "--set",
+    "texts",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="A key of a recipe's `source.config`, for all methods; may be given several times.",
+)
+def evaluate_rankings(
+    *,
+    folders: tuple[Path, ...],
+    ablate: bool,
+    names: tuple[str, ...],
+    seeds: int,
+    out: Path | None,
+    texts: tuple[str, ...],
+) -> None:
+    """Measure rankings on benchmarks, with 95 % intervals over their queries.
+
+    FOLDER has tables/*.csv, queries.csv (table, column) and ground_truth.csv (query_table,
+    query_column, candidate_table, candidate_column). The pipeline is that of `datahub ingest`.
+    """
+    # torch and Spark take seconds to import, which the other commands need not wait for.
+    from datahub_hyperjoin import evaluate as evaluation  # noqa: PLC0415
+
+    short = click.get_current_context().meta.get(_SHORT, {})
+    try:
+        results = []
+        for result in evaluation.evaluate(
+            folders,
+            evaluation.choose(names) if ablate or names else [evaluation.FULL],
+            settings={**evaluation.parse_settings(texts), **short},
+            seeds=seeds,
+            progress=evaluation.Narration(lambda line: click.echo(line, err=True)),
+        ):
+            results.append(result)
+            click.echo(f"\n{evaluation.as_text(result)}\n")
+            if out:
+                evaluation.write_results(out, results, apart=len(folders) > 1)
+    except HyperJoinError as error:
+        raise click.ClickException(str(error)) from error

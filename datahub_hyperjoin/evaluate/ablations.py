@@ -1,0 +1,74 @@
+"""The product, and the product without one of its parts: each is a recipe with other keys."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from datahub_hyperjoin.evaluate.errors import UnknownVariantError
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Keys of a recipe that make another method of the product."""
+
+    name: str
+    """As reports call it."""
+
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Recipe keys, as in `model.ranking.coherence`, and their values."""
+
+    @property
+    def slug(self) -> str:
+        """The name as file names and command lines have it.
+
+        >>> Variant("w/o HIN").slug
+        'without-hin'
+        """
+        return _slug(self.name)
+
+
+def _slug(name: str) -> str:
+    spelt = name.lower().replace("w/o", "without").replace("'", "")
+    return re.sub(r"[^a-z0-9]+", "-", spelt).strip("-")
+
+
+FULL = Variant("full")
+"""The product as the recipe has it."""
+
+ABLATIONS = (
+    FULL,
+    Variant("w/o rerank", {"model.ranking.coherence": 0.0}),
+    Variant("w/o HIN", {"model.ranking.affinity": "signals"}),
+    Variant("w/o hypergraph at inference", {"model.hypergraph.inference": False}),
+    Variant("w/o within-table edges", {"model.hypergraph.within": False}),
+    Variant("w/o across-table edges", {"model.hypergraph.across": False}),
+    Variant("w/o variants", {"model.hypergraph.variants": False}),
+    Variant("w/o positions", {"model.network.positions": "none"}),
+    Variant("w/o names", {"model.features.names": False}),
+    Variant("w/o values", {"model.features.values": False}),
+    Variant("paper's setting", {"model.setting": "paper"}),
+)
+"""The whole first, then without one part after another, and at last as the paper has it."""
+
+
+def choose(names: Sequence[str]) -> tuple[Variant, ...]:
+    """Finds variants by name; the full one, to which all are compared, is always the first.
+
+    Args:
+        names: As reports or file names spell them, in any case; none chooses all.
+
+    Returns:
+        The variants, in the order of `ABLATIONS`.
+
+    Raises:
+        UnknownVariantError: There is no such variant.
+
+    >>> [variant.name for variant in choose(["without-hin", "W/o rerank"])]
+    ['full', 'w/o rerank', 'w/o HIN']
+    """
+    known = {variant.slug for variant in ABLATIONS}
+    for name in names:
+        if _slug(name) not in known:
+            raise UnknownVariantError.named(name, [variant.name for variant in ABLATIONS])
+    wanted = {FULL.slug, *map(_slug, names)} if names else known
+    return tuple(variant for variant in ABLATIONS if variant.slug in wanted)

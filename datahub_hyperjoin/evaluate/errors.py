@@ -1,0 +1,115 @@
+"""What can be wrong with an evaluation before anything is measured.
+
+HyperJoinError
+└─ EvaluationError
+   ├─ SuiteError            a benchmark's folder cannot be used
+   ├─ SettingError          a setting is none of a recipe
+   └─ UnknownVariantError   a name means no variant
+"""
+
+from collections.abc import Sequence
+
+from typing_extensions import Self
+
+from datahub_hyperjoin.errors import HyperJoinError
+
+
+class EvaluationError(HyperJoinError):
+    """Nothing can be measured."""
+
+
+class SuiteError(EvaluationError, ValueError):
+    """A benchmark's folder cannot be used."""
+
+    @classmethod
+    def missing(cls, path: str) -> Self:
+        """A file or folder that every benchmark has."""
+        return cls(
+            f"{path} is missing. A benchmark's folder has tables/*.csv, queries.csv and "
+            "ground_truth.csv"
+        )
+
+    @classmethod
+    def unreadable(cls, path: str, *, reason: str) -> Self:
+        """A file is no CSV, in the reader's words."""
+        return cls(f"{path} cannot be read: {reason}. Write it as CSV in UTF-8")
+
+    @classmethod
+    def without(cls, path: str, *, columns: Sequence[str], header: Sequence[str]) -> Self:
+        """A file's header lacks columns."""
+        return cls(
+            f"{path} has no column {', '.join(columns)}: its header is {','.join(header)!r}. "
+            "Add what is missing"
+        )
+
+    @classmethod
+    def ragged(cls, path: str, line: int) -> Self:
+        """A row does not fit the header."""
+        return cls(
+            f"{path} line {line} has another number of fields than the header. Quote fields that "
+            "hold commas"
+        )
+
+    @classmethod
+    def repeated(cls, path: str, line: int, *, query: str) -> Self:
+        """A query is asked twice."""
+        return cls(f"{path} line {line} repeats the query {query}. Remove one of the lines")
+
+    @classmethod
+    def unasked(cls, path: str, line: int, *, query: str) -> Self:
+        """The truth answers what nobody asks."""
+        return cls(f"{path} line {line} answers {query}, which is no query. Add it to queries.csv")
+
+    @classmethod
+    def unknown(cls, path: str, line: int, *, table: str, column: str) -> Self:
+        """A line names what no table has."""
+        return cls(
+            f"{path} line {line} names a column {column!r} of a table {table!r}, and the folder "
+            "tables has none. Correct the name: a table's is its file's, without .csv"
+        )
+
+    @classmethod
+    def within(cls, path: str, line: int, *, query: str) -> Self:
+        """An answer stands in the query's own table, where no method looks."""
+        return cls(f"{path} line {line} answers {query} by its own table. Remove the line")
+
+    @classmethod
+    def unanswered(cls, path: str, line: int, *, query: str) -> Self:
+        """No ranking of a query could be right."""
+        return cls(
+            f"{path} line {line} asks for {query}, to which ground_truth.csv has no answer. "
+            "Remove the query, or add its answers"
+        )
+
+    @classmethod
+    def empty(cls, path: str) -> Self:
+        """Nothing is asked."""
+        return cls(f"{path} has no query. Add one a line: the table, the column")
+
+    @classmethod
+    def homonyms(cls, name: str) -> Self:
+        """Two benchmarks would be reported as one."""
+        return cls(f"two folders are called {name!r}. Rename one of them: the report goes by names")
+
+
+class SettingError(EvaluationError, ValueError):
+    """A setting is none of a recipe."""
+
+    @classmethod
+    def because(cls, key: str, reason: str) -> Self:
+        """The recipe's key, and what is wrong with it."""
+        return cls(f"`{key}` cannot be set: {reason}. See the keys of a recipe's `source.config`")
+
+    @classmethod
+    def shapeless(cls, text: str) -> Self:
+        """What was typed has no key and value."""
+        return cls(f"{text!r} is no setting. Write KEY=VALUE, as in model.network.width=256")
+
+
+class UnknownVariantError(EvaluationError, LookupError):
+    """A name means no variant."""
+
+    @classmethod
+    def named(cls, name: str, known: Sequence[str]) -> Self:
+        """The name, and those there are."""
+        return cls(f"there is no variant {name!r}. Choose from {', '.join(map(repr, known))}")
