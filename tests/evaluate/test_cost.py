@@ -1,0 +1,47 @@
+"""Seconds and memory of what runs inside a block."""
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from datahub_hyperjoin.evaluate import cost
+from datahub_hyperjoin.evaluate.cost import measured
+
+
+def test_seconds_are_those_inside() -> None:
+    with measured() as found:
+        time.sleep(0.05)
+    assert 0.05 <= found.seconds < 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux forgets a peak")
+def test_memory_that_was_given_back_counts_and_is_then_forgotten() -> None:
+    with measured() as before:
+        pass
+    with measured() as large:
+        np.ones(50_000_000)
+    with measured() as after:
+        pass
+    assert large.megabytes - before.megabytes > 300
+    assert after.megabytes < large.megabytes - 300
+
+
+def test_a_failure_inside_is_measured_too() -> None:
+    with pytest.raises(ZeroDivisionError), measured() as found:
+        _ = 1 / 0
+    assert found.megabytes > 10
+
+
+def test_elsewhere_it_is_the_greatest_since_the_process_began(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with measured() as here:
+        pass
+    for name in ("_RESET", "_STATUS"):
+        monkeypatch.setattr(cost, name, tmp_path / "none" / "such")
+    with measured() as there:
+        pass
+    assert there.megabytes >= 0.9 * here.megabytes

@@ -1,0 +1,128 @@
+"""`hyperjoin evaluate`, as it is typed, on files whose joins are known."""
+
+import csv
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from pyspark.sql import SparkSession
+
+from datahub_hyperjoin.cli import main
+from datahub_hyperjoin.evaluate.ablations import ABLATIONS
+
+SMALL = ("model.network.width=32", "model.network.heads=4", "model.features.dimension=16")
+TRAIN_NOTHING = ("w/o rerank", "w/o HIN", "w/o hypergraph at inference")
+
+
+def run(*arguments: str | Path) -> Result:
+    settings = [argument for key in SMALL for argument in ("--set", key)]
+    return CliRunner().invoke(main, ["evaluate", *settings, *map(str, arguments)])
+
+
+def succeed(*arguments: str | Path) -> Result:
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def fail(*arguments: str | Path) -> str:
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit)
+    return result.output.splitlines()[-1]
+
+
+def read(path: Path) -> Iterator[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as opened:
+        yield from csv.DictReader(opened)
+
+
+@pytest.mark.usefixtures("spark")
+def test_every_part_is_left_out_in_turn(benchmark: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = succeed(benchmark, "--ablate", "--epochs", "2", "--out", out)
+    rows = [row for row in read(out / "evaluation.csv") if row["metric"] == "R@15"]
+    assert [row["method"] for row in rows] == [variant.name for variant in ABLATIONS]
+    assert all(row["fault"] == "" for row in rows)
+    assert float(rows[0]["mean"]) == 1
+    trained = {row["method"]: int(row["networks_trained"]) for row in rows}
+    assert trained.pop("full") == 1
+    assert {name: trained.pop(name) for name in TRAIN_NOTHING} == dict.fromkeys(TRAIN_NOTHING, 0)
+    assert set(trained.values()) == {1}
+    for variant in ABLATIONS:
+        assert list(read(out / f"predictions-{variant.slug}.csv")) != []
+    assert out.joinpath("evaluation.txt").read_text().strip() in result.stdout
+    assert "[1/11] small, full, seed 0: Epoch 2 of at most 2" in result.stderr
+    assert result.stderr.count("Profiling small") == 1
+
+
+@pytest.mark.usefixtures("spark")
+def test_answers_are_of_other_tables_ranked_without_gaps(benchmark: Path, tmp_path: Path) -> None:
+    succeed(benchmark, "--epochs", "1", "--out", tmp_path)
+    ranks: dict[tuple[str, str], list[int]] = {}
+    for row in read(tmp_path / "predictions-full.csv"):
+        assert row["query_table"] != row["candidate_table"]
+        ranks.setdefault((row["query_table"], row["query_column"]), []).append(int(row["rank"]))
+    assert set(ranks) == {("flights", "carrier"), ("airlines", "carrier"), ("planes", "tailnum")}
+    for found in ranks.values():
+        assert found == list(range(1, len(found) + 1))
+        assert len(found) >= 5
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_column_that_is_no_key_is_answered_when_it_is_asked_about(
+    benchmark: Path, tmp_path: Path
+) -> None:
+    for name, line in {
+        "queries.csv": "delays,share,number\n",
+        "ground_truth.csv": "delays,share,flights,minutes,fk\n",
+    }.items():
+        file = benchmark / name
+        file.write_text(file.read_text() + line)
+    succeed(benchmark, "--epochs", "1", "--out", tmp_path)
+    found = [
+        row for row in read(tmp_path / "predictions-full.csv") if row["query_column"] == "share"
+    ]
+    assert found != []
+
+
+@pytest.mark.usefixtures("spark")
+def test_lakes_and_seeds_are_told_apart(benchmark: Path, tmp_path: Path) -> None:
+    other = benchmark.rename(benchmark.with_name("first"))
+    copy = tmp_path / "second"
+    subprocess.run(["cp", "-r", str(other), str(copy)], check=True)
+    out = tmp_path / "out"
+    result = succeed(other, copy, "--epochs", "1", "--seeds", "2", "--out", out)
+    for lake in ("first", "second"):
+        assert {path.name for path in out.joinpath(lake).iterdir()} == {
+            "predictions-full.csv",
+            "predictions-full-seed-1.csv",
+        }
+    assert "[4/4] second, full, seed 1: P@15" in result.stderr
+
+
+def test_a_folder_that_is_no_benchmark_is_one_sentence(tmp_path: Path) -> None:
+    assert fail(tmp_path) == (
+        f"Error: {tmp_path}/tables/*.csv is missing. A benchmark's folder has tables/*.csv, "
+        "queries.csv and ground_truth.csv"
+    )
+
+
+def test_wrong_names_and_settings_are_one_sentence(benchmark: Path) -> None:
+    assert fail(benchmark, "--only", "w/o luck").startswith("Error: there is no variant 'w/o luck'")
+    assert fail(benchmark, "--set", "x=1").startswith("Error: `x` cannot be set: ")
+    assert fail(benchmark, "--set", "seed").startswith("Error: 'seed' is no setting. Write")
+
+
+def test_the_other_commands_wait_for_no_engine() -> None:
+    code = "import sys, datahub_hyperjoin.cli; print({'torch', 'pyspark'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
+def test_a_spark_session_is_borrowed(spark: SparkSession, benchmark: Path) -> None:
+    succeed(benchmark, "--epochs", "1")
+    assert spark.range(3).count() == 3

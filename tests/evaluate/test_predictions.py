@@ -1,0 +1,40 @@
+"""The file of answers, read back as anyone would."""
+
+import csv
+from pathlib import Path
+
+from datahub_hyperjoin.evaluate.metrics import score
+from datahub_hyperjoin.evaluate.predictions import write_predictions
+from datahub_hyperjoin.evaluate.suite import Answer, ColumnName
+
+ONE, OTHER = ColumnName("flights", "carrier"), ColumnName("odd, one", 'say "x"')
+
+
+def test_answers_come_back_as_they_were(tmp_path: Path) -> None:
+    rankings = {
+        ONE: [Answer(OTHER, 0.75), Answer(ColumnName("b", "é"), 0.5)],
+        OTHER: [Answer(ONE, 1 / 3)],
+    }
+    path = tmp_path / "made" / "predictions.csv"
+    write_predictions(path, rankings)
+    with path.open(encoding="utf-8", newline="") as opened:
+        rows = list(csv.DictReader(opened))
+    assert [row["rank"] for row in rows] == ["1", "2", "1"]
+    back: dict[ColumnName, list[Answer]] = {}
+    for row in rows:
+        query = ColumnName(row["query_table"], row["query_column"])
+        candidate = ColumnName(row["candidate_table"], row["candidate_column"])
+        back.setdefault(query, []).append(Answer(candidate, float(row["score"])))
+    assert back[ONE] == rankings[ONE]
+    assert [answer.candidate for answer in back[OTHER]] == [ONE]
+    truth = {ONE: frozenset({OTHER}), OTHER: frozenset({ONE, ColumnName("c", "z")})}
+    for metric, values in score(truth, rankings).items():
+        assert (values == score(truth, back)[metric]).all()
+
+
+def test_the_header_is_the_benchmarks(tmp_path: Path) -> None:
+    path = tmp_path / "predictions.csv"
+    write_predictions(path, {})
+    assert path.read_text() == (
+        "query_table,query_column,rank,candidate_table,candidate_column,score\n"
+    )
