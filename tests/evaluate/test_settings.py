@@ -1,13 +1,17 @@
 """Settings and variants: recipes, key by key."""
 
 import re
+from pathlib import Path
 
 import pytest
+import yaml
 
 from datahub_hyperjoin.evaluate.ablations import ABLATIONS, FULL, Variant, choose
 from datahub_hyperjoin.evaluate.errors import SettingError, UnknownVariantError
 from datahub_hyperjoin.evaluate.settings import parse_settings, recipe
 from datahub_hyperjoin.model.config import ModelConfig
+
+DOCUMENT = Path(__file__).parents[2].joinpath("model", "README.md").read_text("utf-8")
 
 
 def test_without_settings_it_is_the_product() -> None:
@@ -33,6 +37,12 @@ def test_names_and_slugs_tell_variants_apart() -> None:
     for spelling in ("name", "slug"):
         assert len({getattr(variant, spelling) for variant in ABLATIONS}) == len(ABLATIONS)
     assert all(re.fullmatch(r"[a-z-]+", variant.slug) for variant in ABLATIONS)
+
+
+def test_the_documents_list_every_variant_with_its_key() -> None:
+    rows = re.findall(r"^\| (\S.*) \| `([\w.]+): (\w+)` \|$", DOCUMENT, flags=re.MULTILINE)
+    listed = {name: {f"model.{key}": yaml.safe_load(value)} for name, key, value in rows}
+    assert listed == {variant.name: variant.settings for variant in ABLATIONS if variant != FULL}
 
 
 def test_no_names_choose_everything() -> None:
