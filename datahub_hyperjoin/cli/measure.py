@@ -21,6 +21,17 @@ def _keep(key: str) -> Callable[[click.Context, click.Parameter, object], None]:
     return keep
 
 
+def _make(_: click.Context, __: click.Parameter, folder: Path | None) -> Path | None:
+    """Makes a folder, so that what would fail at the end fails at the beginning."""
+    try:
+        if folder:
+            folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"{str(folder)!r} cannot be made: {error.strerror}. Give another folder"
+        raise click.BadParameter(message) from error
+    return folder
+
+
 @click.command("evaluate")
 @click.argument(
     "folders",
@@ -35,20 +46,21 @@ def _keep(key: str) -> Callable[[click.Context, click.Parameter, object], None]:
     "names",
     metavar="NAME",
     multiple=True,
-    help="Of what --ablate measures, only this, as in 'w/o HIN'; may be given several times.",
+    help="Of what --ablate measures, only the whole and this, as in 'w/o HIN'; may be repeated.",
 )
 @click.option(
     "--seeds",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="How often each method is trained and measured.",
+    help="How often each method is trained and measured, with seeds counted from model.seed.",
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for evaluation.txt, evaluation.csv and, in a folder for each lake where there "
-    "are several, predictions-METHOD.csv.",
+    type=click.Path(path_type=Path, file_okay=False, writable=True),
+    callback=_make,
+    help="Folder for evaluation.txt, evaluation.csv and predictions-METHOD.csv; of several lakes, "
+    "each has a folder for its predictions.",
 )
 @click.option(
     "--setting",
@@ -69,7 +81,7 @@ def _keep(key: str) -> Callable[[click.Context, click.Parameter, object], None]:
     "texts",
     metavar="KEY=VALUE",
     multiple=True,
-    help="A key of a recipe's `source.config`, for all methods; may be given several times.",
+    help="A key of a recipe's `source.config`, for all methods; may be repeated.",
 )
 def evaluate_rankings(
     *,

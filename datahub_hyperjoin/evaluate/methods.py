@@ -75,7 +75,9 @@ class Product:
     joinability, and none is verified on the data: verification drops pairs, and never changes the
     order of the rest. A ranking is measured here, not a cut-off.
 
-    A network is trained once for all methods whose recipes differ in what is done with it only.
+    A network is trained once for all methods whose recipes differ in what is done with it only, and
+    kept no longer than that: `model.path` has no effect, nor have `model.ranking.top_k` and
+    `model.ranking.min_joinability`. Seeds are counted from `model.seed`.
     """
 
     name: str
@@ -89,7 +91,7 @@ class Product:
 
     def rank(self, lake: EvaluatedLake, *, seed: int, models: Path, progress: Progress) -> Rankings:
         """Answers every query whose column could be read."""
-        config = replace(self.config, seed=seed)
+        config = replace(self.config, seed=self.config.seed + seed)
         structure = connect(lake.profiles, config, Knowledge(), progress)
         config = replace(config, path=models / fingerprint(structure, config))
         encoding = embed(structure, config, progress)

@@ -78,7 +78,7 @@ def evaluate(
         folders: The benchmarks.
         variants: What is measured; the others are compared with the first.
         settings: Recipe keys that all variants share, unless a variant sets them itself.
-        seeds: How often each is run: with the seeds 0, 1, 2 and so on.
+        seeds: How often each is run, with seeds counted from the setting's.
         progress: Told how far it is.
 
     Yields:

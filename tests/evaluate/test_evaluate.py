@@ -117,6 +117,12 @@ def test_wrong_names_and_settings_are_one_sentence(benchmark: Path) -> None:
     assert fail(benchmark, "--set", "seed").startswith("Error: 'seed' is no setting. Write")
 
 
+def test_a_folder_that_cannot_be_made_is_refused_at_once(benchmark: Path) -> None:
+    result = run(benchmark, "--out", benchmark / "queries.csv" / "out")
+    assert result.exit_code == 2
+    assert "cannot be made: Not a directory. Give another folder" in result.output
+
+
 def test_the_other_commands_wait_for_no_engine() -> None:
     code = "import sys, datahub_hyperjoin.cli; print({'torch', 'pyspark'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
