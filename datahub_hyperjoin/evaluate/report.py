@@ -153,7 +153,7 @@ def _cells(row: Row) -> Iterator[str]:
     for metric in _COMPARED:
         figure = row.figures[metric]
         yield _interval(figure.value)
-        yield _interval(figure.difference, sign="+") if figure.difference else ""
+        yield _interval(figure.difference, difference=True) if figure.difference else ""
     for metric in _PLAIN:
         yield f"{_PERCENT * row.figures[metric].value.mean:.1f}"
     yield f"{_PERCENT * row.figures['P@15'].spread:.1f}" if row.seeds > 1 else ""
@@ -162,11 +162,13 @@ def _cells(row: Row) -> Iterator[str]:
     yield f"{row.megabytes:.0f}"
 
 
-def _interval(interval: Interval, sign: str = "") -> str:
+def _interval(interval: Interval, *, difference: bool = False) -> str:
+    # Differences are small, and one that is not zero should not look like it.
+    shape = "+.2f" if difference else ".1f"
     mean, low, high = (
-        f"{_PERCENT * value:{sign}.1f}" for value in (interval.mean, interval.low, interval.high)
+        f"{_PERCENT * value:{shape}}" for value in (interval.mean, interval.low, interval.high)
     )
-    mark = " *" if sign and interval.excludes_zero else ""
+    mark = " *" if difference and interval.excludes_zero else ""
     return f"{mean} ({low} to {high}){mark}"
 
 

@@ -118,7 +118,7 @@ def test_people_read_percents_with_their_intervals(suite: Suite) -> None:
         "11.1 (6.7 to 13.3)",
         "100.0 (100.0 to 100.0)",
     ]
-    assert "-100.0 (-100.0 to -100.0) *" in "  ".join(lost)
+    assert "-100.00 (-100.00 to -100.00) *" in "  ".join(lost)
 
 
 def test_programs_read_every_metric_of_every_method(suite: Suite) -> None:
