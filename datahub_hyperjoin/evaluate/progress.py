@@ -1,6 +1,6 @@
 """How an evaluation tells whoever waits for it how far it is."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
@@ -21,7 +21,7 @@ class Narration:
         self._write = write
         self._place = ""
         self._begun, self._total, self._started = 0, 0, perf_counter()
-        self.counts: Counter[str] = Counter()
+        self.counts: defaultdict[str, float] = defaultdict(float)
 
     def expect(self, runs: int) -> None:
         """Says how many runs there will be, from now on.
@@ -53,7 +53,7 @@ class Narration:
         self.say(name)
         yield
 
-    def count(self, name: str, by: int) -> None:
+    def count(self, name: str, by: float) -> None:
         """Adds to a counter.
 
         Args:

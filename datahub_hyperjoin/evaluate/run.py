@@ -153,5 +153,5 @@ def _run(
         f"P@15 {100 * scores['P@15'].mean():.1f}, R@15 {100 * scores['R@15'].mean():.1f} "
         f"in {cost.seconds:.0f} s"
     )
-    trained = progress.counts["models_trained"] - before
+    trained = round(progress.counts["models_trained"] - before)
     return Run(rankings=rankings, scores=scores, cost=cost, trained=trained, fault=fault)
