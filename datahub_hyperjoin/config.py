@@ -121,6 +121,8 @@ class HyperJoinConfig(
             _refuse("page", self.page, _against_page)
         if self.model.path:
             _refuse("model.path", self.model.path, _against_model)
+        if (llm := self.model.variants.llm) and llm.cache:
+            _refuse("model.variants.llm.cache", llm.cache, _against_cache)
         return self
 
     @model_validator(mode="after")
@@ -157,6 +159,14 @@ def _against_model(folder: Path) -> str:
         return "it is no folder"
     others = {entry.name for entry in folder.iterdir()} - FILES
     return f"it holds {min(others)!r}, which is no saved model's" if others else ""
+
+
+def _against_cache(folder: Path) -> str:
+    if not folder.exists():
+        return _against_making(folder)
+    if not folder.is_dir():
+        return "it is no folder"
+    return "" if os.access(folder, os.W_OK | os.X_OK) else "it cannot be written to"
 
 
 def _against_making(path: Path) -> str:

@@ -17,7 +17,7 @@ class Progress(Protocol):
         """
         ...
 
-    def count(self, name: str, by: int) -> None:
+    def count(self, name: str, by: float) -> None:
         """Adds to a counter.
 
         Args:

@@ -46,6 +46,15 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     hyperedges_within_tables: int = 0
     hyperedges_across_tables: int = 0
     largest_hyperedge_across: int = 0
+    names_asked: int = 0
+    """Key columns that a language model could give another name."""
+    names_answered: int = 0
+    names_from_cache: int = 0
+    names_by_rules: int = 0
+    name_requests: int = 0
+    name_tokens: int = 0
+    """Estimated from above where the endpoint does not count."""
+    name_cost: float = 0.0
     models_trained: int = 0
     suggestions: int = 0
     joins: int = 0
@@ -67,7 +76,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         """
         return self.new_stage(name)
 
-    def count(self, name: str, by: int) -> None:
+    def count(self, name: str, by: float) -> None:
         """Adds to a counter of this report.
 
         Args:

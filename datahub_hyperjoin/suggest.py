@@ -13,6 +13,7 @@ from datahub_hyperjoin.knowledge import Knowledge
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.encode import Encoding, encode
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.llm.naming import Naming
 from datahub_hyperjoin.model.rank import rank
 from datahub_hyperjoin.model.state import Epoch
 from datahub_hyperjoin.model.structure import Structure, build_structure
@@ -125,6 +126,19 @@ def _leave_out_unknown(
     return tuple(kept)
 
 
+def _report_names(naming: Naming, progress: Progress) -> None:
+    tally = naming.tally
+    progress.count("names_asked", tally.asked)
+    progress.count("names_answered", tally.answered)
+    progress.count("names_from_cache", tally.cached)
+    progress.count("names_by_rules", tally.by_rules)
+    progress.count("name_requests", tally.requests)
+    progress.count("name_tokens", tally.tokens)
+    progress.count("name_cost", tally.cost)
+    for fault in naming.faults:
+        progress.warn(fault.title, fault.message, fault.context)
+
+
 def connect(
     profiles: Sequence[TableProfile], config: ModelConfig, knowledge: Knowledge, progress: Progress
 ) -> Structure:
@@ -139,7 +153,10 @@ def connect(
     Returns:
         Everything that training and ranking start from.
     """
-    structure = build_structure(Lake.from_tables(profiles), config, knowledge)
+    lake = Lake.from_tables(profiles)
+    structure = build_structure(lake, config, knowledge, progress.say)
+    if config.variants.llm:
+        _report_names(structure.naming, progress)
     graph, components = structure.graph, structure.joins.components
     progress.count("key_columns", len(structure.keys))
     progress.count("hyperedges_within_tables", int((~graph.across).sum()))

@@ -5,11 +5,10 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
-from annotated_types import Ge, Gt, Interval
+from annotated_types import Ge
 
-Share = Annotated[float, Interval(ge=0, le=1)]
-Count = Annotated[int, Ge(1)]
-Positive = Annotated[float, Gt(0)]
+from datahub_hyperjoin.model.bounds import Count, Positive, Share
+from datahub_hyperjoin.model.llm.config import VariantConfig
 
 
 class Setting(str, Enum):
@@ -301,6 +300,9 @@ class ModelConfig:
 
     features: FeatureConfig = field(default_factory=FeatureConfig)
     """How names and values become vectors."""
+
+    variants: VariantConfig = field(default_factory=VariantConfig)
+    """Where other names of key columns come from."""
 
     hypergraph: HypergraphConfig = field(default_factory=HypergraphConfig)
     """What connects columns before training."""

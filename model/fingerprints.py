@@ -80,7 +80,7 @@ def fingerprint_architecture(architecture: Architecture) -> str:
 
 
 def _taught(structure: Structure, config: ModelConfig) -> Iterator[str]:
-    """What training would not know without the catalog and its people."""
+    """What training would not know without the catalog, its people and a language model."""
     lake, known = structure.lake, structure.known
     alone = find_keys(lake, config.keys, Known.from_knowledge(lake, Knowledge()))
     if not np.array_equal(structure.keys, alone):
@@ -89,6 +89,8 @@ def _taught(structure: Structure, config: ModelConfig) -> Iterator[str]:
         pairs: PairValues = getattr(known, name)
         if len(pairs):
             yield f"{name} {pairs.left.tolist()} {pairs.right.tolist()}"
+    if structure.naming.variants:
+        yield f"variants {sorted(structure.naming.variants.items())}"
 
 
 def fingerprint(structure: Structure, config: ModelConfig, start: str = "") -> str:
@@ -96,7 +98,8 @@ def fingerprint(structure: Structure, config: ModelConfig, start: str = "") -> s
 
     Ranking, hyperedges at inference, and where models stand and when they are used again do not
     count: they do not change the weights. Nor does the use of columns in queries, which only
-    ranking looks at.
+    ranking looks at. Of a language model only the names count that it gave, and neither which one it
+    was nor its key.
 
     Args:
         structure: The columns with their sketches and samples, and what is known of them.
@@ -107,7 +110,7 @@ def fingerprint(structure: Structure, config: ModelConfig, start: str = "") -> s
         16 hexadecimal digits.
     """
     settings = dataclasses.asdict(config)
-    for key in ("setting", "ranking", "path", "reuse", "start"):
+    for key in ("setting", "ranking", "path", "reuse", "start", "variants"):
         settings.pop(key)
     settings["hypergraph"].pop("inference")
     found = hashlib.sha256(f"{FORMAT}{start}{json.dumps(settings, default=str)}".encode())

@@ -5,7 +5,7 @@ another, or whose names are variants and whose values overlap (paper, section 4.
 that the catalog or its people connect are edges whatever their values; rejected ones never are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,7 +20,7 @@ from datahub_hyperjoin.model.config import Edges, HypergraphConfig
 from datahub_hyperjoin.model.known import Known
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.overlap import Overlap
-from datahub_hyperjoin.model.variants import canonical
+from datahub_hyperjoin.model.variants import are_variants
 
 Groups = Sequence[Int[np.ndarray, " _"]]
 
@@ -101,19 +101,19 @@ def _find_alike(
     lake: Lake,
     keys: Int[np.ndarray, " key"],
     overlap: Overlap,
+    variants: Mapping[int, str],
     config: HypergraphConfig,
 ) -> tuple[Int[np.ndarray, " edge"], Int[np.ndarray, " edge"]]:
     """Pairs of keys whose values are alike enough, strongest first."""
     is_key = np.isin(np.arange(len(lake)), keys)
-    _, meaning = np.unique(
-        ["\0".join(canonical(profile.id.path)) for profile in lake.profiles], return_inverse=True
-    )
+    names = [profile.id.path for profile in lake.profiles]
     once = overlap.left < overlap.right
     once &= is_key[overlap.left] & is_key[overlap.right]
-    variants = once & config.variants & (meaning[overlap.left] == meaning[overlap.right])
-    needed = np.where(variants, config.min_containment / 2, config.min_containment)
+    alike = are_variants(names, variants, left=overlap.left, right=overlap.right)
+    renamed = once & config.variants & alike
+    needed = np.where(renamed, config.min_containment / 2, config.min_containment)
     contained = once & (overlap.shared >= config.min_shared) & (overlap.either_way >= needed)
-    edges = contained if config.edges is Edges.CONTAINMENT else variants
+    edges = contained if config.edges is Edges.CONTAINMENT else renamed
     left, right, weight = overlap.left[edges], overlap.right[edges], overlap.either_way[edges]
     order = np.lexsort((right, left, -weight))
     return left[order], right[order]
@@ -141,6 +141,7 @@ def build_join_graph(
     overlap: Overlap,
     known: Known,
     config: HypergraphConfig,
+    variants: Mapping[int, str] | None = None,
 ) -> JoinGraph:
     """Connects key columns, known pairs first, then the strongest, never beyond the greatest size.
 
@@ -153,11 +154,13 @@ def build_join_graph(
         overlap: Their values' overlap.
         known: Which pairs are connected, and which are rejected.
         config: What makes an edge, and how large a component may grow.
+        variants: Other names that a language model gave some columns, by place.
 
     Returns:
         The pairs kept, and the components they make.
     """
-    left, right = _find_edges(lake, _find_alike(lake, keys, overlap, config), known)
+    alike = _find_alike(lake, keys, overlap, variants or {}, config)
+    left, right = _find_edges(lake, alike, known)
     sets = DisjointSet(range(len(lake)))
     kept = np.zeros(len(left), dtype=bool)
     for edge in range(len(left)):

@@ -1,5 +1,7 @@
 """How the columns of a lake hang together, before any training."""
 
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,7 +18,10 @@ from datahub_hyperjoin.model.hypergraph import (
 from datahub_hyperjoin.model.keys import find_keys
 from datahub_hyperjoin.model.known import Known
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.llm.naming import Naming, name_columns
 from datahub_hyperjoin.model.overlap import Overlap, measure_overlap
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -35,29 +40,45 @@ class Structure:
     features: FeatureConfig = field(default_factory=FeatureConfig)
     """What may be read of the columns."""
 
+    naming: Naming = field(default_factory=Naming)
+    """Other names of key columns that a language model gave, if one was asked."""
+
     @property
     def names(self) -> list[str]:
         """What may be read of each column's name; nothing, if names do not count."""
         return [profile.id.path * self.features.names for profile in self.lake.profiles]
 
 
-def build_structure(lake: Lake, config: ModelConfig, knowledge: Knowledge) -> Structure:
+def build_structure(
+    lake: Lake,
+    config: ModelConfig,
+    knowledge: Knowledge,
+    say: Callable[[str], None] = logger.info,
+) -> Structure:
     """Connects the columns of a lake by their tables, their values and what is known of them.
 
     Args:
         lake: The columns.
         config: What makes a key and an edge.
         knowledge: What the catalog and its people say.
+        say: Told how far a language model is, if one is asked for names.
 
     Returns:
         Everything that training and ranking start from.
     """
     known = Known.from_knowledge(lake, knowledge)
     keys = find_keys(lake, config.keys, known)
+    naming = name_columns(lake, keys, config.variants, say) if config.hypergraph.variants else Naming()
     overlap = measure_overlap(lake) if config.features.values else Overlap.nothing(len(lake))
     variants = config.hypergraph.variants and config.features.names
-    edges = replace(config.hypergraph, variants=variants)
-    joins = build_join_graph(lake, keys, overlap=overlap, known=known, config=edges)
+    joins = build_join_graph(
+        lake,
+        keys,
+        overlap=overlap,
+        known=known,
+        config=replace(config.hypergraph, variants=variants),
+        variants=naming.variants,
+    )
     return Structure(
         lake=lake,
         known=known,
@@ -66,4 +87,5 @@ def build_structure(lake: Lake, config: ModelConfig, knowledge: Knowledge) -> St
         joins=joins,
         graph=build_hypergraph(lake, joins, config.hypergraph),
         features=config.features,
+        naming=naming,
     )

@@ -4,9 +4,10 @@ The paper asks a language model for one plausible variant (section 4.1, step 3);
 follow the same guidance: separators, abbreviations, case conventions, synonyms.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+from jaxtyping import Bool, Int
 
 from datahub_hyperjoin.model.names import tokens
 
@@ -89,3 +90,39 @@ def canonical(name: str) -> tuple[str, ...]:
     True
     """
     return tuple(_GROUP.get(token, (token,))[0] for token in tokens(name))
+
+
+def are_variants(
+    names: Sequence[str],
+    others: Mapping[int, str],
+    *,
+    left: Int[np.ndarray, " pair"],
+    right: Int[np.ndarray, " pair"],
+) -> Bool[np.ndarray, " pair"]:
+    """Whether the columns of given pairs have names for the same thing.
+
+    Args:
+        names: One name a column.
+        others: Another name of some columns, by place.
+        left: Columns.
+        right: Columns, as many.
+
+    Returns:
+        True where a name of the one, its own or its other, agrees with one of the other's when
+        synonyms are written the same way.
+
+    >>> pair = {"left": np.array([0, 0]), "right": np.array([1, 2])}
+    >>> are_variants(["customer", "client", "buyer"], {}, **pair).tolist()
+    [True, False]
+    >>> are_variants(["customer", "client", "buyer"], {2: "cust"}, **pair).tolist()
+    [True, True]
+    """
+    spelt = [*names, *(others.get(place, name) for place, name in enumerate(names))]
+    _, meaning = np.unique(["\0".join(canonical(name)) for name in spelt], return_inverse=True)
+    own, other = np.split(meaning, 2)
+    return (
+        (own[left] == own[right])
+        | (own[left] == other[right])
+        | (other[left] == own[right])
+        | (other[left] == other[right])
+    )

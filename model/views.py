@@ -28,6 +28,8 @@ from datahub_hyperjoin.model.variants import rename
 _COMPANIONS = 8
 """Most further columns of a table beside its keys in a view."""
 _RENAMED, _OPAQUE, _CORRUPTED = 0.6, 0.15, 0.5
+_ASKED = 0.5
+"""Share of the renamed columns whose new name is a language model's, where it gave one."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,14 @@ def _left_view(
     )
 
 
+def _another_name(structure: Structure, column: int, random: np.random.Generator) -> str:
+    """A language model's name for a column every other time, if there is one; else the rules'."""
+    variant = structure.naming.variants.get(int(column))
+    if variant is not None and random.random() < _ASKED:
+        return variant
+    return rename(structure.lake.profiles[column].id.path, random)
+
+
 def _right_view(
     material: Material,
     columns: Int[np.ndarray, " column"],
@@ -168,7 +178,11 @@ def _right_view(
     names, cells = [], []
     for column, side in zip(columns, held, strict=True):
         profile = lake.profiles[column]
-        name = rename(profile.id.path, random) if random.random() < renamed else profile.id.path
+        name = (
+            _another_name(material.structure, int(column), random)
+            if random.random() < renamed
+            else profile.id.path
+        )
         names.append(f"col_{profile.position}" if random.random() < _OPAQUE * disturb else name)
         if random.random() < _CORRUPTED * disturb:
             values = [profile.sample[place] for place in np.flatnonzero(side)]

@@ -13,7 +13,12 @@ PACKAGE = [
     for folder in ("datahub_hyperjoin", "model", "spark")
     for path in sorted((ROOT / folder).rglob("*.py"))
 ]
-FIELDS = ["datahub_hyperjoin/tables.py", "model/config.py", "spark/config.py"]
+FIELDS = [
+    "datahub_hyperjoin/tables.py",
+    "model/config.py",
+    "model/llm/config.py",
+    "spark/config.py",
+]
 
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 

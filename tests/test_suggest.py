@@ -46,7 +46,7 @@ class Watcher:
 
     def __init__(self) -> None:
         self.stages: list[str] = []
-        self.counts: dict[str, int] = {}
+        self.counts: dict[str, float] = {}
         self.warnings: list[tuple[str, str]] = []
         self.lines: list[str] = []
 
@@ -55,7 +55,7 @@ class Watcher:
         self.stages.append(name)
         yield
 
-    def count(self, name: str, by: int) -> None:
+    def count(self, name: str, by: float) -> None:
         self.counts[name] = self.counts.get(name, 0) + by
 
     def say(self, line: str) -> None:

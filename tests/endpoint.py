@@ -1,0 +1,178 @@
+"""A local server that speaks OpenAI's protocol, and misbehaves when told to."""
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Request = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is sent back."""
+
+    body: bytes
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=lambda: {"Content-Type": "application/json"})
+    pause: float = 0.0
+    """Seconds between two bytes of the body; 0 sends it at once."""
+
+
+Behaviour = Callable[[Request], Answer | None]
+"""What is sent back for a request; None closes the connection without a word."""
+
+
+def columns(request: Request) -> dict[int, str]:
+    """The key columns that a request asks about, by their number."""
+    tables = json.loads(request["messages"][1]["content"])["tables"]
+    return {key["number"]: key["column"] for table in tables for key in table["key_columns"]}
+
+
+def completion(text: object, *, usage: object = None, finish: str = "stop") -> Answer:
+    """A chat completion that says something."""
+    message = {"role": "assistant", "content": text}
+    body = {"choices": [{"index": 0, "message": message, "finish_reason": finish}]}
+    return Answer(json.dumps(body | ({"usage": usage} if usage else {})).encode())
+
+
+def naming(**names: str) -> Behaviour:
+    """Gives columns names; those not listed get their own with `alt_` before it."""
+
+    def behave(request: Request) -> Answer:
+        listed = [
+            {"number": number, "name": names.get(column, f"alt_{column}")}
+            for number, column in columns(request).items()
+        ]
+        usage = {"prompt_tokens": 300, "completion_tokens": 10 * len(listed), "total_tokens": 0}
+        return completion(json.dumps({"names": listed}), usage=usage)
+
+    return behave
+
+
+def saying(text: object, *, usage: object = None, finish: str = "stop") -> Behaviour:
+    """Says the same to everyone."""
+    return lambda _: completion(text, usage=usage, finish=finish)
+
+
+def refusing(status: int, message: str = "no", **headers: str) -> Behaviour:
+    """Refuses with an HTTP status."""
+    body = json.dumps({"error": {"message": message, "type": "e", "param": None, "code": None}})
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    answer = Answer(body.encode(), status, {"Content-Type": "application/json", **named})
+    return lambda _: answer
+
+
+def hanging_up(_: Request) -> None:
+    """Closes the connection without a word."""
+
+
+class Endpoint:
+    """The server, on a free port of this machine, in threads of its own."""
+
+    def __init__(self) -> None:
+        self.script: list[Behaviour] = []
+        """Behaviours of the next requests, one each."""
+        self.usual: Behaviour = naming()
+        """The behaviour when the script is over."""
+        self.requests: list[Request] = []
+        self.heads: list[dict[str, str]] = []
+        self.together = 0
+        """Most requests that were under way at once."""
+        self.released = threading.Event()
+        """Set at the end, so that answers held back until then do not outlive the test."""
+        self._under_way = 0
+        self._lock = threading.Lock()
+        self._http = _Http(("127.0.0.1", 0), _Handler)
+        self._http.endpoint = self
+
+    @property
+    def url(self) -> str:
+        """What a recipe gives as `base_url`."""
+        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    @property
+    def asked(self) -> list[str]:
+        """All columns of all requests, in order."""
+        return [column for request in self.requests for column in columns(request).values()]
+
+    def holding(self, seconds: float, behaviour: Behaviour) -> Behaviour:
+        """Behaves some time later."""
+
+        def behave(request: Request) -> Answer | None:
+            self.released.wait(seconds)
+            return behaviour(request)
+
+        return behave
+
+    def answer(self, request: Request, head: dict[str, str]) -> Answer | None:
+        """Writes a request down and behaves."""
+        with self._lock:
+            self.requests.append(request)
+            self.heads.append(head)
+            self._under_way += 1
+            self.together = max(self.together, self._under_way)
+            behaviour = self.script.pop(0) if self.script else self.usual
+        try:
+            return behaviour(request)
+        finally:
+            with self._lock:
+                self._under_way -= 1
+
+    @contextmanager
+    def open(self) -> Iterator["Endpoint"]:
+        """Serves for a while."""
+        thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield self
+        finally:
+            self.released.set()
+            self._http.shutdown()
+            self._http.server_close()
+            thread.join()
+
+
+class _Http(ThreadingHTTPServer):
+    endpoint: Endpoint
+    daemon_threads = False
+    request_queue_size = 64
+
+
+class _Handler(BaseHTTPRequestHandler):
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        assert isinstance(self.server, _Http)
+        assert self.path == "/v1/chat/completions"
+        endpoint = self.server.endpoint
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        answer = endpoint.answer(
+            request, {key.lower(): value for key, value in self.headers.items()}
+        )
+        if answer is None:
+            self.connection.shutdown(socket.SHUT_RDWR)
+            return
+        self.send_response(answer.status)
+        for name, value in {**answer.headers, "Content-Length": str(len(answer.body))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        try:
+            self._send(answer, endpoint.released)
+        except OSError:
+            self.close_connection = True  # the client did not wait
+
+    def _send(self, answer: Answer, released: threading.Event) -> None:
+        size = 1 if answer.pause else max(len(answer.body), 1)
+        for start in range(0, len(answer.body), size):
+            self.wfile.write(answer.body[start : start + size])
+            self.wfile.flush()
+            if answer.pause and released.wait(answer.pause):
+                return
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+        """Say nothing: the list of requests has it."""

@@ -1,0 +1,58 @@
+"""An endpoint, a lake to name, and the configuration that brings them together."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import SecretStr
+
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.llm.config import LanguageModelConfig, VariantConfig
+from datahub_hyperjoin.model.llm.naming import Naming, name_columns
+from endpoint import Endpoint
+
+MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
+Configure = Callable[..., LanguageModelConfig]
+Name = Callable[..., Naming]
+KEY = "sk-topsecret-0123456789"
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with Endpoint().open() as served:
+        yield served
+
+
+@pytest.fixture
+def configure(endpoint: Endpoint) -> Configure:
+    """Makes a configuration that leads to the endpoint."""
+
+    def make(**given: Any) -> LanguageModelConfig:  # noqa: ANN401 - whatever a recipe may give
+        usual = {"model": "small", "base_url": endpoint.url, "api_key": SecretStr(KEY)}
+        return LanguageModelConfig(**{**usual, "timeout": 5.0, "retries": 0, **given})
+
+    return make
+
+
+@pytest.fixture
+def shop(make_lake: MakeLake) -> Lake:
+    """Two tables with three columns each."""
+    words = [f"secretvalue{at}" for at in range(9)]
+    return make_lake(
+        {
+            "orders": {"id": words, "customer_no": words, "article": words},
+            "clients": {"client_id": words, "country": words, "note": words},
+        }
+    )
+
+
+@pytest.fixture
+def name(configure: Configure, shop: Lake) -> Name:
+    """Asks the endpoint for names of the shop's columns."""
+
+    def ask(**given: Any) -> Naming:  # noqa: ANN401 - whatever a recipe may give
+        keys = np.arange(len(shop))
+        return name_columns(shop, keys, VariantConfig(llm=configure(**given)), lambda _: None)
+
+    return ask
