@@ -151,9 +151,8 @@ class _Handler(BaseHTTPRequestHandler):
         assert self.path == "/v1/chat/completions"
         endpoint = self.server.endpoint
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        answer = endpoint.answer(
-            request, {key.lower(): value for key, value in self.headers.items()}
-        )
+        head = {key.lower(): value for key, value in self.headers.items()}
+        answer = endpoint.answer(request, head)
         if answer is None:
             self.connection.shutdown(socket.SHUT_RDWR)
             return

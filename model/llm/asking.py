@@ -67,7 +67,7 @@ class Asker:
                 if error.outcome is Outcome.UNFIT and self._simplify(place):
                     continue
                 if not self._may_repeat(error, tries):
-                    self._give_up(str(error))
+                    self._give_up(error)
                     break
                 tries += 1
             else:
@@ -115,7 +115,7 @@ class Asker:
             self._cut += reply.cut
             self._in_a_row = 0 if names else self._in_a_row
         if not names:
-            self._give_up("an answer without names")
+            self._give_up(UnansweredError.without_names())
         return names
 
     def _simplify(self, place: int) -> bool:
@@ -128,15 +128,18 @@ class Asker:
 
     def _may_repeat(self, error: UnansweredError, tries: int) -> bool:
         """Waits until a request may be repeated; False if it would be of no use."""
-        if error.outcome is Outcome.BARRED:
-            self._end_with(Fault.barred(error.status))
         if error.outcome not in {Outcome.BUSY, Outcome.SILENT} or tries == self._config.retries:
             return False
         wait = self._first_wait * 2**tries * float(self._random.uniform(0.5, 1.5))
         self._stopped.wait(min(max(wait, error.wait or 0.0), _LONGEST_WAIT))
         return True
 
-    def _give_up(self, reason: str) -> None:
+    def _give_up(self, error: UnansweredError) -> None:
+        """Leaves a request's columns to the rules, and perhaps all others."""
+        if error.outcome is Outcome.BARRED:
+            self._end_with(Fault.barred(error.status))
+            return
+        reason = str(error)
         with self._lock:
             self._lost[reason] += 1
             self._in_a_row += 1

@@ -59,15 +59,15 @@ class LanguageModelConfig:
     def __post_init__(self) -> None:
         """Refuse what could not work, without repeating what may be secret."""
         address = urlsplit(self.base_url)
-        if address.scheme not in {"http", "https"} or not address.hostname:
+        if address.scheme not in {"http", "https"} or not address.hostname or address.port == 0:
             message = "`base_url` must begin with http:// or https:// and name a host"
             raise ValueError(message)
         if address.username or address.password:
             message = "`base_url` must not hold a user or password; give `api_key`"
             raise ValueError(message)
         key = self.api_key.get_secret_value() if self.api_key else "none"
-        if not (key.isascii() and key.isprintable()) or key != key.strip() or not key:
-            message = "`api_key` is empty, or has spaces or characters that no key has"
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            message = "`api_key` has spaces or other characters that no key has"
             raise ValueError(message)
         if self.max_cost is not None and None in {self.input_price, self.output_price}:
             message = "`max_cost` needs `input_price` and `output_price`"

@@ -48,10 +48,10 @@ class Question:
         names = [lake.profiles[place].id.path for place in lake.columns_of[table][:_SIBLINGS]]
         cells = profile.sample[:_CELLS] if send_values else ()
         return cls(
-            table=lake.titles[table][:_NAME_LENGTH],
-            columns=tuple(name[:_NAME_LENGTH] for name in names),
-            column=profile.id.path[:_NAME_LENGTH],
-            cells=tuple(cell[:_CELL_LENGTH] for cell in cells),
+            table=_shorten(lake.titles[table], _NAME_LENGTH),
+            columns=tuple(_shorten(name, _NAME_LENGTH) for name in names),
+            column=_shorten(profile.id.path, _NAME_LENGTH),
+            cells=tuple(_shorten(cell, _CELL_LENGTH) for cell in cells),
         )
 
     def key(self, model: str) -> str:
@@ -65,3 +65,8 @@ class Question:
         """
         asked = [_VERSION, model, self.table, self.columns, self.column, self.cells]
         return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+
+
+def _shorten(text: str, length: int) -> str:
+    """The beginning of a text, without half characters that could not be sent."""
+    return text[:length].encode("utf-8", "replace").decode()

@@ -76,6 +76,11 @@ class UnansweredError(ModelError, ConnectionError):
         """Something else than a chat completion came back."""
         return cls("an answer that is no chat completion", outcome=Outcome.ODD)
 
+    @classmethod
+    def without_names(cls) -> "UnansweredError":
+        """The model wrote something else than names with the numbers it was given."""
+        return cls("an answer without names", outcome=Outcome.ODD)
+
 
 @dataclass(frozen=True)
 class Reply:
