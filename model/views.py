@@ -155,7 +155,7 @@ def _left_view(
 
 def _another_name(structure: Structure, column: int, random: np.random.Generator) -> str:
     """A language model's name for a column every other time, if there is one; else the rules'."""
-    variant = structure.naming.variants.get(int(column))
+    variant = structure.naming.variants.get(column)
     if variant is not None and random.random() < _ASKED:
         return variant
     return rename(structure.lake.profiles[column].id.path, random)

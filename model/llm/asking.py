@@ -121,10 +121,9 @@ class Asker:
     def _simplify(self, place: int) -> bool:
         """Goes on to a simpler form of request, unless this one was understood before."""
         with self._lock:
-            if self._understood or place + 1 == len(FORMS):
-                return False
-            self._form = max(self._form, place + 1)
-            return True
+            if self._form == place and not self._understood and place + 1 < len(FORMS):
+                self._form += 1
+            return self._form > place
 
     def _may_repeat(self, error: UnansweredError, tries: int) -> bool:
         """Waits until a request may be repeated; False if it would be of no use."""

@@ -15,6 +15,7 @@ RECIPES = Path(__file__).parents[2] / "ingestion_recipes"
 def test_every_recipe_validates(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAKE", "lake")
     monkeypatch.setenv("DATAHUB_GMS_URL", "http://localhost:8080")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     recipe = PipelineConfig.from_dict(load_config_file(path))
     assert source_registry.get(recipe.source.type) is HyperJoinSource
     HyperJoinConfig.model_validate(recipe.source.config)

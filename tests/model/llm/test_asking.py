@@ -1,5 +1,7 @@
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
@@ -114,6 +116,27 @@ def test_the_form_of_requests_gets_simpler_once_a_run(
         request.get("max_tokens", request.get("max_completion_tokens")) == 100
         for request in endpoint.requests
     )
+
+
+def test_a_late_refusal_of_an_older_form_is_asked_again_in_the_new_one(
+    endpoint: Endpoint, configure: Configure
+) -> None:
+    known = threading.Event()
+
+    def late(_: dict[str, Any]) -> Answer | None:
+        known.wait(5)
+        return refusing(400)({})
+
+    def then(request: dict[str, Any]) -> Answer | None:
+        known.set()
+        return naming()(request)
+
+    endpoint.script = [late, refusing(400), then]
+    config = configure()
+    with closing(Client(config)) as client, ThreadPoolExecutor(2) as pool:
+        asker = Asker(client.send, config)
+        assert list(pool.map(asker.ask, [PROMPT, PROMPT])) == [NAMED, NAMED]
+    assert len(endpoint.requests) == 4
 
 
 def test_a_form_that_was_understood_stays(endpoint: Endpoint, configure: Configure) -> None:

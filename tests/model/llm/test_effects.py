@@ -1,0 +1,158 @@
+"""What other names change in the join graph, in training and in a model's fingerprint."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pydantic import SecretStr
+
+from datahub_hyperjoin.knowledge import Knowledge
+from datahub_hyperjoin.model.checkpoint import fingerprint
+from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig
+from datahub_hyperjoin.model.encode import encode
+from datahub_hyperjoin.model.features import Featurizer, build_vocabulary
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.llm.config import LanguageModelConfig, VariantConfig
+from datahub_hyperjoin.model.llm.naming import Naming
+from datahub_hyperjoin.model.positions import return_probabilities
+from datahub_hyperjoin.model.structure import Structure, build_structure
+from datahub_hyperjoin.model.vectors import train_vectors
+from datahub_hyperjoin.model.views import Material, draw_pairs
+from endpoint import Endpoint, naming, refusing
+
+MakeLake = Callable[..., Lake]
+Configure = Callable[..., LanguageModelConfig]
+NOTHING = Knowledge()
+
+
+@pytest.fixture
+def half_alike(make_lake: MakeLake) -> Lake:
+    """Two keys of which three values in five are the same: too few for columns of any names."""
+    words = [f"w{at}" for at in range(80)]
+    return make_lake({"a": {"patron": words[:50]}, "b": {"borrower": words[20:70]}})
+
+
+def asking(config: LanguageModelConfig) -> ModelConfig:
+    return ModelConfig(variants=VariantConfig(llm=config))
+
+
+@pytest.mark.parametrize(
+    ("names", "edges"),
+    [
+        ({}, 0),
+        ({"patron": "borrower"}, 1),
+        ({"borrower": "Patron"}, 1),
+        ({"patron": "client_no", "borrower": "CustomerId"}, 1),
+        ({"patron": "client_no", "borrower": "staff_no"}, 0),
+    ],
+)
+def test_names_for_the_same_thing_connect_columns_that_overlap(
+    half_alike: Lake,
+    endpoint: Endpoint,
+    configure: Configure,
+    names: dict[str, str],
+    edges: int,
+) -> None:
+    endpoint.usual = naming(**names)
+    structure = build_structure(half_alike, asking(configure()), NOTHING)
+    assert len(structure.joins.left) == edges
+    assert build_structure(half_alike, ModelConfig(), NOTHING).naming == Naming()
+
+
+def test_names_alone_connect_nothing(
+    make_lake: MakeLake, endpoint: Endpoint, configure: Configure
+) -> None:
+    endpoint.usual = naming(x="shared_name", y="shared_name")
+    lake = make_lake({"a": {"x": ["1a", "2a", "3a"]}, "b": {"y": ["4b", "5b", "6b"]}})
+    structure = build_structure(lake, asking(configure()), NOTHING)
+    assert structure.naming.variants == {0: "shared_name", 1: "shared_name"}
+    assert len(structure.joins.left) == 0
+
+
+@pytest.fixture
+def plain(make_lake: MakeLake, airline_tables: object) -> Structure:
+    return build_structure(make_lake(airline_tables), ModelConfig(), NOTHING)
+
+
+def named(structure: Structure, variants: dict[int, str]) -> Structure:
+    return replace(structure, naming=Naming(variants=variants))
+
+
+def cut_from(structure: Structure, folder: Path) -> Material:
+    lake = structure.lake
+    vectors = train_vectors(lake, FeatureConfig(dimension=8), seed=0, path=folder / "v.bin")
+    featurizer = Featurizer(vectors, build_vocabulary(lake, 100))
+    return Material(
+        structure=structure,
+        featurizer=featurizer,
+        walks=return_probabilities(structure.joins, 4),
+        cells=tuple(featurizer.cells(profile.sample) for profile in lake.profiles),
+    )
+
+
+def test_training_sees_the_other_name_in_part_of_the_right_views(
+    plain: Structure, tmp_path: Path
+) -> None:
+    material = cut_from(named(plain, {1: "aircraft_registration"}), tmp_path)
+    [vector] = material.featurizer.names(["aircraft_registration"]).vectors.numpy()
+    left, right = 0, 0
+    for seed in range(300):
+        batch = draw_pairs(material, np.array([1]), np.random.default_rng(seed))
+        alike = (batch.batch.features.names.vectors.numpy() == vector).all(axis=1)
+        left += int(alike[: int(batch.candidates[0])].sum())
+        right += int(alike[int(batch.candidates[0]) :].sum())
+    assert left == 0
+    # 0.6 renamed, half of those by the model, 0.85 not made opaque: 0.255 of 300, within 3 sigma.
+    assert 54 <= right <= 99
+
+
+def test_columns_without_another_name_are_cut_as_ever(plain: Structure, tmp_path: Path) -> None:
+    material = cut_from(plain, tmp_path)
+    other = replace(material, structure=named(plain, {8: "unused"}))
+    keys = np.array([0])
+    one, two = (draw_pairs(of, keys, np.random.default_rng(5)).batch for of in (material, other))
+    np.testing.assert_array_equal(one.features.names.vectors, two.features.names.vectors)
+
+
+def test_a_fingerprint_depends_on_the_names_and_not_on_who_gave_them(plain: Structure) -> None:
+    settings = [
+        ModelConfig(),
+        asking(LanguageModelConfig(model="small", api_key=SecretStr("one"))),
+        asking(LanguageModelConfig(model="large", api_key=SecretStr("two"), concurrency=9)),
+    ]
+    given = [{}, {0: "airline"}, {0: "carrier_id"}, {1: "airline"}]
+    prints = {
+        (place, fingerprint(named(plain, variants), config))
+        for config in settings
+        for place, variants in enumerate(given)
+    }
+    assert len(prints) == len({value for _, value in prints}) == 4
+
+
+def test_a_kept_model_serves_while_the_names_stay(
+    make_lake: MakeLake,
+    airline_tables: object,
+    endpoint: Endpoint,
+    configure: Configure,
+    tmp_path: Path,
+) -> None:
+    lake = make_lake(airline_tables)
+    quick = ModelConfig(path=tmp_path / "model", features=FeatureConfig(dimension=8))
+    quick = replace(
+        quick,
+        network=replace(quick.network, width=16, heads=2),
+        training=replace(quick.training, epochs=1),
+        variants=VariantConfig(llm=configure(cache=tmp_path / "names")),
+    )
+
+    def trained() -> bool:
+        return encode(build_structure(lake, quick, NOTHING), quick, lambda _: None).trained
+
+    assert [trained(), trained()] == [True, False]
+    assert len(endpoint.requests) == 1
+    endpoint.usual = refusing(500)
+    for file in tmp_path.joinpath("names").rglob("*.json"):
+        file.unlink()
+    assert trained()
