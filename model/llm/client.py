@@ -18,6 +18,7 @@ import openai
 from datahub_hyperjoin.model.llm.config import LanguageModelConfig
 from datahub_hyperjoin.model.llm.prompt import Form, Prompt
 from datahub_hyperjoin.model.llm.reply import Outcome, Reply, UnansweredError
+from datahub_hyperjoin.redact import in_short
 
 _LARGEST = 1 << 20
 """Bytes of an answer that are read."""
@@ -40,18 +41,24 @@ class Client:
 
     Args:
         config: Where it is and what it is called.
+
+    Raises:
+        UnansweredError: The environment has a proxy or a certificate that cannot be used.
     """
 
     def __init__(self, config: LanguageModelConfig) -> None:
         self._config = config
         # Without a key of the recipe's the client would send the one of the environment, which
         # may be meant for another endpoint. It tries once, so that every try is accounted for.
-        self._api = openai.OpenAI(
-            api_key=config.api_key.get_secret_value() if config.api_key else "none",
-            base_url=config.base_url,
-            timeout=config.timeout,
-            max_retries=0,
-        )
+        try:
+            self._api = openai.OpenAI(
+                api_key=config.api_key.get_secret_value() if config.api_key else "none",
+                base_url=config.base_url,
+                timeout=config.timeout,
+                max_retries=0,
+            )
+        except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
+            raise UnansweredError.unready(in_short(str(error))) from error
 
     def close(self) -> None:
         """Ends the connections."""

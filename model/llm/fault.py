@@ -40,6 +40,15 @@ class Fault:
         )
 
     @classmethod
+    def unready(cls, reason: str) -> "Fault":
+        """No request can leave this machine."""
+        return cls(
+            "Language model cannot be asked",
+            "Rules give all names",
+            f"{reason.rstrip('.')}. Check the environment's proxy and certificates",
+        )
+
+    @classmethod
     def gone(cls, reason: str, *, requests: int) -> "Fault":
         """Request after request was not answered."""
         return cls(

@@ -18,6 +18,7 @@ from datahub_hyperjoin.model.llm.config import LanguageModelConfig, VariantConfi
 from datahub_hyperjoin.model.llm.fault import Fault
 from datahub_hyperjoin.model.llm.prompt import Prompt
 from datahub_hyperjoin.model.llm.question import Question
+from datahub_hyperjoin.model.llm.reply import UnansweredError
 
 logger = logging.getLogger(__name__)
 
@@ -131,11 +132,15 @@ def _ask(
     """What the endpoint says; answers are kept as they come, so that an end loses few."""
     from datahub_hyperjoin.model.llm.client import Client  # noqa: PLC0415 - imports openai
 
+    try:
+        client = Client(config)
+    except UnansweredError as error:
+        return {}, Tally(), (Fault.unready(str(error)),)
     size = config.columns_per_request
     parts = [questions[start : start + size] for start in range(0, len(questions), size)]
     prompts = [Prompt(tuple(part), config.answer_tokens * len(part)) for part in parts]
     said: dict[Question, str] = {}
-    with closing(Client(config)) as client, ThreadPoolExecutor(config.concurrency) as pool:
+    with closing(client), ThreadPoolExecutor(config.concurrency) as pool:
         asker = Asker(client.send, config)
         try:
             answers = zip(prompts, pool.map(asker.ask, prompts), strict=True)

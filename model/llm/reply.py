@@ -57,6 +57,11 @@ class UnansweredError(ModelError, ConnectionError):
         return cls(f"no whole answer within {seconds:g} s", outcome=Outcome.SILENT)
 
     @classmethod
+    def unready(cls, reason: str) -> "UnansweredError":
+        """This machine's own settings do not let a request out."""
+        return cls(reason, outcome=Outcome.BARRED)
+
+    @classmethod
     def unreached(cls) -> "UnansweredError":
         """There is nothing at the address."""
         return cls("no connection", outcome=Outcome.BUSY)

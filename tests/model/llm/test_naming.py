@@ -260,6 +260,25 @@ def test_nothing_at_the_address_is_a_fault(name: Name) -> None:
     assert found.tally.tokens == 0
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "reason"),
+    [
+        ("ALL_PROXY", "gopher://me:secret@proxy", "Unknown scheme for proxy URL"),
+        ("SSL_CERT_FILE", "lost.pem", "No such file or directory"),
+    ],
+)
+def test_an_environment_that_lets_nothing_out_is_a_fault(
+    name: Name, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, reason: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    found = name()
+    assert found.tally == Tally(asked=6)
+    assert titles(found) == ["Language model cannot be asked"]
+    assert reason in found.faults[0].context
+    assert "secret" not in found.faults[0].context
+    assert found.faults[0].context.endswith("Check the environment's proxy and certificates")
+
+
 @pytest.mark.parametrize("late", ["silent", "trickling"])
 def test_an_answer_that_does_not_end_is_not_waited_for(
     endpoint: Endpoint, name: Name, late: str
