@@ -98,8 +98,8 @@ def fingerprint(structure: Structure, config: ModelConfig, start: str = "") -> s
 
     Ranking, hyperedges at inference, and where models stand and when they are used again do not
     count: they do not change the weights. Nor does the use of columns in queries, which only
-    ranking looks at. Of a language model only the names count that it gave, and neither which one it
-    was nor its key.
+    ranking looks at. Of a language model only the names count that it gave, and neither which one
+    it was nor its key.
 
     Args:
         structure: The columns with their sketches and samples, and what is known of them.

@@ -68,7 +68,9 @@ def build_structure(
     """
     known = Known.from_knowledge(lake, knowledge)
     keys = find_keys(lake, config.keys, known)
-    naming = name_columns(lake, keys, config.variants, say) if config.hypergraph.variants else Naming()
+    naming = (
+        name_columns(lake, keys, config.variants, say) if config.hypergraph.variants else Naming()
+    )
     overlap = measure_overlap(lake) if config.features.values else Overlap.nothing(len(lake))
     variants = config.hypergraph.variants and config.features.names
     joins = build_join_graph(

@@ -9,10 +9,10 @@ import pytest
 from pydantic import SecretStr
 
 from datahub_hyperjoin.knowledge import Knowledge
-from datahub_hyperjoin.model.checkpoint import fingerprint
-from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig
+from datahub_hyperjoin.model.config import FeatureConfig, HypergraphConfig, ModelConfig
 from datahub_hyperjoin.model.encode import encode
 from datahub_hyperjoin.model.features import Featurizer, build_vocabulary
+from datahub_hyperjoin.model.fingerprints import fingerprint
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.config import LanguageModelConfig, VariantConfig
 from datahub_hyperjoin.model.llm.naming import Naming
@@ -59,6 +59,14 @@ def test_names_for_the_same_thing_connect_columns_that_overlap(
     structure = build_structure(half_alike, asking(configure()), NOTHING)
     assert len(structure.joins.left) == edges
     assert build_structure(half_alike, ModelConfig(), NOTHING).naming == Naming()
+
+
+def test_nothing_is_asked_where_name_variants_do_not_count(
+    half_alike: Lake, endpoint: Endpoint, configure: Configure
+) -> None:
+    settings = replace(asking(configure()), hypergraph=HypergraphConfig(variants=False))
+    assert build_structure(half_alike, settings, NOTHING).naming == Naming()
+    assert endpoint.requests == []
 
 
 def test_names_alone_connect_nothing(
