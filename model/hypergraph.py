@@ -12,14 +12,15 @@ from functools import cached_property
 import numpy as np
 import torch
 from jaxtyping import Bool, Int
-from scipy import sparse
 from scipy.cluster.hierarchy import DisjointSet
 from torch import Tensor
 
+from datahub_hyperjoin.model.adjacency import Adjacency
 from datahub_hyperjoin.model.config import Edges, HypergraphConfig
 from datahub_hyperjoin.model.known import Known
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.overlap import Overlap
+from datahub_hyperjoin.model.ragged import Lists
 from datahub_hyperjoin.model.variants import are_variants
 
 Groups = Sequence[Int[np.ndarray, " _"]]
@@ -60,22 +61,21 @@ class Hypergraph:
         )
 
     @cached_property
-    def adjacency(self) -> sparse.csr_array:
-        """Shared columns of every two hyperedges, rows scaled to sum to 1 (paper, equation 9).
+    def by_hyperedge(self) -> Lists:
+        """The columns of each hyperedge."""
+        column, edge = self.incidence
+        return Lists.from_pairs(edge, column, len(self.across))
 
-        Sparse: a column lies in at most two hyperedges, so there are at most as many entries as
-        columns.
-        """
-        column, edge = self.incidence.cpu().numpy()
-        holds = sparse.csr_array(
-            (np.ones(len(edge), dtype=np.float32), (column, edge)),
-            shape=(self.columns, len(self.across)),
-        )
-        shared = (holds.T @ holds).tocoo()
-        apart = shared.row != shared.col
-        row, col, data = shared.row[apart], shared.col[apart], shared.data[apart]
-        total = np.bincount(row, data, minlength=len(self.across)).astype(np.float32)
-        return sparse.csr_array((data / total[row], (row, col)), shape=shared.shape)
+    @cached_property
+    def by_column(self) -> Lists:
+        """The hyperedges of each column."""
+        column, edge = self.incidence
+        return Lists.from_pairs(column, edge, self.columns)
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """The columns that every two hyperedges share (paper, equation 9)."""
+        return Adjacency.from_incidence(self.columns, len(self.across), self.incidence)
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,13 @@
 
 import torch
 from jaxtyping import Float
-from scipy import sparse
 from torch import Tensor, nn
 
+from datahub_hyperjoin.model.adjacency import Adjacency
 from datahub_hyperjoin.model.attention import StructureAwareAttention
 from datahub_hyperjoin.model.config import NetworkConfig
 from datahub_hyperjoin.model.hypergraph import Hypergraph
+from datahub_hyperjoin.model.ragged import mean_of_members
 
 
 def to_hyperedge(
@@ -22,10 +23,7 @@ def to_hyperedge(
     Returns:
         One vector a hyperedge.
     """
-    column, edge = graph.incidence
-    total = columns.new_zeros(len(graph.across), columns.shape[1])
-    total = total.index_add(0, edge, columns.index_select(0, column))
-    return total / torch.bincount(edge, minlength=len(graph.across)).clamp(min=1)[:, None]
+    return mean_of_members(columns, graph.by_hyperedge, graph.by_column)
 
 
 def to_column(
@@ -40,10 +38,7 @@ def to_column(
     Returns:
         One vector a column; zeros for a column in no hyperedge.
     """
-    column, edge = graph.incidence
-    total = hyperedges.new_zeros(graph.columns, hyperedges.shape[1])
-    total = total.index_add(0, column, hyperedges.index_select(0, edge))
-    return total / torch.bincount(column, minlength=graph.columns).clamp(min=1)[:, None]
+    return mean_of_members(hyperedges, graph.by_column, graph.by_hyperedge)
 
 
 class NodeLayer(nn.Module):
@@ -95,7 +90,7 @@ class MixerLayer(nn.Module):
         )
 
     def forward(
-        self, hyperedges: Float[Tensor, "hyperedge width"], adjacency: sparse.csr_array
+        self, hyperedges: Float[Tensor, "hyperedge width"], adjacency: Adjacency
     ) -> Float[Tensor, "hyperedge width"]:
         """Mixes hyperedges, then their channels, each beside a residual."""
         mixed = hyperedges + self.attention(self.attention_norm(hyperedges), adjacency)

@@ -1,61 +1,120 @@
 import math
 
-import numpy as np
 import pytest
 import torch
-from scipy import sparse
 
+from datahub_hyperjoin.model.adjacency import Adjacency
 from datahub_hyperjoin.model.attention import StructureAwareAttention
+from datahub_hyperjoin.model.biased_attention import biased_attention
+
+
+def share_columns(count: int, *, apart: int = 0) -> Adjacency:
+    """Random columns in two hyperedges each; the last `apart` hyperedges share none."""
+    random = torch.Generator().manual_seed(0)
+    edges = torch.randint(max(count - apart, 1), (3 * count, 2), generator=random)
+    columns = torch.arange(3 * count)
+    pairs = torch.cat([torch.stack([columns, edge]) for edge in edges.T], dim=1)
+    return Adjacency.from_incidence(3 * count, count, pairs.unique(dim=1))
+
+
+def dense(adjacency: Adjacency, count: int) -> torch.Tensor:
+    shares = torch.zeros(count, count, dtype=torch.float64)
+    shares[adjacency.row, adjacency.lists.members] = adjacency.share.double()
+    return shares
 
 
 def dense_formula(
-    attention: StructureAwareAttention, hyperedges: torch.Tensor, adjacency: torch.Tensor
+    projected: torch.Tensor, structure: torch.Tensor, shares: torch.Tensor
 ) -> torch.Tensor:
-    count, width = hyperedges.shape
-    query, key, value = attention.project(hyperedges).chunk(3, dim=1)
-    heads = []
-    for part in range(attention.heads):
-        own = slice(part * width // attention.heads, (part + 1) * width // attention.heads)
-        scores = query[:, own] @ key[:, own].T / math.sqrt(width // attention.heads)
-        scores = scores + attention.structure * adjacency
-        heads.append(torch.softmax(scores, dim=1) @ value[:, own])
-    return attention.output(torch.cat(heads, dim=1)).reshape(count, width)
+    query, key, value = projected.permute(1, 2, 0, 3)
+    scores = query @ key.transpose(1, 2) / math.sqrt(query.shape[2])
+    return (torch.softmax(scores + structure * shares, dim=2) @ value).transpose(0, 1)
 
 
-def example(count: int) -> tuple[StructureAwareAttention, torch.Tensor, sparse.csr_array]:
+def example(count: int, weight: float = 2.0) -> tuple[torch.Tensor, torch.Tensor]:
     torch.manual_seed(0)
-    attention = StructureAwareAttention(width=8, heads=2, structure_weight=2.0).double()
-    random = np.random.default_rng(0)
-    adjacency = random.random((count, count)) * (random.random((count, count)) < 0.3)
-    hyperedges = torch.randn(count, 8, dtype=torch.float64)
-    return attention, hyperedges, sparse.csr_array(adjacency)
+    projected = torch.randn(count, 3, 2, 4, dtype=torch.float64, requires_grad=True)
+    return projected, torch.tensor(weight, dtype=torch.float64, requires_grad=True)
 
 
-def test_blocks_equal_the_dense_formula(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("datahub_hyperjoin.model.attention._BLOCK", 4)
-    attention, hyperedges, adjacency = example(11)
-    expected = dense_formula(attention, hyperedges, torch.from_numpy(adjacency.toarray()))
-    torch.testing.assert_close(attention(hyperedges, adjacency), expected)
+@pytest.mark.parametrize("count", [1, 2, 37])
+@pytest.mark.parametrize("weight", [-3.0, 0.0, 0.5, 20.0])
+def test_output_and_gradients_equal_the_dense_formula(count: int, weight: float) -> None:
+    adjacency = share_columns(count, apart=count // 3)
+    results = []
+    for attention, structure in (
+        (biased_attention, adjacency),
+        (dense_formula, dense(adjacency, count)),
+    ):
+        inputs = example(count, weight)
+        output = attention(*inputs, structure)
+        (output * torch.arange(8.0).reshape(2, 4)).square().sum().backward()
+        results.append((output, *(part.grad for part in inputs)))
+    for found, expected in zip(*results, strict=True):
+        torch.testing.assert_close(found, expected, atol=1e-10, rtol=1e-10)
 
 
-def test_gradients_equal_those_of_the_dense_formula() -> None:
-    attention, hyperedges, adjacency = example(6)
-    attention(hyperedges, adjacency).square().sum().backward()
-    found = {name: p.grad.clone() for name, p in attention.named_parameters() if p.grad is not None}
-    attention.zero_grad()
-    dense_formula(
-        attention, hyperedges, torch.from_numpy(adjacency.toarray())
-    ).square().sum().backward()
-    assert set(found) == {name for name, _ in attention.named_parameters()}
-    for name, parameter in attention.named_parameters():
-        assert parameter.grad is not None
-        torch.testing.assert_close(found[name], parameter.grad)
+def test_the_output_is_within_rounding_of_the_dense_formula() -> None:
+    adjacency = share_columns(50)
+    projected, structure = example(50)
+    found = biased_attention(projected, structure, adjacency)
+    exact = dense_formula(projected, structure, dense(adjacency, 50))
+    assert (found - exact).abs().max() < 1e-14
 
 
-def test_structure_moves_attention() -> None:
-    attention, hyperedges, adjacency = example(6)
-    without = attention(hyperedges, sparse.csr_array(adjacency.shape))
-    assert not torch.allclose(attention(hyperedges, adjacency), without)
+def test_gradients_equal_finite_differences() -> None:
+    adjacency = share_columns(6)
+    assert torch.autograd.gradcheck(
+        lambda projected, structure: biased_attention(projected, structure, adjacency), example(6)
+    )
+
+
+def test_pairs_beyond_one_block_count_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    adjacency = share_columns(11)
+    inputs = example(11)
+    expected = biased_attention(*inputs, adjacency)
+    monkeypatch.setattr("datahub_hyperjoin.model.biased_attention._BLOCK", 4)
+    assert len(adjacency.row) > 4
+    torch.testing.assert_close(biased_attention(*inputs, adjacency), expected, rtol=0, atol=0)
+
+
+def test_half_precision_is_as_near_as_half_precision_can_be() -> None:
+    adjacency = share_columns(40)
+    projected, structure = example(40)
+    exact = dense_formula(projected, structure, dense(adjacency, 40))
+    halved = projected.detach().bfloat16().requires_grad_()
+    found = biased_attention(halved, structure.float(), adjacency)
+    assert found.dtype is torch.bfloat16
+    assert (found - exact).abs().max() < 0.03
+    found.sum().backward()
+    exact.sum().backward()
+    assert halved.grad is not None
+    assert projected.grad is not None
+    assert (halved.grad - projected.grad).abs().max() < 0.05
+
+
+def test_the_layer_projects_attends_and_projects_again() -> None:
+    torch.manual_seed(0)
+    layer = StructureAwareAttention(width=8, heads=2, structure_weight=2.0).double()
+    hyperedges, adjacency = torch.randn(9, 8, dtype=torch.float64), share_columns(9)
+    projected = layer.project(hyperedges).view(9, 3, 2, 4)
+    heads = dense_formula(projected, layer.structure, dense(adjacency, 9))
+    torch.testing.assert_close(layer(hyperedges, adjacency), layer.output(heads.reshape(9, 8)))
+
+
+def test_structure_moves_attention_and_is_learnt() -> None:
+    layer = StructureAwareAttention(width=8, heads=2, structure_weight=2.0)
+    hyperedges = torch.randn(6, 8)
+    mixed = layer(hyperedges, share_columns(6))
+    assert not torch.allclose(mixed, layer(hyperedges, share_columns(6, apart=6)))
+    mixed.square().sum().backward()
+    assert layer.structure.grad is not None
+    assert layer.structure.grad.abs() > 0
+
+
+def test_no_hyperedge_reads_nothing() -> None:
+    layer = StructureAwareAttention(width=8, heads=2, structure_weight=2.0)
+    assert layer(torch.zeros(0, 8), share_columns(0)).shape == (0, 8)
 
 
 def test_a_width_that_heads_cannot_share_is_refused() -> None:

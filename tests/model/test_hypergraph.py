@@ -30,18 +30,20 @@ def connect(
     return build_join_graph(lake, keys, overlap=overlap, known=known, config=config)
 
 
-def test_adjacency_is_the_row_normalised_count_of_shared_columns() -> None:
+def test_hyperedges_within_tables_come_first() -> None:
     within = [np.array([0, 1, 2]), np.array([3, 4])]
     across = [np.array([0, 3]), np.array([1, 2])]
-    graph = Hypergraph.from_groups(5, within=within, across=across)
-    holds = np.zeros((5, 4))
-    column, edge = graph.incidence.numpy()
-    holds[column, edge] = 1
-    dense = holds.T @ holds
-    np.fill_diagonal(dense, 0)
-    dense /= np.maximum(dense.sum(axis=1, keepdims=True), 1)
-    np.testing.assert_allclose(graph.adjacency.toarray(), dense, rtol=1e-6)
+    graph = Hypergraph.from_groups(6, within=within, across=across)
     assert graph.across.tolist() == [False, False, True, True]
+    assert graph.by_hyperedge.sizes.tolist() == [3, 2, 2, 2]
+    assert graph.by_column.sizes.tolist() == [2, 2, 2, 2, 1, 0]
+    neighbours = graph.adjacency.lists
+    assert [part.tolist() for part in neighbours.members.split(neighbours.sizes.tolist())] == [
+        [2, 3],
+        [2],
+        [0, 1],
+        [0],
+    ]
 
 
 def test_domains_connect_tables(make_lake: MakeLake, airline_tables: Tables) -> None:

@@ -1,0 +1,95 @@
+"""Attention over all pairs without its matrix, and the log-sum-exp that it normalised by.
+
+Torch's public `scaled_dot_product_attention` keeps the log-sum-exp to itself, and an additive bias
+makes it fall back to dense scores. The kernels below it give what is needed, forward and backward,
+in memory that grows with the number of rows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+_KERNELS = torch.ops.aten
+
+
+@dataclass(frozen=True)
+class Attended:
+    """What plain attention read, and all that its backward pass needs of the kernel."""
+
+    output: Float[Tensor, "1 head row size"]
+    normalizer: Float[Tensor, "1 head row"]
+    """Log-sum-exp of each row's scores."""
+
+    rest: tuple[Tensor | int, ...]
+    """What else this device's kernel hands to its backward pass."""
+
+
+def _is_half(tensor: Tensor) -> bool:
+    return tensor.dtype in (torch.bfloat16, torch.float16)
+
+
+def attend(
+    query: Float[Tensor, "1 head row size"],
+    key: Float[Tensor, "1 head row size"],
+    value: Float[Tensor, "1 head row size"],
+) -> Attended:
+    r"""Computes $\mathrm{softmax}(QK^\top/\sqrt{d_k}) V$ (Dao et al., 2022).
+
+    Args:
+        query: Q.
+        key: K.
+        value: V.
+
+    Returns:
+        The output, and what `attend_backward` needs.
+    """
+    if not query.is_cuda:
+        output, normalizer = _KERNELS._scaled_dot_product_flash_attention_for_cpu(query, key, value)
+        return Attended(output, normalizer, ())
+    if _is_half(query):
+        output, normalizer, *rest = _KERNELS._scaled_dot_product_flash_attention(query, key, value)
+        return Attended(output, normalizer, tuple(rest[:6]))
+    output, normalizer, *rest = _KERNELS._scaled_dot_product_efficient_attention(
+        query, key, value, None, compute_log_sumexp=True
+    )
+    rows = query.shape[2]  # the kernel pads its log-sum-exp
+    return Attended(output, normalizer[:, :, :rows], tuple(rest))
+
+
+def attend_backward(
+    gradient: Float[Tensor, "1 head row size"],
+    inputs: Sequence[Float[Tensor, "1 head row size"]],
+    attended: Attended,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of queries, keys and values.
+
+    The kernel recomputes each weight from its score and the log-sum-exp, and needs the output only
+    for the inner product with its gradient. Given another output and log-sum-exp it is therefore
+    exact for all scores that these were made from.
+
+    Args:
+        gradient: Of the output.
+        inputs: Query, key and value.
+        attended: What the forward pass gave, or an exact correction of it.
+
+    Returns:
+        Gradients in the order of `inputs`.
+    """
+    output, normalizer = attended.output, attended.normalizer
+    common = (gradient, *inputs, output, normalizer)
+    if not gradient.is_cuda:
+        return _KERNELS._scaled_dot_product_flash_attention_for_cpu_backward(*common, 0.0, False)  # noqa: FBT003 - positional in the kernel's schema
+    if _is_half(gradient):
+        *lengths, seed, offset = attended.rest
+        return _KERNELS._scaled_dot_product_flash_attention_backward(
+            *common, *lengths, 0.0, False, seed, offset  # noqa: FBT003 - as above
+        )
+    aligned = -(-normalizer.shape[2] // 32) * 32
+    padded = torch.nn.functional.pad(normalizer, (0, aligned - normalizer.shape[2]))
+    query, key, value, _ = _KERNELS._scaled_dot_product_efficient_attention_backward(
+        gradient, *inputs, None, output, padded, *attended.rest, 0.0, [True, True, True, False]
+    )
+    return query, key, value
