@@ -9,7 +9,7 @@ export DATAHUB_TELEMETRY_ENABLED := false
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart setup fix check test test-fast compat golden build clean prerequisites
+.PHONY: help quickstart setup fix check test test-fast compat bench-hin golden build clean prerequisites
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -49,6 +49,9 @@ test-fast: $(VENV)/.dev ## Run the tests that need no Spark
 
 compat: $(VENV)/.dev ## Run the tests of what DataHub sees with the oldest and older releases of it
 	@.ci/compat 1.5.0.1 1.6.0 1.7.0.4
+
+bench-hin: $(VENV)/.dev ## Time the network on lakes of 5,000 to 300,000 columns; half an hour
+	@$(BIN)/python tests/benchmarks/bench_hin.py
 
 golden: $(VENV)/.dev ## Rewrite the golden files; review the difference
 	@HYPERJOIN_UPDATE_GOLDEN=1 $(BIN)/pytest tests/emit

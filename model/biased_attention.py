@@ -8,11 +8,11 @@ O'_i = \frac{O_i + \sum_j p_{ij} v_j}{1 + \sum_j p_{ij}},\quad
 L'_i = L_i + \ln\Big(1 + \sum_j p_{ij}\Big)$$
 
 are those of biased attention; the sums run over A's non-zeros alone. The backward kernel, given
-$O'$ and $L'$, weighs each pair by $e^{s_{ij} - L'_i}$: right wherever the bias is 0, and corrected by
-the same factor where it is not.
+$O'$ and $L'$, weighs each pair by $e^{s_{ij} - L'_i}$: right wherever the bias is 0, and corrected
+by the same factor where it is not.
 """
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float
@@ -127,5 +127,5 @@ def biased_attention(
     Returns:
         What every row reads.
     """
-    output: Tensor = _BiasedAttention.apply(projected, structure, adjacency)  # pyright: ignore[reportAssignmentType]
-    return output
+    attended = _BiasedAttention.apply(projected, structure, adjacency)  # type: ignore[no-untyped-call]
+    return cast("Tensor", attended)

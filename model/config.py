@@ -91,6 +91,19 @@ class Affinity(str, Enum):
     alone."""
 
 
+class Precision(str, Enum):
+    """What matrices are multiplied in; sums, norms and weights are always float32."""
+
+    AUTO = "auto"
+    """`bfloat16` on a GPU, `float32` on a CPU."""
+
+    FLOAT32 = "float32"
+    """Single precision."""
+
+    BFLOAT16 = "bfloat16"
+    """Half precision, where the device multiplies it faster."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeyConfig:
     """Which columns are asked about."""
@@ -198,6 +211,9 @@ class NetworkConfig:
     name_vectors: bool = True
     """Whether a name's word vector is read beside its tokens; without it, tokens outside the
     vocabulary say nothing."""
+
+    precision: Precision = Precision.AUTO
+    """What matrices are multiplied in."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

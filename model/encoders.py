@@ -72,8 +72,10 @@ class ColumnEncoder(nn.Module):
 
     def forward(self, features: Features) -> Float[Tensor, "column width"]:
         """Encodes columns, each on its own."""
-        encodings = torch.stack(
-            [self.table(features.tables), self.name(features.names), self.content(features.content)]
+        table, name, content = torch.softmax(self.fusion, dim=0)
+        fused = (
+            table * self.table(features.tables)
+            + name * self.name(features.names)
+            + content * self.content(features.content)
         )
-        fused = (torch.softmax(self.fusion, dim=0)[:, None, None] * encodings).sum(dim=0)
         return self.output(fused)

@@ -4,6 +4,7 @@ Torch's public `scaled_dot_product_attention` keeps the log-sum-exp to itself, a
 makes it fall back to dense scores. The kernels below it give what is needed, forward and backward,
 in memory that grows with the number of rows.
 """
+# ruff: noqa: FBT003, SLF001 - the kernels are private, and their schemas are positional
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -81,11 +82,16 @@ def attend_backward(
     output, normalizer = attended.output, attended.normalizer
     common = (gradient, *inputs, output, normalizer)
     if not gradient.is_cuda:
-        return _KERNELS._scaled_dot_product_flash_attention_for_cpu_backward(*common, 0.0, False)  # noqa: FBT003 - positional in the kernel's schema
+        return _KERNELS._scaled_dot_product_flash_attention_for_cpu_backward(*common, 0.0, False)
     if _is_half(gradient):
         *lengths, seed, offset = attended.rest
         return _KERNELS._scaled_dot_product_flash_attention_backward(
-            *common, *lengths, 0.0, False, seed, offset  # noqa: FBT003 - as above
+            *common,
+            *lengths,
+            0.0,
+            False,
+            seed,
+            offset,
         )
     aligned = -(-normalizer.shape[2] // 32) * 32
     padded = torch.nn.functional.pad(normalizer, (0, aligned - normalizer.shape[2]))

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from datahub_hyperjoin.model.config import NetworkConfig, Positions
+from datahub_hyperjoin.model.config import NetworkConfig, Positions, Precision
 from datahub_hyperjoin.model.encoders import ColumnEncoder
 from datahub_hyperjoin.model.features import Features
 from datahub_hyperjoin.model.hypergraph import Hypergraph
@@ -77,6 +77,20 @@ def to_device(value: T, device: torch.device) -> T:
     return value
 
 
+def is_half(precision: Precision, device: torch.device) -> bool:
+    """Whether matrices are multiplied in half precision.
+
+    Args:
+        precision: What the configuration asks for.
+        device: Where they are.
+
+    Returns:
+        True for bfloat16.
+    """
+    automatic = precision is Precision.AUTO and device.type == "cuda"
+    return automatic or precision is Precision.BFLOAT16
+
+
 class HIN(nn.Module):
     r"""Encodes columns through the tables and value domains they belong to.
 
@@ -96,6 +110,7 @@ class HIN(nn.Module):
     def __init__(self, config: NetworkConfig, sizes: Sizes) -> None:
         super().__init__()
         width = config.width
+        self.precision = config.precision
         self.encoder = ColumnEncoder(
             vocabulary=sizes.vocabulary,
             dimension=sizes.dimension,
@@ -128,11 +143,14 @@ class HIN(nn.Module):
         Returns:
             One unit vector a column.
         """
-        columns = self.encoder(batch.features)
-        if self.placed:
-            columns = columns + self.table_weight * self.table_position(batch.tables)
-            columns = columns + self.walk_weight * self.walk_position(batch.walks)
-        context = to_column(self.back(self._mix(columns, batch.graph)), batch.graph)
+        device = batch.tables.device
+        half = is_half(self.precision, device)
+        with torch.autocast(device.type, torch.bfloat16, enabled=half):
+            columns = self.encoder(batch.features)
+            if self.placed:
+                columns = columns + self.table_weight * self.table_position(batch.tables)
+                columns = columns + self.walk_weight * self.walk_position(batch.walks)
+            context = to_column(self.back(self._mix(columns, batch.graph)), batch.graph)
         return normalize(self.norm(columns + context), dim=-1)
 
     def _mix(

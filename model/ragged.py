@@ -6,7 +6,7 @@ pass scatters.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -90,7 +90,7 @@ class _ListSum(torch.autograd.Function):
 def mean_of_members(
     values: Float[Tensor, "source width"], forth: Lists, back: Lists
 ) -> Float[Tensor, "list width"]:
-    """Averages rows list by list, with a gradient.
+    """Averages rows list by list, with a gradient, in single precision at least.
 
     Args:
         values: What `forth` names the rows of.
@@ -100,5 +100,6 @@ def mean_of_members(
     Returns:
         One row a list; zeros for an empty one.
     """
-    total: Tensor = _ListSum.apply(values, forth, back)  # pyright: ignore[reportAssignmentType]
+    exact = values.to(torch.promote_types(values.dtype, torch.float32))
+    total = cast("Tensor", _ListSum.apply(exact, forth, back))  # type: ignore[no-untyped-call]
     return total / forth.sizes.clamp(min=1)[:, None]

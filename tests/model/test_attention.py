@@ -41,17 +41,14 @@ def example(count: int, weight: float = 2.0) -> tuple[torch.Tensor, torch.Tensor
 @pytest.mark.parametrize("weight", [-3.0, 0.0, 0.5, 20.0])
 def test_output_and_gradients_equal_the_dense_formula(count: int, weight: float) -> None:
     adjacency = share_columns(count, apart=count // 3)
-    results = []
-    for attention, structure in (
-        (biased_attention, adjacency),
-        (dense_formula, dense(adjacency, count)),
-    ):
-        inputs = example(count, weight)
-        output = attention(*inputs, structure)
+    inputs, expected_inputs = example(count, weight), example(count, weight)
+    found = biased_attention(*inputs, adjacency)
+    expected = dense_formula(*expected_inputs, dense(adjacency, count))
+    torch.testing.assert_close(found, expected, atol=1e-10, rtol=1e-10)
+    for output in (found, expected):
         (output * torch.arange(8.0).reshape(2, 4)).square().sum().backward()
-        results.append((output, *(part.grad for part in inputs)))
-    for found, expected in zip(*results, strict=True):
-        torch.testing.assert_close(found, expected, atol=1e-10, rtol=1e-10)
+    for one, other in zip(inputs, expected_inputs, strict=True):
+        torch.testing.assert_close(one.grad, other.grad, atol=1e-10, rtol=1e-10)
 
 
 def test_the_output_is_within_rounding_of_the_dense_formula() -> None:

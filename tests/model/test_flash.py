@@ -2,7 +2,6 @@ import math
 
 import pytest
 import torch
-from torch.autograd import gradcheck
 
 from datahub_hyperjoin.model.flash import Attended, attend, attend_backward
 
@@ -24,9 +23,8 @@ def test_output_and_normalizer_equal_the_dense_formula(
 ) -> None:
     query, key, value, _ = example(37, dtype)
     found, scores = attend(query, key, value), dense(query, key)
-    close = {"atol": tolerance, "rtol": tolerance, "check_dtype": False}
-    torch.testing.assert_close(found.normalizer, scores.logsumexp(dim=3), **close)
-    torch.testing.assert_close(found.output, scores.softmax(dim=3) @ value.double(), **close)
+    assert (found.normalizer - scores.logsumexp(dim=3)).abs().max() < tolerance
+    assert (found.output - scores.softmax(dim=3) @ value.double()).abs().max() < tolerance
 
 
 def test_the_backward_pass_is_that_of_the_forward_pass() -> None:

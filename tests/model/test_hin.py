@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.model.config import NetworkConfig
+from datahub_hyperjoin.model.config import NetworkConfig, Precision
 from datahub_hyperjoin.model.features import Features, Names
 from datahub_hyperjoin.model.hin import HIN, UNSEEN, Batch, Sizes, to_device
 from datahub_hyperjoin.model.hypergraph import Hypergraph
@@ -117,3 +117,14 @@ def test_a_batch_moves_with_everything_it_holds() -> None:
     assert moved.features.names.vectors.is_meta
     assert moved.graph.incidence.is_meta
     assert moved.graph.columns == COLUMNS
+
+
+def test_half_precision_is_near_single_precision(network: HIN) -> None:
+    halved = HIN(NetworkConfig(width=16, heads=4, precision=Precision.BFLOAT16), SIZES).eval()
+    halved.load_state_dict(network.state_dict())
+    rough, exact = halved(batch()), network(batch())
+    assert rough.dtype is torch.float32
+    assert not torch.equal(rough, exact)
+    assert (rough * exact).sum(dim=1).min() > 0.999
+    rough[:, 0].sum().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in halved.parameters())
