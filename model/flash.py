@@ -86,12 +86,7 @@ def attend_backward(
     if _is_half(gradient):
         *lengths, seed, offset = attended.rest
         return _KERNELS._scaled_dot_product_flash_attention_backward(
-            *common,
-            *lengths,
-            0.0,
-            False,
-            seed,
-            offset,
+            *common, *lengths, 0.0, False, seed, offset
         )
     aligned = -(-normalizer.shape[2] // 32) * 32
     padded = torch.nn.functional.pad(normalizer, (0, aligned - normalizer.shape[2]))

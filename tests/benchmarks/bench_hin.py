@@ -7,10 +7,11 @@ product reaches in the same process, just before and after.
 
 import argparse
 import multiprocessing
-import resource
 import sys
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 from typing import ParamSpec, TypeVar
 
@@ -175,7 +176,10 @@ def _time(
 def _peak(device: torch.device) -> float:
     if device.type == "cuda":
         return float(torch.cuda.max_memory_allocated())
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
+    # Not getrusage: what it tells of a new process begins with its parent's peak.
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    kibibytes = next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))
+    return float(kibibytes) * 1024
 
 
 def _device() -> torch.device:
@@ -238,13 +242,15 @@ def measure_network(columns: int, precision: Precision) -> Measured:
         forward=_time(forward, once, device, dtype),
         step=_time(_make_step(network, batch), once + again, device, dtype),
         memory=_peak(device),
-        attention_memory=_alone(measure_attention, columns, config.width),
+        attention_memory=alone(measure_attention, columns, config.width),
     )
 
 
-def _alone(function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(function, arguments, options)
+def alone(function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+    """Calls a function in a fresh process, whose peak memory is its own."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        return pool.submit(function, *arguments, **options).result()
 
 
 def _exponent(sizes: list[int], values: list[float]) -> str:
@@ -286,7 +292,7 @@ def main() -> None:
     found: list[Measured] = []
     for columns in arguments.columns:
         print(f"Measuring {columns:,} columns", file=sys.stderr)
-        found.append(_alone(measure_network, columns, arguments.precision))
+        found.append(alone(measure_network, columns, arguments.precision))
     _print(found)
 
 

@@ -3,6 +3,7 @@ import math
 import pytest
 import torch
 
+from benchmarks.bench_hin import alone, measure_attention
 from datahub_hyperjoin.model.adjacency import Adjacency
 from datahub_hyperjoin.model.attention import StructureAwareAttention
 from datahub_hyperjoin.model.biased_attention import biased_attention
@@ -88,6 +89,13 @@ def test_half_precision_is_as_near_as_half_precision_can_be() -> None:
     assert halved.grad is not None
     assert projected.grad is not None
     assert (halved.grad - projected.grad).abs().max() < 0.05
+
+
+def test_memory_grows_with_hyperedges_not_with_their_square() -> None:
+    half, whole = (alone(measure_attention, columns, width=16) for columns in (30_000, 60_000))
+    hyperedges = 60_000 * 12 // 70
+    assert whole < 4 * hyperedges**2 / 10  # a tenth of one head's scores
+    assert whole < 3 * half
 
 
 def test_the_layer_projects_attends_and_projects_again() -> None:
