@@ -25,7 +25,7 @@ Architecture = Mapping[str, object]
 
 FORMAT = 2
 """Raised when the network or its features change, so that older weights are refused."""
-_BEGINNINGS = ("dropout", "position_weight", "structure_weight")
+_BEGINNINGS = ("dropout", "position_weight", "precision", "structure_weight")
 """Keys of the network that say how training goes and not what its weights mean."""
 
 

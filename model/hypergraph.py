@@ -109,12 +109,12 @@ def _find_alike(
     names = [profile.id.path for profile in lake.profiles]
     once = overlap.left < overlap.right
     once &= is_key[overlap.left] & is_key[overlap.right]
-    alike = are_variants(names, variants, left=overlap.left, right=overlap.right)
-    renamed = once & config.variants & alike
+    left, right, weight = overlap.left[once], overlap.right[once], overlap.either_way[once]
+    renamed = are_variants(names, variants, left=left, right=right) & config.variants
     needed = np.where(renamed, config.min_containment / 2, config.min_containment)
-    contained = once & (overlap.shared >= config.min_shared) & (overlap.either_way >= needed)
+    contained = (overlap.shared[once] >= config.min_shared) & (weight >= needed)
     edges = contained if config.edges is Edges.CONTAINMENT else renamed
-    left, right, weight = overlap.left[edges], overlap.right[edges], overlap.either_way[edges]
+    left, right, weight = left[edges], right[edges], weight[edges]
     order = np.lexsort((right, left, -weight))
     return left[order], right[order]
 

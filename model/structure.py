@@ -68,17 +68,15 @@ def build_structure(
     """
     known = Known.from_knowledge(lake, knowledge)
     keys = find_keys(lake, config.keys, known)
-    naming = (
-        name_columns(lake, keys, config.variants, say) if config.hypergraph.variants else Naming()
-    )
     overlap = measure_overlap(lake) if config.features.values else Overlap.nothing(len(lake))
-    variants = config.hypergraph.variants and config.features.names
+    counted = config.hypergraph.variants and config.features.names
+    naming = name_columns(lake, keys, config.variants, say) if counted else Naming()
     joins = build_join_graph(
         lake,
         keys,
         overlap=overlap,
         known=known,
-        config=replace(config.hypergraph, variants=variants),
+        config=replace(config.hypergraph, variants=counted),
         variants=naming.variants,
     )
     return Structure(

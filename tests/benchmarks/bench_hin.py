@@ -27,6 +27,7 @@ from datahub_hyperjoin.model.features import Features, Names
 from datahub_hyperjoin.model.hin import HIN, Batch, Sizes, is_half, to_device
 from datahub_hyperjoin.model.hypergraph import Hypergraph
 from datahub_hyperjoin.model.losses import measure_loss
+from datahub_hyperjoin.model.optimizers import build_optimizers, set_rate, take_step
 
 CONTENT, DIMENSION, VOCABULARY, STEPS = 1200, 300, 1500, 16
 """Sizes of the paper: pooled fastText cells, a word vector, name tokens, a position."""
@@ -199,7 +200,9 @@ def measure_attention(columns: int, width: int) -> float:
 
 
 def _make_step(network: HIN, batch: Batch) -> Callable[[], None]:
-    optimizer = torch.optim.Adam(network.parameters(), lr=4e-4, fused=True)
+    config = TrainingConfig()
+    optimizers = build_optimizers(network)
+    set_rate(optimizers, config.learning_rate)
     queries = min(QUERIES, batch.graph.columns // 2)
     positive = torch.arange(queries, device=batch.tables.device)
     negative = ~torch.eye(queries, dtype=torch.bool, device=batch.tables.device)
@@ -207,9 +210,8 @@ def _make_step(network: HIN, batch: Batch) -> Callable[[], None]:
     def step() -> None:
         embeddings = network.train()(batch)
         cosines = embeddings[:queries] @ embeddings[-queries:].T
-        optimizer.zero_grad()
-        measure_loss(cosines, positive, negative, TrainingConfig()).backward()
-        optimizer.step()
+        loss = measure_loss(cosines, positive, negative, config)
+        take_step(network, optimizers, loss, config.gradient_clip)
 
     return step
 
