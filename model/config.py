@@ -256,8 +256,12 @@ class TrainingConfig:
     corruption: bool = True
     """Whether the right view writes values, and some names, as another publisher would."""
 
+    relocation: Share = 0.5
+    """How often a positive stands in another table of the batch, as joinable columns do."""
+
     forgetting: Share = 0.5
-    """How often a view does not know a table's vector, or a column's place on the join graph."""
+    """How often a view does not know a table's vector, a value domain, or a column's place on the
+    join graph: of two joinable columns, one may have what the other lacks."""
 
     spare_alike: bool = True
     """Whether columns that may be joinable are left out of the negatives."""

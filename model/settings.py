@@ -40,6 +40,7 @@ def _paper_training() -> TrainingConfig:
         patience=30,
         selection=Selection.LOSS,
         corruption=False,
+        relocation=0.0,
         forgetting=0.0,
         spare_alike=False,
     )

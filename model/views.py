@@ -1,13 +1,14 @@
 """Two views of the same tables: the pairs that training learns from (paper, section 4.2).
 
 Each table is split into two overlapping subsets of its rows and columns. The left view keeps its
-names; the right view is what another publisher would have made of it. A key column on one side
+names; the right view is what another publisher would have made of it, and some of its key columns
+stand in other tables, as joinable columns do. A key column on one side
 and the same column on the other, or a partner that people confirmed, are a positive pair, and they
 never share a hyperedge: else the network would read the answer off the graph, which no such pair
 offers at inference.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,11 +23,13 @@ from datahub_hyperjoin.model.hin import UNSEEN, Batch
 from datahub_hyperjoin.model.hypergraph import Hypergraph
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.partners import draw_strangers, draw_targets, find_negatives
+from datahub_hyperjoin.model.split import relocate, split_columns, split_values
 from datahub_hyperjoin.model.structure import Structure
 from datahub_hyperjoin.model.variants import rename
 
-_COMPANIONS = 8
-"""Most further columns of a table beside its keys in a view."""
+Held = Mapping[int, tuple[Bool[np.ndarray, " _"], Bool[np.ndarray, " _"]]]
+"""The sampled values of each column that the left view holds, and those of the right."""
+
 _RENAMED, _OPAQUE, _CORRUPTED = 0.6, 0.15, 0.5
 _ASKED = 0.5
 """Share of the renamed columns whose new name is a language model's, where it gave one."""
@@ -55,6 +58,7 @@ class Pairs:
 @dataclass(frozen=True)
 class _View:
     columns: Int[np.ndarray, " column"]
+    homes: Int[np.ndarray, " column"]
     names: list[str]
     titles: list[str]
     cells: list[Float32[np.ndarray, "_ feature"]]
@@ -105,50 +109,22 @@ def _features(
     )
 
 
-def _choose_columns(
-    lake: Lake, needed: Int[np.ndarray, " needed"], random: np.random.Generator
-) -> Int[np.ndarray, " column"]:
-    """Columns, and a few companions from each of their tables: a vertical split."""
-    chosen = [needed]
-    for table in np.unique(lake.table_of[needed]):
-        others = np.setdiff1d(lake.columns_of[table], needed)
-        count = min(len(others), int(random.integers(_COMPANIONS + 1)))
-        chosen.append(random.choice(others, size=count, replace=False))
-    return np.unique(np.concatenate(chosen))
-
-
-def _split(
-    counts: Sequence[int], random: np.random.Generator
-) -> tuple[Bool[np.ndarray, " value"], Bool[np.ndarray, " value"]]:
-    """Which values two overlapping subsets of the rows hold; each subset holds at least one."""
-    repeats = np.asarray(counts)
-    sides = []
-    for _ in range(2):
-        rows = random.uniform(0.3, 0.8)
-        held = random.random(len(repeats)) < 1 - (1 - rows) ** repeats
-        held[random.integers(len(repeats))] = True
-        sides.append(held)
-    left, right = sides
-    shared_rows = random.random()
-    dropped = left & (repeats == 1) & (random.random(len(repeats)) > shared_rows)
-    kept = right & ~dropped
-    return left, kept if kept.any() else right
-
-
 def _left_view(
     material: Material,
     columns: Int[np.ndarray, " column"],
-    held: Sequence[Bool[np.ndarray, " _"]],
+    held: Held,
     random: np.random.Generator,
 ) -> _View:
     lake = material.lake
-    tables, table = np.unique(lake.table_of[columns], return_inverse=True)
+    homes = lake.table_of[columns]
+    tables, table = np.unique(homes, return_inverse=True)
     forgotten = random.random(len(tables)) < material.config.training.forgetting
     return _View(
         columns=columns,
+        homes=homes,
         names=[lake.profiles[column].id.path for column in columns],
-        titles=[lake.titles[lake.table_of[column]] for column in columns],
-        cells=[material.cells[c][side] for c, side in zip(columns, held, strict=True)],
+        titles=[lake.titles[home] for home in homes],
+        cells=[material.cells[column][held[column][0]] for column in columns],
         numbers=np.where(forgotten[table], UNSEEN, tables[table] + 1),
     )
 
@@ -164,7 +140,8 @@ def _another_name(structure: Structure, column: int, random: np.random.Generator
 def _right_view(
     material: Material,
     columns: Int[np.ndarray, " column"],
-    held: Sequence[Bool[np.ndarray, " _"]],
+    homes: Int[np.ndarray, " column"],
+    held: Held,
     random: np.random.Generator,
 ) -> _View:
     lake, disturb = material.lake, material.config.training.corruption
@@ -173,11 +150,11 @@ def _right_view(
         table: f"t{random.integers(10**5)}"
         if random.random() < _OPAQUE * disturb
         else (rename(lake.titles[table], random) if renamed else lake.titles[table])
-        for table in np.unique(lake.table_of[columns])
+        for table in np.unique(homes)
     }
     names, cells = [], []
-    for column, side in zip(columns, held, strict=True):
-        profile = lake.profiles[column]
+    for column in columns:
+        profile, side = lake.profiles[column], held[column][1]
         name = (
             _another_name(material.structure, int(column), random)
             if random.random() < renamed
@@ -186,13 +163,16 @@ def _right_view(
         names.append(f"col_{profile.position}" if random.random() < _OPAQUE * disturb else name)
         if random.random() < _CORRUPTED * disturb:
             values = [profile.sample[place] for place in np.flatnonzero(side)]
-            cells.append(material.featurizer.cells(corrupt(values, random)))
+            # How much is drawn depends on the values; what comes after it must not.
+            own = np.random.default_rng(random.integers(2**63))
+            cells.append(material.featurizer.cells(corrupt(values, own)))
         else:
             cells.append(material.cells[column][side])
     return _View(
         columns=columns,
+        homes=homes,
         names=names,
-        titles=[titles[lake.table_of[column]] for column in columns],
+        titles=[titles[home] for home in homes],
         cells=cells,
         numbers=np.full(len(columns), UNSEEN),
     )
@@ -211,14 +191,17 @@ def _join(material: Material, left: _View, right: _View, random: np.random.Gener
     within: list[Int[np.ndarray, " _"]] = []
     across: list[Int[np.ndarray, " _"]] = []
     walks = []
+    kinds, forgetting = material.config.hypergraph, material.config.training.forgetting
     for view, start in ((left, 0), (right, len(left.columns))):
-        kinds = material.config.hypergraph
-        within += [
-            start + group for group in _groups(material.lake.table_of[view.columns]) if kinds.within
-        ]
+        within += [start + group for group in _groups(view.homes) if kinds.within]
         domains = _groups(material.structure.joins.component[view.columns])
-        across += [start + group for group in domains if len(group) > 1 and kinds.across]
-        remembered = random.random(len(view.columns)) >= material.config.training.forgetting
+        known = random.random(len(domains)) >= forgetting
+        across += [
+            start + group
+            for group, there in zip(domains, known, strict=True)
+            if there and len(group) > 1 and kinds.across
+        ]
+        remembered = random.random(len(view.columns)) >= forgetting
         walks.append(np.where(remembered[:, None], material.walks[view.columns], 0))
     count = len(left.columns) + len(right.columns)
     return Batch(
@@ -251,10 +234,15 @@ def draw_pairs(
     keys = np.sort(keys)
     targets = draw_targets(known, keys, random)
     needed = np.concatenate([keys, targets, draw_strangers(known, keys, random)])
-    columns = _choose_columns(lake, np.unique(needed), random)
-    held = [_split(lake.profiles[column].counts, random) for column in columns]
-    left = _left_view(material, columns, [side for side, _ in held], random)
-    right = _right_view(material, columns, [side for _, side in held], random)
+    left_columns, columns = split_columns(lake, np.unique(needed), random)
+    held = {
+        column: split_values(lake.profiles[column].counts, random)
+        for column in np.union1d(left_columns, columns).tolist()
+    }
+    left = _left_view(material, left_columns, held, random)
+    movable, share = np.isin(columns, targets), material.config.training.relocation
+    homes = relocate(lake.table_of[columns], movable, share, random)
+    right = _right_view(material, columns, homes, held, random)
     negative = find_negatives(
         keys,
         columns,
@@ -265,8 +253,8 @@ def draw_pairs(
     )
     return Pairs(
         batch=_join(material, left, right, random),
-        queries=torch.from_numpy(np.searchsorted(columns, keys)),
-        candidates=torch.arange(len(columns)) + len(columns),
+        queries=torch.from_numpy(np.searchsorted(left_columns, keys)),
+        candidates=torch.arange(len(columns)) + len(left_columns),
         positive=torch.from_numpy(np.searchsorted(columns, targets)),
         negative=torch.from_numpy(negative),
     )

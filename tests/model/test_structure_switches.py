@@ -144,13 +144,16 @@ def test_the_right_view_writes_values_otherwise_only_if_they_are_corrupted(
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
-def test_forgetting_hides_tables_and_positions(lake: Lake, tmp_path: Path, share: float) -> None:
+def test_forgetting_hides_tables_domains_and_positions(
+    lake: Lake, tmp_path: Path, share: float
+) -> None:
     config = switched(SMALL, training__forgetting=share)
     pairs = draw(lake, config, tmp_path)
-    left = pairs.batch.tables[: len(pairs.candidates)]
+    left = pairs.batch.tables[: int(pairs.candidates[0])]
     linked = build(lake, config).joins.component >= 0
     assert (left == UNSEEN).all().item() is bool(share)
     assert (left != UNSEEN).all().item() is not bool(share)
+    assert pairs.batch.graph.across.any().item() is not bool(share)
     assert pairs.batch.walks.any(dim=1).sum().item() == (0 if share else 2 * linked.sum())
 
 

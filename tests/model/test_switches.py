@@ -29,7 +29,7 @@ from datahub_hyperjoin.model.positions import find_positions
 from datahub_hyperjoin.model.rank import rank
 from datahub_hyperjoin.model.settings import paper
 from datahub_hyperjoin.model.structure import Structure
-from switching import SMALL, build, draw, material, run, switched
+from switching import SMALL, build, draw, material, report, run, switched
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
@@ -204,13 +204,12 @@ def test_the_best_epoch_is_the_one_selected(
     lake: Lake, selection: Selection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Recall is best after the first epoch, loss after the last."""
-    recalls = iter([0.9, 0.5, 0.1])
-    monkeypatch.setattr("datahub_hyperjoin.model.train.measure_recall", lambda *_: next(recalls))
-    config = switched(SMALL, training__selection=selection, training__learning_rate=2e-3)
-    chosen, epochs = run(lake, config)
-    assert epochs[2].loss < epochs[0].loss
-    recalls = iter([0.9, 0.5, 0.1])
-    longest, _ = run(lake, switched(config, training__selection=Selection.LOSS))
+    said = [(3.0, 0.9), (2.0, 0.5), (1.0, 0.1)]
+    report(said, monkeypatch)
+    chosen, _ = run(lake, switched(SMALL, training__selection=selection))
+    monkeypatch.undo()
+    report(said, monkeypatch)
+    longest, _ = run(lake, switched(SMALL, training__selection=Selection.LOSS))
     assert np.array_equal(chosen, longest) is (selection is Selection.LOSS)
 
 

@@ -62,7 +62,8 @@ def run(structure: Structure, settings: ModelConfig) -> tuple[np.ndarray, list[E
 @pytest.mark.parametrize("loss", list(Loss))
 def test_training_learns_to_find_its_own_columns(structure: Structure, loss: Loss) -> None:
     _, epochs = run(structure, config(epochs=25, patience=25, learning_rate=2e-3, loss=loss))
-    assert epochs[-1].loss < 0.6 * epochs[0].loss
+    losses = [epoch.loss for epoch in epochs]
+    assert np.mean(losses[-5:]) < 0.7 * np.mean(losses[:3])
     assert max(epoch.recall for epoch in epochs) >= 0.8
 
 
@@ -172,7 +173,7 @@ def test_knowing_nothing_of_these_columns_changes_nothing(
 
 def cosine(structure: Structure, ends: tuple[str, str]) -> float:
     """After a few epochs, of two columns."""
-    embeddings, _ = run(structure, config(epochs=15, learning_rate=2e-3))
+    embeddings, _ = run(structure, config(epochs=30, learning_rate=2e-3))
     one, other = (embeddings[[str(c) for c in structure.lake.ids].index(end)] for end in ends)
     return float(one @ other)
 

@@ -63,7 +63,8 @@ def test_the_margins_of_the_paper_do_not_collapse(
     embeddings = encode(structure, settings, epochs.append).embeddings
     apart = ~np.eye(len(embeddings), dtype=bool)
     assert (embeddings @ embeddings.T)[apart].mean() < 0.9
-    assert epochs[-1].loss < 0.95 * epochs[0].loss
+    losses = [epoch.loss for epoch in epochs]
+    assert np.mean(losses[-4:]) < np.mean(losses[:2])
     assert max(epoch.recall for epoch in epochs) >= 0.6
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ from datahub_hyperjoin.model.structure import build_structure
 from datahub_hyperjoin.model.vectors import train_vectors
 from datahub_hyperjoin.model.views import Material, Pairs, draw_pairs
 from datahub_hyperjoin.tables import CatalogEvidence, Verdict, pair_of
+from switching import SMALL, switched
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 KEYS = [0, 1, 3, 5, 7, 9]
@@ -77,20 +79,42 @@ def test_nothing_passes_from_one_view_to_the_other(
 
 
 def test_domains_connect_tables_within_a_view(material: Material) -> None:
-    assert int(draw(material, 0).batch.graph.across.sum()) >= 4
+    config = switched(SMALL, training__forgetting=0.0)
+    assert int(draw(replace(material, config=config), 0).batch.graph.across.sum()) >= 4
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_pair_is_the_same_column_on_both_sides(material: Material, seed: int) -> None:
-    pairs = draw(material, seed)
-    assert (pairs.candidates[pairs.positive] - len(pairs.candidates) == pairs.queries).all()
+    still = replace(material, config=switched(SMALL, training__corruption=False))
+    pairs = draw(replace(still, config=switched(still.config, hypergraph__variants=False)), seed)
+    names = pairs.batch.features.names.vectors
+    assert torch.equal(names[pairs.queries], names[pairs.candidates[pairs.positive]])
     assert not pairs.negative.gather(1, pairs.positive[:, None]).any()
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_a_positive_stands_in_another_table_as_often_as_asked(
+    material: Material, share: float
+) -> None:
+    config = switched(SMALL, training__relocation=share, training__corruption=False)
+    config = switched(config, hypergraph__variants=False)
+    stayed = []
+    for seed in range(10):
+        pairs = draw(replace(material, config=config), seed)
+        titles = pairs.batch.features.tables.vectors
+        alike = titles[pairs.queries] == titles[pairs.candidates[pairs.positive]]
+        stayed += alike.all(dim=1).tolist()
+        column, edge = pairs.batch.graph.incidence
+        for number in edge[~pairs.batch.graph.across[edge]].unique():
+            assert len(titles[column[edge == number]].unique(dim=0)) == 1
+    # A table drawn for a column may be its own.
+    assert np.mean(stayed) == 1 if share == 0 else 0.05 < np.mean(stayed) < 0.5
 
 
 def test_joinable_columns_are_no_negatives(
     material: Material, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datahub_hyperjoin.model.views._COMPANIONS", 0)
+    monkeypatch.setattr("datahub_hyperjoin.model.split._COMPANIONS", 0)
     names = [str(material.lake.ids[key]) for key in KEYS]
     of_carrier = draw(material, 0).negative[names.index("flights.carrier")]
     assert not of_carrier[names.index("airlines.carrier_code")]
@@ -100,7 +124,7 @@ def test_joinable_columns_are_no_negatives(
 
 def test_the_right_view_is_of_tables_never_seen(material: Material) -> None:
     pairs = draw(material, 3)
-    left, right = pairs.batch.tables.split(len(pairs.candidates))
+    left, right = pairs.batch.tables.tensor_split([int(pairs.candidates[0])])
     assert (right == UNSEEN).all()
     assert (left != UNSEEN).any()
     assert (left == UNSEEN).any()
@@ -118,8 +142,13 @@ def place_of(lake: Lake, name: str) -> int:
 
 
 def test_a_confirmed_partner_is_the_positive_every_other_time(
-    make_lake: MakeLake, airline_tables: Tables, know: Know, tmp_path: Path
+    make_lake: MakeLake,
+    airline_tables: Tables,
+    know: Know,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("datahub_hyperjoin.model.split._COMPANIONS", 0)
     lake = make_lake(airline_tables)
     odd = ("airlines.carrier_code", "trees.family")
     material = cut_from(lake, tmp_path, know({odd: CatalogEvidence(verdict=Verdict.ACCEPTED)}))
@@ -147,7 +176,7 @@ def test_connected_columns_are_no_negatives_and_rejected_ones_are(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("datahub_hyperjoin.model.views._COMPANIONS", 0)
+    monkeypatch.setattr("datahub_hyperjoin.model.split._COMPANIONS", 0)
     lake = make_lake(airline_tables)
     names = [str(lake.ids[key]) for key in KEYS]
     carrier = names.index("flights.carrier")
@@ -169,8 +198,13 @@ def test_connected_columns_are_no_negatives_and_rejected_ones_are(
 
 
 def test_a_rejected_partner_is_in_the_batch(
-    make_lake: MakeLake, airline_tables: Tables, know: Know, tmp_path: Path
+    make_lake: MakeLake,
+    airline_tables: Tables,
+    know: Know,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("datahub_hyperjoin.model.split._COMPANIONS", 0)
     lake = make_lake(airline_tables)
     knowledge = know({("planes.tailnum", "flights.tailnum"): REJECTED})
     material = cut_from(lake, tmp_path, knowledge)
