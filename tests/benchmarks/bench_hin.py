@@ -40,6 +40,10 @@ whose backward pass computes the scores once more (Dao et al., 2022)."""
 LONG = 1e11
 """Operations from which an action is timed without a run to warm up."""
 
+STEPS_UP_TO = {"cpu": 100_000, "cuda": 1_000_000}
+"""Columns of a step over a full hypergraph, which keeps every activation of every column, some
+80 kB each. Training takes steps over a few tables at a time instead."""
+
 HEADERS = [
     "columns N",
     "hyperedges M",
@@ -87,11 +91,11 @@ class Measured:
     """Non-zeros of A."""
 
     forward: Timing
-    step: Timing
-    """Forward, backward and Adam."""
+    step: Timing | None
+    """Forward, backward and Adam; None beyond `STEPS_UP_TO`."""
 
     memory: float
-    """Peak of the step, bytes."""
+    """Peak of all that was timed, bytes."""
 
     attention_memory: float
     """What one attention layer, forward and backward, adds to the peak, bytes."""
@@ -242,7 +246,9 @@ def measure_network(columns: int, precision: Precision) -> Measured:
         hyperedges=len(batch.graph.across),
         entries=len(batch.graph.adjacency.row),
         forward=_time(forward, once, device, dtype),
-        step=_time(_make_step(network, batch), once + again, device, dtype),
+        step=_time(_make_step(network, batch), once + again, device, dtype)
+        if columns <= STEPS_UP_TO[device.type]
+        else None,
         memory=_peak(device),
         attention_memory=alone(measure_attention, columns, config.width),
     )
@@ -255,11 +261,12 @@ def alone(function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> 
         return pool.submit(function, *arguments, **options).result()
 
 
-def _exponent(sizes: list[int], values: list[float]) -> str:
-    """The slope of the line through the points, both logarithmic."""
-    if len(sizes) < 2:
+def _exponent(points: list[tuple[int, float]]) -> str:
+    """The slope of the line through points of size and value, both logarithmic."""
+    if len(points) < 2:
         return "-"
-    return f"{np.polyfit(np.log(sizes), np.log(values), 1)[0]:.2f}"
+    sizes, values = np.log(points).T
+    return f"{np.polyfit(sizes, values, 1)[0]:.2f}"
 
 
 def _print(found: list[Measured]) -> None:
@@ -270,18 +277,17 @@ def _print(found: list[Measured]) -> None:
             f"{one.entries:,}",
             one.forward,
             f"{one.forward.share:.0%}",
-            one.step,
-            f"{one.step.share:.0%}",
+            one.step or "-",
+            f"{one.step.share:.0%}" if one.step else "-",
             f"{one.memory / 2**20:,.0f}",
             f"{one.attention_memory / 2**20:,.0f}",
         ]
         for one in found
     ]
     print(tabulate(rows, HEADERS, colalign=("right",) * len(HEADERS)))
-    columns, hyperedges = [one.columns for one in found], [one.hyperedges for one in found]
-    forward = _exponent(columns, [one.forward.seconds for one in found])
-    step = _exponent(columns, [one.step.seconds for one in found])
-    memory = _exponent(hyperedges, [one.attention_memory for one in found])
+    forward = _exponent([(one.columns, one.forward.seconds) for one in found])
+    step = _exponent([(one.columns, one.step.seconds) for one in found if one.step])
+    memory = _exponent([(one.hyperedges, one.attention_memory) for one in found])
     print(f"They grow as: forward N^{forward}, step N^{step}, memory of attention M^{memory}")
 
 
