@@ -46,7 +46,8 @@ def _make(_: click.Context, __: click.Parameter, folder: Path | None) -> Path | 
     "names",
     metavar="NAME",
     multiple=True,
-    help="Of what --ablate measures, only the whole and this, as in 'w/o HIN'; may be repeated.",
+    help="Measure the whole and this: a part of what --ablate measures, as in 'w/o HIN', or one "
+    "choice of the paper's, as in papers-loss; may be repeated.",
 )
 @click.option(
     "--seeds",

@@ -1,4 +1,4 @@
-"""The product, and the product without one of its parts: each is a recipe with other keys."""
+"""The product, without one of its parts or with one of the paper's: recipes with other keys."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -51,14 +51,30 @@ ABLATIONS = (
 """The whole first, then without one part after another, and at last as the paper has it."""
 
 
+DEPARTURES = (
+    Variant("paper's loss", {"model.training.loss": "triplet"}),
+    Variant("paper's edges", {"model.hypergraph.edges": "variants"}),
+    Variant("paper's positions", {"model.network.positions": "laplacian"}),
+    Variant("paper's names", {"model.network.name_vectors": False}),
+    Variant("paper's selection", {"model.training.selection": "loss"}),
+    Variant("paper's values", {"model.training.corruption": False}),
+    Variant("paper's pairs", {"model.training.relocation": 0.0}),
+    Variant("paper's knowledge", {"model.training.forgetting": 0.0}),
+    Variant("paper's negatives", {"model.training.spare_alike": False}),
+    Variant("paper's affinity", {"model.ranking.affinity": "hin"}),
+    Variant("paper's copies", {"model.ranking.hold_copies": False}),
+)
+"""One choice after another as the paper makes it, all others as we do."""
+
+
 def choose(names: Sequence[str]) -> tuple[Variant, ...]:
     """Finds variants by name; the full one, to which all are compared, is always the first.
 
     Args:
-        names: As reports or file names spell them, in any case; none chooses all.
+        names: As reports or file names spell them, in any case; none chooses all of `ABLATIONS`.
 
     Returns:
-        The variants, in the order of `ABLATIONS`.
+        The variants, in the order of `ABLATIONS` and `DEPARTURES`.
 
     Raises:
         UnknownVariantError: There is no such variant.
@@ -66,9 +82,12 @@ def choose(names: Sequence[str]) -> tuple[Variant, ...]:
     >>> [variant.name for variant in choose(["without-hin", "W/o rerank"])]
     ['full', 'w/o rerank', 'w/o HIN']
     """
-    known = {variant.slug for variant in ABLATIONS}
+    if not names:
+        return ABLATIONS
+    every = (*ABLATIONS, *DEPARTURES)
+    known = {variant.slug for variant in every}
     for name in names:
         if _slug(name) not in known:
-            raise UnknownVariantError.named(name, [variant.name for variant in ABLATIONS])
-    wanted = {FULL.slug, *map(_slug, names)} if names else known
-    return tuple(variant for variant in ABLATIONS if variant.slug in wanted)
+            raise UnknownVariantError.named(name, [variant.name for variant in every])
+    wanted = {FULL.slug, *map(_slug, names)}
+    return tuple(variant for variant in every if variant.slug in wanted)

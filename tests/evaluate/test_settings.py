@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from datahub_hyperjoin.evaluate.ablations import ABLATIONS, FULL, Variant, choose
+from datahub_hyperjoin.evaluate.ablations import ABLATIONS, DEPARTURES, FULL, Variant, choose
 from datahub_hyperjoin.evaluate.errors import SettingError, UnknownVariantError
 from datahub_hyperjoin.evaluate.settings import parse_settings, recipe
 from datahub_hyperjoin.model.config import ModelConfig
 
 DOCUMENT = Path(__file__).parents[2].joinpath("model", "README.md").read_text("utf-8")
+EVERY = (*ABLATIONS, *DEPARTURES)
 SECTION = DOCUMENT.partition("## How it is measured")[2].partition("\n## ")[0]
 
 
@@ -28,7 +29,7 @@ def test_settings_reach_the_recipe() -> None:
     assert config.profile.max_rows == 10
 
 
-@pytest.mark.parametrize("variant", ABLATIONS, ids=lambda variant: variant.slug)
+@pytest.mark.parametrize("variant", EVERY, ids=lambda variant: variant.slug)
 def test_every_variant_is_a_recipe_of_its_own(variant: Variant) -> None:
     config = recipe(variant.settings).model
     assert (config == ModelConfig()) is (variant is FULL)
@@ -36,19 +37,29 @@ def test_every_variant_is_a_recipe_of_its_own(variant: Variant) -> None:
 
 def test_names_and_slugs_tell_variants_apart() -> None:
     for spelling in ("name", "slug"):
-        assert len({getattr(variant, spelling) for variant in ABLATIONS}) == len(ABLATIONS)
-    assert all(re.fullmatch(r"[a-z-]+", variant.slug) for variant in ABLATIONS)
+        assert len({getattr(variant, spelling) for variant in EVERY}) == len(EVERY)
+    assert all(re.fullmatch(r"[a-z-]+", variant.slug) for variant in EVERY)
+
+
+def test_one_choice_of_the_paper_is_that_of_its_setting() -> None:
+    whole = recipe({"model.setting": "paper"}).model
+    for variant in DEPARTURES:
+        for key in variant.settings:
+            _, section, name = key.split(".")
+            one = recipe(variant.settings).model
+            assert getattr(getattr(one, section), name) == getattr(getattr(whole, section), name)
 
 
 def test_the_documents_list_every_variant_with_its_key() -> None:
-    rows = re.findall(r"^\| (\S.*) \| `([\w.]+): (\w+)` \|$", SECTION, flags=re.MULTILINE)
+    rows = re.findall(r"^\| (\S.*) \| `([\w.]+): ([\w.]+)` \|$", SECTION, flags=re.MULTILINE)
     listed = {name: {f"model.{key}": yaml.safe_load(value)} for name, key, value in rows}
-    assert listed == {variant.name: variant.settings for variant in ABLATIONS if variant != FULL}
+    assert listed == {variant.name: variant.settings for variant in EVERY if variant != FULL}
 
 
 def test_no_names_choose_everything() -> None:
     assert choose([]) == ABLATIONS
     assert choose(["full"]) == (FULL,)
+    assert [variant.slug for variant in choose(["papers-loss"])] == ["full", "papers-loss"]
 
 
 def test_an_unknown_variant_brings_those_there_are() -> None:
