@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from scipy import sparse
@@ -44,7 +45,7 @@ class Adjacency:
             The shares, on the device of `incidence`.
         """
         column, edge = incidence.cpu().numpy()
-        ones = torch.ones(len(edge)).numpy()
+        ones = np.ones(len(edge), dtype=np.float32)
         holds = sparse.csr_array((ones, (column, edge)), shape=(columns, hyperedges))
         shared = (holds.T @ holds).tocoo()
         apart = shared.row != shared.col

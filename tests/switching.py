@@ -31,6 +31,8 @@ SMALL = ModelConfig(
     network=NetworkConfig(width=32, heads=4, dropout=0.0),
     training=TrainingConfig(epochs=3),
 )
+SHORT = ModelConfig(features=FeatureConfig(dimension=8))
+"""Ours, with short word vectors."""
 
 
 def switched(config: ModelConfig, **keys: object) -> ModelConfig:
@@ -46,8 +48,9 @@ def build(lake: Lake, config: ModelConfig) -> Structure:
     return build_structure(lake, config, NOTHING)
 
 
-def material(lake: Lake, config: ModelConfig, folder: Path) -> Material:
-    structure = build(lake, config)
+def cut_from(structure: Structure, config: ModelConfig, folder: Path) -> Material:
+    """What views are cut from, with word vectors of its own."""
+    lake = structure.lake
     vectors = train_vectors(lake, config.features, seed=0, path=folder / "v.bin")
     featurizer = Featurizer(vectors, build_vocabulary(lake, 100))
     return Material(
@@ -57,6 +60,10 @@ def material(lake: Lake, config: ModelConfig, folder: Path) -> Material:
         cells=tuple(featurizer.cells(profile.sample) for profile in lake.profiles),
         config=config,
     )
+
+
+def material(lake: Lake, config: ModelConfig, folder: Path) -> Material:
+    return cut_from(build(lake, config), config, folder)
 
 
 def draw(lake: Lake, config: ModelConfig, folder: Path, seed: int = 0) -> Pairs:

@@ -41,7 +41,7 @@ def measured() -> Iterator[Cost]:
         yield cost
     finally:
         cost.seconds = perf_counter() - started
-        cost.megabytes = _peak() / _MEGA
+        cost.megabytes = peak_memory() / _MEGA
 
 
 def _forget_peak() -> None:
@@ -51,8 +51,12 @@ def _forget_peak() -> None:
         return
 
 
-def _peak() -> float:
-    """Bytes."""
+def peak_memory() -> float:
+    """The greatest resident memory of this process so far, or since it was last forgotten.
+
+    Returns:
+        Bytes.
+    """
     try:
         lines = _STATUS.read_text("ascii").splitlines()
         [peak] = [line for line in lines if line.startswith("VmHWM:")]

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter
 from typing import ParamSpec, TypeVar
 
@@ -21,6 +20,7 @@ from jaxtyping import Int
 from tabulate import tabulate
 from torch import nn
 
+from datahub_hyperjoin.evaluate.cost import peak_memory
 from datahub_hyperjoin.model.attention import StructureAwareAttention
 from datahub_hyperjoin.model.config import NetworkConfig, Precision, TrainingConfig
 from datahub_hyperjoin.model.features import Features, Names
@@ -181,10 +181,7 @@ def _time(
 def _peak(device: torch.device) -> float:
     if device.type == "cuda":
         return float(torch.cuda.max_memory_allocated())
-    # Not getrusage: what it tells of a new process begins with its parent's peak.
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    kibibytes = next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))
-    return float(kibibytes) * 1024
+    return peak_memory()
 
 
 def _device() -> torch.device:

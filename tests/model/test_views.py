@@ -9,16 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.knowledge import Knowledge
-from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig
-from datahub_hyperjoin.model.features import Featurizer, build_vocabulary
+from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hin import UNSEEN
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.positions import return_probabilities
 from datahub_hyperjoin.model.structure import build_structure
-from datahub_hyperjoin.model.vectors import train_vectors
 from datahub_hyperjoin.model.views import Material, Pairs, draw_pairs
 from datahub_hyperjoin.tables import CatalogEvidence, Verdict, pair_of
-from switching import SMALL, switched
+from switching import SHORT, SMALL, cut_from, switched
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 KEYS = [0, 1, 3, 5, 7, 9]
@@ -28,21 +25,13 @@ NOTHING = Knowledge()
 REJECTED = CatalogEvidence(verdict=Verdict.REJECTED)
 
 
-def cut_from(lake: Lake, folder: Path, knowledge: Knowledge = NOTHING) -> Material:
-    structure = build_structure(lake, ModelConfig(), knowledge)
-    vectors = train_vectors(lake, FeatureConfig(dimension=8), seed=0, path=folder / "v.bin")
-    featurizer = Featurizer(vectors, build_vocabulary(lake, 100))
-    return Material(
-        structure=structure,
-        featurizer=featurizer,
-        walks=return_probabilities(structure.joins, 4),
-        cells=tuple(featurizer.cells(profile.sample) for profile in lake.profiles),
-    )
+def cut(lake: Lake, folder: Path, knowledge: Knowledge = NOTHING) -> Material:
+    return cut_from(build_structure(lake, SHORT, knowledge), SHORT, folder)
 
 
 @pytest.fixture
 def material(make_lake: MakeLake, airline_tables: Tables, tmp_path: Path) -> Material:
-    return cut_from(make_lake(airline_tables), tmp_path)
+    return cut(make_lake(airline_tables), tmp_path)
 
 
 def draw(material: Material, seed: int) -> Pairs:
@@ -151,7 +140,7 @@ def test_a_confirmed_partner_is_the_positive_every_other_time(
     monkeypatch.setattr("datahub_hyperjoin.model.split._COMPANIONS", 0)
     lake = make_lake(airline_tables)
     odd = ("airlines.carrier_code", "trees.family")
-    material = cut_from(lake, tmp_path, know({odd: CatalogEvidence(verdict=Verdict.ACCEPTED)}))
+    material = cut(lake, tmp_path, know({odd: CatalogEvidence(verdict=Verdict.ACCEPTED)}))
     code, family = (place_of(lake, name) for name in odd)
     random = np.random.default_rng(0)
     drawn = [draw_pairs(material, np.array([code]), random) for _ in range(60)]
@@ -180,7 +169,7 @@ def test_connected_columns_are_no_negatives_and_rejected_ones_are(
     lake = make_lake(airline_tables)
     names = [str(lake.ids[key]) for key in KEYS]
     carrier = names.index("flights.carrier")
-    material = cut_from(
+    material = cut(
         lake,
         tmp_path,
         know(
@@ -207,7 +196,7 @@ def test_a_rejected_partner_is_in_the_batch(
     monkeypatch.setattr("datahub_hyperjoin.model.split._COMPANIONS", 0)
     lake = make_lake(airline_tables)
     knowledge = know({("planes.tailnum", "flights.tailnum"): REJECTED})
-    material = cut_from(lake, tmp_path, knowledge)
+    material = cut(lake, tmp_path, knowledge)
     for seed in range(5):
         key = np.array([place_of(lake, "planes.tailnum")])
         pairs = draw_pairs(material, key, np.random.default_rng(seed))
@@ -219,5 +208,5 @@ def test_knowledge_of_other_columns_changes_no_batch(
     material: Material, make_lake: MakeLake, airline_tables: Tables, know: Know, tmp_path: Path
 ) -> None:
     knowledge = know({("lost.x", "flights.carrier"): REJECTED, ("lost.x", "lost.y"): REJECTED})
-    other = draw(cut_from(make_lake(airline_tables), tmp_path, knowledge), 5)
+    other = draw(cut(make_lake(airline_tables), tmp_path, knowledge), 5)
     assert other.batch.features.content.equal(draw(material, 5).batch.features.content)

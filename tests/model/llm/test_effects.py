@@ -11,16 +11,14 @@ from pydantic import SecretStr
 from datahub_hyperjoin.knowledge import Knowledge
 from datahub_hyperjoin.model.config import FeatureConfig, HypergraphConfig, ModelConfig
 from datahub_hyperjoin.model.encode import encode
-from datahub_hyperjoin.model.features import Featurizer, build_vocabulary
 from datahub_hyperjoin.model.fingerprints import fingerprint
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.config import LanguageModelConfig, VariantConfig
 from datahub_hyperjoin.model.llm.naming import Naming
-from datahub_hyperjoin.model.positions import return_probabilities
 from datahub_hyperjoin.model.structure import Structure, build_structure
-from datahub_hyperjoin.model.vectors import train_vectors
-from datahub_hyperjoin.model.views import Material, draw_pairs
+from datahub_hyperjoin.model.views import draw_pairs
 from endpoint import Endpoint, naming, refusing
+from switching import SHORT, cut_from
 
 MakeLake = Callable[..., Lake]
 Configure = Callable[..., LanguageModelConfig]
@@ -88,22 +86,10 @@ def named(structure: Structure, variants: dict[int, str]) -> Structure:
     return replace(structure, naming=Naming(variants=variants))
 
 
-def cut_from(structure: Structure, folder: Path) -> Material:
-    lake = structure.lake
-    vectors = train_vectors(lake, FeatureConfig(dimension=8), seed=0, path=folder / "v.bin")
-    featurizer = Featurizer(vectors, build_vocabulary(lake, 100))
-    return Material(
-        structure=structure,
-        featurizer=featurizer,
-        walks=return_probabilities(structure.joins, 4),
-        cells=tuple(featurizer.cells(profile.sample) for profile in lake.profiles),
-    )
-
-
 def test_training_sees_the_other_name_in_part_of_the_right_views(
     plain: Structure, tmp_path: Path
 ) -> None:
-    material = cut_from(named(plain, {1: "aircraft_registration"}), tmp_path)
+    material = cut_from(named(plain, {1: "aircraft_registration"}), SHORT, tmp_path)
     [vector] = material.featurizer.names(["aircraft_registration"]).vectors.numpy()
     left, right = 0, 0
     for seed in range(300):
@@ -117,7 +103,7 @@ def test_training_sees_the_other_name_in_part_of_the_right_views(
 
 
 def test_columns_without_another_name_are_cut_as_ever(plain: Structure, tmp_path: Path) -> None:
-    material = cut_from(plain, tmp_path)
+    material = cut_from(plain, SHORT, tmp_path)
     other = replace(material, structure=named(plain, {8: "unused"}))
     keys = np.array([0])
     one, two = (draw_pairs(of, keys, np.random.default_rng(5)).batch for of in (material, other))
