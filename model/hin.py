@@ -1,12 +1,15 @@
 """HIN, the hypergraph network of HyperJoin: one embedding a column (paper, section 4.2)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
 from typing import TypeVar, cast
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import normalize
+from torch.utils.checkpoint import checkpoint
 
 from datahub_hyperjoin.model.config import NetworkConfig, Positions, Precision
 from datahub_hyperjoin.model.encoders import ColumnEncoder
@@ -15,6 +18,10 @@ from datahub_hyperjoin.model.hypergraph import Hypergraph
 from datahub_hyperjoin.model.layers import MixerLayer, NodeLayer, to_column, to_hyperedge
 
 T = TypeVar("T")
+
+_LARGE = 131_072
+"""Columns of a batch beyond which what the layers found is not kept for the backward pass, some
+80 kB a column, but computed once more (Chen et al., 2016)."""
 
 UNSEEN = 0
 """The table number of a table that training never saw: it has no vector of its own."""
@@ -91,6 +98,17 @@ def is_half(precision: Precision, device: torch.device) -> bool:
     return automatic or precision is Precision.BFLOAT16
 
 
+def _call(layer: nn.Module, *inputs: object) -> Tensor:
+    return cast("Tensor", layer(*inputs))
+
+
+def _runner(columns: int) -> Callable[..., Tensor]:
+    """How a layer is called on its inputs: of a large batch it keeps these alone."""
+    if columns > _LARGE and torch.is_grad_enabled():
+        return partial(checkpoint, use_reentrant=False)
+    return _call
+
+
 class HIN(nn.Module):
     r"""Encodes columns through the tables and value domains they belong to.
 
@@ -145,20 +163,23 @@ class HIN(nn.Module):
         """
         device = batch.tables.device
         half = is_half(self.precision, device)
+        run = _runner(batch.graph.columns)
         with torch.autocast(device.type, torch.bfloat16, enabled=half):
-            columns = self.encoder(batch.features)
+            columns = run(self.encoder, batch.features)
             if self.placed:
                 columns = columns + self.table_weight * self.table_position(batch.tables)
                 columns = columns + self.walk_weight * self.walk_position(batch.walks)
-            context = to_column(self.back(self._mix(columns, batch.graph)), batch.graph)
+            context = to_column(self.back(self._mix(columns, batch.graph, run)), batch.graph)
         return normalize(self.norm(columns + context), dim=-1)
 
     def _mix(
-        self, columns: Float[Tensor, "column width"], graph: Hypergraph
+        self, columns: Float[Tensor, "column width"], graph: Hypergraph, run: Callable[..., Tensor]
     ) -> Float[Tensor, "hyperedge width"]:
-        hyperedges = to_hyperedge(self.node_layers(columns), graph)
+        for layer in self.node_layers:
+            columns = run(layer, columns)
+        hyperedges = to_hyperedge(columns, graph)
         across = graph.across[:, None]
         hyperedges = torch.where(across, self.across(hyperedges), self.within(hyperedges))
         for mixer in self.mixers:
-            hyperedges = mixer(hyperedges, graph.adjacency)
+            hyperedges = run(mixer, hyperedges, graph.adjacency)
         return hyperedges

@@ -40,9 +40,8 @@ whose backward pass computes the scores once more (Dao et al., 2022)."""
 LONG = 1e11
 """Operations from which an action is timed without a run to warm up."""
 
-STEPS_UP_TO = {"cpu": 100_000, "cuda": 1_000_000}
-"""Columns of a step over a full hypergraph, which keeps every activation of every column, some
-80 kB each. Training takes steps over a few tables at a time instead."""
+STEPS_UP_TO = {"cpu": 300_000, "cuda": 1_000_000}
+"""Columns of a step over a full hypergraph. Training takes steps over a few tables instead."""
 
 HEADERS = [
     "columns N",

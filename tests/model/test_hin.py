@@ -129,3 +129,40 @@ def test_half_precision_is_near_single_precision(network: HIN) -> None:
     rough[:, 0].sum().backward()
     gradients = [weight.grad for weight in halved.parameters()]
     assert all(one is not None and one.to_dense().isfinite().all() for one in gradients)
+
+
+def gradients_of_a_step() -> dict[str, torch.Tensor]:
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        network = HIN(NetworkConfig(width=16, heads=4, dropout=0.3), SIZES).train()
+        network(batch())[:, :8].sum().backward()
+    return {
+        name: weight.grad.to_dense()
+        for name, weight in network.named_parameters()
+        if weight.grad is not None
+    }
+
+
+def test_a_large_batch_computes_its_layers_again_and_finds_the_same_gradients(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = gradients_of_a_step()
+    calls: list[str] = []
+    handle = torch.nn.modules.module.register_module_forward_pre_hook(
+        lambda module, *_: calls.append(type(module).__name__)
+    )
+    monkeypatch.setattr("datahub_hyperjoin.model.hin._LARGE", COLUMNS - 1)
+    with handle:
+        again = gradients_of_a_step()
+    assert calls.count("ColumnEncoder") == 2
+    assert calls.count("NodeLayer") == calls.count("MixerLayer") == 4
+    assert kept.keys() == again.keys()
+    for name, gradient in kept.items():
+        assert torch.equal(gradient, again[name]), name
+
+
+def test_encoding_computes_nothing_twice(network: HIN, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("datahub_hyperjoin.model.hin._LARGE", 0)
+    monkeypatch.setattr("datahub_hyperjoin.model.hin.checkpoint", None)
+    with torch.inference_mode():
+        assert network(batch()).shape == (COLUMNS, 16)
