@@ -1,11 +1,14 @@
 """How joinable two columns are, from what is known of both.
 
-The network's cosine alone is the paper's weight of a pair. Ours adds what the sketches and the
-names say: value overlap beyond chance, alike names, and, where values overlap, whether the
-candidate's are unique enough to be looked up and whether both tables stand in one folder or schema.
-To that comes what the catalog says: foreign keys, relationships and the joins of its queries. Each
-signal alone would make a pair joinable with some probability; a pair is not joinable if none of
-them does (noisy-or; Pearl, 1988).
+The network's cosine alone is the paper's weight of a pair. Ours adds what the values and the names
+say: value overlap beyond chance, cells that are written alike, alike names, and, where values
+overlap, whether the candidate's are unique enough to be looked up and whether both tables stand in
+one folder or schema. To that comes what the catalog says: foreign keys, relationships and the joins
+of its queries. Each signal alone would make a pair joinable with some probability; a pair is not
+joinable if none of them does (noisy-or; Pearl, 1988).
+
+Numbers are no evidence by themselves: running numbers share values with every other. Theirs count
+as far as the names agree.
 """
 
 from abc import ABC, abstractmethod
@@ -18,11 +21,14 @@ from datahub_hyperjoin.model.config import Affinity
 from datahub_hyperjoin.model.known import PairValues
 from datahub_hyperjoin.model.names import NameSimilarity
 from datahub_hyperjoin.model.structure import Structure
+from datahub_hyperjoin.tables import DataType
 
-_VALUES, _COSINE, _NAMES, _LOOKUP, _HOME = 0.7, 0.35, 0.35, 0.2, 0.1
+_VALUES, _SETS, _CELLS, _COSINE, _NAMES, _LOOKUP, _HOME = 0.7, 0.5, 0.7, 0.35, 0.25, 0.2, 0.1
 """How probable a join is when one signal alone is at its full strength."""
 _FEW = 3.0
 """Shared values at which overlap counts for about two thirds."""
+_NAMELESS = 0.1
+"""How far the values of numbers are believed when names have nothing in common, squared."""
 
 
 class PairWeight(ABC):
@@ -65,20 +71,22 @@ class CosineWeight(PairWeight):
 
 
 class BlendWeight(PairWeight):
-    """Values, cosine, names, the right side's uniqueness, locality and catalog, as a noisy-or.
+    """All signals as a noisy-or, in which numbers count as far as their names agree.
 
     Args:
-        structure: The columns, their values' overlap, and what the catalog says of them.
+        structure: The columns, their values and cells, and what the catalog says of them.
         cosine: The network's part; none of it is heard without.
     """
 
     def __init__(self, structure: Structure, cosine: CosineWeight | None) -> None:
-        lake = structure.lake
+        profiles = structure.lake.profiles
         self._overlap = structure.overlap
+        self._cells = structure.cells
         self._known = structure.known
         self._cosine = cosine
         self._names = NameSimilarity(structure.names)
-        homes = [profile.id.table.home for profile in lake.profiles]
+        self._is_text = np.array([profile.type is DataType.TEXT for profile in profiles], bool)
+        homes = [profile.id.table.home for profile in profiles]
         self._home = np.unique(homes, return_inverse=True)[1]
 
     def between(
@@ -90,11 +98,17 @@ class BlendWeight(PairWeight):
         shared = self._overlap.lookup(self._overlap.shared.astype(float), one, other)
         enough = 1 - np.exp(-shared / _FEW)
         overlap = self._overlap.lookup(self._overlap.either_way, one, other) * enough
-        cosine = self._cosine.between(left, right) if self._cosine else 0.0
-        neither = (
+        differ = (
             (1 - _VALUES * overlap)
-            * (1 - _COSINE * cosine)
-            * (1 - _NAMES * self._names.of(one, other))
+            * (1 - _SETS * self._overlap.lookup(self._overlap.ochiai, one, other))
+            * (1 - _CELLS * self._cells.between(left, right))
+        )
+        names = self._names.of(one, other)
+        texts = self._is_text[one] & self._is_text[other]
+        named = np.sqrt((names + _NAMELESS) / (1 + _NAMELESS))
+        neither = (
+            np.where(texts, differ * (1 - _NAMES * names), 1 - named * (1 - differ))
+            * (1 - _COSINE * (self._cosine.between(left, right) if self._cosine else 0.0))
             * (1 - _LOOKUP * forth * enough * self._known.uniqueness[other])
             * (1 - _HOME * overlap * (self._home[one] == self._home[other]))
             * (1 - self._known.stated.of(one, other))

@@ -54,9 +54,9 @@ def find_candidates(
     embeddings: Float32[np.ndarray, "column width"],
     config: RankingConfig,
 ) -> Int[np.ndarray, "key candidate"]:
-    """Nearest embeddings, most overlapping values, and what the catalog says joins.
+    """Nearest embeddings, most alike cells, most overlapping values, and what the catalog says.
 
-    With the paper's affinity, values do not count. What people rejected is never a candidate.
+    With the paper's affinity, neither cells nor values count. What people rejected is never one.
 
     Args:
         structure: The lake.
@@ -67,9 +67,14 @@ def find_candidates(
         Columns of other tables, each once; `NOBODY` fills the places left.
     """
     lake, keys, overlap = structure.lake, structure.keys, structure.overlap
-    index = ColumnIndex(embeddings, lake.table_of)
-    found = [index.search(embeddings[keys], lake.table_of[keys], config.candidates)]
+
+    def nearest(vectors: Float32[np.ndarray, "column width"]) -> Int[np.ndarray, "key candidate"]:
+        index = ColumnIndex(vectors, lake.table_of)
+        return index.search(vectors[keys], lake.table_of[keys], config.candidates)
+
+    found = [nearest(embeddings)]
     if config.affinity is not Affinity.HIN:
+        found.append(nearest(structure.cells.vectors))
         ends = overlap.left, overlap.right
         found.append(_best(ends, overlap.either_way, keys, config.candidates // 2))
     found += _mentioned(structure, config.candidates)

@@ -84,7 +84,7 @@ class Affinity(str, Enum):
     """The network's cosine alone, as in the paper."""
 
     BLEND = "blend"
-    """The network's cosine, value overlap and names together."""
+    """The network's cosine, values, cells and names together."""
 
     SIGNALS = "signals"
     """The blend without the network, which is not trained; candidates come from values and names
@@ -272,7 +272,7 @@ class RankingConfig:
     """From embeddings to a coherent top-K (paper, section 5)."""
 
     candidates: Count = 50
-    """Columns taken from the index for each query, B."""
+    """Columns taken for each query by embeddings, B, and as many by cells."""
 
     top_k: Count = 5
     """Suggestions for each key column, K."""

@@ -73,6 +73,15 @@ class Overlap:
         back = self.lookup(self.beyond_chance, self.right, self.left)
         return np.maximum(self.beyond_chance, back)
 
+    @cached_property
+    def ochiai(self) -> Float[np.ndarray, " pair"]:
+        """Geometric mean of containment in both directions, in [0, 1] (Ochiai, 1957).
+
+        It is the cosine of the sets of values; a small set in a large one has little of it.
+        """
+        back = self.lookup(self.containment, self.right, self.left)
+        return np.sqrt(self.containment * back)
+
     def lookup(
         self,
         values: Float[np.ndarray, " pair"],

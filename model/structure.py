@@ -3,11 +3,13 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Int
 
 from datahub_hyperjoin.knowledge import Knowledge
+from datahub_hyperjoin.model.cells import CellSimilarity
 from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig
 from datahub_hyperjoin.model.hypergraph import (
     Hypergraph,
@@ -47,6 +49,12 @@ class Structure:
     def names(self) -> list[str]:
         """What may be read of each column's name; nothing, if names do not count."""
         return [profile.id.path * self.features.names for profile in self.lake.profiles]
+
+    @cached_property
+    def cells(self) -> CellSimilarity:
+        """How alike the columns' cells are written; not at all, if values do not count."""
+        read = self.features.values
+        return CellSimilarity([profile.sample if read else () for profile in self.lake.profiles])
 
 
 def build_structure(

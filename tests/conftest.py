@@ -13,6 +13,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
+        if "double" in item.path.parts:
+            item.add_marker("no_cover")  # they run nothing of the project, and tracing takes time
 
 
 @pytest.fixture(scope="session")

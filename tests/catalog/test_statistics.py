@@ -193,6 +193,7 @@ def _put_many(gms: Gms, describe: Describe, count: int) -> list[TableId]:
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover
 def test_ten_thousand_tables_are_read_in_less_than_a_minute(
     gms: Gms, graph: DataHubGraph, describe: Describe
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 from gms import Gms
 from lake import codes, describe_folder, write_table
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]  # tracing would double its minutes
 GROUPS, TABLES, KEYS = 250, 4, 4
 
 

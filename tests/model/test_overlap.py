@@ -21,7 +21,10 @@ def test_small_columns_are_compared_exactly(make_lake: MakeLake) -> None:
         for right, other in enumerate(columns):
             if left != right:
                 found = overlap.lookup(overlap.containment, np.array([left]), np.array([right]))
-                assert found[0] == pytest.approx(len(set(one) & set(other)) / len(one))
+                both = len(set(one) & set(other))
+                assert found[0] == pytest.approx(both / len(one))
+                cosine = overlap.lookup(overlap.ochiai, np.array([left]), np.array([right]))
+                assert cosine[0] == pytest.approx(both / np.sqrt(len(one) * len(other)))
 
 
 def test_large_columns_are_estimated_without_bias(make_lake: MakeLake) -> None:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from datahub_hyperjoin.knowledge import Knowledge
-from datahub_hyperjoin.model.affinity import CosineWeight
+from datahub_hyperjoin.model.affinity import CosineWeight, weigh
 from datahub_hyperjoin.model.candidates import find_candidates
 from datahub_hyperjoin.model.config import Affinity, ModelConfig, RankingConfig
 from datahub_hyperjoin.model.index import NOBODY
@@ -105,14 +105,49 @@ def test_a_copy_of_a_table_does_not_fill_every_place(
 
 def test_of_equal_candidates_the_one_in_the_same_schema_comes_first(make_lake: MakeLake) -> None:
     codes = [f"{a}{b}" for a in "ABDEFH" for b in "JKLMN"]
-    elsewhere, here = {"code": codes}, {"code": [*codes, "ZZ"]}
+    elsewhere, here = {"code": codes}, {"codes": codes}
     lake = make_lake(
         {"far.airlines": elsewhere, "near.flights": {"carrier": codes}, "near.airlines": here}
     )
     same = np.ones((len(lake), 1), dtype=np.float32)
     assert first(connect(lake), same, RankingConfig())["near.flights.carrier"] == (
-        "near.airlines.code"
+        "near.airlines.codes"
     )
+
+
+def test_numbers_count_as_far_as_their_names_agree(make_lake: MakeLake) -> None:
+    running = [str(number) for number in range(1, 60)]
+    words = [f"w{number}" for number in running]
+    lake = make_lake(
+        {
+            "orders": {"customer_id": running, "word": words},
+            "customers": {"CustomerId": running[:50], "term": words[:50]},
+            "leaves": {"page": running, "word_": ["other", "things", "here"] * 20},
+        }
+    )
+    structure = connect(lake)
+    weight = weigh(structure, np.ones((len(lake), 1), dtype=np.float32), Affinity.SIGNALS)
+    names = [str(column) for column in lake.ids]
+
+    def of(one: str, other: str) -> float:
+        places = (np.array([[names.index(name)]]) for name in (one, other))
+        return float(weight.between(*places).item())
+
+    assert of("orders.customer_id", "customers.CustomerId") > 0.8
+    assert of("orders.customer_id", "leaves.page") < 0.5
+    assert of("orders.word", "customers.term") > 0.8
+    assert of("orders.word", "leaves.word_") < 0.5
+
+
+def test_values_in_another_writing_are_found_without_the_network(make_lake: MakeLake) -> None:
+    towns = ["Port Moresby", "San Marino", "Ulan Bator", "Vila Nova", "Den Haag", "Saint John"]
+    other = [", ".join(reversed(town.upper().split())) for town in towns]
+    fillers = {f"f{n}": {"x": [f"{n}{letter * 4}" for letter in "abcdef"]} for n in range(8)}
+    lake = make_lake({"a": {"place": towns}, "b": {"label": other}, **fillers})
+    structure = connect(lake)
+    same = np.ones((len(lake), 1), dtype=np.float32)
+    config = RankingConfig(affinity=Affinity.SIGNALS, candidates=3, min_joinability=0.0)
+    assert first(structure, same, config)["a.place"] == "b.label"
 
 
 def test_only_copies_are_twins(make_lake: MakeLake) -> None:
