@@ -7,6 +7,7 @@ random to a dense vector, which keeps cosines (Li, Hastie and Church, 2006).
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float32, Int
@@ -16,8 +17,25 @@ from sklearn.random_projection import SparseRandomProjection
 
 _TRIGRAMS = 2**16
 """Places that trigrams are hashed to; a lake of one script has some ten thousand."""
-_WIDTH, _DENSITY = 1024, 0.05
-"""Of the projection; cosines are off by some 0.03."""
+
+# scikit-learn has no annotations, and what type checkers guess from its defaults is wrong.
+_BAG: dict[str, Any] = {
+    "analyzer": "char_wb",
+    "ngram_range": (3, 3),
+    "strip_accents": "unicode",
+    "n_features": _TRIGRAMS,
+    "alternate_sign": False,
+    "norm": None,
+    "dtype": np.float32,
+}
+"""Trigrams of words, counted."""
+_PROJECTION: dict[str, Any] = {
+    "n_components": 1024,
+    "density": 0.05,
+    "dense_output": True,
+    "random_state": 0,
+}
+"""Its cosines are off by some 0.03."""
 
 
 class CellSimilarity:
@@ -33,19 +51,9 @@ class CellSimilarity:
     """
 
     def __init__(self, samples: Sequence[Sequence[str]]) -> None:
-        counts = HashingVectorizer(
-            analyzer="char_wb",
-            ngram_range=(3, 3),
-            strip_accents="unicode",
-            n_features=_TRIGRAMS,
-            alternate_sign=False,
-            norm=None,
-            dtype=np.float32,
-        ).transform(map(" ".join, samples))
+        counts = HashingVectorizer(**_BAG).transform(map(" ".join, samples))
         weighed = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
-        projection = SparseRandomProjection(
-            _WIDTH, density=_DENSITY, dense_output=True, random_state=0
-        )
+        projection = SparseRandomProjection(**_PROJECTION)
         projected = normalize(projection.fit_transform(weighed))
         self.vectors: Float32[np.ndarray, "column width"] = projected.astype(np.float32)
         """Unit vectors; zeros for a column without cells."""
