@@ -15,12 +15,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float
 
+from datahub_hyperjoin.evaluate.coherence import JoinGraph
 from datahub_hyperjoin.evaluate.suite import ColumnName, Rankings
 
 CUTOFFS = (5, 15, 25)
 """Where precision and recall are measured, K."""
 ANSWERS = max(CUTOFFS)
 """How many answers a method is asked for."""
+COHERENT = 15
+"""Of how many answers coherence is measured."""
 
 Scores = Mapping[str, Float[np.ndarray, " query"]]
 """One number a query, by metric."""
@@ -34,8 +37,8 @@ def score(truth: Mapping[ColumnName, frozenset[ColumnName]], rankings: Rankings)
         rankings: The answers, best first. A query without answers scores 0.
 
     Returns:
-        `P@K`, `R@K` and their ceilings for each cut-off, `MAP` and `MRR`; each in [0, 1], in the
-        order of `truth`.
+        `P@K`, `R@K` and their ceilings for each cut-off, `MAP`, `MRR` and `coherence@15`; each in
+        [0, 1], in the order of `truth`.
 
     >>> gold = [ColumnName("b", "x"), ColumnName("c", "x")]
     >>> from datahub_hyperjoin.evaluate.suite import Answer
@@ -47,10 +50,11 @@ def score(truth: Mapping[ColumnName, frozenset[ColumnName]], rankings: Rankings)
     >>> float(scores["P@5"][0]), float(scores["R@5"][0])
     (0.2, 0.5)
     """
-    rows = [
-        _score([answer.candidate for answer in rankings.get(query, ())], gold)
-        for query, gold in truth.items()
-    ]
+    graph, rows = JoinGraph(truth), []
+    for query, gold in truth.items():
+        answers = [answer.candidate for answer in rankings.get(query, ())]
+        coherence = graph.coherence(answers[:COHERENT])
+        rows.append({**_score(answers, gold), f"coherence@{COHERENT}": coherence})
     return {metric: np.array([row[metric] for row in rows]) for metric in rows[0]}
 
 

@@ -11,16 +11,17 @@ from jaxtyping import Float
 from tabulate import tabulate
 
 from datahub_hyperjoin.evaluate.bootstrap import Bootstrap, Interval
-from datahub_hyperjoin.evaluate.metrics import CUTOFFS
+from datahub_hyperjoin.evaluate.metrics import COHERENT, CUTOFFS
 from datahub_hyperjoin.evaluate.predictions import write_predictions
 from datahub_hyperjoin.evaluate.run import LakeResult, MethodRuns
 
 _SHARE = "P@15 of ceiling"
 _METRICS = tuple(f"{letter}@{cutoff}" for letter in "PR" for cutoff in CUTOFFS)
-METRICS = (*_METRICS, "MAP", "MRR", _SHARE)
+_COHERENCE = f"coherence@{COHERENT}"
+METRICS = (*_METRICS, "MAP", "MRR", _COHERENCE, _SHARE)
 """What is reported."""
 _COMPARED = ("P@15", "R@15")
-_PLAIN = ("R@5", "MAP", "MRR", _SHARE)
+_PLAIN = ("R@5", "MAP", "MRR", _COHERENCE, _SHARE)
 _PERCENT = 100
 
 
@@ -126,7 +127,8 @@ def as_text(result: LakeResult) -> str:
     cells = [[*_cells(row)] for row in rows]
     faults = [f"{row.name} failed: {row.fault}" for row in rows if row.fault]
     notes = [
-        "difference: to the first row, query by query; * where its interval excludes zero.",
+        "difference: to the first row, query by query.",
+        "*: the interval of the difference to the first row excludes zero, shown here or not.",
         f"spread: of P@15 over seeds, greatest less least; {rows[0].seeds} run.",
         "A row that trained no network uses another's; s does not hold that one's training.",
     ]
@@ -155,11 +157,16 @@ def _cells(row: Row) -> Iterator[str]:
         yield _interval(figure.value)
         yield _interval(figure.difference, difference=True) if figure.difference else ""
     for metric in _PLAIN:
-        yield f"{_PERCENT * row.figures[metric].value.mean:.1f}"
+        yield _plain(row.figures[metric])
     yield f"{_PERCENT * row.figures['P@15'].spread:.1f}" if row.seeds > 1 else ""
     yield str(row.trained)
     yield f"{row.seconds:.0f}"
     yield f"{row.megabytes:.0f}"
+
+
+def _plain(figure: Figure) -> str:
+    mark = " *" if figure.difference and figure.difference.excludes_zero else ""
+    return f"{_PERCENT * figure.value.mean:.1f}{mark}"
 
 
 def _interval(interval: Interval, *, difference: bool = False) -> str:
