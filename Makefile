@@ -54,8 +54,8 @@ bench-hin: $(VENV)/.dev ## Time the network on lakes of 5,000 to 300,000 columns
 	@$(BIN)/python tests/benchmarks/bench_hin.py
 
 golden: $(VENV)/.dev ## Rewrite the golden files; review the difference
-	@HYPERJOIN_UPDATE_GOLDEN=1 $(BIN)/pytest tests/emit
-	@git diff --stat -- tests/emit/golden
+	@HYPERJOIN_UPDATE_GOLDEN=1 $(BIN)/pytest tests/emit tests/evaluate/test_table.py
+	@git diff --stat -- tests/emit/golden tests/evaluate/golden
 
 ##@ Ship it
 

@@ -9,6 +9,8 @@ from datahub_hyperjoin.errors import HyperJoinError
 
 _SHORT = "datahub_hyperjoin.settings"
 """Where the command's context keeps settings that have an option of their own."""
+_SIZES = "datahub_hyperjoin.sizes"
+"""And where how many tables lakes are cut to."""
 
 
 def _keep(key: str) -> Callable[[click.Context, click.Parameter, object], None]:
@@ -19,6 +21,10 @@ def _keep(key: str) -> Callable[[click.Context, click.Parameter, object], None]:
             context.meta.setdefault(_SHORT, {})[key] = value
 
     return keep
+
+
+def _keep_sizes(context: click.Context, _: click.Parameter, sizes: tuple[int, ...]) -> None:
+    context.meta[_SIZES] = sorted(set(sizes))
 
 
 def _make(_: click.Context, __: click.Parameter, folder: Path | None) -> Path | None:
@@ -55,6 +61,15 @@ def _make(_: click.Context, __: click.Parameter, folder: Path | None) -> Path | 
     default=1,
     show_default=True,
     help="How often each method is trained and measured, with seeds counted from model.seed.",
+)
+@click.option(
+    "--tables",
+    metavar="N",
+    type=int,
+    multiple=True,
+    expose_value=False,
+    callback=_keep_sizes,
+    help="Measure lakes cut to this many tables, drawn anew for each seed; may be repeated.",
 )
 @click.option(
     "--out",
@@ -101,19 +116,21 @@ def evaluate_rankings(
     # torch and Spark take seconds to import, which the other commands need not wait for.
     from datahub_hyperjoin import evaluate as evaluation  # noqa: PLC0415
 
-    short = click.get_current_context().meta.get(_SHORT, {})
+    kept = click.get_current_context().meta
+    extent = evaluation.Extent(seeds, kept[_SIZES])
+    several = len(folders) > 1 or len(extent.sizes) > 1
     try:
         results = []
         for result in evaluation.evaluate(
             folders,
             evaluation.choose(names) if ablate or names else [evaluation.FULL],
-            settings={**evaluation.parse_settings(texts), **short},
-            seeds=seeds,
+            settings={**evaluation.parse_settings(texts), **kept.get(_SHORT, {})},
+            extent=extent,
             progress=evaluation.Narration(lambda line: click.echo(line, err=True)),
         ):
             results.append(result)
             click.echo(f"\n{evaluation.as_text(result)}\n")
             if out:
-                evaluation.write_results(out, results, apart=len(folders) > 1)
+                evaluation.write_results(out, results, apart=several)
     except HyperJoinError as error:
         raise click.ClickException(str(error)) from error

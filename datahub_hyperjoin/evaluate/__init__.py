@@ -3,7 +3,16 @@
 from datahub_hyperjoin.evaluate.ablations import FULL, choose
 from datahub_hyperjoin.evaluate.progress import Narration
 from datahub_hyperjoin.evaluate.report import as_text, write_results
-from datahub_hyperjoin.evaluate.run import evaluate
+from datahub_hyperjoin.evaluate.run import Extent, evaluate
 from datahub_hyperjoin.evaluate.settings import parse_settings
 
-__all__ = ["FULL", "Narration", "as_text", "choose", "evaluate", "parse_settings", "write_results"]
+__all__ = [
+    "FULL",
+    "Extent",
+    "Narration",
+    "as_text",
+    "choose",
+    "evaluate",
+    "parse_settings",
+    "write_results",
+]

@@ -11,7 +11,8 @@ import numpy as np
 from jaxtyping import Float
 
 _DRAWS = 10_000
-_TAILS = (2.5, 97.5)
+TAILS = (2.5, 97.5)
+"""The percentiles between which 95 % lie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,17 @@ class Bootstrap:
         shares = np.full(queries, 1 / queries)
         self._weights = random.multinomial(queries, shares, size=draws) / queries
 
+    def resampled(self, values: Float[np.ndarray, "query ..."]) -> Float[np.ndarray, "draw ..."]:
+        """Means over queries.
+
+        Args:
+            values: What there is of each query.
+
+        Returns:
+            One mean a draw.
+        """
+        return np.tensordot(self._weights, values, axes=1)
+
     def interval(
         self,
         values: Float[np.ndarray, " query"],
@@ -67,6 +79,6 @@ class Bootstrap:
             The mean and its interval.
         """
         over = np.ones_like(values) if ceiling is None else ceiling
-        means = (self._weights @ values) / (self._weights @ over)
-        low, high = np.percentile(means, _TAILS)
+        means = self.resampled(values) / self.resampled(over)
+        low, high = np.percentile(means, TAILS)
         return Interval(float(values.mean() / over.mean()), float(low), float(high))

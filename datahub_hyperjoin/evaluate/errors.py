@@ -3,6 +3,7 @@
 HyperJoinError
 └─ EvaluationError
    ├─ SuiteError            a benchmark's folder cannot be used
+   ├─ CutError              a benchmark cannot be cut to a size
    ├─ SettingError          a setting is none of a recipe
    └─ UnknownVariantError   a name means no variant
 """
@@ -90,6 +91,23 @@ class SuiteError(EvaluationError, ValueError):
     def homonyms(cls, name: str) -> Self:
         """Two benchmarks would be reported as one."""
         return cls(f"two folders are called {name!r}. Rename one of them: the report goes by names")
+
+
+class CutError(EvaluationError, ValueError):
+    """A benchmark cannot be cut to a size."""
+
+    @classmethod
+    def beyond(cls, size: int, *, name: str, tables: int) -> Self:
+        """More tables than there are."""
+        return cls(f"{name} cannot be cut to {size} tables: it has {tables}. Give no more")
+
+    @classmethod
+    def without_query(cls, size: int) -> Self:
+        """No room for a query and its answer."""
+        return cls(
+            f"a lake of {size} tables asks nothing: a query and its answer stand in two. Give at "
+            "least 2"
+        )
 
 
 class SettingError(EvaluationError, ValueError):

@@ -8,14 +8,27 @@ from pathlib import Path
 from datahub_hyperjoin.connection import scan
 from datahub_hyperjoin.errors import ModelError
 from datahub_hyperjoin.evaluate.ablations import Variant
+from datahub_hyperjoin.evaluate.calibration import Tally, tally
 from datahub_hyperjoin.evaluate.cost import Cost, measured
+from datahub_hyperjoin.evaluate.cuts import check_sizes, cut
 from datahub_hyperjoin.evaluate.methods import EvaluatedLake, Method, Product
 from datahub_hyperjoin.evaluate.metrics import Scores, score
 from datahub_hyperjoin.evaluate.progress import Narration
 from datahub_hyperjoin.evaluate.settings import Settings, recipe
-from datahub_hyperjoin.evaluate.suite import Rankings, Suite, read_suites
+from datahub_hyperjoin.evaluate.suite import ColumnName, Rankings, Suite, read_suites
 from datahub_hyperjoin.spark.session import borrow_session
 from datahub_hyperjoin.suggest import read_profiles
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much is measured."""
+
+    seeds: int = 1
+    """How often each method is run, with seeds counted from the setting's."""
+
+    sizes: Sequence[int] = ()
+    """How many tables benchmarks are cut to, differently for each seed; none leaves them whole."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +40,9 @@ class Run:
 
     scores: Scores
     """How good they are, query by query."""
+
+    tally: Tally | None
+    """What its scores say and what was right; nothing if they are not in [0, 1]."""
 
     cost: Cost
     """What they took; a network that another method had trained already is not in it."""
@@ -49,15 +65,25 @@ class MethodRuns:
     """One a seed."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LakeResult:
-    """Everything measured on one benchmark."""
+    """Everything measured on one benchmark; equal to itself only."""
 
-    lake: EvaluatedLake
-    """The benchmark."""
+    lakes: tuple[EvaluatedLake, ...]
+    """What each seed measured."""
 
     methods: tuple[MethodRuns, ...]
     """In the order asked for; the first is what the others are compared with."""
+
+    @property
+    def name(self) -> str:
+        """The benchmark's name."""
+        return self.lakes[0].suite.name
+
+    @property
+    def queries(self) -> tuple[ColumnName, ...]:
+        """What any seed asks, once each."""
+        return tuple(dict.fromkeys(query for lake in self.lakes for query in lake.suite.truth))
 
 
 def evaluate(
@@ -65,7 +91,7 @@ def evaluate(
     variants: Sequence[Variant],
     *,
     settings: Settings,
-    seeds: int,
+    extent: Extent,
     progress: Narration,
 ) -> Iterator[LakeResult]:
     """Measures variants of the product on benchmarks.
@@ -78,29 +104,37 @@ def evaluate(
         folders: The benchmarks.
         variants: What is measured; the others are compared with the first.
         settings: Recipe keys that all variants share, unless a variant sets them itself.
-        seeds: How often each is run, with seeds counted from the setting's.
+        extent: How often, and on how many of the tables.
         progress: Told how far it is.
 
     Yields:
-        One benchmark after another.
+        One benchmark after another, of each size if sizes are told.
 
     Raises:
         EvaluationError: A benchmark or a setting cannot be used.
         SparkError: Spark cannot run.
     """
     suites = read_suites(folders)
+    check_sizes(suites, extent.sizes)
     methods = [
         Product(variant.name, variant.slug, recipe({**settings, **variant.settings}).model)
         for variant in variants
     ]
     lakes = _profile(suites, settings, progress)
-    progress.expect(len(lakes) * len(methods) * seeds)
+    sizes: Sequence[int | None] = extent.sizes or [None]
+    progress.expect(len(lakes) * len(sizes) * len(methods) * extent.seeds)
     for lake in lakes:
-        yield measure(lake, methods, seeds=seeds, progress=progress)
+        for size in sizes:
+            yield measure(lake, methods, seeds=extent.seeds, progress=progress, tables=size)
 
 
 def measure(
-    lake: EvaluatedLake, methods: Sequence[Method], *, seeds: int, progress: Narration
+    lake: EvaluatedLake,
+    methods: Sequence[Method],
+    *,
+    seeds: int,
+    progress: Narration,
+    tables: int | None = None,
 ) -> LakeResult:
     """Runs methods on one benchmark.
 
@@ -109,18 +143,20 @@ def measure(
         methods: What is measured.
         seeds: How often.
         progress: Told how far it is.
+        tables: What it is cut to, in another way for each seed; the whole is measured without.
 
     Returns:
         Every run, method by method.
     """
+    lakes = [cut(lake, tables, seed=seed) if tables else lake for seed in range(seeds)]
     runs: list[list[Run]] = [[] for _ in methods]
-    for seed in range(seeds):
+    for seed, part in enumerate(lakes):
         with tempfile.TemporaryDirectory(prefix="hyperjoin-") as folder:
             for method, done in zip(methods, runs, strict=True):
-                progress.begin(f"{lake.suite.name}, {method.name}, seed {seed}")
-                done.append(_run(method, lake, seed=seed, models=Path(folder), progress=progress))
+                progress.begin(f"{part.suite.name}, {method.name}, seed {seed}")
+                done.append(_run(method, part, seed=seed, models=Path(folder), progress=progress))
     measured_ = (MethodRuns(method, tuple(of)) for method, of in zip(methods, runs, strict=True))
-    return LakeResult(lake, tuple(measured_))
+    return LakeResult(tuple(lakes), tuple(measured_))
 
 
 def _profile(
@@ -154,4 +190,11 @@ def _run(
         f"in {cost.seconds:.0f} s"
     )
     trained = round(progress.counts["models_trained"] - before)
-    return Run(rankings=rankings, scores=scores, cost=cost, trained=trained, fault=fault)
+    return Run(
+        rankings=rankings,
+        scores=scores,
+        tally=tally(lake.suite.truth, rankings),
+        cost=cost,
+        trained=trained,
+        fault=fault,
+    )

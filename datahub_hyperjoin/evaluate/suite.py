@@ -54,10 +54,24 @@ class Suite:
     truth: Mapping[ColumnName, frozenset[ColumnName]]
     """Every query, in the order asked, and the columns that join with it."""
 
+    part: str = ""
+    """What it is cut to, as in `100 tables`; empty of a whole."""
+
     @property
     def name(self) -> str:
-        """What the benchmark is called: its folder's name."""
-        return self.folder.resolve().name
+        """What the benchmark is called: its folder's name, and the part."""
+        name = self.folder.resolve().name
+        return f"{name} ({self.part})" if self.part else name
+
+    @property
+    def slug(self) -> str:
+        """The name as file names have it.
+
+        >>> Suite(Path("semantic"), {}, {}, "100 tables").slug
+        'semantic-100-tables'
+        """
+        name = self.folder.resolve().name
+        return "-".join([name, *self.part.split()])
 
     def has(self, column: ColumnName) -> bool:
         """Whether a table has such a column."""

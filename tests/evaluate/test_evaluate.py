@@ -1,6 +1,7 @@
 """`hyperjoin evaluate`, as it is typed, on files whose joins are known."""
 
 import csv
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -102,6 +103,30 @@ def test_lakes_and_seeds_are_told_apart(benchmark: Path, tmp_path: Path) -> None
             "predictions-full-seed-1.csv",
         }
     assert "[4/4] second, full, seed 1: P@15" in result.stderr
+
+
+@pytest.mark.usefixtures("spark")
+def test_lakes_are_cut_to_size_and_profiled_once(benchmark: Path, tmp_path: Path) -> None:
+    sizes = ("--tables", "5", "--tables", "4", "--tables", "5")
+    result = succeed(benchmark, *sizes, "--epochs", "1", "--seeds", "2", "--out", tmp_path)
+    assert result.stderr.count("Profiling small") == 1
+    assert "[4/4] small (5 tables), full, seed 1: P@15" in result.stderr
+    small, whole = re.findall(r"^small \((.+?), profiled", result.stdout, re.MULTILINE)
+    assert re.fullmatch(r"4 tables\): 4 tables, \d+ columns, [123] queries of 2 parts", small)
+    assert whole == "5 tables): 5 tables, 12 columns, 3 queries of 2 parts"
+    for row in read(tmp_path / "small-4-tables" / "predictions-full.csv"):
+        assert row["query_table"] != "" != row["candidate_table"]
+    lakes = [row["lake"] for row in read(tmp_path / "evaluation.csv")]
+    assert set(lakes) == {"small (4 tables)", "small (5 tables)"}
+
+
+def test_sizes_that_cannot_be_are_one_sentence(benchmark: Path) -> None:
+    assert fail(benchmark, "--tables", "6") == (
+        "Error: small cannot be cut to 6 tables: it has 5. Give no more"
+    )
+    assert fail(benchmark, "--tables", "4", "--tables", "1").startswith(
+        "Error: a lake of 1 tables asks nothing"
+    )
 
 
 def test_a_folder_that_is_no_benchmark_is_one_sentence(tmp_path: Path) -> None:

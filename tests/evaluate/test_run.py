@@ -11,9 +11,10 @@ import pytest
 from datahub_hyperjoin.errors import CollapsedError
 from datahub_hyperjoin.evaluate.methods import EvaluatedLake, Method
 from datahub_hyperjoin.evaluate.progress import Narration
-from datahub_hyperjoin.evaluate.report import METRICS, as_csv, as_text, summarise, write_results
+from datahub_hyperjoin.evaluate.report import as_csv, as_text, write_results
 from datahub_hyperjoin.evaluate.run import LakeResult, measure
 from datahub_hyperjoin.evaluate.suite import Answer, ColumnName, Rankings, Suite, read_suite
+from datahub_hyperjoin.evaluate.summary import METRICS, summarise
 from datahub_hyperjoin.progress import Progress
 
 WRONG = ColumnName("airports", "faa")
