@@ -75,8 +75,8 @@ def _make(_: click.Context, __: click.Parameter, folder: Path | None) -> Path | 
     "--out",
     type=click.Path(path_type=Path, file_okay=False, writable=True),
     callback=_make,
-    help="Folder for evaluation.txt, evaluation.csv and predictions-METHOD.csv; of several lakes, "
-    "each has a folder for its predictions.",
+    help="Folder for evaluation.txt, evaluation.csv, rankings.svg, reliability.svg and "
+    "predictions-METHOD.csv; of several lakes, each has a folder for its predictions.",
 )
 @click.option(
     "--setting",
@@ -120,6 +120,8 @@ def evaluate_rankings(
     extent = evaluation.Extent(seeds, kept[_SIZES])
     several = len(folders) > 1 or len(extent.sizes) > 1
     try:
+        if out:
+            evaluation.require_pictures()
         results = []
         for result in evaluation.evaluate(
             folders,

@@ -1,6 +1,7 @@
 """How good the rankings are, measured on lakes whose joins are known."""
 
 from datahub_hyperjoin.evaluate.ablations import FULL, choose
+from datahub_hyperjoin.evaluate.pictures import require_pictures
 from datahub_hyperjoin.evaluate.progress import Narration
 from datahub_hyperjoin.evaluate.report import as_text, write_results
 from datahub_hyperjoin.evaluate.run import Extent, evaluate
@@ -14,5 +15,6 @@ __all__ = [
     "choose",
     "evaluate",
     "parse_settings",
+    "require_pictures",
     "write_results",
 ]

@@ -5,7 +5,8 @@ HyperJoinError
    ├─ SuiteError            a benchmark's folder cannot be used
    ├─ CutError              a benchmark cannot be cut to a size
    ├─ SettingError          a setting is none of a recipe
-   └─ UnknownVariantError   a name means no variant
+   ├─ UnknownVariantError   a name means no variant
+   └─ MissingPlotterError   what draws pictures is not installed
 """
 
 from collections.abc import Sequence
@@ -131,3 +132,15 @@ class UnknownVariantError(EvaluationError, LookupError):
     def named(cls, name: str, known: Sequence[str]) -> Self:
         """The name, and those there are."""
         return cls(f"there is no variant {name!r}. Choose from {', '.join(map(repr, known))}")
+
+
+class MissingPlotterError(EvaluationError, ImportError):
+    """What draws pictures is not installed."""
+
+    @classmethod
+    def to_draw(cls) -> Self:
+        """How to install it, and how to do without."""
+        return cls(
+            "matplotlib, which draws the pictures of --out, is not installed. Run `pip install "
+            "'datahub-hyperjoin[evaluate]'`, or leave --out away"
+        )

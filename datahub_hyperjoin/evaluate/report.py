@@ -8,6 +8,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 from datahub_hyperjoin.evaluate.bootstrap import Interval
+from datahub_hyperjoin.evaluate.pictures import write_pictures
 from datahub_hyperjoin.evaluate.predictions import write_predictions
 from datahub_hyperjoin.evaluate.run import LakeResult
 from datahub_hyperjoin.evaluate.summary import (
@@ -137,17 +138,21 @@ def _lines(result: LakeResult) -> Iterator[dict[str, object]]:
 
 
 def write_results(folder: Path, results: Sequence[LakeResult], *, apart: bool) -> None:
-    """Writes both tables and every method's answers.
+    """Writes both tables, the pictures and every method's answers.
 
     Args:
         folder: Where; it is made where it is missing.
         results: What was measured.
         apart: Whether each benchmark's answers have a folder of its name.
+
+    Raises:
+        MissingPlotterError: matplotlib is not installed.
     """
     folder.mkdir(parents=True, exist_ok=True)
     text = "\n\n".join(as_text(result) for result in results)
     folder.joinpath("evaluation.txt").write_text(f"{text}\n", "utf-8")
     folder.joinpath("evaluation.csv").write_text(as_csv(results), "utf-8")
+    write_pictures(folder, results)
     for result in results:
         place = folder / result.lakes[0].suite.slug if apart else folder
         for method in result.methods:

@@ -129,6 +129,17 @@ def test_sizes_that_cannot_be_are_one_sentence(benchmark: Path) -> None:
     )
 
 
+def test_pictures_that_cannot_be_drawn_are_told_before_anything_is_measured(
+    benchmark: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    found = fail(benchmark, "--out", tmp_path)
+    assert found.startswith(
+        "Error: matplotlib, which draws the pictures of --out, is not installed."
+    )
+    assert list(tmp_path.glob("*.csv")) == []
+
+
 def test_a_folder_that_is_no_benchmark_is_one_sentence(tmp_path: Path) -> None:
     assert fail(tmp_path) == (
         f"Error: {tmp_path}/tables/*.csv is missing. A benchmark's folder has tables/*.csv, "

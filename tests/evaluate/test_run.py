@@ -142,7 +142,8 @@ def test_every_method_s_answers_are_written(suite: Suite, tmp_path: Path) -> Non
     names = {"predictions-good.csv", "predictions-good-seed-1.csv"}
     write_results(tmp_path / "one", [result], apart=False)
     found = {path.name for path in tmp_path.joinpath("one").iterdir()}
-    assert found == {*names, "evaluation.txt", "evaluation.csv"}
+    drawn = {"rankings.svg", "reliability.svg"}
+    assert found == {*names, *drawn, "evaluation.txt", "evaluation.csv"}
     write_results(tmp_path / "many", [result, result], apart=True)
     assert {path.name for path in tmp_path.joinpath("many", "small").iterdir()} == names
     text = tmp_path.joinpath("many", "evaluation.txt").read_text()
