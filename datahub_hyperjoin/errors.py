@@ -139,7 +139,7 @@ class CollapsedError(ModelError, ArithmeticError):
         """Random columns are as similar as joinable ones."""
         return cls(
             f"all embeddings are alike (mean cosine of random pairs {cosine:.3f}). Raise "
-            "`model.training.margin`, or use `model.training.loss: infonce`"
+            "`model.training.margin`, or use `model.training.loss: infonce` or `semi-hard`"
         )
 
 

@@ -19,11 +19,9 @@ from typing_extensions import assert_never
 
 from datahub_hyperjoin.model.config import Affinity
 from datahub_hyperjoin.model.known import PairValues
-from datahub_hyperjoin.model.names import NameSimilarity
 from datahub_hyperjoin.model.structure import Structure
-from datahub_hyperjoin.tables import DataType
 
-_VALUES, _SETS, _CELLS, _COSINE, _NAMES, _LOOKUP, _HOME = 0.7, 0.5, 0.7, 0.35, 0.25, 0.2, 0.1
+_VALUES, _SETS, _CELLS, _COSINE, _NAMES, _LOOKUP, _HOME = 0.7, 0.5, 0.7, 0.2, 0.25, 0.2, 0.1
 """How probable a join is when one signal alone is at its full strength."""
 _FEW = 3.0
 """Shared values at which overlap counts for about two thirds."""
@@ -79,14 +77,13 @@ class BlendWeight(PairWeight):
     """
 
     def __init__(self, structure: Structure, cosine: CosineWeight | None) -> None:
-        profiles = structure.lake.profiles
         self._overlap = structure.overlap
         self._cells = structure.cells
         self._known = structure.known
         self._cosine = cosine
-        self._names = NameSimilarity(structure.names)
-        self._is_text = np.array([profile.type is DataType.TEXT for profile in profiles], bool)
-        homes = [profile.id.table.home for profile in profiles]
+        self._names = structure.names
+        self._is_text = structure.lake.is_text
+        homes = [column.table.home for column in structure.lake.ids]
         self._home = np.unique(homes, return_inverse=True)[1]
 
     def between(

@@ -54,9 +54,10 @@ def find_candidates(
     embeddings: Float32[np.ndarray, "column width"],
     config: RankingConfig,
 ) -> Int[np.ndarray, "key candidate"]:
-    """Nearest embeddings, most alike cells, most overlapping values, and what the catalog says.
+    """Nearest embeddings, most alike names and cells, most overlap, and what the catalog says.
 
-    With the paper's affinity, neither cells nor values count. What people rejected is never one.
+    With the paper's affinity, names, cells and values don't count. What people rejected is never
+    one.
 
     Args:
         structure: The lake.
@@ -73,6 +74,8 @@ def find_candidates(
         return index.search(vectors[keys], lake.table_of[keys], config.candidates)
 
     found = [nearest(embeddings)]
+    if config.affinity is Affinity.BLEND:  # Without the network, names are the embeddings.
+        found.append(nearest(structure.names.vectors()))
     if config.affinity is not Affinity.HIN:
         found.append(nearest(structure.cells.vectors))
         ends = overlap.left, overlap.right

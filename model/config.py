@@ -60,6 +60,10 @@ class Loss(str, Enum):
     TRIPLET = "triplet"
     """The paper's margin ranking loss with the hardest negative of the batch."""
 
+    SEMI_HARD = "semi-hard"
+    """The same with the hardest negative that is farther away than the positive, which doesn't
+    collapse where the hardest of all makes every column the same."""
+
     INFONCE = "infonce"
     """Softmax over every negative of the batch."""
 
@@ -236,7 +240,7 @@ class TrainingConfig:
     """What is minimised."""
 
     margin: Positive = 1.0
-    """Of the triplet loss, on cosines."""
+    """Of both triplet losses, on cosines."""
 
     temperature: Positive = 0.07
     """Of InfoNCE."""
@@ -272,7 +276,7 @@ class RankingConfig:
     """From embeddings to a coherent top-K (paper, section 5)."""
 
     candidates: Count = 50
-    """Columns taken for each query by embeddings, B, and as many by cells."""
+    """Columns taken for each query by embeddings, B, as many by names and as many by cells."""
 
     top_k: Count = 5
     """Suggestions for each key column, K."""

@@ -16,7 +16,6 @@ from datahub_hyperjoin.model.features import Featurizer
 from datahub_hyperjoin.model.fingerprints import fingerprint_architecture
 from datahub_hyperjoin.model.hin import Batch, to_device
 from datahub_hyperjoin.model.journal import Journal
-from datahub_hyperjoin.model.names import NameSimilarity
 from datahub_hyperjoin.model.positions import find_positions
 from datahub_hyperjoin.model.reuse import begin, find_trained
 from datahub_hyperjoin.model.state import Epoch
@@ -70,8 +69,7 @@ def _embed(
 
 def _by_names(structure: Structure) -> Encoding:
     """Names as vectors, for rankings that a network has no part in."""
-    vectors = NameSimilarity(structure.names).vectors()
-    return Encoding(embeddings=vectors, fingerprint="untrained", trained=False)
+    return Encoding(embeddings=structure.names.vectors(), fingerprint="untrained", trained=False)
 
 
 def _check_learnable(structure: Structure) -> None:

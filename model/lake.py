@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, TableId, TableProfile
 
@@ -57,6 +57,11 @@ class Lake:
     def ids(self) -> tuple[ColumnId, ...]:
         """Each column's identifier."""
         return tuple(profile.id for profile in self.profiles)
+
+    @cached_property
+    def is_text(self) -> Bool[np.ndarray, " column"]:
+        """Which columns hold text; the others hold numbers, dates or truth values."""
+        return np.array([profile.type is DataType.TEXT for profile in self.profiles], dtype=bool)
 
     @cached_property
     def tables(self) -> tuple[TableId | None, ...]:

@@ -33,6 +33,36 @@ def triplet_loss(
     return relu(margin + hardest - near).mean()
 
 
+def semi_hard_loss(
+    cosines: Float[Tensor, "pair candidate"],
+    positive: Int[Tensor, " pair"],
+    negative: Bool[Tensor, "pair candidate"],
+    margin: float,
+) -> Float[Tensor, ""]:
+    """Margin ranking with the hardest negative that is farther away than the positive.
+
+    The hardest of all may well be joinable itself, and is nearest of all while nothing is learnt
+    yet; pushing from it alone, everything ends in one place (Schroff et al., 2015). Where none is
+    farther away, the easiest negative counts.
+
+    Args:
+        cosines: Of every query and candidate.
+        positive: Each query's positive candidate.
+        negative: Which candidates are negatives.
+        margin: m.
+
+    Returns:
+        The mean over pairs.
+    """
+    near = cosines.gather(1, positive[:, None])
+    farther = negative & (cosines < near)
+    easiest = negative & (
+        cosines == cosines.masked_fill(~negative, torch.inf).amin(dim=1, keepdim=True)
+    )
+    counted = torch.where(farther.any(dim=1, keepdim=True), farther, easiest)
+    return triplet_loss(cosines, positive, counted, margin)
+
+
 def infonce_loss(
     cosines: Float[Tensor, "pair candidate"],
     positive: Int[Tensor, " pair"],
@@ -77,6 +107,8 @@ def measure_loss(
     match config.loss:
         case Loss.TRIPLET:
             return triplet_loss(cosines, positive, negative, config.margin)
+        case Loss.SEMI_HARD:
+            return semi_hard_loss(cosines, positive, negative, config.margin)
         case Loss.INFONCE:
             return infonce_loss(cosines, positive, negative, config.temperature)
     assert_never(config.loss)

@@ -15,7 +15,6 @@ from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.lookup import look_up
-from datahub_hyperjoin.tables import DataType
 
 _MAX_POSTINGS = 4096
 """A value that more columns hold tells nothing apart, and costs its square."""
@@ -146,7 +145,7 @@ def _less_chance(
     right: Int[np.ndarray, " pair"],
     containment: Float[np.ndarray, " pair"],
 ) -> Float[np.ndarray, " pair"]:
-    is_text = np.array([profile.type is DataType.TEXT for profile in lake.profiles], dtype=bool)
+    is_text = lake.is_text
     same_kind: Bool[np.ndarray, " pair"] = is_text[left] == is_text[right]
     total = np.bincount(left, np.where(same_kind, containment, 0.0), minlength=len(lake))
     kin = np.where(is_text, is_text.sum(), (~is_text).sum())

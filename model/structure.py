@@ -21,6 +21,7 @@ from datahub_hyperjoin.model.keys import find_keys
 from datahub_hyperjoin.model.known import Known
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming, name_columns
+from datahub_hyperjoin.model.names import NameSimilarity
 from datahub_hyperjoin.model.overlap import Overlap, measure_overlap
 
 logger = logging.getLogger(__name__)
@@ -45,10 +46,11 @@ class Structure:
     naming: Naming = field(default_factory=Naming)
     """Other names of key columns that a language model gave, if one was asked."""
 
-    @property
-    def names(self) -> list[str]:
-        """What may be read of each column's name; nothing, if names do not count."""
-        return [profile.id.path * self.features.names for profile in self.lake.profiles]
+    @cached_property
+    def names(self) -> NameSimilarity:
+        """How alike the columns' names are written; not at all, if names do not count."""
+        read = self.features.names
+        return NameSimilarity([profile.id.path * read for profile in self.lake.profiles])
 
     @cached_property
     def cells(self) -> CellSimilarity:

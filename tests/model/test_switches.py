@@ -254,6 +254,20 @@ def test_candidates_of_signals_are_of_names_and_values(make_lake: MakeLake) -> N
     assert {1, 2} <= set(row[row != NOBODY].tolist())
 
 
+def test_candidates_of_the_blend_are_of_names_too(make_lake: MakeLake) -> None:
+    others = {f"t{n}": {"xyzuvqjkbf"[n] * 5: [f"{n}v{m}" for m in range(9)]} for n in range(9)}
+    named = {"a": {"customer": ["d", "e", "f"]}, "b": {"Customer": ["p", "q", "r"]}}
+    lake = make_lake({**others, **named})
+    key, alike = 9, 10
+    ranking = RankingConfig(candidates=1)
+    strangers = np.eye(len(lake), dtype=np.float32)[[key, *range(key), key]]
+    structure = replace(build(lake, SMALL), keys=np.array([key]))
+    assert alike in find_candidates(structure, strangers, ranking)
+    assert alike not in find_candidates(
+        structure, strangers, replace(ranking, affinity=Affinity.HIN)
+    )
+
+
 def test_copies_fill_the_answer_unless_they_are_held(
     make_lake: MakeLake, airline_tables: Tables
 ) -> None:
