@@ -41,8 +41,9 @@ check: $(VENV)/.dev ## Format, lint, types and layers; changes nothing
 
 ##@ Test it
 
-test: $(VENV)/.dev ## Run every test, with branch coverage
-	@$(BIN)/pytest --cov --cov-report=term-missing:skip-covered
+test: $(VENV)/.dev ## Run every test in two processes, with branch coverage
+	@OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder \
+		--cov --cov-report=term-missing:skip-covered
 
 test-fast: $(VENV)/.dev ## Run the tests that need no Spark
 	@$(BIN)/pytest -m 'not spark and not slow'

@@ -15,6 +15,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("spark")
         if "double" in item.path.parts:
             item.add_marker("no_cover")  # they run nothing of the project, and tracing takes time
+    # Of several processes, none should begin a long test when the others are done.
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,9 @@ output was seen; each shares at least half of the distinct values of its smaller
 import csv
 import json
 import os
+import resource
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,13 +34,19 @@ def datahub(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def cpu_seconds() -> float:
+    """Processor time of all processes that this one has started and waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 class Run:
     """One ingestion and what it left behind."""
 
     def __init__(self, folder: Path) -> None:
-        started = time.perf_counter()
+        before = cpu_seconds()
         self.done = datahub("ingest", "-c", str(RECIPE), folder=folder)
-        self.seconds = time.perf_counter() - started
+        self.seconds = cpu_seconds() - before
         assert self.done.returncode == 0, self.done.stdout[-3000:] + self.done.stderr[-3000:]
         self.file = folder / "quickstart" / "joins.json"
         self.proposals = json.loads(self.file.read_text())
@@ -90,7 +96,8 @@ def test_at_least_nine_in_ten_known_joins_are_among_the_first_five(run: Run) -> 
 
 
 def test_it_ends_in_time(run: Run) -> None:
-    assert run.seconds < 150
+    # Processor time, since other tests may run beside it: about as long as it takes alone.
+    assert 10 < run.seconds < 150
 
 
 def test_datahub_accepts_the_file(run: Run, folder: Path) -> None:
