@@ -12,12 +12,8 @@ from jaxtyping import Int
 from datahub_hyperjoin.model.config import KeyConfig
 from datahub_hyperjoin.model.known import Known
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.names import tokens
+from datahub_hyperjoin.model.names import IDENTIFIER_WORDS, tokens
 from datahub_hyperjoin.tables import ColumnProfile, DataType
-
-_IDENTIFIER_WORDS = frozenset(
-    ["id", "ids", "identifier", "key", "code", "no", "nr", "nbr", "num", "number", "uuid", "guid"]
-)
 
 
 def is_key(
@@ -42,7 +38,7 @@ def is_key(
     if profile.type is DataType.TEXT:
         return profile.lengths.mean <= config.max_length
     if profile.type is DataType.INTEGER:
-        named = not _IDENTIFIER_WORDS.isdisjoint(tokens(profile.id.path))
+        named = not IDENTIFIER_WORDS.isdisjoint(tokens(profile.id.path))
         return named or unique
     return False
 

@@ -8,6 +8,11 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 from scipy import sparse
 
+IDENTIFIER_WORDS = frozenset(
+    ["id", "ids", "identifier", "key", "code", "no", "nr", "nbr", "num", "number", "uuid", "guid"]
+)
+"""Tokens that say that a column identifies something, and not what."""
+
 _PROJECTED = 256
 """Length of a name's vector of trigrams."""
 _WORD = re.compile(r"[^\W_]+")
@@ -61,19 +66,33 @@ def trigrams(name: str) -> frozenset[str]:
     )
 
 
+def _qualify(table: str, name: str) -> str:
+    """A name as it would be in another table: an identifier has its own table's in front."""
+    words = tokens(name)
+    return f"{table} {name}" if words and IDENTIFIER_WORDS.issuperset(words) else name
+
+
 class NameSimilarity:
     """How alike names are written: Dice's coefficient of their trigrams.
 
+    A name that only says that its column identifies something may be read with its table's, in one
+    of two names: `id` of `customer` is `customer_id` elsewhere.
+
     Args:
         names: One name a column.
+        tables: The name of each column's table.
 
-    >>> alike = NameSimilarity(["customerId", "CUSTOMER_ID", "tailnum"])
+    >>> alike = NameSimilarity(["id", "CUSTOMER_ID", "tailnum"], ["customer", "sales", "planes"])
     >>> alike.of(np.array([0, 0]), np.array([1, 2])).tolist()
     [1.0, 0.0]
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
-        spellings, self._spelling = np.unique(np.asarray(names, dtype=object), return_inverse=True)
+    def __init__(self, names: Sequence[str], tables: Sequence[str]) -> None:
+        qualified = map(_qualify, tables, names)
+        spellings, places = np.unique(
+            np.asarray([*names, *qualified], dtype=object), return_inverse=True
+        )
+        self._spelling, self._qualified = np.split(places, 2)
         windows = [sorted(trigrams(str(spelling))) for spelling in spellings]
         known = {window: place for place, window in enumerate(sorted(set(chain(*windows))))}
         columns = np.array([known[window] for name in windows for window in name], dtype=np.int64)
@@ -108,8 +127,17 @@ class NameSimilarity:
         Returns:
             1 for names with the same tokens, 0 for names that share no trigram.
         """
+        plain, qualified = self._spelling, self._qualified
+        alike = self._dice(plain[left], plain[right])
+        alike = np.maximum(alike, self._dice(qualified[left], plain[right]))
+        return np.maximum(alike, self._dice(plain[left], qualified[right]))
+
+    def _dice(
+        self, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
+    ) -> Float[np.ndarray, "*pair"]:
+        """Of given pairs of spellings."""
         count = len(self._sizes)
-        pairs = self._spelling[left] * count + self._spelling[right]
+        pairs = left * count + right
         asked, place = np.unique(pairs, return_inverse=True)
         one, other = asked // count, asked % count
         common: Float[np.ndarray, " asked"] = (

@@ -49,8 +49,11 @@ class Structure:
     @cached_property
     def names(self) -> NameSimilarity:
         """How alike the columns' names are written; not at all, if names do not count."""
-        read = self.features.names
-        return NameSimilarity([profile.id.path * read for profile in self.lake.profiles])
+        lake, read = self.lake, self.features.names
+        return NameSimilarity(
+            [profile.id.path * read for profile in lake.profiles],
+            [lake.titles[table] * read for table in lake.table_of],
+        )
 
     @cached_property
     def cells(self) -> CellSimilarity:
