@@ -80,15 +80,15 @@ class NameSimilarity:
 
     Args:
         names: One name a column.
-        tables: The name of each column's table.
+        tables: The name of each column's table, if they count.
 
     >>> alike = NameSimilarity(["id", "CUSTOMER_ID", "tailnum"], ["customer", "sales", "planes"])
     >>> alike.of(np.array([0, 0]), np.array([1, 2])).tolist()
     [1.0, 0.0]
     """
 
-    def __init__(self, names: Sequence[str], tables: Sequence[str]) -> None:
-        qualified = map(_qualify, tables, names)
+    def __init__(self, names: Sequence[str], tables: Sequence[str] = ()) -> None:
+        qualified = map(_qualify, tables, names) if tables else names
         spellings, places = np.unique(
             np.asarray([*names, *qualified], dtype=object), return_inverse=True
         )

@@ -31,7 +31,7 @@ def test_tokens_hold_every_letter_and_digit_once(name: str) -> None:
 
 
 def test_similarity_equals_dice_of_trigram_sets() -> None:
-    alike = NameSimilarity(NAMES, [""] * len(NAMES))
+    alike = NameSimilarity(NAMES)
     for left, one in enumerate(NAMES):
         for right, other in enumerate(NAMES):
             first, second = trigrams(one), trigrams(other)
@@ -42,7 +42,7 @@ def test_similarity_equals_dice_of_trigram_sets() -> None:
 
 
 def test_a_convention_makes_no_difference() -> None:
-    alike = NameSimilarity(NAMES, [""] * len(NAMES))
+    alike = NameSimilarity(NAMES)
     assert alike.of(np.array([0]), np.array([1]))[0] == 1
 
 
