@@ -1,10 +1,10 @@
 """The product, without one of its parts or with one of the paper's: recipes with other keys."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from datahub_hyperjoin.evaluate.errors import UnknownVariantError
+from datahub_hyperjoin.evaluate.slugs import slug
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,7 @@ class Variant:
         >>> Variant("w/o HIN").slug
         'without-hin'
         """
-        return _slug(self.name)
-
-
-def _slug(name: str) -> str:
-    spelt = name.lower().replace("w/o", "without").replace("'", "")
-    return re.sub(r"[^a-z0-9]+", "-", spelt).strip("-")
+        return slug(self.name)
 
 
 FULL = Variant("full")
@@ -87,7 +82,7 @@ def choose(names: Sequence[str]) -> tuple[Variant, ...]:
     every = (*ABLATIONS, *DEPARTURES)
     known = {variant.slug for variant in every}
     for name in names:
-        if _slug(name) not in known:
+        if slug(name) not in known:
             raise UnknownVariantError.named(name, [variant.name for variant in every])
-    wanted = {FULL.slug, *map(_slug, names)}
+    wanted = {FULL.slug, *map(slug, names)}
     return tuple(variant for variant in every if variant.slug in wanted)

@@ -6,6 +6,8 @@ HyperJoinError
    ├─ CutError              a benchmark cannot be cut to a size
    ├─ SettingError          a setting is none of a recipe
    ├─ UnknownVariantError   a name means no variant
+   ├─ UnknownRivalError     a name means no rival
+   ├─ MissingRivalError     what a rival needs is not installed
    └─ MissingPlotterError   what draws pictures is not installed
 """
 
@@ -132,6 +134,27 @@ class UnknownVariantError(EvaluationError, LookupError):
     def named(cls, name: str, known: Sequence[str]) -> Self:
         """The name, and those there are."""
         return cls(f"there is no variant {name!r}. Choose from {', '.join(map(repr, known))}")
+
+
+class UnknownRivalError(EvaluationError, LookupError):
+    """A name means no rival."""
+
+    @classmethod
+    def named(cls, name: str, known: Sequence[str]) -> Self:
+        """The name, and those there are."""
+        return cls(f"there is no rival {name!r}. Choose from {', '.join(map(repr, known))}")
+
+
+class MissingRivalError(EvaluationError, ImportError):
+    """What a rival needs is not installed."""
+
+    @classmethod
+    def without(cls, library: str, *, rival: str) -> Self:
+        """The library, who needs it, and how to install it or do without."""
+        return cls(
+            f"{library}, which the rival {rival!r} needs, is not installed. Run `pip install "
+            "'datahub-hyperjoin[evaluate]'`, or name other rivals by --rival"
+        )
 
 
 class MissingPlotterError(EvaluationError, ImportError):
