@@ -11,6 +11,8 @@ _SHORT = "datahub_hyperjoin.settings"
 """Where the command's context keeps settings that have an option of their own."""
 _SIZES = "datahub_hyperjoin.sizes"
 """And where how many tables lakes are cut to."""
+_RIVALS = "datahub_hyperjoin.rivals"
+"""And where the names of rivals, none for all of them; nothing if none is measured."""
 
 
 def _keep(key: str) -> Callable[[click.Context, click.Parameter, object], None]:
@@ -25,6 +27,16 @@ def _keep(key: str) -> Callable[[click.Context, click.Parameter, object], None]:
 
 def _keep_sizes(context: click.Context, _: click.Parameter, sizes: tuple[int, ...]) -> None:
     context.meta[_SIZES] = sorted(set(sizes))
+
+
+def _keep_all_rivals(context: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 (click calls it)
+    if wanted:
+        context.meta[_RIVALS] = ()
+
+
+def _keep_rivals(context: click.Context, _: click.Parameter, names: tuple[str, ...]) -> None:
+    if names:
+        context.meta.setdefault(_RIVALS, names)
 
 
 def _make(_: click.Context, __: click.Parameter, folder: Path | None) -> Path | None:
@@ -54,6 +66,21 @@ def _make(_: click.Context, __: click.Parameter, folder: Path | None) -> Path | 
     multiple=True,
     help="Measure the whole and this: a part of what --ablate measures, as in 'w/o HIN', or one "
     "choice of the paper's, as in papers-loss; may be repeated.",
+)
+@click.option(
+    "--rivals",
+    is_flag=True,
+    expose_value=False,
+    callback=_keep_all_rivals,
+    help="Measure methods of the literature, too.",
+)
+@click.option(
+    "--rival",
+    metavar="NAME",
+    multiple=True,
+    expose_value=False,
+    callback=_keep_rivals,
+    help="Measure this method of the literature, as in JOSIE or lsh-ensemble; may be repeated.",
 )
 @click.option(
     "--seeds",
@@ -129,6 +156,7 @@ def evaluate_rankings(
             settings={**evaluation.parse_settings(texts), **kept.get(_SHORT, {})},
             extent=extent,
             progress=evaluation.Narration(lambda line: click.echo(line, err=True)),
+            rivals=evaluation.choose_rivals(kept[_RIVALS]) if _RIVALS in kept else (),
         ):
             results.append(result)
             click.echo(f"\n{evaluation.as_text(result)}\n")

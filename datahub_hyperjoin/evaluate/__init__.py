@@ -4,6 +4,7 @@ from datahub_hyperjoin.evaluate.ablations import FULL, choose
 from datahub_hyperjoin.evaluate.pictures import require_pictures
 from datahub_hyperjoin.evaluate.progress import Narration
 from datahub_hyperjoin.evaluate.report import as_text, write_results
+from datahub_hyperjoin.evaluate.rivals import choose_rivals
 from datahub_hyperjoin.evaluate.run import Extent, evaluate
 from datahub_hyperjoin.evaluate.settings import parse_settings
 
@@ -13,6 +14,7 @@ __all__ = [
     "Narration",
     "as_text",
     "choose",
+    "choose_rivals",
     "evaluate",
     "parse_settings",
     "require_pictures",

@@ -93,8 +93,9 @@ def evaluate(
     settings: Settings,
     extent: Extent,
     progress: Narration,
+    rivals: Sequence[Method] = (),
 ) -> Iterator[LakeResult]:
-    """Measures variants of the product on benchmarks.
+    """Measures variants of the product on benchmarks, and rivals beside them.
 
     Everything that could be wrong with folders and settings is found before anything is computed.
     Tables are read once, by Spark, for all methods and seeds. A method that cannot be trained has
@@ -106,6 +107,7 @@ def evaluate(
         settings: Recipe keys that all variants share, unless a variant sets them itself.
         extent: How often, and on how many of the tables.
         progress: Told how far it is.
+        rivals: Further methods, compared with the first variant, too.
 
     Yields:
         One benchmark after another, of each size if sizes are told.
@@ -116,10 +118,11 @@ def evaluate(
     """
     suites = read_suites(folders)
     check_sizes(suites, extent.sizes)
-    methods = [
+    products = [
         Product(variant.name, variant.slug, recipe({**settings, **variant.settings}).model)
         for variant in variants
     ]
+    methods = [*products, *rivals]
     lakes = _profile(suites, settings, progress)
     sizes: Sequence[int | None] = extent.sizes or [None]
     progress.expect(len(lakes) * len(sizes) * len(methods) * extent.seeds)

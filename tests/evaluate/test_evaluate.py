@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.cli import main
 from datahub_hyperjoin.evaluate.ablations import ABLATIONS
+from datahub_hyperjoin.evaluate.rivals import RIVALS
 
 SMALL = ("model.network.width=32", "model.network.heads=4", "model.features.dimension=16")
 TRAIN_NOTHING = ("w/o rerank", "w/o HIN", "w/o hypergraph at inference")
@@ -106,6 +107,37 @@ def test_lakes_and_seeds_are_told_apart(benchmark: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("spark")
+def test_rivals_are_compared_with_the_whole(benchmark: Path, tmp_path: Path) -> None:
+    result = succeed(benchmark, "--rivals", "--epochs", "1", "--out", tmp_path)
+    rows = [row for row in read(tmp_path / "evaluation.csv") if row["metric"] == "R@15"]
+    assert [row["method"] for row in rows] == ["full", *(rival.name for rival in RIVALS)]
+    assert all(row["fault"] == "" for row in rows)
+    assert [row["difference"] == "" for row in rows] == [True, *[False] * len(RIVALS)]
+    assert [int(row["networks_trained"]) for row in rows] == [1, *[0] * len(RIVALS)]
+    # All true pairs share values, and no others do.
+    exact = list(read(tmp_path / "predictions-josie.csv"))
+    assert {row["rank"] for row in exact} == {"1", "2"}
+    assert float(rows[1]["mean"]) == 1
+    assert "[2/7] small, JOSIE, seed 0: P@15" in result.stderr
+    assert "Loading" not in result.stderr
+
+
+@pytest.mark.usefixtures("spark")
+def test_single_rivals_are_measured_on_cut_lakes_with_any_number_of_seeds(
+    benchmark: Path, tmp_path: Path
+) -> None:
+    which = ("--rival", "column names", "--rival", "josie")
+    extent = ("--tables", "3", "--seeds", "2", "--epochs", "1")
+    succeed(benchmark, *which, *extent, "--out", tmp_path)
+    for seed in ("", "-seed-1"):
+        tables = set()
+        for method in ("full", "josie", "column-names"):
+            rows = list(read(tmp_path / f"predictions-{method}{seed}.csv"))
+            tables |= {row["query_table"] for row in rows} | {r["candidate_table"] for r in rows}
+        assert len(tables) <= 3
+
+
+@pytest.mark.usefixtures("spark")
 def test_lakes_are_cut_to_size_and_profiled_once(benchmark: Path, tmp_path: Path) -> None:
     sizes = ("--tables", "5", "--tables", "4", "--tables", "5")
     result = succeed(benchmark, *sizes, "--epochs", "1", "--seeds", "2", "--out", tmp_path)
@@ -140,6 +172,16 @@ def test_pictures_that_cannot_be_drawn_are_told_before_anything_is_measured(
     assert list(tmp_path.glob("*.csv")) == []
 
 
+def test_a_rival_s_library_that_is_missing_is_told_before_anything_is_measured(
+    benchmark: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "datasketch", None)
+    for flags in (["--rivals"], ["--rival", "JOSIE", "--rivals"], ["--rival", "LSH Ensemble"]):
+        assert fail(benchmark, *flags).startswith(
+            "Error: datasketch, which the rival 'LSH Ensemble' needs, is not installed."
+        )
+
+
 def test_a_folder_that_is_no_benchmark_is_one_sentence(tmp_path: Path) -> None:
     assert fail(tmp_path) == (
         f"Error: {tmp_path}/tables/*.csv is missing. A benchmark's folder has tables/*.csv, "
@@ -149,6 +191,7 @@ def test_a_folder_that_is_no_benchmark_is_one_sentence(tmp_path: Path) -> None:
 
 def test_wrong_names_and_settings_are_one_sentence(benchmark: Path) -> None:
     assert fail(benchmark, "--only", "w/o luck").startswith("Error: there is no variant 'w/o luck'")
+    assert fail(benchmark, "--rival", "Joe").startswith("Error: there is no rival 'Joe'. Choose")
     assert fail(benchmark, "--set", "x=1").startswith("Error: `x` cannot be set: ")
     assert fail(benchmark, "--set", "seed").startswith("Error: 'seed' is no setting. Write")
 
