@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from datahub_hyperjoin.evaluate.methods import EvaluatedLake
+from datahub_hyperjoin.evaluate.methods import EvaluatedLake, Method
 from datahub_hyperjoin.evaluate.progress import Narration
 from datahub_hyperjoin.evaluate.rivals.cells import Cells
-from datahub_hyperjoin.evaluate.rivals.rival import Rival
 from datahub_hyperjoin.evaluate.suite import ColumnName, Suite
 from lake import Columns, write_table
 
@@ -25,11 +24,11 @@ def suite(folder: Path, tables: Mapping[str, Columns], *queries: str) -> Suite:
     return Suite(folder, headers, {named(query): frozenset() for query in queries})
 
 
-def ask(rival: Rival, asked: Suite) -> dict[str, list[tuple[str, float]]]:
+def ask(rival: Method, asked: Suite, seed: int = 0) -> dict[str, list[tuple[str, float]]]:
     """The answers to every query, and how sure the rival is of each."""
     found = rival.rank(
         EvaluatedLake(asked, (), 0.0),
-        seed=0,
+        seed=seed,
         models=asked.folder / "models",
         progress=Narration(lambda _: None),
     )

@@ -118,7 +118,7 @@ def test_rivals_are_compared_with_the_whole(benchmark: Path, tmp_path: Path) -> 
     exact = list(read(tmp_path / "predictions-josie.csv"))
     assert {row["rank"] for row in exact} == {"1", "2"}
     assert float(rows[1]["mean"]) == 1
-    assert "[2/7] small, JOSIE, seed 0: P@15" in result.stderr
+    assert "[2/8] small, JOSIE, seed 0: P@15" in result.stderr
     assert "Loading" not in result.stderr
 
 

