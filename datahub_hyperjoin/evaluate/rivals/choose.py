@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from datahub_hyperjoin.evaluate.errors import MissingRivalError, UnknownRivalError
 from datahub_hyperjoin.evaluate.rivals.drawn import Drawn
 from datahub_hyperjoin.evaluate.rivals.encoder import nearest_texts
+from datahub_hyperjoin.evaluate.rivals.finetuned import fine_tuned_texts
 from datahub_hyperjoin.evaluate.rivals.fusion import Fusion
 from datahub_hyperjoin.evaluate.rivals.lsh import lsh_ensemble
 from datahub_hyperjoin.evaluate.rivals.names import name_similarity
@@ -29,8 +30,9 @@ RIVALS: tuple[Rival | Drawn, ...] = (
         above=0,
         libraries=_ENCODER,
     ),
+    Drawn("DeepJoin", fine_tuned_texts, libraries=_ENCODER, trained=1),
 )
-"""Single measures first, the one that unites them last."""
+"""Single measures first, then the one that unites them, and last what is trained."""
 
 
 def choose_rivals(names: Sequence[str]) -> tuple[Rival | Drawn, ...]:

