@@ -97,11 +97,11 @@ class NothingToLearnError(ModelError, ValueError):
         )
 
     @classmethod
-    def without_pairs(cls, containment: float) -> Self:
+    def without_pairs(cls, containment: float, values: int) -> Self:
         """No column joins exactly with one of another table."""
         return cls(
-            f"no column holds {containment:.0%} of the values of another table's column, so that "
-            "there is no pair to learn from. Give tables that share more"
+            f"no column holds {containment:.0%} of another table's column of at least {values} "
+            "values, so that there is no pair to learn from. Give tables that share more"
         )
 
 

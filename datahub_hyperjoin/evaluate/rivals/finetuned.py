@@ -6,10 +6,11 @@ the unit vectors of n pairs' texts, the loss is that of multiple negatives,
 
 $$-\frac{1}{n} \sum_i \log \frac{e^{20\,a_i b_i}}{\sum_j e^{20\,a_i b_j}}.$$
 
-The authors' program is not public. The threshold and the number of pairs are those of FREYJA's
-experiments, the encoder, too; the rate and the batch are DeepJoin's. Half of the anchors have their
-cells shuffled, which makes the encoder care less for their order. As the encoder was when it was
-made, it is trained on 128 tokens; then it reads 256, as without fine-tuning.
+The authors' program is not public. The threshold, the number of pairs and the encoder are those of
+FREYJA's experiments; the batch and the rate are usual ones. Half of the anchors have their cells
+shuffled, which makes the encoder care less for their order. Columns of fewer than five values are
+no anchors, since others hold them by chance; that is ours. As the encoder was when it was made, it
+is trained on 128 tokens; then it reads 256, as without fine-tuning.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 Pairs = Int[np.ndarray, "pair side"]
 """Places of an anchor, and of a column that holds most of its values."""
 
-_CONTAINMENT, _MOST_PAIRS = 0.7, 5_000
+_CONTAINMENT, _MOST_PAIRS, _FEWEST_VALUES = 0.7, 5_000, 5
 _BATCH, _RATE, _WARM_UP, _SCALE = 32, 2e-5, 0.1, 20.0
 _TOKENS = 128
 _SHUFFLED = 0.5
@@ -57,7 +58,7 @@ def fine_tuned_texts(lake: Sequence[Cells], queries: Queries, /, *, seed: int) -
     random = np.random.default_rng(seed)
     pairs = random.permutation(positive_pairs(lake))[:_MOST_PAIRS]
     if not len(pairs):
-        raise NothingToLearnError.without_pairs(_CONTAINMENT)
+        raise NothingToLearnError.without_pairs(_CONTAINMENT, _FEWEST_VALUES)
     model = load_encoder()
     # Dropout draws from the generator that all of torch shares.
     with torch.random.fork_rng():
@@ -68,7 +69,7 @@ def fine_tuned_texts(lake: Sequence[Cells], queries: Queries, /, *, seed: int) -
 
 
 def positive_pairs(lake: Sequence[Cells]) -> Pairs:
-    """Columns that hold most of the distinct values of a column of another table.
+    """Columns that hold most of the distinct values, five at least, of one of another table.
 
     Args:
         lake: The columns.
@@ -77,7 +78,8 @@ def positive_pairs(lake: Sequence[Cells]) -> Pairs:
         All such pairs, in the order of the lake.
     """
     _, holds = incidence([cells.counts.keys() for cells in lake])
-    least = _CONTAINMENT * np.array([len(cells.counts) for cells in lake])
+    sizes = np.array([len(cells.counts) for cells in lake])
+    least = np.where(sizes < _FEWEST_VALUES, np.inf, _CONTAINMENT * sizes)
     tables = np.unique([cells.name.table for cells in lake], return_inverse=True)[1]
     found = []
     for start in range(0, len(lake), _AT_ONCE):

@@ -34,6 +34,11 @@ def test_pairs_are_columns_of_two_tables_of_which_one_holds_most_of_the_other() 
     assert positive_pairs(lake).tolist() == [[0, 1], [1, 0], [1, 2], [2, 0], [2, 1]]
 
 
+def test_short_columns_are_no_anchors() -> None:
+    lake = cells(a=codes("A", 4), b=codes("A", 5), c=codes("A", 4))
+    assert positive_pairs(lake).tolist() == [[1, 0], [1, 2]]
+
+
 def test_the_loss_is_that_of_finding_each_anchor_s_other() -> None:
     right, wrong = torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.tensor([[0.0, 1.0], [3.0, 0.0]])
     assert pair_loss(right, right) == pytest.approx(np.log(1 + np.exp(-20)), abs=1e-6)
@@ -68,8 +73,8 @@ def test_answers_are_columns_of_other_tables(tmp_path: Path) -> None:
 def test_a_lake_without_pairs_teaches_nothing(tmp_path: Path) -> None:
     [deepjoin] = choose_rivals(["DeepJoin"])
     message = (
-        "no column holds 70% of the values of another table's column, so that there is no pair "
-        "to learn from. Give tables that share more"
+        "no column holds 70% of another table's column of at least 5 values, so that there is no "
+        "pair to learn from. Give tables that share more"
     )
     lake = suite(tmp_path, {"a": {"x": codes("A")}, "b": {"x": codes("B")}}, "a.x")
     with pytest.raises(NothingToLearnError, match=re.escape(message)):
