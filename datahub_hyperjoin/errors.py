@@ -96,14 +96,6 @@ class NothingToLearnError(ModelError, ValueError):
             "columns in 2 tables are needed. Widen `catalog`, or loosen `model.keys`"
         )
 
-    @classmethod
-    def without_pairs(cls, containment: float, values: int) -> Self:
-        """No column joins exactly with one of another table."""
-        return cls(
-            f"no column holds {containment:.0%} of another table's column of at least {values} "
-            "values, so that there is no pair to learn from. Give tables that share more"
-        )
-
 
 class VectorFileError(ModelError, ValueError):
     """A file of word vectors cannot be used."""

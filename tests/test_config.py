@@ -94,7 +94,7 @@ def test_a_default_that_is_written_wins_over_the_setting() -> None:
         ),
         (
             {**MINIMAL, "model": {"training": {"loss": "mse"}}},
-            r"model.training.loss\n  Input should be 'triplet' or 'infonce'",
+            r"model.training.loss\n  Input should be 'triplet', 'semi-hard' or 'infonce'",
         ),
         (
             {**MINIMAL, "model": {"reuse": "sometimes"}},

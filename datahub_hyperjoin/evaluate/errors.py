@@ -1,6 +1,8 @@
-"""What can be wrong with an evaluation before anything is measured.
+"""What can be wrong with an evaluation, nearly all of it before anything is measured.
 
 HyperJoinError
+├─ ModelError
+│  └─ NoPairsError          a rival has nothing to learn from; the others go on
 └─ EvaluationError
    ├─ SuiteError            a benchmark's folder cannot be used
    ├─ CutError              a benchmark cannot be cut to a size
@@ -15,7 +17,7 @@ from collections.abc import Sequence
 
 from typing_extensions import Self
 
-from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.errors import HyperJoinError, ModelError
 
 
 class EvaluationError(HyperJoinError):
@@ -166,4 +168,16 @@ class MissingPlotterError(EvaluationError, ImportError):
         return cls(
             "matplotlib, which draws the pictures of --out, is not installed. Run `pip install "
             "'datahub-hyperjoin[evaluate]'`, or leave --out away"
+        )
+
+
+class NoPairsError(ModelError, ValueError):
+    """A rival has nothing to learn from."""
+
+    @classmethod
+    def sharing_less_than(cls, containment: float, values: int) -> Self:
+        """No column joins exactly with one of another table."""
+        return cls(
+            f"no column holds {containment:.0%} of another table's column of at least {values} "
+            "values, so that there is no pair to learn from. Give tables that share more"
         )

@@ -22,7 +22,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
-from datahub_hyperjoin.errors import NothingToLearnError
+from datahub_hyperjoin.evaluate.errors import NoPairsError
 from datahub_hyperjoin.evaluate.rivals.cells import Cells
 from datahub_hyperjoin.evaluate.rivals.encoder import describe, encode, load_encoder
 from datahub_hyperjoin.evaluate.rivals.overlap import incidence
@@ -53,12 +53,12 @@ def fine_tuned_texts(lake: Sequence[Cells], queries: Queries, /, *, seed: int) -
         Cosines, in [-1, 1].
 
     Raises:
-        NothingToLearnError: No two tables have columns that join exactly.
+        NoPairsError: No two tables have columns that join exactly.
     """
     random = np.random.default_rng(seed)
     pairs = random.permutation(positive_pairs(lake))[:_MOST_PAIRS]
     if not len(pairs):
-        raise NothingToLearnError.without_pairs(_CONTAINMENT, _FEWEST_VALUES)
+        raise NoPairsError.sharing_less_than(_CONTAINMENT, _FEWEST_VALUES)
     model = load_encoder()
     # Dropout draws from the generator that all of torch shares.
     with torch.random.fork_rng():

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from datahub_hyperjoin.errors import NothingToLearnError
+from datahub_hyperjoin.evaluate.errors import NoPairsError
 from datahub_hyperjoin.evaluate.rivals.choose import choose_rivals
 from datahub_hyperjoin.evaluate.rivals.encoder import nearest_texts
 from datahub_hyperjoin.evaluate.rivals.finetuned import (
@@ -77,5 +77,5 @@ def test_a_lake_without_pairs_teaches_nothing(tmp_path: Path) -> None:
         "pair to learn from. Give tables that share more"
     )
     lake = suite(tmp_path, {"a": {"x": codes("A")}, "b": {"x": codes("B")}}, "a.x")
-    with pytest.raises(NothingToLearnError, match=re.escape(message)):
+    with pytest.raises(NoPairsError, match=re.escape(message)):
         ask(deepjoin, lake)
