@@ -51,7 +51,7 @@ test-fast: $(VENV)/.dev ## Run the tests that need no Spark
 compat: $(VENV)/.dev ## Run the tests of what DataHub sees with the oldest and older releases of it
 	@.ci/compat 1.5.0.1 1.6.0 1.7.0.4
 
-bench-hin: $(VENV)/.dev ## Time the network on lakes of 5,000 to 300,000 columns; ten minutes
+bench-hin: $(VENV)/.dev ## Time the network on lakes of 5,000 to 300,000 columns; a quarter of an hour
 	@$(BIN)/python tests/benchmarks/bench_hin.py
 
 golden: $(VENV)/.dev ## Rewrite the golden files; review the difference
