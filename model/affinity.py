@@ -22,6 +22,7 @@ from datahub_hyperjoin.model.known import PairValues
 from datahub_hyperjoin.model.structure import Structure
 
 _VALUES, _SETS, _CELLS, _COSINE, _NAMES, _LOOKUP, _HOME = 0.7, 0.5, 0.7, 0.2, 0.25, 0.2, 0.1
+_FORM, _THINGS = 0.8, 0.7
 """How probable a join is when one signal alone is at its full strength."""
 _FEW = 3.0
 """Shared values at which overlap counts for about two thirds."""
@@ -82,6 +83,7 @@ class BlendWeight(PairWeight):
         self._known = structure.known
         self._cosine = cosine
         self._names = structure.names
+        self._entities = structure.entities
         self._is_text = structure.lake.is_text
         homes = [column.table.home for column in structure.lake.ids]
         self._home = np.unique(homes, return_inverse=True)[1]
@@ -108,6 +110,8 @@ class BlendWeight(PairWeight):
             * (1 - _COSINE * (self._cosine.between(left, right) if self._cosine else 0.0))
             * (1 - _LOOKUP * forth * enough * self._known.uniqueness[other])
             * (1 - _HOME * overlap * (self._home[one] == self._home[other]))
+            * (1 - _FORM * self._entities.alike(one, other))
+            * (1 - _THINGS * self._entities.of_pairs(one, other))
             * (1 - self._known.stated.of(one, other))
         )
         return 1 - neither

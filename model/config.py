@@ -145,6 +145,9 @@ class FeatureConfig:
     values: bool = True
     """Whether values are read, by the network and by the blend."""
 
+    reference: bool = True
+    """Whether the blend knows codes and names that everyone uses, such as those of countries."""
+
     def __post_init__(self) -> None:
         """Refuse to read nothing."""
         if not (self.names or self.values):

@@ -53,7 +53,7 @@ def describe_architecture(
         f"network.{key}": value for key, value in network.items() if key not in _BEGINNINGS
     }
     inputs = dataclasses.asdict(config.features)
-    for key in ("vectors", "dimension", "vocabulary"):
+    for key in ("vectors", "dimension", "vocabulary", "reference"):
         inputs.pop(key)
     found |= {f"features.{key}": value for key, value in inputs.items()}
     found |= {
@@ -113,6 +113,7 @@ def fingerprint(structure: Structure, config: ModelConfig, start: str = "") -> s
     for key in ("setting", "ranking", "path", "reuse", "start", "variants"):
         settings.pop(key)
     settings["hypergraph"].pop("inference")
+    settings["features"].pop("reference")
     found = hashlib.sha256(f"{FORMAT}{start}{json.dumps(settings, default=str)}".encode())
     lake = structure.lake
     for table, profile in zip(lake.table_of, lake.profiles, strict=True):

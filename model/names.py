@@ -129,8 +129,11 @@ class NameSimilarity:
         """
         plain, qualified = self._spelling, self._qualified
         alike = self._dice(plain[left], plain[right])
-        alike = np.maximum(alike, self._dice(qualified[left], plain[right]))
-        return np.maximum(alike, self._dice(plain[left], qualified[right]))
+        for one, other in ((left, right), (right, left)):
+            renamed = plain[one] != qualified[one]  # few are, and each comparison takes time
+            again = self._dice(qualified[one[renamed]], plain[other[renamed]])
+            alike[renamed] = np.maximum(alike[renamed], again)
+        return alike
 
     def _dice(
         self, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]

@@ -57,7 +57,7 @@ def paper() -> ModelConfig:
     """
     return ModelConfig(
         setting=Setting.PAPER,
-        features=FeatureConfig(dimension=300, vocabulary=1500),
+        features=FeatureConfig(dimension=300, vocabulary=1500, reference=False),
         hypergraph=HypergraphConfig(max_size=_UNBOUNDED, walk_length=16, edges=Edges.VARIANTS),
         network=NetworkConfig(
             width=512,

@@ -23,6 +23,7 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming, name_columns
 from datahub_hyperjoin.model.names import NameSimilarity
 from datahub_hyperjoin.model.overlap import Overlap, measure_overlap
+from datahub_hyperjoin.model.reference.entities import EntityOverlap
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +55,16 @@ class Structure:
             [profile.id.path * read for profile in lake.profiles],
             [lake.titles[table] * read for table in lake.table_of],
         )
+
+    @cached_property
+    def entities(self) -> EntityOverlap:
+        """Which texts hold things that everyone knows; none, if values do not count."""
+        lake = self.lake
+        if not (self.features.values and self.features.reference):
+            return EntityOverlap.nothing(len(lake))
+        read = zip(lake.profiles, lake.is_text, strict=True)
+        sketches = [profile.sketch if is_text else b"" for profile, is_text in read]
+        return EntityOverlap.of(sketches, lake.table_of)
 
     @cached_property
     def cells(self) -> CellSimilarity:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from datahub_hyperjoin.spark.sketch import Counts, Hashes
+from datahub_hyperjoin.normal import Hashes
+from datahub_hyperjoin.spark.sketch import Counts
 from datahub_hyperjoin.tables import Cardinality, Evidence
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Hashes = npt.NDArray[np.uint64]
+from datahub_hyperjoin.normal import Hashes, hash_values
+
 Counts = npt.NDArray[np.int64]
 
 
@@ -54,24 +54,6 @@ class Values:
             The values, each with null for its text.
         """
         return Values(self.hashes, self.counts, pa.nulls(len(self), pa.string()))
-
-
-def hash_values(normal: pa.Array) -> Hashes:
-    """A 64-bit hash of each value: SipHash with a fixed key, the same on every machine.
-
-    Args:
-        normal: Normal forms, without nulls.
-
-    Returns:
-        As many hashes.
-
-    Examples:
-        >>> import pyarrow as pa
-        >>> hash_values(pa.array(["germany"]))
-        array([12672609204639645099], dtype=uint64)
-    """
-    objects = normal.to_numpy(zero_copy_only=False).astype(object, copy=False)
-    return np.asarray(pd.util.hash_array(objects, categorize=False), dtype=np.uint64)
 
 
 def distinct_values(normal: pa.Array, counts: Counts, written: pa.Array) -> Values:

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from datahub_hyperjoin.normal import normal_forms
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.kinds import MISSING, kinds_of, type_of
-from datahub_hyperjoin.spark.normal import normal_forms
 from datahub_hyperjoin.spark.patterns import patterns
 from datahub_hyperjoin.spark.sketch import (
     Values,

@@ -18,10 +18,11 @@ from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.errors import TableError
+from datahub_hyperjoin.normal import Hashes
 from datahub_hyperjoin.spark.overlap import Overlap, evidence, overlap
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.read import located, read_table
-from datahub_hyperjoin.spark.sketch import Counts, Hashes, Values
+from datahub_hyperjoin.spark.sketch import Counts, Values
 from datahub_hyperjoin.spark.tally import NOTHING, add, tally
 from datahub_hyperjoin.tables import ColumnId, Evidence, Table, TableId
 

@@ -35,6 +35,7 @@ ABLATIONS = (
     Variant("w/o rerank", {"model.ranking.coherence": 0.0}),
     Variant("w/o HIN", {"model.ranking.affinity": "signals"}),
     Variant("w/o hypergraph at inference", {"model.hypergraph.inference": False}),
+    Variant("w/o reference tables", {"model.features.reference": False}),
     Variant("w/o within-table edges", {"model.hypergraph.within": False}),
     Variant("w/o across-table edges", {"model.hypergraph.across": False}),
     Variant("w/o variants", {"model.hypergraph.variants": False}),

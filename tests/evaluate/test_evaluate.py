@@ -16,7 +16,12 @@ from datahub_hyperjoin.evaluate.ablations import ABLATIONS
 from datahub_hyperjoin.evaluate.rivals import RIVALS
 
 SMALL = ("model.network.width=32", "model.network.heads=4", "model.features.dimension=16")
-TRAIN_NOTHING = ("w/o rerank", "w/o HIN", "w/o hypergraph at inference")
+TRAIN_NOTHING = (
+    "w/o rerank",
+    "w/o HIN",
+    "w/o hypergraph at inference",
+    "w/o reference tables",
+)
 
 
 def run(*arguments: str | Path) -> Result:

@@ -7,7 +7,7 @@ import pytest
 from datahub_hyperjoin.knowledge import Knowledge
 from datahub_hyperjoin.model.affinity import CosineWeight, weigh
 from datahub_hyperjoin.model.candidates import find_candidates
-from datahub_hyperjoin.model.config import Affinity, ModelConfig, RankingConfig
+from datahub_hyperjoin.model.config import Affinity, FeatureConfig, ModelConfig, RankingConfig
 from datahub_hyperjoin.model.index import NOBODY
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.rank import number_twins, rank
@@ -148,6 +148,50 @@ def test_values_in_another_writing_are_found_without_the_network(make_lake: Make
     same = np.ones((len(lake), 1), dtype=np.float32)
     config = RankingConfig(affinity=Affinity.SIGNALS, candidates=3, min_joinability=0.0)
     assert first(structure, same, config)["a.place"] == "b.label"
+
+
+COUNTRIES = {
+    "codes": {
+        "country": ["de", "fr", "it", "pl", "es", "pt"],
+        "size": ["6", "5", "4", "3", "2", "1"],
+    },
+    "names": {"land": ["spanien", "polen", "italien", "deutschland", "portugal"]},
+    "others": {"country": ["no", "se", "fi", "dk", "is", "ee"]},
+    "colours": {"colour": ["red", "green", "blue", "black", "white"]},
+}
+
+
+def test_codes_are_joined_with_names_of_the_same_things(make_lake: MakeLake) -> None:
+    structure = connect(make_lake(COUNTRIES))
+    config = RankingConfig(affinity=Affinity.SIGNALS)
+    weight = weigh(structure, structure.names.vectors(), Affinity.SIGNALS)
+    places = {str(one): place for place, one in enumerate(structure.lake.ids)}
+    columns = [places[name] for name in ("names.land", "others.country", "colours.colour")]
+    query = np.array([[places["codes.country"]]])
+    known, alike, other = weight.between(query, np.array([columns]))[0, 0]
+    assert known > 0.5
+    assert alike > 0.8  # also codes of countries: the same form, if not the same countries
+    assert other < 0.2
+    found = {
+        (str(one.query), str(one.candidate))
+        for one in rank(structure, np.eye(5, dtype=np.float32), config)
+    }
+    assert ("names.land", "codes.country") in found
+
+
+def test_without_reference_tables_codes_are_letters(make_lake: MakeLake) -> None:
+    config = ModelConfig(features=FeatureConfig(reference=False))
+    structure = build_structure(make_lake(COUNTRIES), config, NOTHING)
+    assert (structure.entities.form == -1).all()
+    blind = ModelConfig(features=FeatureConfig(values=False))
+    assert (build_structure(make_lake(COUNTRIES), blind, NOTHING).entities.form == -1).all()
+
+
+def test_numbers_are_codes_of_nothing(make_lake: MakeLake) -> None:
+    numbers = [str(number) for number in range(4, 200, 4)]
+    structure = connect(make_lake({"a": {"n": numbers}, "b": {"country": ["de", "fr", "it"]}}))
+    assert structure.entities.form[0] == -1
+    assert structure.entities.form[1] >= 0
 
 
 def test_only_copies_are_twins(make_lake: MakeLake) -> None:

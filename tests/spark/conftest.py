@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from pandas.util import hash_array
 
+from datahub_hyperjoin.normal import normal_form
 from datahub_hyperjoin.spark.kinds import MISSING
-from datahub_hyperjoin.spark.normal import normal_form
 from datahub_hyperjoin.tables import Cardinality, DataType, Evidence, FileFormat, Table, TableId
 
 Cells = Sequence[str | None]

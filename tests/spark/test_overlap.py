@@ -7,8 +7,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from datahub_hyperjoin.normal import Hashes
 from datahub_hyperjoin.spark.overlap import evidence, overlap
-from datahub_hyperjoin.spark.sketch import Counts, Hashes, distinct_values
+from datahub_hyperjoin.spark.sketch import Counts, distinct_values
 from datahub_hyperjoin.tables import Cardinality, Evidence
 
 COLUMNS = st.lists(st.sampled_from(["rome", "oslo", "bern", "kyiv", "lima"]), max_size=12)

@@ -3,14 +3,20 @@
 A value is compared without regard to case, width, outer and repeated spaces, and to how the same
 whole number or the same moment happens to be written. A code keeps its leading zeros.
 
-`normal_form` is the definition; `normal_forms` is the same over a whole column.
+`normal_form` is the definition; `normal_forms` is the same over a whole column, and `hash_values`
+what profiles keep of it.
 """
 
 import re
 import unicodedata
 
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+
+Hashes = npt.NDArray[np.uint64]
 
 _WHOLE = r"-?(?:0|[1-9][0-9]*)"
 _DAY = r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
@@ -75,6 +81,24 @@ def normal_forms(values: pa.Array) -> pa.Array:
         for pattern, replacement in _REWRITES:
             tidy = pc.replace_substring_regex(tidy, pattern, replacement)
     return tidy
+
+
+def hash_values(normal: pa.Array) -> Hashes:
+    """A 64-bit hash of each value: SipHash with a fixed key, the same on every machine.
+
+    Args:
+        normal: Normal forms, without nulls.
+
+    Returns:
+        As many hashes.
+
+    Examples:
+        >>> import pyarrow as pa
+        >>> hash_values(pa.array(["germany"]))
+        array([12672609204639645099], dtype=uint64)
+    """
+    objects = normal.to_numpy(zero_copy_only=False).astype(object, copy=False)
+    return np.asarray(pd.util.hash_array(objects, categorize=False), dtype=np.uint64)
 
 
 def _tidy(value: str) -> str:

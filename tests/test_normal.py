@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.spark.normal import normal_form, normal_forms
+from datahub_hyperjoin.normal import hash_values, normal_form, normal_forms
 
 DATES = st.dates().map(str)
 MOMENTS = st.datetimes().map(lambda moment: moment.isoformat(" "))
@@ -55,3 +55,8 @@ def test_spellings_of_one_value_are_equal(left: str, right: str) -> None:
 )
 def test_different_values_stay_different(left: str, right: str) -> None:
     assert normal_form(left) != normal_form(right)
+
+
+def test_hashes_are_the_same_on_every_machine_and_for_ever() -> None:
+    found = hash_values(pa.array(["germany", "na", "köln"]))
+    assert found.tolist() == [12672609204639645099, 7803350511979794512, 1384729298524328262]

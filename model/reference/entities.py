@@ -1,0 +1,116 @@
+"""Columns that hold the same things, whatever they call them.
+
+A column of country codes and one of country names share no value, and yet rows of the one have
+partners in the other. Where nearly all values of a column are what things of one kind are called,
+the column is the set of those things, and two such columns overlap as far as their things do.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy import sparse
+
+from datahub_hyperjoin.model.lookup import look_up
+from datahub_hyperjoin.model.reference.lexicon import Recognised, lexicon
+
+_NO_FORM = -1
+_FEW = 3.0
+"""Shared things at which overlap counts for about two thirds."""
+
+
+@dataclass(frozen=True)
+class EntityOverlap:
+    """How far columns hold the same things in different forms, and which have the same form.
+
+    `left` and `right` list every pair that shares a thing in different forms, in both orders,
+    sorted by `left`, then `right`.
+    """
+
+    form: Int[np.ndarray, " column"]
+    """What each column's values are, for example country codes of two letters; -1 if unknown."""
+
+    left: Int[np.ndarray, " pair"]
+    right: Int[np.ndarray, " pair"]
+
+    overlap: Float[np.ndarray, " pair"]
+    """Share of things of the one that the other holds, in the better of both directions, in
+    [0, 1]; less if they share few."""
+
+    @classmethod
+    def nothing(cls, columns: int) -> "EntityOverlap":
+        """No column is recognised.
+
+        Args:
+            columns: How many columns the lake has.
+
+        Returns:
+            What is known of values that are not read.
+        """
+        none = np.zeros(0, dtype=np.int64)
+        return cls(np.full(columns, _NO_FORM), none, none, np.zeros(0))
+
+    @classmethod
+    def of(cls, sketches: Sequence[bytes], table_of: Int[np.ndarray, " column"]) -> "EntityOverlap":
+        """Recognises columns. One whose sketch is a sample shares less than it would as a whole.
+
+        Args:
+            sketches: Each column's, as its profile has it; an empty one is not recognised.
+            table_of: Each column's table.
+
+        Returns:
+            Pairs of columns of different tables.
+        """
+        names = lexicon()
+        found: dict[int, Recognised] = {}
+        for column, sketch in enumerate(sketches):
+            if sketch and (one := names.recognise(np.frombuffer(sketch, "<u8"))):
+                found[column] = one
+        if not found:
+            return cls.nothing(len(sketches))
+        form, size = np.full(len(sketches), _NO_FORM), np.ones(len(sketches))
+        for column, one in found.items():
+            form[column], size[column] = one.form, one.values
+        columns = np.repeat(list(found), [len(one.things) for one in found.values()])
+        things = np.concatenate([one.things for one in found.values()])
+        holds = sparse.csr_array(
+            (np.ones(len(things), np.int32), (columns, things)), (len(sketches), names.things)
+        )
+        shared = (holds @ holds.T).tocoo()
+        left, right = shared.row.astype(np.int64), shared.col.astype(np.int64)
+        kept = (table_of[left] != table_of[right]) & (form[left] != form[right])
+        order = np.flatnonzero(kept)[np.lexsort((right[kept], left[kept]))]
+        left, right, count = left[order], right[order], shared.data[order]
+        smaller = np.minimum(size[left], size[right])
+        return cls(form, left, right, count / smaller * (1 - np.exp(-count / _FEW)))
+
+    def of_pairs(
+        self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
+    ) -> Float[np.ndarray, "*shape"]:
+        """Overlap of given pairs of different forms; 0 for others.
+
+        Args:
+            left: Columns.
+            right: Columns, as many.
+
+        Returns:
+            In [0, 1].
+        """
+        columns = len(self.form)
+        return look_up(self.left * columns + self.right, self.overlap, left * columns + right)
+
+    def alike(
+        self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
+    ) -> Bool[np.ndarray, "*shape"]:
+        """Whether both columns of given pairs call things of one kind in the same form.
+
+        Args:
+            left: Columns.
+            right: Columns, as many.
+
+        Returns:
+            One answer a pair.
+        """
+        form = self.form[left]
+        return (form != _NO_FORM) & (form == self.form[right])

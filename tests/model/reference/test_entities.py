@@ -1,0 +1,81 @@
+"""Whether columns overlap as far as they hold the same things."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pycountry
+import pytest
+
+from datahub_hyperjoin.model.reference.entities import EntityOverlap
+from datahub_hyperjoin.normal import hash_values, normal_forms
+
+COUNTRIES = sorted(pycountry.countries, key=lambda one: str(one.alpha_2))
+CODES = [str(one.alpha_2) for one in COUNTRIES]
+NAMES = [str(one.name) for one in COUNTRIES]
+
+
+def sketch(values: Sequence[str]) -> bytes:
+    hashes = np.sort(hash_values(normal_forms(pa.array(values, pa.string()))))
+    return hashes.astype("<u8").tobytes()
+
+
+def overlap(*columns: Sequence[str], tables: Sequence[int] | None = None) -> EntityOverlap:
+    table_of = np.arange(len(columns)) if tables is None else np.array(tables)
+    return EntityOverlap.of([sketch(column) for column in columns], table_of)
+
+
+def of(found: EntityOverlap, left: int, right: int) -> float:
+    return float(found.of_pairs(np.array([left]), np.array([right]))[0])
+
+
+def test_codes_overlap_with_names_as_far_as_they_are_the_same_countries() -> None:
+    found = overlap(CODES[:40], NAMES[30:80], CODES[100:150], ["red", "green", "blue"])
+    assert of(found, 0, 1) == of(found, 1, 0) == pytest.approx(10 / 40 * (1 - np.exp(-10 / 3)))
+    assert of(found, 1, 2) == of(found, 0, 3) == of(found, 3, 3) == 0
+
+
+def test_random_columns_overlap_as_sets_do() -> None:
+    random = np.random.default_rng(0)
+    chosen = [random.choice(200, random.integers(5, 90), replace=False) for _ in range(12)]
+    columns = [[(CODES, NAMES)[at % 2][one] for one in some] for at, some in enumerate(chosen)]
+    found = overlap(*columns)
+    for one, left in enumerate(chosen):
+        for other, right in enumerate(chosen):
+            shared = len(set(left) & set(right))
+            expected = shared / min(len(left), len(right)) * (1 - np.exp(-shared / 3))
+            apart = one % 2 != other % 2
+            assert of(found, one, other) == pytest.approx(expected * apart), (one, other)
+
+
+def test_columns_of_one_form_are_alike_and_equal_values_say_the_rest() -> None:
+    found = overlap(CODES[:40], CODES[20:90], NAMES[:40], ["red", "green", "blue"], ["red", "blue"])
+    alike = found.alike(*np.indices((5, 5)))
+    assert alike.tolist() == [
+        [True, True, False, False, False],
+        [True, True, False, False, False],
+        [False, False, True, False, False],
+        [False] * 5,
+        [False] * 5,
+    ]
+    assert of(found, 0, 1) == 0
+
+
+def test_columns_of_one_table_do_not_overlap() -> None:
+    found = overlap(CODES[:40], NAMES[:40], NAMES[:40], tables=[0, 0, 1])
+    assert of(found, 0, 1) == 0
+    assert of(found, 0, 2) > 0.99
+
+
+def test_pairs_stand_in_both_orders_and_sorted() -> None:
+    found = overlap(CODES[:40], NAMES[10:50], CODES[20:60], NAMES[:9])
+    numbers = found.left * 4 + found.right
+    assert (np.diff(numbers) > 0).all()
+    np.testing.assert_array_equal(np.sort(found.right * 4 + found.left), numbers)
+
+
+@pytest.mark.parametrize("columns", [[], [["red", "green", "blue"], []]])
+def test_nothing_is_found_where_no_column_is_recognised(columns: list[list[str]]) -> None:
+    found = overlap(*columns)
+    assert len(found.left) == len(found.right) == len(found.overlap) == 0
+    assert found.form.tolist() == [-1] * len(columns)

@@ -1,0 +1,106 @@
+"""Whether a column is recognised by what its values are called."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from datahub_hyperjoin.model.reference.kinds import Called, Kind
+from datahub_hyperjoin.model.reference.lexicon import Lexicon, lexicon
+from datahub_hyperjoin.normal import hash_values, normal_forms
+
+PLANETS = ("Mercury", "Venus", "Earth", "Mars", "Jupiter", "Saturn", "Uranus", "Neptune")
+GODS = ("Mercury", "Venus", "Mars", "Jupiter", "Saturn", "Minerva", "Diana")
+
+
+def named(name: str, *forms: Sequence[str]) -> Kind:
+    called = [
+        Called(at, number, one) for number, form in enumerate(forms) for at, one in enumerate(form)
+    ]
+    return Kind(name, tuple(called), max(map(len, forms)), len(forms))
+
+
+CODES = tuple(name[:2].upper() for name in PLANETS)
+LEXICON = Lexicon.of((named("planets", CODES, PLANETS), named("gods", GODS)))
+
+
+def sketch(values: Sequence[str]) -> np.ndarray:
+    return np.sort(hash_values(normal_forms(pa.array(values, pa.string()))))
+
+
+def test_codes_and_names_of_one_thing_are_the_same_thing() -> None:
+    codes, names = LEXICON.recognise(sketch(CODES[:5])), LEXICON.recognise(sketch(PLANETS[2:7]))
+    assert codes is not None
+    assert names is not None
+    assert codes.things.tolist() == [0, 1, 2, 3, 4]
+    assert names.things.tolist() == [2, 3, 4, 5, 6]
+    assert (codes.form, names.form) == (0, 1)
+    assert (codes.values, names.values) == (5, 5)
+
+
+def test_case_and_blanks_make_no_difference() -> None:
+    found = LEXICON.recognise(sketch(["  MARS", "venus ", "EARTH"]))
+    assert found is not None
+    assert found.things.tolist() == [1, 2, 3]
+
+
+def test_two_names_of_one_thing_count_once() -> None:
+    found = LEXICON.recognise(sketch(["EA", "Earth", "Jupiter", "Neptune"]))
+    assert found is not None
+    assert (found.things.tolist(), found.values) == ([2, 4, 7], 3)
+
+
+def test_the_kind_that_explains_most_is_taken() -> None:
+    found = LEXICON.recognise(sketch(["Minerva", "Venus", "Mars", "Jupiter"]))
+    assert found is not None
+    assert found.form == 2
+    assert (found.things >= len(PLANETS)).all()
+
+
+def test_kinds_that_explain_as_much_all_count() -> None:
+    found = LEXICON.recognise(sketch(["Venus", "Mars", "Jupiter"]))
+    assert found is not None
+    assert len(found.things) == 6
+
+
+def test_some_values_may_be_unknown() -> None:
+    found = LEXICON.recognise(sketch([*PLANETS[:7], "Pluto", "Total", "n/a"]))
+    assert found is not None
+    assert (len(found.things), found.values) == (7, 10)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [],
+        ["Earth", "Neptune"],  # too few
+        [*PLANETS[:6], "Pluto", "Total", "n/a"],  # too many others
+        ["Pluto", "Ceres", "Eris"],
+        [f"value {number}" for number in range(500)],
+    ],
+)
+def test_other_columns_are_not_recognised(values: list[str]) -> None:
+    assert LEXICON.recognise(sketch(values)) is None
+
+
+def test_a_name_of_two_things_is_the_first_ones() -> None:
+    lexicon_ = Lexicon.of(
+        (named("towns", ("Springfield", "Shelbyville", "Springfield", "Ogdenville")),)
+    )
+    found = lexicon_.recognise(sketch(["Springfield", "Shelbyville", "Ogdenville"]))
+    assert found is not None
+    assert found.things.tolist() == [0, 1, 3]
+
+
+def test_the_real_names_tell_states_from_countries() -> None:
+    countries = lexicon().recognise(sketch(["AL", "CA", "DE", "FR", "JP", "ZA"]))
+    states = lexicon().recognise(sketch(["AL", "CA", "DE", "NY", "TX", "WY"]))
+    germans = lexicon().recognise(
+        sketch(["Albanien", "Kanada", "Deutschland", "Frankreich", "Japan"])
+    )
+    assert countries is not None
+    assert states is not None
+    assert germans is not None
+    assert not np.intersect1d(countries.things, states.things).size
+    assert len(np.intersect1d(countries.things, germans.things)) == 5
