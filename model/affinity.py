@@ -1,14 +1,14 @@
 """How joinable two columns are, from what is known of both.
 
 The network's cosine alone is the paper's weight of a pair. Ours adds what the values and the names
-say: value overlap beyond chance, cells that are written alike, alike names, and, where values
-overlap, whether the candidate's are unique enough to be looked up and whether both tables stand in
-one folder or schema. To that comes what the catalog says: foreign keys, relationships and the joins
-of its queries. Each signal alone would make a pair joinable with some probability; a pair is not
-joinable if none of them does (noisy-or; Pearl, 1988).
+say: value overlap beyond chance, cells that are written alike, alike names, codes and names of the
+same things, and, where values overlap, whether the candidate's are unique enough to be looked up
+and whether both tables stand in one folder or schema. To that comes what the catalog says: foreign
+keys, relationships and the joins of its queries. Each signal alone would make a pair joinable with
+some probability; a pair is not joinable if none of them does (noisy-or; Pearl, 1988).
 
-Numbers are no evidence by themselves: running numbers share values with every other. Theirs count
-as far as the names agree.
+Numbers are little evidence by themselves: running numbers share values with every other. Theirs
+count as far as the names agree, the more so the more of their range they fill.
 """
 
 from abc import ABC, abstractmethod
@@ -21,13 +21,16 @@ from datahub_hyperjoin.model.config import Affinity
 from datahub_hyperjoin.model.known import PairValues
 from datahub_hyperjoin.model.structure import Structure
 
-_VALUES, _SETS, _CELLS, _COSINE, _NAMES, _LOOKUP, _HOME = 0.7, 0.5, 0.7, 0.2, 0.25, 0.2, 0.1
+_VALUES, _SETS, _CELLS, _COSINE, _NAMES, _LOOKUP, _HOME = 0.7, 0.5, 0.7, 0.1, 0.25, 0.2, 0.1
 _FORM, _THINGS = 0.8, 0.7
 """How probable a join is when one signal alone is at its full strength."""
 _FEW = 3.0
 """Shared values at which overlap counts for about two thirds."""
 _NAMELESS = 0.1
-"""How far the values of numbers are believed when names have nothing in common, squared."""
+"""How alike names are taken to be that have nothing in common."""
+_SPARSE, _DENSE = 0.5, 2.0
+"""Powers of names' likeness by which sparse numbers are believed, and those that fill their range.
+"""
 
 
 class PairWeight(ABC):
@@ -83,6 +86,7 @@ class BlendWeight(PairWeight):
         self._known = structure.known
         self._cosine = cosine
         self._names = structure.names
+        self._density = structure.lake.density
         self._entities = structure.entities
         self._is_text = structure.lake.is_text
         homes = [column.table.home for column in structure.lake.ids]
@@ -104,7 +108,9 @@ class BlendWeight(PairWeight):
         )
         names = self._names.of(one, other)
         texts = self._is_text[one] & self._is_text[other]
-        named = np.sqrt((names + _NAMELESS) / (1 + _NAMELESS))
+        dense = np.maximum(self._density[one], self._density[other])
+        trust = _SPARSE + (_DENSE - _SPARSE) * dense
+        named = ((names + _NAMELESS) / (1 + _NAMELESS)) ** trust
         neither = (
             np.where(texts, differ * (1 - _NAMES * names), 1 - named * (1 - differ))
             * (1 - _COSINE * (self._cosine.between(left, right) if self._cosine else 0.0))

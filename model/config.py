@@ -284,7 +284,7 @@ class RankingConfig:
     top_k: Count = 5
     """Suggestions for each key column, K."""
 
-    coherence: Annotated[float, Ge(0)] = 1.0
+    coherence: Annotated[float, Ge(0)] = 0.5
     """Weight of agreement among suggestions, lambda; 0 ranks by joinability alone."""
 
     affinity: Affinity = Affinity.BLEND

@@ -6,11 +6,19 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, TableId, TableProfile
 
 _OPAQUE = (DataType.BINARY, DataType.NESTED)
+_NUMBERS = (DataType.INTEGER, DataType.DECIMAL)
+
+
+def _density(profile: ColumnProfile) -> float:
+    if profile.type not in _NUMBERS:
+        return 0.0
+    numbers = [float(cell) for cell in profile.sample]
+    return min(1.0, profile.distinct / (max(numbers) - min(numbers) + 1))
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,11 @@ class Lake:
     def is_text(self) -> Bool[np.ndarray, " column"]:
         """Which columns hold text; the others hold numbers, dates or truth values."""
         return np.array([profile.type is DataType.TEXT for profile in self.profiles], dtype=bool)
+
+    @cached_property
+    def density(self) -> Float[np.ndarray, " column"]:
+        """How much of their range numbers fill, in [0, 1]: 1 for running ones, 0 for no numbers."""
+        return np.array([_density(profile) for profile in self.profiles])
 
     @cached_property
     def tables(self) -> tuple[TableId | None, ...]:

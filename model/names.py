@@ -66,8 +66,19 @@ def trigrams(name: str) -> frozenset[str]:
     )
 
 
-def _qualify(table: str, name: str) -> str:
-    """A name as it would be in another table: an identifier has its own table's in front."""
+def qualify(table: str, name: str) -> str:
+    """A name as it would be in another table: an identifier has its own table's in front.
+
+    Args:
+        table: The table's name.
+        name: The column's.
+
+    Returns:
+        Both, if the column's only says that it identifies something; else the column's.
+
+    >>> qualify("customer", "id"), qualify("sales", "customer_id")
+    ('customer id', 'customer_id')
+    """
     words = tokens(name)
     return f"{table} {name}" if words and IDENTIFIER_WORDS.issuperset(words) else name
 
@@ -75,24 +86,16 @@ def _qualify(table: str, name: str) -> str:
 class NameSimilarity:
     """How alike names are written: Dice's coefficient of their trigrams.
 
-    A name that only says that its column identifies something may be read with its table's, in one
-    of two names: `id` of `customer` is `customer_id` elsewhere.
-
     Args:
         names: One name a column.
-        tables: The name of each column's table, if they count.
 
-    >>> alike = NameSimilarity(["id", "CUSTOMER_ID", "tailnum"], ["customer", "sales", "planes"])
+    >>> alike = NameSimilarity(["customer id", "CUSTOMER_ID", "tailnum"])
     >>> alike.of(np.array([0, 0]), np.array([1, 2])).tolist()
     [1.0, 0.0]
     """
 
-    def __init__(self, names: Sequence[str], tables: Sequence[str] = ()) -> None:
-        qualified = map(_qualify, tables, names) if tables else names
-        spellings, places = np.unique(
-            np.asarray([*names, *qualified], dtype=object), return_inverse=True
-        )
-        self._spelling, self._qualified = np.split(places, 2)
+    def __init__(self, names: Sequence[str]) -> None:
+        spellings, self._spelling = np.unique(np.asarray(names, dtype=object), return_inverse=True)
         windows = [sorted(trigrams(str(spelling))) for spelling in spellings]
         known = {window: place for place, window in enumerate(sorted(set(chain(*windows))))}
         columns = np.array([known[window] for name in windows for window in name], dtype=np.int64)
@@ -127,18 +130,7 @@ class NameSimilarity:
         Returns:
             1 for names with the same tokens, 0 for names that share no trigram.
         """
-        plain, qualified = self._spelling, self._qualified
-        alike = self._dice(plain[left], plain[right])
-        for one, other in ((left, right), (right, left)):
-            renamed = plain[one] != qualified[one]  # few are, and each comparison takes time
-            again = self._dice(qualified[one[renamed]], plain[other[renamed]])
-            alike[renamed] = np.maximum(alike[renamed], again)
-        return alike
-
-    def _dice(
-        self, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
-    ) -> Float[np.ndarray, "*pair"]:
-        """Of given pairs of spellings."""
+        left, right = self._spelling[left], self._spelling[right]
         count = len(self._sizes)
         pairs = left * count + right
         asked, place = np.unique(pairs, return_inverse=True)

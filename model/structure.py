@@ -21,7 +21,7 @@ from datahub_hyperjoin.model.keys import find_keys
 from datahub_hyperjoin.model.known import Known
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming, name_columns
-from datahub_hyperjoin.model.names import NameSimilarity
+from datahub_hyperjoin.model.names import NameSimilarity, qualify
 from datahub_hyperjoin.model.overlap import Overlap, measure_overlap
 from datahub_hyperjoin.model.reference.entities import EntityOverlap
 
@@ -49,12 +49,14 @@ class Structure:
 
     @cached_property
     def names(self) -> NameSimilarity:
-        """How alike the columns' names are written; not at all, if names do not count."""
+        """How alike the columns' names are written; not at all, if names do not count.
+
+        `id` of one table is none of another: both are read with their tables' names.
+        """
         lake, read = self.lake, self.features.names
-        return NameSimilarity(
-            [profile.id.path * read for profile in lake.profiles],
-            [lake.titles[table] * read for table in lake.table_of],
-        )
+        titles = (lake.titles[table] for table in lake.table_of)
+        names = zip(titles, (profile.id.path for profile in lake.profiles), strict=True)
+        return NameSimilarity([qualify(title, name) * read for title, name in names])
 
     @cached_property
     def entities(self) -> EntityOverlap:

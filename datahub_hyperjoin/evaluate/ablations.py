@@ -58,6 +58,7 @@ DEPARTURES = (
     Variant("paper's knowledge", {"model.training.forgetting": 0.0}),
     Variant("paper's negatives", {"model.training.spare_alike": False}),
     Variant("paper's affinity", {"model.ranking.affinity": "hin"}),
+    Variant("paper's coherence", {"model.ranking.coherence": 1.0}),
     Variant("paper's copies", {"model.ranking.hold_copies": False}),
 )
 """One choice after another as the paper makes it, all others as we do."""

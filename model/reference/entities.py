@@ -35,8 +35,9 @@ class EntityOverlap:
     right: Int[np.ndarray, " pair"]
 
     overlap: Float[np.ndarray, " pair"]
-    """Share of things of the one that the other holds, in the better of both directions, in
-    [0, 1]; less if they share few."""
+    """In (0.5, 1]: a half for things of one kind, which samples of large tables need not share; and
+    half the share of things of the one that the other holds, in the better of both directions, less
+    if they share few."""
 
     @classmethod
     def nothing(cls, columns: int) -> "EntityOverlap":
@@ -83,12 +84,12 @@ class EntityOverlap:
         order = np.flatnonzero(kept)[np.lexsort((right[kept], left[kept]))]
         left, right, count = left[order], right[order], shared.data[order]
         smaller = np.minimum(size[left], size[right])
-        return cls(form, left, right, count / smaller * (1 - np.exp(-count / _FEW)))
+        return cls(form, left, right, (1 + count / smaller * (1 - np.exp(-count / _FEW))) / 2)
 
     def of_pairs(
         self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
     ) -> Float[np.ndarray, "*shape"]:
-        """Overlap of given pairs of different forms; 0 for others.
+        """Overlap of given pairs in different forms; 0 for pairs that share nothing so.
 
         Args:
             left: Columns.

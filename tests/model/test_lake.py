@@ -22,3 +22,15 @@ def test_a_table_with_a_fault_counts_for_nothing() -> None:
     lake = Lake.from_tables([TableProfile(table=table, fault="is an empty file")])
     assert (len(lake), lake.titles) == (0, ())
     assert lake.table_of.dtype == np.int64
+
+
+def test_density_tells_running_numbers_from_codes(make_lake: MakeLake) -> None:
+    cells = {
+        "running": [str(number) for number in range(7, 57)],
+        "every_tenth": [str(number) for number in range(10, 510, 10)],
+        "words": [f"w{number}" for number in range(50)],
+        "one": ["5"] * 50,
+        "negative": [str(-number) for number in range(50)],
+    }
+    found = make_lake({"t": cells}).density
+    np.testing.assert_allclose(found, [1, 50 / 491, 0, 1, 1])

@@ -1,10 +1,17 @@
+from collections.abc import Callable, Mapping, Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.model.names import NameSimilarity, tokens, trigrams
+from datahub_hyperjoin.knowledge import Knowledge
+from datahub_hyperjoin.model.config import ModelConfig
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.names import NameSimilarity, qualify, tokens, trigrams
+from datahub_hyperjoin.model.structure import build_structure
 
+MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
 NAMES = ["customerId", "CUSTOMER_ID", "carrier", "cust no", "", "__"]
 
 
@@ -46,25 +53,33 @@ def test_a_convention_makes_no_difference() -> None:
     assert alike.of(np.array([0]), np.array([1]))[0] == 1
 
 
-def similarity(one: tuple[str, str], other: tuple[str, str]) -> float:
-    """Of two columns, each the name of its table and its own."""
-    tables, names = zip(one, other, strict=True)
-    return float(NameSimilarity(names, tables).of(np.array([0]), np.array([1]))[0])
+@pytest.mark.parametrize(
+    ("table", "name", "expected"),
+    [
+        ("Customer", "ID", "Customer ID"),
+        ("airport", "id_code", "airport id_code"),
+        ("customer", "customer_id", "customer_id"),
+        ("customer", "region", "region"),
+        ("customer", "", ""),
+        ("customer", "__", "__"),
+    ],
+)
+def test_an_identifier_is_read_with_its_table_s_name(table: str, name: str, expected: str) -> None:
+    assert qualify(table, name) == expected
 
 
-def test_an_identifier_is_one_of_its_table() -> None:
-    assert similarity(("Customer", "ID"), ("sales", "customer_id")) == 1
-    assert similarity(("sales", "customer_id"), ("Customer", "ID")) == 1
-    assert similarity(("Customer", "ID"), ("sales", "car_id")) < 0.6
+def test_an_identifier_is_one_of_its_table(make_lake: MakeLake) -> None:
+    tables = {
+        "customer": {"id": ["1", "2"], "name": ["ann", "bob"]},
+        "sales": {"customer_id": ["1", "2"], "id": ["7", "8"]},
+        "cars": {"id": ["1", "2"], "name": ["polo", "golf"]},
+    }
+    structure = build_structure(make_lake(tables), ModelConfig(), Knowledge())
+    places = {str(column): place for place, column in enumerate(structure.lake.ids)}
 
+    def alike(one: str, other: str) -> float:
+        pair = (np.array([places[one]]), np.array([places[other]]))
+        return float(structure.names.of(*pair)[0])
 
-@pytest.mark.parametrize("name", ["customer_id", "region", "", "__"])
-def test_other_names_are_not_read_with_their_table_s(name: str) -> None:
-    elsewhere = similarity(("customer", name), ("sales", "customer"))
-    assert elsewhere == similarity(("t", name), ("sales", "customer"))
-
-
-def test_of_two_identifiers_only_one_is_read_with_its_table_s() -> None:
-    assert similarity(("customer", "id"), ("customer", "id")) == 1
-    assert similarity(("cars", "id"), ("customers", "id")) == 1
-    assert similarity(("cars", "id"), ("customers", "key")) < 0.5
+    assert alike("customer.id", "sales.customer_id") == alike("customer.name", "cars.name") == 1
+    assert alike("cars.id", "sales.customer_id") == alike("customer.id", "cars.id") == 0.25

@@ -117,12 +117,13 @@ def test_of_equal_candidates_the_one_in_the_same_schema_comes_first(make_lake: M
 
 def test_numbers_count_as_far_as_their_names_agree(make_lake: MakeLake) -> None:
     running = [str(number) for number in range(1, 60)]
+    sparse = [str(number**3) for number in range(1, 60)]
     words = [f"w{number}" for number in running]
     lake = make_lake(
         {
-            "orders": {"customer_id": running, "word": words},
+            "orders": {"customer_id": running, "word": words, "sku": sparse},
             "customers": {"CustomerId": running[:50], "term": words[:50]},
-            "leaves": {"page": running, "word_": ["other", "things", "here"] * 20},
+            "leaves": {"page": running, "item": sparse, "word_": ["other", "things", "here"] * 20},
         }
     )
     structure = connect(lake)
@@ -135,6 +136,7 @@ def test_numbers_count_as_far_as_their_names_agree(make_lake: MakeLake) -> None:
 
     assert of("orders.customer_id", "customers.CustomerId") > 0.8
     assert of("orders.customer_id", "leaves.page") < 0.5
+    assert of("orders.customer_id", "leaves.page") < of("orders.sku", "leaves.item") - 0.2
     assert of("orders.word", "customers.term") > 0.8
     assert of("orders.word", "leaves.word_") < 0.5
 

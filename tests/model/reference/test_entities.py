@@ -31,7 +31,11 @@ def of(found: EntityOverlap, left: int, right: int) -> float:
 
 def test_codes_overlap_with_names_as_far_as_they_are_the_same_countries() -> None:
     found = overlap(CODES[:40], NAMES[30:80], CODES[100:150], ["red", "green", "blue"])
-    assert of(found, 0, 1) == of(found, 1, 0) == pytest.approx(10 / 40 * (1 - np.exp(-10 / 3)))
+    assert (
+        of(found, 0, 1)
+        == of(found, 1, 0)
+        == pytest.approx((1 + 10 / 40 * (1 - np.exp(-10 / 3))) / 2)
+    )
     assert of(found, 1, 2) == of(found, 0, 3) == of(found, 3, 3) == 0
 
 
@@ -43,9 +47,9 @@ def test_random_columns_overlap_as_sets_do() -> None:
     for one, left in enumerate(chosen):
         for other, right in enumerate(chosen):
             shared = len(set(left) & set(right))
-            expected = shared / min(len(left), len(right)) * (1 - np.exp(-shared / 3))
-            apart = one % 2 != other % 2
-            assert of(found, one, other) == pytest.approx(expected * apart), (one, other)
+            share = shared / min(len(left), len(right)) * (1 - np.exp(-shared / 3))
+            expected = (1 + share) / 2 if shared and one % 2 != other % 2 else 0
+            assert of(found, one, other) == pytest.approx(expected), (one, other)
 
 
 def test_columns_of_one_form_are_alike_and_equal_values_say_the_rest() -> None:
