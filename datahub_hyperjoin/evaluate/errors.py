@@ -181,3 +181,11 @@ class NoPairsError(ModelError, ValueError):
             f"no column holds {containment:.0%} of another table's column of at least {values} "
             "values, so that there is no pair to learn from. Give tables that share more"
         )
+
+    @classmethod
+    def of_short_columns(cls, values: int) -> Self:
+        """No column can be split into parts that join."""
+        return cls(
+            f"no column has {values} different values to be split, so that there is no pair to "
+            "learn from. Give longer tables"
+        )

@@ -11,6 +11,7 @@ from datahub_hyperjoin.evaluate.rivals.fusion import Fusion
 from datahub_hyperjoin.evaluate.rivals.lsh import lsh_ensemble
 from datahub_hyperjoin.evaluate.rivals.names import name_similarity
 from datahub_hyperjoin.evaluate.rivals.overlap import normalised_overlap, overlap
+from datahub_hyperjoin.evaluate.rivals.proxies import trained_proxies
 from datahub_hyperjoin.evaluate.rivals.rival import Rival
 from datahub_hyperjoin.evaluate.rivals.snoopy import untrained_proxies
 from datahub_hyperjoin.evaluate.slugs import slug
@@ -30,6 +31,7 @@ RIVALS: tuple[Rival | Drawn, ...] = (
         above=0,
         libraries=_ENCODER,
     ),
+    Drawn("Snoopy", trained_proxies, trained=1),
     Drawn("DeepJoin", fine_tuned_texts, libraries=_ENCODER, trained=1),
 )
 """Single measures first, then the one that unites them, and last what is trained."""

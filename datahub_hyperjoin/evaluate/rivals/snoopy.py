@@ -16,11 +16,15 @@ from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float32
+from scipy import sparse
 
 from datahub_hyperjoin.evaluate.rivals.cells import Cells
 from datahub_hyperjoin.evaluate.rivals.overlap import incidence
 from datahub_hyperjoin.evaluate.rivals.rival import Queries, Scores
 from datahub_hyperjoin.model.names import NameSimilarity
+
+Proxies = Float32[np.ndarray, "set proxy width"]
+"""Sets of vectors that cells are compared with."""
 
 _SETS, _PROXIES = 90, 50
 _AT_ONCE = 4096
@@ -39,16 +43,44 @@ def untrained_proxies(lake: Sequence[Cells], queries: Queries, /, *, seed: int) 
     """
     values, holds = incidence([cells.counts.keys() for cells in lake])
     cells = NameSimilarity(values).vectors()
-    width = cells.shape[1]
-    proxies = np.random.default_rng(seed).uniform(-1, 1, (_SETS * _PROXIES, width))
-    sums = holds @ nearness(cells, proxies.astype(np.float32).reshape(_SETS, _PROXIES, width))
+    proxies = draw_proxies(cells.shape[1], np.random.default_rng(seed))
+    return compare(holds, nearness(cells, proxies), queries)
+
+
+def draw_proxies(width: int, random: np.random.Generator) -> Proxies:
+    """Proxies as they are before training, from U(-1, 1).
+
+    Args:
+        width: Length of a cell's vector.
+        random: Where they come from.
+
+    Returns:
+        Sets of vectors.
+    """
+    return random.uniform(-1, 1, (_SETS, _PROXIES, width)).astype(np.float32)
+
+
+def compare(
+    holds: sparse.csr_array, near: Float32[np.ndarray, "cell set"], queries: Queries
+) -> Scores:
+    """Compares columns by the sums over their cells.
+
+    Args:
+        holds: Which column holds which cell.
+        near: How near each cell comes to each set.
+        queries: Which columns are asked about.
+
+    Returns:
+        Cosines, in [-1, 1].
+    """
+    sums = holds @ near
     # A column whose cells have no letter and no digit is near nothing.
     units = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
     return units[queries] @ units.T
 
 
 def nearness(
-    cells: Float32[np.ndarray, "cell width"], proxies: Float32[np.ndarray, "set proxy width"]
+    cells: Float32[np.ndarray, "cell width"], proxies: Proxies
 ) -> Float32[np.ndarray, "cell set"]:
     """How near each cell comes to the nearest proxy of each set, by inner products.
 
