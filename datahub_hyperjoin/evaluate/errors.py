@@ -189,3 +189,11 @@ class NoPairsError(ModelError, ValueError):
             f"no column has {values} different values to be split, so that there is no pair to "
             "learn from. Give longer tables"
         )
+
+    @classmethod
+    def of_narrow_tables(cls) -> Self:
+        """No table can be split into two that differ."""
+        return cls(
+            "no table has two columns, so that there is nothing to tell apart and to learn from. "
+            "Give wider tables"
+        )

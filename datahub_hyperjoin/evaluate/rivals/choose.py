@@ -10,6 +10,7 @@ from datahub_hyperjoin.evaluate.rivals.finetuned import fine_tuned_texts
 from datahub_hyperjoin.evaluate.rivals.fusion import Fusion
 from datahub_hyperjoin.evaluate.rivals.lsh import lsh_ensemble
 from datahub_hyperjoin.evaluate.rivals.names import name_similarity
+from datahub_hyperjoin.evaluate.rivals.omnimatch import linked_columns
 from datahub_hyperjoin.evaluate.rivals.overlap import normalised_overlap, overlap
 from datahub_hyperjoin.evaluate.rivals.proxies import trained_proxies
 from datahub_hyperjoin.evaluate.rivals.rival import Rival
@@ -33,6 +34,7 @@ RIVALS: tuple[Rival | Drawn, ...] = (
     ),
     Drawn("Snoopy", trained_proxies, trained=1),
     Drawn("DeepJoin", fine_tuned_texts, libraries=_ENCODER, trained=1),
+    Drawn("OmniMatch", linked_columns, libraries=_ENCODER, trained=1),
 )
 """Single measures first, then the one that unites them, and last what is trained."""
 

@@ -7,7 +7,7 @@ neither: with X the incidence of columns and values, $X_Q X^T$ holds all overlap
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from scipy import sparse
@@ -71,6 +71,27 @@ def incidence(sets: Sequence[Collection[str]]) -> tuple[list[str], sparse.csr_ar
     rows = np.repeat(np.arange(len(sets)), [len(held) for held in sets])
     ones = np.ones(len(columns))
     return [*places], sparse.csr_array((ones, (rows, columns)), (len(sets), max(len(places), 1)))
+
+
+def occurrences(columns: Sequence[Mapping[str, int]]) -> tuple[list[str], sparse.csr_array]:
+    """How often which column has which value.
+
+    Args:
+        columns: How often each value occurs.
+
+    Returns:
+        All values, and a matrix of one row a column and one column a value.
+
+    >>> values, has = occurrences([{"a": 1, "b": 2}, {"b": 3, "a": 4}])
+    >>> values, has.toarray().tolist()
+    (['a', 'b'], [[1.0, 2.0], [4.0, 3.0]])
+    """
+    values, holds = incidence([column.keys() for column in columns])
+    rows = np.split(holds.indices, holds.indptr[1:-1])
+    holds.data[:] = [
+        column[values[place]] for column, row in zip(columns, rows, strict=True) for place in row
+    ]
+    return values, holds
 
 
 def _shared(sets: Sequence[Collection[str]], queries: Queries) -> Scores:

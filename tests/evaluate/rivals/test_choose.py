@@ -28,7 +28,7 @@ def test_an_unknown_name_lists_those_there_are() -> None:
     message = (
         "there is no rival 'Josephine'. Choose from 'JOSIE', 'overlap on normalised values', "
         "'column names', 'LSH Ensemble', 'Snoopy (untrained)', 'zero-shot sentence encoder', "
-        "'ensemble', 'Snoopy', 'DeepJoin'"
+        "'ensemble', 'Snoopy', 'DeepJoin', 'OmniMatch'"
     )
     with pytest.raises(UnknownRivalError, match=re.escape(message)):
         choose_rivals(["JOSIE", "Josephine"])

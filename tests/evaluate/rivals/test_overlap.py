@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.evaluate.rivals.choose import choose_rivals
-from datahub_hyperjoin.evaluate.rivals.overlap import normalise, normalised_overlap, overlap
+from datahub_hyperjoin.evaluate.rivals.overlap import (
+    normalise,
+    normalised_overlap,
+    occurrences,
+    overlap,
+)
 from rivalry import ask, cells, suite
 
 [JOSIE, NORMALISED] = choose_rivals(["JOSIE", "overlap on normalised values"])
@@ -64,4 +69,12 @@ def test_products_count_what_sets_hold(columns: list[list[str]]) -> None:
     assert overlap(lake, everyone).tolist() == [[len(q & c) for c in raw] for q in raw]
     assert normalised_overlap(lake, everyone).tolist() == [
         [len(q & c) for c in normal] for q in normal
+    ]
+
+
+def test_values_are_counted_whatever_their_order() -> None:
+    columns = [{"a": 1, "b": 2, "c": 3}, {"c": 4, "a": 5}, {}, {"d": 6, "b": 7}]
+    values, has = occurrences(columns)
+    assert has.toarray().tolist() == [
+        [column.get(value, 0) for value in values] for column in columns
     ]
