@@ -50,6 +50,17 @@ class PairWeight(ABC):
             Weights in [0, 1].
         """
 
+    def probability(self, weights: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+        """How probable joins are, before anyone has decided of any.
+
+        Args:
+            weights: Of pairs, in [0, 1].
+
+        Returns:
+            As many in [0, 1], in the same order; here the weights themselves.
+        """
+        return weights
+
 
 class CosineWeight(PairWeight):
     """The network's cosine, rescaled so that random columns have weight 0.
@@ -121,6 +132,15 @@ class BlendWeight(PairWeight):
             * (1 - self._known.stated.of(one, other))
         )
         return 1 - neither
+
+    def probability(self, weights: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+        """Squares the odds.
+
+        Signals aren't independent, as a noisy-or takes them to be: several weak ones are chance
+        more often than it says, and what is strong by one is mostly right.
+        """
+        for_, against = weights**2, (1 - weights) ** 2
+        return for_ / (for_ + against)
 
 
 class AllowedWeight(PairWeight):

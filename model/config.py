@@ -227,8 +227,8 @@ class NetworkConfig:
 class TrainingConfig:
     """How the network is fitted, without labels (paper, section 4.2)."""
 
-    epochs: Count = 60
-    """Most passes over the key columns; the paper makes 30."""
+    epochs: Count = 30
+    """Most passes over the key columns."""
 
     warmup_epochs: Annotated[int, Ge(0)] = 3
     """Epochs over which the learning rate rises to its value."""

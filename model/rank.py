@@ -54,7 +54,8 @@ def _learn_scale(weight: PairWeight, known: Known) -> Calibration:
 
     def scores(pairs: PairValues) -> Float[np.ndarray, " pair"]:
         one, other = pairs.left[pairs.once], pairs.right[pairs.once]
-        return np.maximum(_score(weight, one, other), _score(weight, other, one))
+        better = np.maximum(_score(weight, one, other), _score(weight, other, one))
+        return weight.probability(better)
 
     return calibrate(scores(known.accepted), scores(known.rejected))
 
@@ -111,7 +112,7 @@ def rank(
         missing = np.setdiff1d(accepted, chosen)
         found = np.concatenate([chosen, missing])
         raw = np.concatenate([scores, _score(weight, np.full(len(missing), query), missing)])
-        joinability = scale.of(raw)
+        joinability = scale.of(weight.probability(raw))
         good = (joinability >= config.min_joinability) | np.isin(found, accepted)
         for place, at in enumerate(np.flatnonzero(good), start=1):
             yield Suggestion(

@@ -203,6 +203,24 @@ def test_only_copies_are_twins(make_lake: MakeLake) -> None:
     assert first_ == second != third
 
 
+def test_joinability_squares_the_odds_of_the_blend(structure: Structure) -> None:
+    embeddings = structure.names.vectors()
+    for affinity, power in ((Affinity.SIGNALS, 2), (Affinity.HIN, 1)):
+        config = RankingConfig(affinity=affinity, min_joinability=0.0)
+        weight = weigh(structure, embeddings, affinity)
+        for one in rank(structure, embeddings, config):
+            places = [structure.lake.ids.index(column) for column in (one.query, one.candidate)]
+            found = weight.between(*np.array(places)[:, None, None]).item()
+            expected = found**power / (found**power + (1 - found) ** power)
+            assert one.joinability == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_extremes_stay_what_they_are(structure: Structure) -> None:
+    weight = weigh(structure, structure.names.vectors(), Affinity.SIGNALS)
+    assert weight.probability(np.array([0.0, 0.5, 1.0])).tolist() == [0, 0.5, 1]
+    assert (np.diff(weight.probability(np.linspace(0, 1, 101))) > 0).all()
+
+
 def test_random_columns_have_no_weight() -> None:
     vectors = np.random.default_rng(0).normal(size=(500, 16)) + 1.0
     vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
