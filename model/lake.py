@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from unicodedata import normalize
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -17,7 +18,7 @@ _NUMBERS = (DataType.INTEGER, DataType.DECIMAL)
 def _density(profile: ColumnProfile) -> float:
     if profile.type not in _NUMBERS:
         return 0.0
-    numbers = [float(cell) for cell in profile.sample]
+    numbers = [float(normalize("NFKC", cell)) for cell in profile.sample]
     return min(1.0, profile.distinct / (max(numbers) - min(numbers) + 1))
 
 

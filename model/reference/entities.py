@@ -7,6 +7,7 @@ the column is the set of those things, and two such columns overlap as far as th
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -98,8 +99,7 @@ class EntityOverlap:
         Returns:
             In [0, 1].
         """
-        columns = len(self.form)
-        return look_up(self.left * columns + self.right, self.overlap, left * columns + right)
+        return look_up(self._numbers, self.overlap, left * len(self.form) + right)
 
     def alike(
         self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
@@ -115,3 +115,7 @@ class EntityOverlap:
         """
         form = self.form[left]
         return (form != _NO_FORM) & (form == self.form[right])
+
+    @cached_property
+    def _numbers(self) -> Int[np.ndarray, " pair"]:
+        return self.left * len(self.form) + self.right

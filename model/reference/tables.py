@@ -87,12 +87,11 @@ def _subdivisions() -> Iterator[Kind]:
 
 def _currencies() -> Kind:
     listed = [(one.alpha_3, one.name) for one in pycountry.currencies]
-    codes = {code for code, _ in listed}
     return _kind(
         "currencies",
-        [(code, code) for code in codes],
+        [(code, code) for code, _ in listed],
         listed,
-        _in_all_languages("currencies", codes),
+        _in_all_languages("currencies", {code for code, _ in listed}),
     )
 
 

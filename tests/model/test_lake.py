@@ -1,9 +1,10 @@
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.tables import FileFormat, Table, TableId, TableProfile
+from datahub_hyperjoin.tables import DataType, FileFormat, Table, TableId, TableProfile
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
 
@@ -31,6 +32,15 @@ def test_density_tells_running_numbers_from_codes(make_lake: MakeLake) -> None:
         "words": [f"w{number}" for number in range(50)],
         "one": ["5"] * 50,
         "negative": [str(-number) for number in range(50)],
+        "raised": ["\N{SUPERSCRIPT TWO}", "\N{SUPERSCRIPT THREE}"] * 25,
     }
-    found = make_lake({"t": cells}).density
-    np.testing.assert_allclose(found, [1, 50 / 491, 0, 1, 1])
+    lake = make_lake({"t": cells})
+    np.testing.assert_allclose(lake.density[:5], [1, 50 / 491, 0, 1, 1])
+    numbers = replace(lake, profiles=(replace(lake.profiles[5], type=DataType.INTEGER),))
+    assert numbers.density.tolist() == [1]
+
+
+def test_numbers_without_bounds_fill_nothing(make_lake: MakeLake) -> None:
+    lake = make_lake({"t": {"x": ["1", "2", "inf"]}})
+    numbers = replace(lake, profiles=(replace(lake.profiles[0], type=DataType.DECIMAL),))
+    assert numbers.density.tolist() == [0]
