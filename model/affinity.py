@@ -118,6 +118,7 @@ class BlendWeight(PairWeight):
             * (1 - _CELLS * self._cells.between(left, right))
         )
         names = self._names.of(one, other)
+        things, alike = self._entities.of_pairs(one, other), self._entities.alike(one, other)
         texts = self._is_text[one] & self._is_text[other]
         dense = np.maximum(self._density[one], self._density[other])
         trust = _SPARSE + (_DENSE - _SPARSE) * dense
@@ -127,8 +128,7 @@ class BlendWeight(PairWeight):
             * (1 - _COSINE * (self._cosine.between(left, right) if self._cosine else 0.0))
             * (1 - _LOOKUP * forth * enough * self._known.uniqueness[other])
             * (1 - _HOME * overlap * (self._home[one] == self._home[other]))
-            * (1 - _FORM * self._entities.alike(one, other))
-            * (1 - _THINGS * self._entities.of_pairs(one, other))
+            * (1 - np.where(alike, _FORM * (things > 0), _THINGS * things))
             * (1 - self._known.stated.of(one, other))
         )
         return 1 - neither

@@ -82,7 +82,7 @@ def find_candidates(
         found.append(_best(ends, overlap.either_way, keys, config.candidates // 2))
         entities = structure.entities
         ends = entities.left, entities.right
-        found.append(_best(ends, entities.overlap, keys, config.candidates // 2))
+        found.append(_best(ends, entities.overlap, keys, config.candidates))
     found += _mentioned(structure, config.candidates)
     candidates = _without_repeats(np.hstack(found)) if len(found) > 1 else found[0]
     rejected = structure.known.rejected.holds(*np.broadcast_arrays(keys[:, None], candidates))

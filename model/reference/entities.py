@@ -23,10 +23,10 @@ _FEW = 3.0
 
 @dataclass(frozen=True)
 class EntityOverlap:
-    """How far columns hold the same things in different forms, and which have the same form.
+    """How far columns of different tables hold the same things, and which have the same form.
 
-    `left` and `right` list every pair that shares a thing in different forms, in both orders,
-    sorted by `left`, then `right`.
+    `left` and `right` list every pair that shares a thing, in both orders, sorted by `left`, then
+    `right`.
     """
 
     form: Int[np.ndarray, " column"]
@@ -81,7 +81,7 @@ class EntityOverlap:
         )
         shared = (holds @ holds.T).tocoo()
         left, right = shared.row.astype(np.int64), shared.col.astype(np.int64)
-        kept = (table_of[left] != table_of[right]) & (form[left] != form[right])
+        kept = table_of[left] != table_of[right]
         order = np.flatnonzero(kept)[np.lexsort((right[kept], left[kept]))]
         left, right, count = left[order], right[order], shared.data[order]
         smaller = np.minimum(size[left], size[right])
@@ -90,7 +90,7 @@ class EntityOverlap:
     def of_pairs(
         self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
     ) -> Float[np.ndarray, "*shape"]:
-        """Overlap of given pairs in different forms; 0 for pairs that share nothing so.
+        """Overlap of given pairs; 0 for pairs that share no thing.
 
         Args:
             left: Columns.

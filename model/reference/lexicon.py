@@ -5,17 +5,18 @@ from functools import cache
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Int, UInt64
+from jaxtyping import Float, Int, UInt64
 
 from datahub_hyperjoin.model.reference.kinds import Kind
 from datahub_hyperjoin.model.reference.tables import kinds
 from datahub_hyperjoin.normal import hash_values, normal_forms
 
-MOST = 0.7
-"""Share of a column's values that one kind must explain: publishers add totals and regions, and
-half of the codes of one kind are those of another."""
-FEWEST = 3
+_MOST = 0.7
+"""Share of a column's values that one kind must explain, beyond chance: publishers add totals and
+regions, and half of the codes of one kind are those of another."""
+_FEWEST = 3
 """Values that it must explain: one or two could be of any kind."""
+_LETTERS = 26
 _FIRST = 64
 """Hashes that are looked up first; most columns are of no kind."""
 
@@ -45,6 +46,10 @@ class Lexicon:
     thing: Int[np.ndarray, " name"]
     form: Int[np.ndarray, " name"]
     kind: Int[np.ndarray, " name"]
+    chance: Float[np.ndarray, " form"]
+    """How many words of their length are codes of a form: nearly half of three letters are IATA's.
+    """
+
     things: int
     """How many things there are."""
 
@@ -72,6 +77,7 @@ class Lexicon:
             thing=(np.array(thing)[order] + things[kind])[first],
             form=(np.array(form)[order] + forms[kind])[first],
             kind=kind[first],
+            chance=np.array([_chance(one, form) for one in listed for form in range(one.forms)]),
             things=int(things[-1]),
         )
 
@@ -86,21 +92,20 @@ class Lexicon:
             nothing if none explains enough.
         """
         head = sketch[:_FIRST]
-        if self._counts(head)[1].astype(bool).sum() < MOST / 2 * len(head):
+        if np.count_nonzero(self._counts(head)[1]) < _MOST / 2 * len(head):
             return None
         start, count = self._counts(sketch)
         places = np.repeat(start - np.cumsum(count) + count, count) + np.arange(count.sum())
         explained = np.bincount(self.kind[places], minlength=1)
         most = int(explained.max())
-        if most < max(FEWEST, MOST * len(sketch)):
+        if most < _FEWEST:
             return None
         best = places[explained[self.kind[places]] == most]
+        form = int(np.bincount(self.form[best]).argmax())
+        if most < (_MOST + (1 - _MOST) * self.chance[form]) * len(sketch):
+            return None
         things = np.unique(self.thing[best])
-        return Recognised(
-            things=things,
-            form=int(np.bincount(self.form[best]).argmax()),
-            values=len(things) + len(sketch) - most,
-        )
+        return Recognised(things=things, form=form, values=len(things) + len(sketch) - most)
 
     def _counts(
         self, sketch: UInt64[np.ndarray, " value"]
@@ -108,6 +113,14 @@ class Lexicon:
         """Where the names of each hash begin, and how many there are."""
         start = np.searchsorted(self.hashes, sketch)
         return start, np.searchsorted(self.hashes, sketch, side="right") - start
+
+
+def _chance(kind: Kind, form: int) -> float:
+    names = {called.name.lower() for called in kind.called if called.form == form}
+    lengths = {len(name) for name in names}
+    if len(lengths) != 1 or not all(name.isascii() and name.isalpha() for name in names):
+        return 0.0
+    return len(names) / _LETTERS ** lengths.pop()
 
 
 @cache
