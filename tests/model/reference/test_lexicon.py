@@ -10,6 +10,7 @@ from datahub_hyperjoin.model.reference.kinds import Called, Kind
 from datahub_hyperjoin.model.reference.lexicon import Lexicon, lexicon
 from datahub_hyperjoin.normal import hash_values, normal_forms
 
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 PLANETS = ("Mercury", "Venus", "Earth", "Mars", "Jupiter", "Saturn", "Uranus", "Neptune")
 GODS = ("Mercury", "Venus", "Mars", "Jupiter", "Saturn", "Minerva", "Diana")
 
@@ -82,6 +83,17 @@ def test_some_values_may_be_unknown() -> None:
 )
 def test_other_columns_are_not_recognised(values: list[str]) -> None:
     assert LEXICON.recognise(sketch(values)) is None
+
+
+def test_codes_of_half_of_all_words_need_more_of_them() -> None:
+    half = [f"{first}{second}" for first in "ABCDEFGHIJKLM" for second in ALPHABET]
+    dense = Lexicon.of((named("things", half),))
+    assert dense.chance.tolist() == [0.5]
+    assert LEXICON.chance.tolist() == [len(CODES) / 26**2, 0, 0]
+    found = dense.recognise(sketch([*half[:9], "ZZ"]))
+    assert found is not None
+    assert len(found.things) == 9
+    assert dense.recognise(sketch([*half[:8], "YY", "ZZ"])) is None
 
 
 def test_a_name_of_two_things_is_the_first_ones() -> None:
