@@ -139,8 +139,8 @@ class BlendWeight(PairWeight):
         Signals aren't independent, as a noisy-or takes them to be: several weak ones are chance
         more often than it says, and what is strong by one is mostly right.
         """
-        for_, against = weights**2, (1 - weights) ** 2
-        return for_ / (for_ + against)
+        pro, con = weights**2, (1 - weights) ** 2
+        return pro / (pro + con)
 
 
 class AllowedWeight(PairWeight):

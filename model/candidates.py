@@ -56,8 +56,8 @@ def find_candidates(
 ) -> Int[np.ndarray, "key candidate"]:
     """Nearest embeddings, most alike names and cells, most overlap, and what the catalog says.
 
-    With the paper's affinity, names, cells and values don't count. What people rejected is never
-    one.
+    Overlap is of values, and of the things that they stand for. With the paper's affinity, names,
+    cells and values don't count. What people rejected is never one.
 
     Args:
         structure: The lake.
