@@ -21,7 +21,7 @@ _Source = Iterable[tuple[str, str | None]]
 
 @cache
 def kinds() -> tuple[Kind, ...]:
-    """All kinds, read when first asked for, which takes two seconds.
+    """All kinds, read when first asked for, which takes three seconds.
 
     Returns:
         Countries, the subdivisions of each country, currencies, languages, chemical elements,
@@ -119,12 +119,12 @@ def _elements() -> Kind:
 
 
 def _airports() -> Kind:
-    listed = airportsdata.load("IATA")
-    names = [(code, str(one["name"])) for code, one in listed.items()]
+    """Those with a code of IATA or, in the United States, of the FAA."""
+    listed = [one for codes in ("IATA", "LID") for one in airportsdata.load(codes).values()]
+    names = [(one["icao"], one["name"]) for one in listed]
     return _kind(
         "airports",
-        [(code, code) for code in listed],
-        [(code, one["icao"]) for code, one in listed.items()],
+        *([(one["icao"], one[code]) for one in listed] for code in ("iata", "lid", "icao")),
         names + [(code, name.removesuffix(" Airport")) for code, name in names],
     )
 

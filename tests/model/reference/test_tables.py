@@ -31,7 +31,7 @@ def known() -> dict[str, Kind]:
         ("currencies", ["EUR", "Euro", "евро"]),
         ("languages", ["de", "deu", "ger", "German", "Deutsch"]),
         ("chemical elements", ["W", "tungsten"]),
-        ("airports", ["JFK", "KJFK"]),
+        ("airports", ["JFK", "KJFK", "John F Kennedy International Airport"]),
         ("months", ["January", "Jan", "janvier", "enero"]),
         ("days", ["Monday", "Mon", "lundi"]),
     ],
