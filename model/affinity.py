@@ -118,7 +118,7 @@ class BlendWeight(PairWeight):
             * (1 - _CELLS * self._cells.between(left, right))
         )
         names = self._names.of(one, other)
-        things, alike = self._entities.of_pairs(one, other), self._entities.alike(one, other)
+        things, alike = self._entities.pairs.of(one, other), self._entities.alike(one, other)
         texts = self._is_text[one] & self._is_text[other]
         dense = np.maximum(self._density[one], self._density[other])
         trust = _SPARSE + (_DENSE - _SPARSE) * dense

@@ -80,9 +80,9 @@ def find_candidates(
         found.append(nearest(structure.cells.vectors))
         ends = overlap.left, overlap.right
         found.append(_best(ends, overlap.either_way, keys, config.candidates // 2))
-        entities = structure.entities
-        ends = entities.left, entities.right
-        found.append(_best(ends, entities.overlap, keys, config.candidates))
+        things = structure.entities.pairs
+        ends = things.left, things.right
+        found.append(_best(ends, things.values, keys, config.candidates))
     found += _mentioned(structure, config.candidates)
     candidates = _without_repeats(np.hstack(found)) if len(found) > 1 else found[0]
     rejected = structure.known.rejected.holds(*np.broadcast_arrays(keys[:, None], candidates))

@@ -7,13 +7,12 @@ the column is the set of those things, and two such columns overlap as far as th
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 from scipy import sparse
 
-from datahub_hyperjoin.model.lookup import look_up
+from datahub_hyperjoin.model.known import PairValues
 from datahub_hyperjoin.model.reference.lexicon import Recognised, lexicon
 
 _NO_FORM = -1
@@ -23,22 +22,18 @@ _FEW = 3.0
 
 @dataclass(frozen=True)
 class EntityOverlap:
-    """How far columns of different tables hold the same things, and which have the same form.
-
-    `left` and `right` list every pair that shares a thing, in both orders, sorted by `left`, then
-    `right`.
-    """
+    """How far columns of different tables hold the same things, and which have the same form."""
 
     form: Int[np.ndarray, " column"]
     """What each column's values are, for example country codes of two letters; -1 if unknown."""
 
-    left: Int[np.ndarray, " pair"]
-    right: Int[np.ndarray, " pair"]
+    pairs: PairValues
+    """The pairs that share a thing, and how far they overlap.
 
-    overlap: Float[np.ndarray, " pair"]
-    """In (0.5, 1]: a half for things of one kind, which samples of large tables need not share; and
+    In (0.5, 1]: a half for things of one kind, which samples of large tables need not share; and
     half the share of things of the one that the other holds, in the better of both directions, less
-    if they share few."""
+    if they share few.
+    """
 
     @classmethod
     def nothing(cls, columns: int) -> "EntityOverlap":
@@ -50,8 +45,7 @@ class EntityOverlap:
         Returns:
             What is known of values that are not read.
         """
-        none = np.zeros(0, dtype=np.int64)
-        return cls(np.full(columns, _NO_FORM), none, none, np.zeros(0))
+        return cls(np.full(columns, _NO_FORM), PairValues.from_places(columns, {}))
 
     @classmethod
     def of(cls, sketches: Sequence[bytes], table_of: Int[np.ndarray, " column"]) -> "EntityOverlap":
@@ -85,21 +79,8 @@ class EntityOverlap:
         order = np.flatnonzero(kept)[np.lexsort((right[kept], left[kept]))]
         left, right, count = left[order], right[order], shared.data[order]
         smaller = np.minimum(size[left], size[right])
-        return cls(form, left, right, (1 + count / smaller * (1 - np.exp(-count / _FEW))) / 2)
-
-    def of_pairs(
-        self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
-    ) -> Float[np.ndarray, "*shape"]:
-        """Overlap of given pairs; 0 for pairs that share no thing.
-
-        Args:
-            left: Columns.
-            right: Columns, as many.
-
-        Returns:
-            In [0, 1].
-        """
-        return look_up(self._numbers, self.overlap, left * len(self.form) + right)
+        overlap = (1 + count / smaller * (1 - np.exp(-count / _FEW))) / 2
+        return cls(form, PairValues(len(sketches), left, right, overlap))
 
     def alike(
         self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
@@ -115,7 +96,3 @@ class EntityOverlap:
         """
         form = self.form[left]
         return (form != _NO_FORM) & (form == self.form[right])
-
-    @cached_property
-    def _numbers(self) -> Int[np.ndarray, " pair"]:
-        return self.left * len(self.form) + self.right

@@ -26,7 +26,7 @@ def overlap(*columns: Sequence[str], tables: Sequence[int] | None = None) -> Ent
 
 
 def of(found: EntityOverlap, left: int, right: int) -> float:
-    return float(found.of_pairs(np.array([left]), np.array([right]))[0])
+    return float(found.pairs.of(np.array([left]), np.array([right]))[0])
 
 
 def test_codes_overlap_with_names_as_far_as_they_are_the_same_countries() -> None:
@@ -72,13 +72,13 @@ def test_columns_of_one_table_do_not_overlap() -> None:
 
 def test_pairs_stand_in_both_orders_and_sorted() -> None:
     found = overlap(CODES[:40], NAMES[10:50], CODES[20:60], NAMES[:9])
-    numbers = found.left * 4 + found.right
+    numbers = found.pairs.left * 4 + found.pairs.right
     assert (np.diff(numbers) > 0).all()
-    np.testing.assert_array_equal(np.sort(found.right * 4 + found.left), numbers)
+    np.testing.assert_array_equal(np.sort(found.pairs.right * 4 + found.pairs.left), numbers)
 
 
 @pytest.mark.parametrize("columns", [[], [["red", "green", "blue"], []]])
 def test_nothing_is_found_where_no_column_is_recognised(columns: list[list[str]]) -> None:
     found = overlap(*columns)
-    assert len(found.left) == len(found.right) == len(found.overlap) == 0
+    assert len(found.pairs.left) == len(found.pairs.right) == len(found.pairs.values) == 0
     assert found.form.tolist() == [-1] * len(columns)
