@@ -9,6 +9,7 @@ what profiles keep of it.
 
 import re
 import unicodedata
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -99,6 +100,29 @@ def hash_values(normal: pa.Array) -> Hashes:
     """
     objects = normal.to_numpy(zero_copy_only=False).astype(object, copy=False)
     return np.asarray(pd.util.hash_array(objects, categorize=False), dtype=np.uint64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Synonyms:
+    """Values that stand for the same, such as `US` and `USA`, by their hashes."""
+
+    hashes: Hashes
+    """Of normal forms, ascending, each once."""
+
+    meanings: Hashes
+    """What each stands for: one hash for all that mean the same."""
+
+    def translate(self, hashes: Hashes) -> Hashes:
+        """Puts what values stand for in their places.
+
+        Args:
+            hashes: Of any values.
+
+        Returns:
+            As many; a value that stands for nothing known stays as it is.
+        """
+        places = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
+        return np.where(self.hashes[places] == hashes, self.meanings[places], hashes)
 
 
 def _tidy(value: str) -> str:

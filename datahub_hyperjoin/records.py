@@ -6,6 +6,7 @@ relationships that we wrote from those that people did: an edit by a person drop
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from datahub.metadata.schema_classes import (
     ERModelRelationshipPropertiesClass,
@@ -26,6 +27,7 @@ BANDS = {"high": 0.8, "medium": 0.65, "low": 0.0}
 """The least joinability of each confidence band."""
 
 _OURS = "model_version"
+_COMPARED = "compared_as"
 _MIRRORED = {
     Cardinality.ONE_ONE: Cardinality.ONE_ONE,
     Cardinality.ONE_MANY: Cardinality.MANY_ONE,
@@ -45,8 +47,8 @@ def band(joinability: float) -> str:
 
 def mirror(evidence: Evidence) -> Evidence:
     """The same evidence read from the other side."""
-    return Evidence(
-        shared=evidence.shared,
+    return replace(
+        evidence,
         left_containment=evidence.right_containment,
         right_containment=evidence.left_containment,
         cardinality=_MIRRORED[evidence.cardinality],
@@ -82,6 +84,7 @@ def join_urn(join: Join) -> str:
 
 
 def _facts(join: Join, evidence: Evidence, model_version: str) -> dict[str, str]:
+    compared = f"{evidence.compared_as or 'values'} compared on the data"
     return {
         "joinability": f"{join.joinability:.4f}",
         "band": band(join.joinability),
@@ -90,7 +93,8 @@ def _facts(join: Join, evidence: Evidence, model_version: str) -> dict[str, str]
         "destination_containment": f"{evidence.right_containment:.4f}",
         "source_fan_out": f"{evidence.left_fan_out:.4f}",
         "destination_fan_out": f"{evidence.right_fan_out:.4f}",
-        "evidence": "; ".join(["values compared on the data", *join.catalog.sayings]),
+        "evidence": "; ".join([compared, *join.catalog.sayings]),
+        **({_COMPARED: evidence.compared_as} if evidence.compared_as else {}),
         _OURS: model_version,
     }
 
@@ -156,6 +160,7 @@ def _read_evidence(cardinality: Cardinality, facts: Mapping[str, str]) -> Eviden
         cardinality=cardinality,
         left_fan_out=float(facts["source_fan_out"]),
         right_fan_out=float(facts["destination_fan_out"]),
+        compared_as=facts.get(_COMPARED, ""),
     )
 
 

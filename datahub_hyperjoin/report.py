@@ -129,7 +129,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
                 str(join.left),
                 str(join.right),
                 f"{join.joinability:.2f}",
-                join.evidence.shared,
+                f"{join.evidence.shared} {join.evidence.compared_as}".rstrip(),
                 f"{join.evidence.left_containment:.0%} / {join.evidence.right_containment:.0%}",
                 _WORDS[join.evidence.cardinality],
             )

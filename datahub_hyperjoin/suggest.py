@@ -15,6 +15,7 @@ from datahub_hyperjoin.model.encode import Encoding, encode
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming
 from datahub_hyperjoin.model.rank import rank
+from datahub_hyperjoin.model.reference.lexicon import lexicon
 from datahub_hyperjoin.model.state import Epoch
 from datahub_hyperjoin.model.structure import Structure, build_structure
 from datahub_hyperjoin.progress import Progress
@@ -199,6 +200,13 @@ def _pair(suggestion: Suggestion) -> Pair:
     return pair_of(suggestion.query, suggestion.candidate)
 
 
+def _kinds(structure: Structure, pairs: Sequence[Pair]) -> dict[Pair, str]:
+    """What pairs hold things of, where both columns are recognised."""
+    place = {column: at for at, column in enumerate(structure.lake.ids)}
+    found = ((pair, structure.entities.kind(*(place[end] for end in pair))) for pair in pairs)
+    return {pair: kind for pair, kind in found if kind}
+
+
 def _confirm(
     suggestions: Sequence[Suggestion],
     evidence: Mapping[Pair, Evidence],
@@ -212,7 +220,7 @@ def _confirm(
         found = evidence.get(_pair(suggestion))
         if found is None or _pair(suggestion) in accepted:
             return found is not None
-        return max(found.left_containment, found.right_containment) >= least
+        return found.containment >= least
 
     kept = filter(confirmed, suggestions)
     return tuple(
@@ -279,7 +287,9 @@ def suggest(
         ranked = tuple(rank(structure, encoding.embeddings, model.ranking))
     with progress.stage("Verifying on the data"):
         pairs = sorted(set(map(_pair, ranked)))
-        evidence = verify_joins(session, tables, pairs)
+        kinds = _kinds(structure, pairs)
+        synonyms = {kind: lexicon().synonyms(kind) for kind in set(kinds.values())}
+        evidence = verify_joins(session, tables, pairs, kinds=kinds, synonyms=synonyms)
     least = model.ranking.min_containment
     suggestions = _confirm(ranked, evidence, least=least, accepted=knowledge.accepted)
     joins = _joins(suggestions, evidence, knowledge)

@@ -172,8 +172,7 @@ class ColumnProfile:
     """The k smallest 64-bit hashes of normalised values, ascending, as little-endian uint64."""
 
     sample: tuple[str, ...]
-    """Up to a bounded number of distinct values as written, those with the smallest hashes: the
-    same values are drawn from every column that holds them."""
+    """Some distinct values as written: those of smallest hashes, the same ones in every column."""
 
     counts: tuple[int, ...]
     """How many rows hold each value of the sample."""
@@ -245,6 +244,14 @@ class Evidence:
 
     right_fan_out: float
     """Mean rows of the join for each row of the right side that has a value."""
+
+    compared_as: str = ""
+    """What values of different writing were taken for, as in `countries`; empty if as written."""
+
+    @property
+    def containment(self) -> float:
+        """The better of both directions."""
+        return max(self.left_containment, self.right_containment)
 
 
 class Verdict(str, Enum):

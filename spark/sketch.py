@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datahub_hyperjoin.normal import Hashes, hash_values
+from datahub_hyperjoin.normal import Hashes, Synonyms, hash_values
 
 Counts = npt.NDArray[np.int64]
 
@@ -54,6 +54,17 @@ class Values:
             The values, each with null for its text.
         """
         return Values(self.hashes, self.counts, pa.nulls(len(self), pa.string()))
+
+    def translated(self, synonyms: Synonyms) -> "Values":
+        """What the values stand for.
+
+        Args:
+            synonyms: Which of them mean the same.
+
+        Returns:
+            As many values or fewer.
+        """
+        return _gathered(synonyms.translate(self.hashes), self.counts, self.written)
 
 
 def distinct_values(normal: pa.Array, counts: Counts, written: pa.Array) -> Values:

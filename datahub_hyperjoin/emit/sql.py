@@ -146,8 +146,11 @@ def join_statement(
         instance: The platform instance, whose name is no part of a table's name in SQL.
 
     Returns:
-        None, if no one database has both tables.
+        None, if no one database has both tables, or if the columns write the same things
+        differently, so that a statement would have to know what those are called.
     """
+    if join.evidence.compared_as:
+        return None
     first, second = reference(join) or (join.left, join.right)
     ends = (first.table, second.table)
     if ends[0].platform != ends[1].platform or ends[0].env != ends[1].env:

@@ -35,7 +35,7 @@ class Contents:
     joins: tuple[Record, ...]
     """Left and right column; for each of them its rank among the other's suggestions, 0 for none,
     and its score; then shared values, containments, cardinality and fan-outs, left first;
-    and what the catalog says."""
+    and what values were taken for and what the catalog says."""
 
     left_out: int
     """Joins beyond those that a page shows."""
@@ -65,8 +65,14 @@ class _Pair:
             *_standing(self.forth, join),
             *_standing(self.back, join),
             *_facts(evidence),
-            "; ".join(join.catalog.sayings),
+            "; ".join(_sayings(join)),
         )
+
+
+def _sayings(join: Join) -> Iterator[str]:
+    if join.evidence.compared_as:
+        yield f"compared as {join.evidence.compared_as}"
+    yield from join.catalog.sayings
 
 
 def _standing(found: Suggestion | None, join: Join) -> Iterator[int | float]:

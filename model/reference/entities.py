@@ -82,6 +82,23 @@ class EntityOverlap:
         overlap = (1 + count / smaller * (1 - np.exp(-count / _FEW))) / 2
         return cls(form, PairValues(len(sketches), left, right, overlap))
 
+    def kind(self, left: int, right: int) -> str | None:
+        """What both columns hold things of.
+
+        Args:
+            left: A column.
+            right: Another.
+
+        Returns:
+            The kind's name in the lexicon; none if one of them is not recognised, or if they hold
+            things of different kinds.
+        """
+        forms = self.form[[left, right]]
+        if _NO_FORM in forms:
+            return None
+        one, other = lexicon().kind_of[forms]
+        return lexicon().kinds[one] if one == other else None
+
     def alike(
         self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
     ) -> Bool[np.ndarray, "*shape"]:

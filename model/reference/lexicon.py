@@ -9,7 +9,7 @@ from jaxtyping import Float, Int, UInt64
 
 from datahub_hyperjoin.model.reference.kinds import Kind
 from datahub_hyperjoin.model.reference.tables import kinds
-from datahub_hyperjoin.normal import hash_values, normal_forms
+from datahub_hyperjoin.normal import Synonyms, hash_values, normal_forms
 
 _MOST = 0.7
 """Share of a column's values that one kind must explain, beyond chance: publishers add totals and
@@ -53,6 +53,12 @@ class Lexicon:
     things: int
     """How many things there are."""
 
+    kinds: tuple[str, ...]
+    """What the things of each kind are, in the plural."""
+
+    kind_of: Int[np.ndarray, " form"]
+    """The kind that each form belongs to."""
+
     @classmethod
     def of(cls, listed: tuple[Kind, ...]) -> "Lexicon":
         """Numbers what kinds hold; a name that two things of a kind have is the first one's.
@@ -79,6 +85,8 @@ class Lexicon:
             kind=kind[first],
             chance=np.array([_chance(one, form) for one in listed for form in range(one.forms)]),
             things=int(things[-1]),
+            kinds=tuple(one.name for one in listed),
+            kind_of=np.repeat(np.arange(len(listed)), [one.forms for one in listed]),
         )
 
     def recognise(self, sketch: UInt64[np.ndarray, " value"]) -> Recognised | None:
@@ -106,6 +114,19 @@ class Lexicon:
             return None
         things = np.unique(self.thing[best])
         return Recognised(things=things, form=form, values=len(things) + len(sketch) - most)
+
+    def synonyms(self, kind: str) -> Synonyms:
+        """All that things of one kind are called.
+
+        Args:
+            kind: One of `kinds`.
+
+        Returns:
+            Which names mean the same thing.
+        """
+        own = self.kind == self.kinds.index(kind)
+        meanings = pa.array([f"{kind} {thing}" for thing in self.thing[own]])
+        return Synonyms(self.hashes[own], hash_values(meanings))
 
     def _counts(
         self, sketch: UInt64[np.ndarray, " value"]

@@ -12,7 +12,7 @@ from datahub.metadata.schema_classes import (
 from datahub.metadata.urns import ErModelRelationshipUrn
 
 from datahub_hyperjoin.emit.relationships import emit_relationship
-from datahub_hyperjoin.records import mirror
+from datahub_hyperjoin.records import from_aspect, mirror
 from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Join, TableId
 from datahub_hyperjoin.urns import dataset_urn
 
@@ -88,6 +88,17 @@ def test_a_relationship_says_what_the_data_says(make_join: MakeJoin) -> None:
         "evidence": "values compared on the data",
         "model_version": "0.1.0-abc",
     }
+
+
+def test_a_relationship_says_what_values_were_compared_as(
+    make_join: MakeJoin, evidence: Evidence
+) -> None:
+    seen = replace(evidence, compared_as="countries")
+    join = replace(make_join(AIRLINE, CARRIER, 0.93), evidence=seen)
+    _, aspect = written(join)
+    assert aspect.customProperties["compared_as"] == "countries"
+    assert aspect.customProperties["evidence"] == "countries compared on the data"
+    assert from_aspect(aspect) == join
 
 
 def test_no_time_stands_in_it(make_join: MakeJoin) -> None:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
 
+from datahub_hyperjoin.normal import Synonyms, hash_values, normal_forms
 from datahub_hyperjoin.spark.verify import cut_values, meet, verify_joins
 from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Table
 
@@ -59,6 +60,42 @@ def test_values_beyond_any_sketch_are_counted_exactly(
     }
 
 
+def test_codes_and_names_are_compared_as_what_they_stand_for(
+    spark: SparkSession, make_table: MakeTable, plain_evidence: PlainEvidence
+) -> None:
+    rng = np.random.default_rng(0)
+    codes, names = [f"c{at}" for at in range(50)], [f"Country {at}" for at in range(50)]
+    called = {**dict(zip(codes, codes, strict=True)), **dict(zip(names, codes, strict=True))}
+    hashes = hash_values(normal_forms(pa.array(called.keys())))
+    order = np.argsort(hashes)
+    synonyms = Synonyms(hashes[order], hash_values(pa.array(called.values()))[order])
+    lake = {
+        "codes": [*codes, "total"],
+        "names": [*rng.choice(names[:30], 80).tolist(), "Elsewhere"],
+        "half": [*names[:20], *codes[20:40]],
+    }
+    tables = [make_table(f"{name}.parquet", pa.table({"land": lake[name]})) for name in lake]
+    coded, named, mixed = (column(table, "land") for table in tables)
+    pairs = [(coded, named), (named, coded), (coded, mixed)]
+    found = verify_joins(
+        spark,
+        tables,
+        pairs,
+        kinds=dict.fromkeys(pairs, "countries"),
+        synonyms={"countries": synonyms},
+    )
+    meant = {name: [called.get(value, value) for value in lake[name]] for name in lake}
+    as_meant = plain_evidence(meant["codes"], meant["names"])
+    back = plain_evidence(meant["names"], meant["codes"])
+    assert as_meant.containment > 0.9
+    assert found == {
+        (coded, named): replace(as_meant, compared_as="countries"),
+        (named, coded): replace(back, compared_as="countries"),
+        # Half of it is written alike: things, all of which are shared, say no more than twice that.
+        (coded, mixed): plain_evidence(lake["codes"], lake["half"]),
+    }
+
+
 def test_words_for_no_value_join_only_among_texts(
     spark: SparkSession, make_table: MakeTable
 ) -> None:
@@ -81,7 +118,7 @@ def test_pairs_that_cannot_be_read_are_left_out(
 
 def test_ranges_of_hashes_add_up_to_the_whole(make_table: MakeTable) -> None:
     table = make_table("numbers.csv", "a,b\n" + "".join(f"{at},{at % 10}\n" for at in range(999)))
-    cut = pa.Table.from_batches(cut_values(table, {"a": 0, "b": 1}, ranges=7))
+    cut = pa.Table.from_batches(cut_values(table, {"a": {"": 0}, "b": {"": 1}}, {}, ranges=7))
     parts = [
         meet(cut.filter(pc.equal(cut["range"], part)), [(0, 1), (0, 0), (1, 7)])
         for part in range(7)
@@ -97,7 +134,7 @@ def test_ranges_of_hashes_add_up_to_the_whole(make_table: MakeTable) -> None:
 @pytest.mark.parametrize("location", ["nowhere.csv", "no\0where.csv"])
 def test_a_table_that_is_gone_has_no_values(make_table: MakeTable, location: str) -> None:
     table = replace(make_table("cities.csv", "city\nOslo\n"), location=location)
-    assert list(cut_values(table, {"city": 0}, ranges=4)) == []
+    assert list(cut_values(table, {"city": {"": 0}}, {}, ranges=4)) == []
 
 
 def test_tables_that_are_not_given_are_left_out(spark: SparkSession, make_table: MakeTable) -> None:

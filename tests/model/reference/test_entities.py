@@ -82,3 +82,9 @@ def test_nothing_is_found_where_no_column_is_recognised(columns: list[list[str]]
     found = overlap(*columns)
     assert len(found.pairs.left) == len(found.pairs.right) == len(found.pairs.values) == 0
     assert found.form.tolist() == [-1] * len(columns)
+
+
+def test_the_kind_of_a_pair_is_that_of_both() -> None:
+    found = overlap(CODES[:40], NAMES[30:80], ["red", "green", "blue"], ["He", "Ne", "Ar", "Kr"])
+    assert found.kind(0, 1) == found.kind(1, 0) == found.kind(0, 0) == "countries"
+    assert found.kind(0, 2) is found.kind(2, 2) is found.kind(0, 3) is None

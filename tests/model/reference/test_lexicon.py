@@ -116,3 +116,17 @@ def test_the_real_names_tell_states_from_countries() -> None:
     assert germans is not None
     assert not np.intersect1d(countries.things, states.things).size
     assert len(np.intersect1d(countries.things, germans.things)) == 5
+
+
+def test_codes_and_names_are_synonyms_within_their_kind() -> None:
+    def meaning(kind: str, *values: str) -> list[int]:
+        hashes = hash_values(normal_forms(pa.array(values)))
+        found = LEXICON.synonyms(kind).translate(hashes)
+        return [one if one != own else 0 for one, own in zip(found.tolist(), hashes, strict=True)]
+
+    code, name, other, god = meaning("planets", "VE", "venus", "Mars", "Diana")
+    assert code == name != other
+    assert 0 not in (name, other)
+    assert god == 0
+    assert meaning("gods", "VE", "Diana")[0] == 0
+    assert meaning("gods", "Venus") != [name]
