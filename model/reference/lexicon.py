@@ -16,7 +16,10 @@ _MOST = 0.7
 regions, and half of the codes of one kind are those of another."""
 _FEWEST = 3
 """Values that it must explain: one or two could be of any kind."""
-_LETTERS = 26
+_LUCK = 3e-3
+"""How probable it may be that codes explain so many values by chance: `Y`, `N` and `NA` are
+chemical elements."""
+_LETTERS, _DIGITS = 26, 10
 _FIRST = 64
 """Hashes that are looked up first; most columns are of no kind."""
 
@@ -110,7 +113,8 @@ class Lexicon:
             return None
         best = places[explained[self.kind[places]] == most]
         form = int(np.bincount(self.form[best]).argmax())
-        if most < (_MOST + (1 - _MOST) * self.chance[form]) * len(sketch):
+        chance = self.chance[form]
+        if chance**most > _LUCK or most < (_MOST + (1 - _MOST) * chance) * len(sketch):
             return None
         things = np.unique(self.thing[best])
         return Recognised(things=things, form=form, values=len(things) + len(sketch) - most)
@@ -138,10 +142,11 @@ class Lexicon:
 
 def _chance(kind: Kind, form: int) -> float:
     names = {called.name.lower() for called in kind.called if called.form == form}
-    lengths = {len(name) for name in names}
-    if len(lengths) != 1 or not all(name.isascii() and name.isalpha() for name in names):
+    signs = "".join(names)
+    if not (signs.isascii() and (signs.isalpha() or signs.isdecimal())):
         return 0.0
-    return len(names) / _LETTERS ** lengths.pop()
+    alphabet = _LETTERS if signs.isalpha() else _DIGITS
+    return round(len(names) / sum(alphabet**length for length in set(map(len, names))), 6)
 
 
 @cache

@@ -98,7 +98,8 @@ def test_a_statement_is_short_and_plain(state: State) -> None:
 
 
 def test_codes_and_names_have_no_statement(make_join: MakeJoin) -> None:
-    join = make_join(*columns("postgres"), 0.9)
+    first, second = columns("postgres")
+    join = make_join(first, second, 0.9)
     assert join_statement(join, types={})
     named = replace(join, evidence=replace(join.evidence, compared_as="countries"))
     assert join_statement(named, types={}) is None

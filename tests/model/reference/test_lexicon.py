@@ -89,11 +89,24 @@ def test_codes_of_half_of_all_words_need_more_of_them() -> None:
     half = [f"{first}{second}" for first in "ABCDEFGHIJKLM" for second in ALPHABET]
     dense = Lexicon.of((named("things", half),))
     assert dense.chance.tolist() == [0.5]
-    assert LEXICON.chance.tolist() == [len(CODES) / 26**2, 0, 0]
+    assert LEXICON.chance.tolist() == [pytest.approx(len(CODES) / 26**2, abs=1e-6), 0, 0]
     found = dense.recognise(sketch([*half[:9], "ZZ"]))
     assert found is not None
     assert len(found.things) == 9
     assert dense.recognise(sketch([*half[:8], "YY", "ZZ"])) is None
+
+
+def test_few_short_codes_are_chance() -> None:
+    assert lexicon().recognise(sketch(["Y", "N", "NA"])) is None
+    found = lexicon().recognise(sketch(["Y", "N", "NA", "Fe", "Cl"]))
+    assert found is not None
+    assert lexicon().kinds[lexicon().kind_of[found.form]] == "chemical elements"
+
+
+def test_the_chance_of_codes_is_their_share_of_all_that_could_be_written() -> None:
+    mixed, digits, others = ("A", "B", "AB"), ("01", "02", "03"), ("A1", "A2")
+    found = Lexicon.of((named("things", mixed, digits, others),)).chance
+    assert found.tolist() == [pytest.approx(3 / (26 + 26**2), abs=1e-6), 3 / 100, 0]
 
 
 def test_a_name_of_two_things_is_the_first_ones() -> None:
