@@ -5,6 +5,7 @@ in one place; unknown keys are refused at every level.
 """
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -18,16 +19,21 @@ from datahub.ingestion.source.state.stateful_ingestion_base import (
     StatefulIngestionConfigBase,
 )
 from pydantic import ConfigDict, Field, NonNegativeInt, field_validator, model_validator
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
 from typing_extensions import Self
 
-from datahub_hyperjoin.catalog import Scope
+from datahub_hyperjoin.catalog import Home, Scope, Selection, names_of, platform_of
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.errors import CheckpointMismatchError, UnwritablePathError
 from datahub_hyperjoin.model.checkpoint import holds_model
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.files import FILES
 from datahub_hyperjoin.model.settings import fill
+from datahub_hyperjoin.places import Database
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
+
+_NAMED = {"database", "schema", "table"}
 
 
 class CatalogConfig(ConfigModel):
@@ -35,13 +41,13 @@ class CatalogConfig(ConfigModel):
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
-    folder: Path
+    folder: Path | None = None
     """Folder that is scanned for tables, sub-folders included: files that end in .csv, .tsv or
     .parquet. Names that begin with a dot or an underscore are passed over."""
 
     platform: str = "file"
-    """DataHub platform of the tables; with `platform_instance` and `env` it makes their urns, so
-    give what the catalog already calls them."""
+    """DataHub platform of the folder's tables; with `platform_instance` and `env` it makes their
+    urns, so give what the catalog already calls them."""
 
     tables: AllowDenyPattern = Field(
         default_factory=AllowDenyPattern.allow_all,
@@ -62,6 +68,70 @@ class CatalogConfig(ConfigModel):
     needs tables to read. Needs the extra `demo`."""
 
 
+class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
+    """A database whose tables are read, and what the catalog calls them."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    database: Database
+    """Where it is, and how gently it is read."""
+
+    platform: str | None = None
+    """DataHub platform of its tables; the database's own without."""
+
+    names: str | None = None
+    """Pattern of its tables' names in the catalog, of `{database}`, `{schema}` and `{table}`;
+    without it, as DataHub's own connectors name them."""
+
+    schemas: AllowDenyPattern = Field(
+        default_factory=AllowDenyPattern.allow_all,
+        description="Regular expressions of the schemas to read and to leave out.",
+    )
+
+    tables: AllowDenyPattern = Field(
+        default_factory=AllowDenyPattern.allow_all,
+        description="Regular expressions of the tables to read and to leave out, matched from the "
+        "start of `schema.table`.",
+    )
+
+    views: bool = True
+    """Whether views are read, too."""
+
+    @property
+    def selection(self) -> Selection:
+        """Which of its tables are read, and what they are called."""
+        return Selection(
+            platform=self.platform or platform_of(self.database),
+            env=self.env,
+            instance=self.platform_instance,
+            names=self.names or names_of(self.database),
+            schemas=self.schemas,
+            tables=self.tables,
+            views=self.views,
+        )
+
+    @field_validator("database")
+    @classmethod
+    def _refuse_what_is_no_url(cls, database: Database) -> Database:
+        try:
+            make_url(database.url.get_secret_value())
+        except (ArgumentError, ValueError):
+            message = "`url` must be SQLAlchemy's, as in postgresql+psycopg2://reader@host/shop"
+            raise ValueError(message) from None
+        return database
+
+    @field_validator("names")
+    @classmethod
+    def _refuse_names_that_tell_no_tables_apart(cls, names: str | None) -> str | None:
+        if names is not None and set(re.findall(r"{(.*?)}", names)) - _NAMED:
+            message = f"`names` is {names!r}; it may hold {{database}}, {{schema}} and {{table}}"
+            raise ValueError(message)
+        if names is not None and "{table}" not in names:
+            message = f"`names` is {names!r}; without {{table}} all tables have one name"
+            raise ValueError(message)
+        return names
+
+
 class HyperJoinConfig(
     StatefulIngestionConfigBase[StatefulIngestionConfig],
     PlatformInstanceConfigMixin,
@@ -69,10 +139,14 @@ class HyperJoinConfig(
 ):
     """A recipe's `source.config`."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    # What a recipe holds may be secret: errors name the key and not its value.
+    model_config = ConfigDict(use_attribute_docstrings=True, hide_input_in_errors=True)
 
-    catalog: CatalogConfig
+    catalog: CatalogConfig = CatalogConfig()
     """Which tables there are, and what the catalog knows of them."""
+
+    connections: list[ConnectionConfig] = Field(default_factory=list)
+    """Databases whose tables are read, beside those of `catalog.folder`."""
 
     spark: SessionConfig = SessionConfig()
     """Where Spark runs when no session is active yet."""
@@ -97,14 +171,29 @@ class HyperJoinConfig(
     @property
     def scope(self) -> Scope:
         """The part of the catalog that the recipe is about."""
+        own = Home(platform=self.catalog.platform, env=self.env, instance=self.platform_instance)
+        others = [
+            Home(platform=chosen.platform, env=chosen.env, instance=chosen.instance)
+            for chosen in (one.selection for one in self.connections)
+        ]
         return Scope(
-            platform=self.catalog.platform,
-            env=self.env,
-            instance=self.platform_instance,
+            homes=(*([own] if self.catalog.folder else []), *others),
             known_only=self.catalog.known_only,
             queries=self.catalog.queries,
             namespace=self.emit.namespace,
         )
+
+    @property
+    def keyed(self) -> dict[str, ConnectionConfig]:
+        """The connections, by their keys in the recipe."""
+        return {f"connections[{place}]": one for place, one in enumerate(self.connections)}
+
+    @model_validator(mode="after")
+    def _refuse_to_read_nothing(self) -> Self:
+        if not self.catalog.folder and (self.catalog.demo or not self.connections):
+            message = "give `catalog.folder`, or `connections`: there is nothing to read without"
+            raise ValueError(message)
+        return self
 
     @field_validator("model", mode="before")
     @classmethod
@@ -115,7 +204,7 @@ class HyperJoinConfig(
     @model_validator(mode="after")
     def _refuse_unwritable_paths(self) -> Self:
         """What would fail once everything is computed fails before."""
-        if self.catalog.demo:
+        if self.catalog.demo and self.catalog.folder:
             _refuse("catalog.folder", self.catalog.folder, _against_lake)
         if self.page:
             _refuse("page", self.page, _against_page)

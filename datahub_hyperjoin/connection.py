@@ -1,31 +1,54 @@
 """Whether a recipe could run: what `datahub ingest --test-source-connection` asks."""
 
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from datahub.ingestion.api.source import CapabilityReport, TestConnectionReport
 
-from datahub_hyperjoin.catalog import scan_folder
-from datahub_hyperjoin.config import HyperJoinConfig
-from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.catalog import Warn, scan_database, scan_folder
+from datahub_hyperjoin.config import ConnectionConfig, HyperJoinConfig
+from datahub_hyperjoin.errors import CatalogError, HyperJoinError
 from datahub_hyperjoin.spark.session import find_java
-from datahub_hyperjoin.tables import Table
+from datahub_hyperjoin.tables import Table, TableId
 
 
-def scan(config: HyperJoinConfig) -> list[Table]:
-    """The tables of the recipe's folder.
+def scan(config: HyperJoinConfig, warn: Warn) -> list[Table]:
+    """The tables of the recipe's folder and databases.
 
     Args:
         config: The recipe.
+        warn: Told what cannot be read, if there is something else.
 
     Returns:
-        Tables by name.
+        Tables, those of the folder first; two of one name are the first one's.
 
     Raises:
-        CatalogError: There is no folder, or no table in it.
+        CatalogError: There is no folder, or no table in it, or no database gives tables.
     """
+    tables = _scan_folder(config, config.catalog.folder) if config.catalog.folder else []
+    found = {key: _scan_database(key, one) for key, one in config.keyed.items()}
+    faults = [fault for _, fault in found.values() if fault]
+    tables += [table for listed, _ in found.values() for table in listed]
+    if faults and not tables:
+        raise faults[0]
+    for fault in faults:
+        warn("Database left out", "Its tables get no suggestions; the others do", str(fault))
+    return _told_apart(tables, warn)
+
+
+def _scan_database(key: str, one: ConnectionConfig) -> tuple[list[Table], CatalogError | None]:
+    """Its tables, or why there are none."""
+    try:
+        return scan_database(key, one.database, one.selection), None
+    except CatalogError as fault:
+        return [], fault
+
+
+def _scan_folder(config: HyperJoinConfig, folder: Path) -> list[Table]:
     return scan_folder(
-        config.catalog.folder,
+        folder,
         platform=config.catalog.platform,
         env=config.env,
         instance=config.platform_instance,
@@ -33,8 +56,20 @@ def scan(config: HyperJoinConfig) -> list[Table]:
     )
 
 
+def _told_apart(tables: list[Table], warn: Warn) -> list[Table]:
+    first: dict[TableId, Table] = {}
+    for table in tables:
+        if first.setdefault(table.id, table) is not table:
+            warn(
+                "Two tables of one name",
+                "The first is read; give one connection a `platform_instance`, or other `names`",
+                str(table.id),
+            )
+    return [*first.values()]
+
+
 def check(config_dict: dict[str, Any]) -> TestConnectionReport:
-    """Checks that a recipe is valid, its folder has tables and Spark can start.
+    """Checks that a recipe is valid, there are tables and Spark can start.
 
     Args:
         config_dict: The recipe's `source.config`.
@@ -47,13 +82,24 @@ def check(config_dict: dict[str, Any]) -> TestConnectionReport:
     except ValueError as error:
         failed = CapabilityReport(capable=False, failure_reason=str(error))
         return TestConnectionReport(basic_connectivity=failed)
-    pending = config.catalog.demo and not config.catalog.folder.exists()
+    folder = config.catalog.folder
+    pending = config.catalog.demo and folder and not folder.exists()
     remote = config.spark.master.startswith("sc://")
     capable = CapabilityReport(capable=True)
     return TestConnectionReport(
-        basic_connectivity=capable if pending else _attempt(lambda: scan(config)),
-        capability_report={"Spark": capable if remote else _attempt(find_java)},
+        basic_connectivity=capable if pending else _attempt(lambda: scan(config, _no_news)),
+        capability_report={
+            "Spark": capable if remote else _attempt(find_java),
+            **{
+                key: _attempt(partial(scan_database, key, one.database, one.selection))
+                for key, one in config.keyed.items()
+            },
+        },
     )
+
+
+def _no_news(title: str, message: str, context: str) -> None:
+    """Each database has a report of its own."""
 
 
 def _attempt(step: Callable[[], object]) -> CapabilityReport:

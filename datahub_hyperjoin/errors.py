@@ -250,7 +250,7 @@ class MissingFolderError(CatalogError, FileNotFoundError):
 
 
 class NoTablesError(CatalogError, ValueError):
-    """The folder holds no file that could be a table."""
+    """Nothing that could be a table is where tables are looked for."""
 
     @classmethod
     def in_folder(cls, folder: str, *, seen: int) -> Self:
@@ -258,6 +258,13 @@ class NoTablesError(CatalogError, ValueError):
         return cls(
             f"`catalog.folder` {folder!r} has {seen} files and none is a table that "
             "`catalog.tables` allows. Files must end in .csv, .tsv or .parquet"
+        )
+
+    @classmethod
+    def in_database(cls, connection: str, *, seen: int) -> Self:
+        """The database has no table, or none that the filters leave."""
+        return cls(
+            f"`{connection}` has {seen} tables and none that its `tables` and `schemas` allow"
         )
 
 

@@ -62,13 +62,12 @@ def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
     return carried
 
 
-def prepare(findings: Findings, catalog: Catalog, *, instance: str | None) -> Publication:
+def prepare(findings: Findings, catalog: Catalog) -> Publication:
     """Puts what is to be written into the catalog's own names of columns.
 
     Args:
         findings: What this run found.
         catalog: The catalog's names, and what earlier runs wrote.
-        instance: The platform instance that the tables' names begin with.
 
     Returns:
         This run's joins and those that are carried over, best first.
@@ -92,7 +91,7 @@ def prepare(findings: Findings, catalog: Catalog, *, instance: str | None) -> Pu
         now=get_sys_time(),
         types={catalog.field_path(column): kind for column, kind in findings.types.items()},
         model_version=findings.model_version,
-        instance=instance,
+        instances={table.id: table.instance for table in catalog.tables if table.instance},
     )
 
 

@@ -44,7 +44,7 @@ _STATUS: SupportStatus = getattr(SupportStatus, "ALPHA", None) or SupportStatus.
 @support_status(_STATUS)
 @capability(SourceCapability.PLATFORM_INSTANCE, "By `platform_instance`")
 @capability(SourceCapability.DELETION_DETECTION, "By stateful ingestion")
-@capability(SourceCapability.TEST_CONNECTION, "Checks the folder and Java")
+@capability(SourceCapability.TEST_CONNECTION, "Checks the folder, each database and Java")
 class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
     """Finds which columns join with which, and writes what it finds into the catalog.
 
@@ -117,11 +117,11 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             )
 
     def _read(self) -> Catalog:
-        folder, graph = self.config.catalog, self.ctx.graph
+        wanted, graph = self.config.catalog, self.ctx.graph
         with self.report.stage("Reading the catalog"):
-            if folder.demo and not folder.folder.exists():
-                write_lake(folder.folder)
-            tables = scan(self.config)
+            if wanted.demo and wanted.folder and not wanted.folder.exists():
+                write_lake(wanted.folder)
+            tables = scan(self.config, self.report.warn)
             catalog = Catalog(tables=tables)
             if graph:
                 catalog = read_catalog(
@@ -157,7 +157,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             report=self.report,
         )
         with self.report.stage("Writing suggestions"):
-            publication = prepare(findings, catalog, instance=self.config.platform_instance)
+            publication = prepare(findings, catalog)
             yield from publish(publication, catalog, desk)
             if self.config.page and not self.ctx.dry_run_mode:
                 self._show(self.config.page, findings)
@@ -181,7 +181,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
 
     @staticmethod
     def test_connection(config_dict: dict[str, Any]) -> TestConnectionReport:
-        """Checks that the recipe is valid, the folder has tables and Spark can start.
+        """Checks that the recipe is valid, there are tables and Spark can start.
 
         Args:
             config_dict: The recipe's `source.config`.

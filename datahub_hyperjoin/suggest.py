@@ -71,7 +71,10 @@ class Findings:
 
 
 def read_profiles(
-    tables: Sequence[Table], session: SparkSession, config: ProfileConfig, progress: Progress
+    tables: Sequence[Table],
+    session: SparkSession,
+    config: ProfileConfig,
+    progress: Progress,
 ) -> tuple[TableProfile, ...]:
     """Reads every table once.
 

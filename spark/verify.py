@@ -11,7 +11,7 @@ the pair much better.
 
 import logging
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -22,6 +22,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.normal import Hashes, Synonyms
+from datahub_hyperjoin.spark.engines import Databases
 from datahub_hyperjoin.spark.overlap import Overlap, evidence, overlap
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.read import located, read_table
@@ -58,11 +59,14 @@ _OVERLAPS = pa.schema(
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A table, and the numbers of its columns that pairs ask for, by what they are taken for."""
+class Asked:
+    """What pairs ask for of a table."""
 
     table: Table
-    columns: dict[str, dict[str, int]]
+    """Which table."""
+
+    columns: Mapping[str, Mapping[str, int]]
+    """The columns' paths, and a number for each kind of things that one is taken for."""
 
 
 def verify_joins(
@@ -112,15 +116,15 @@ def verify_joins(
     return said
 
 
-def _asked(tables: Sequence[Table], numbers: Mapping[Reading, int]) -> list[_Asked]:
+def _asked(tables: Sequence[Table], numbers: Mapping[Reading, int]) -> list[Asked]:
     columns: dict[TableId, dict[str, dict[str, int]]] = {}
     for (column, kind), at in numbers.items():
         columns.setdefault(column.table, {}).setdefault(column.path, {})[kind] = at
-    return [_Asked(table, columns[table.id]) for table in located(tables) if table.id in columns]
+    return [Asked(table, columns[table.id]) for table in located(tables) if table.id in columns]
 
 
 def _values(
-    session: SparkSession, asked: list[_Asked], synonyms: Mapping[str, Synonyms]
+    session: SparkSession, asked: list[Asked], synonyms: Mapping[str, Synonyms]
 ) -> DataFrame:
     """The distinct values of every column, cut into ranges: one row a range."""
     groups = pack([one.table for one in asked])
@@ -129,9 +133,9 @@ def _values(
     def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for group in batch.column("id").to_pylist():
-                for at in groups[group]:
-                    one = asked[at]
-                    yield from cut_values(one.table, one.columns, synonyms, ranges=ranges)
+                with Databases() as databases:
+                    for at in groups[group]:
+                        yield from cut_values(asked[at], synonyms, databases, ranges=ranges)
 
     return session.range(0, len(groups), numPartitions=len(groups)).mapInArrow(
         worker, from_arrow_schema(_VALUES)
@@ -139,18 +143,14 @@ def _values(
 
 
 def cut_values(
-    table: Table,
-    columns: Mapping[str, Mapping[str, int]],
-    synonyms: Mapping[str, Synonyms],
-    *,
-    ranges: int,
+    asked: Asked, synonyms: Mapping[str, Synonyms], databases: Databases, *, ranges: int
 ) -> Iterator[pa.RecordBatch]:
     """Reads columns of one table and cuts their distinct values by hash.
 
     Args:
-        table: What to read.
-        columns: The columns' paths, and a number for each kind of things that one is taken for.
+        asked: What to read.
         synonyms: What things of each kind are called.
+        databases: Where tables of databases are read.
         ranges: Into how many ranges of hashes to cut.
 
     Yields:
@@ -158,14 +158,14 @@ def cut_values(
         table that cannot be read yields nothing.
     """
     try:
-        counted = _counted(table, columns.keys())
+        counted = _counted(asked, databases)
     except TableError:
         return
     except Exception:  # noqa: BLE001 (the guard that keeps one table from ending the run)
         return
     edges = np.array([(at << 64) // ranges for at in range(1, ranges)], np.uint64)
     for path, written in counted.items():
-        for kind, number in columns[path].items():
+        for kind, number in asked.columns[path].items():
             values = written.translated(synonyms[kind]) if kind else written
             cuts = np.searchsorted(values.hashes, edges)
             parts = np.split(values.hashes, cuts), np.split(values.counts, cuts)
@@ -180,8 +180,8 @@ def cut_values(
             )
 
 
-def _counted(table: Table, paths: Collection[str]) -> dict[str, Values]:
-    reading = read_table(table, max_rows=_ALL, paths=paths)
+def _counted(asked: Asked, databases: Databases) -> dict[str, Values]:
+    reading = read_table(asked.table, databases, max_rows=_ALL, paths=asked.columns.keys())
     tallies = {column.path: NOTHING for column in reading.columns if not column.opaque}
     for batch in reading.batches:
         for path, rows in zip(batch.schema.names, batch.columns, strict=True):

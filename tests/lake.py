@@ -64,13 +64,18 @@ def write_flights(folder: Path) -> None:
 
 
 def describe(
-    gms: Gms, name: str, paths: Iterable[str], *, foreign: Mapping[str, str] | None = None
+    gms: Gms,
+    name: str,
+    paths: Iterable[str],
+    *,
+    foreign: Mapping[str, str] | None = None,
+    platform: str = "file",
 ) -> None:
     """Puts a table into the catalog, as its own connector would.
 
     `foreign` maps columns of the table to the columns that they refer to.
     """
-    urn = dataset_urn(table(name))
+    urn = dataset_urn(TableId(platform, name))
     fields = [
         SchemaFieldClass(
             fieldPath=path,
@@ -92,7 +97,7 @@ def describe(
     ]
     schema = SchemaMetadataClass(
         schemaName=name,
-        platform="urn:li:dataPlatform:file",
+        platform=f"urn:li:dataPlatform:{platform}",
         version=0,
         hash="",
         platformSchema=OtherSchemaClass(rawSchema=""),

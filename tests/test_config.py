@@ -13,7 +13,7 @@ from datahub_hyperjoin.model.settings import paper
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 
 MINIMAL = {"catalog": {"folder": "lake"}}
-OURS = {"catalog", "spark", "profile", "model", "emit", "page", "stateful_ingestion"}
+OURS = {"catalog", "connections", "spark", "profile", "model", "emit", "page", "stateful_ingestion"}
 
 
 def keys(schema: dict[str, Any], node: dict[str, Any], path: str) -> Iterator[tuple[str, str]]:
@@ -78,7 +78,20 @@ def test_a_default_that_is_written_wins_over_the_setting() -> None:
 @pytest.mark.parametrize(
     ("recipe", "message"),
     [
-        ({}, r"catalog\n  Field required"),
+        ({}, r"give `catalog.folder`, or `connections`: there is nothing to read without"),
+        ({"catalog": {"demo": True}}, r"give `catalog.folder`, or `connections`"),
+        (
+            {"connections": [{"database": {"url": "hush"}}]},
+            r"connections.0.database\n.*`url` must be SQLAlchemy's, as in postgresql\+psycopg2://",
+        ),
+        (
+            {"connections": [{"database": {"url": "sqlite://"}, "names": "{scheme}.{table}"}]},
+            r"names\n.*`names` is '{scheme}.{table}'; it may hold {database}, {schema} and {table}",
+        ),
+        (
+            {"connections": [{"database": {"url": "sqlite://"}, "names": "{schema}"}]},
+            r"names\n.*`names` is '{schema}'; without {table} all tables have one name",
+        ),
         ({**MINIMAL, "sprak": {}}, r"sprak\n  Extra inputs are not permitted"),
         (
             {**MINIMAL, "model": {"ranking": {"topk": 3}}},
@@ -163,6 +176,14 @@ def test_what_would_fail_at_the_end_is_refused_at_the_start(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValidationError, match=message):
         HyperJoinConfig.model_validate({**MINIMAL, **recipe})
+
+
+def test_an_error_does_not_show_what_may_be_secret() -> None:
+    recipe = {"connections": [{"database": {"url": "hush", "pasword": "hush"}}]}
+    with pytest.raises(ValidationError) as caught:
+        HyperJoinConfig.model_validate(recipe)
+    assert "pasword\n  Unexpected keyword argument" in str(caught.value)
+    assert "hush" not in str(caught.value)
 
 
 def test_a_folder_without_permission_is_refused(

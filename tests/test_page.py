@@ -14,6 +14,7 @@ from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.page.contents import MOST_JOINS, list_contents
 from datahub_hyperjoin.page.layout import place_nodes
 from datahub_hyperjoin.page.picture import MOST_LINES, MOST_TABLES, draw_tables
+from datahub_hyperjoin.places import File, FileFormat
 from datahub_hyperjoin.tables import (
     Cardinality,
     CatalogEvidence,
@@ -21,7 +22,6 @@ from datahub_hyperjoin.tables import (
     ColumnProfile,
     DataType,
     Evidence,
-    FileFormat,
     Join,
     Lengths,
     Suggestion,
@@ -64,7 +64,9 @@ def profiled(id_: ColumnId) -> ColumnProfile:
 
 
 def profile(id_: TableId, columns: Sequence[ColumnId] = (), fault: str = "") -> TableProfile:
-    table = Table(id=id_, title=Path(id_.name).stem, location="", format=FileFormat.CSV, size=1)
+    table = Table(
+        id=id_, title=Path(id_.name).stem, place=File(location="", format=FileFormat.CSV), size=1
+    )
     return TableProfile(table=table, columns=tuple(map(profiled, columns)), rows=10, fault=fault)
 
 

@@ -9,6 +9,7 @@ from datahub_hyperjoin.catalog import Catalog
 from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.knowledge import Knowledge
+from datahub_hyperjoin.places import File, FileFormat
 from datahub_hyperjoin.publish import carry_over, prepare
 from datahub_hyperjoin.records import from_aspect, join_urn, pairs_in, to_aspect
 from datahub_hyperjoin.suggest import Findings
@@ -16,7 +17,6 @@ from datahub_hyperjoin.tables import (
     Cardinality,
     CatalogEvidence,
     Evidence,
-    FileFormat,
     Join,
     Suggestion,
     Table,
@@ -54,7 +54,9 @@ def standing(join: Join) -> Relationship:
 
 
 def read(name: str, *, fault: str = "") -> TableProfile:
-    found = Table(id=table(name), title=name[:-4], location=name, format=FileFormat.CSV, size=1)
+    found = Table(
+        id=table(name), title=name[:-4], place=File(location=name, format=FileFormat.CSV), size=1
+    )
     return TableProfile(table=found, fault=fault)
 
 
@@ -115,12 +117,15 @@ def test_everything_is_written_by_the_catalogs_own_paths() -> None:
         joins=(AIRLINES,),
         model_version="1",
     )
-    known = replace(catalog(standing(AIRPORTS), said=ACCEPTED), datasets={own.table: own})
-    written = prepare(found, known, instance="north")
+    north = replace(read("airlines.csv").table, instance="north")
+    known = replace(
+        catalog(standing(AIRPORTS), said=ACCEPTED), datasets={own.table: own}, tables=[north]
+    )
+    written = prepare(found, known)
     airline = replace(AIRLINE, path=path)
     assert [join.left for join in written.joins] == [airline, FAA]
     assert written.suggestions == [replace(found.suggestions[0], candidate=airline)]
     assert written.titles[own.table] == "Airlines"
     assert written.titles[FAA.table] == "airports.csv"
-    assert written.instance == "north"
+    assert written.instances == {AIRLINE.table: "north"}
     assert written.tables == {CARRIER.table, AIRLINE.table, FAA.table}

@@ -18,6 +18,7 @@ from datahub_hyperjoin.model.config import (
     RankingConfig,
     TrainingConfig,
 )
+from datahub_hyperjoin.places import File, FileFormat
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.suggest import Findings, suggest
 from datahub_hyperjoin.tables import (
@@ -25,7 +26,6 @@ from datahub_hyperjoin.tables import (
     CatalogEvidence,
     ColumnId,
     DataType,
-    FileFormat,
     Pair,
     Table,
     TableId,
@@ -85,8 +85,7 @@ def write(folder: Path, name: str, columns: Mapping[str, list[str]]) -> Table:
     return Table(
         id=TableId("file", name),
         title=name,
-        location=str(file),
-        format=FileFormat.CSV,
+        place=File(location=str(file), format=FileFormat.CSV),
         size=file.stat().st_size,
     )
 
@@ -177,9 +176,9 @@ def test_a_warning_names_only_the_first_columns(
 
 
 def test_an_accepted_pair_of_a_table_that_cannot_be_read_is_not_found(
-    spark: SparkSession, tables: list[Table]
+    spark: SparkSession, tables: list[Table], tmp_path: Path
 ) -> None:
-    Path(tables[2].location).write_text("")
+    (tmp_path / "memos.csv").write_text("")
     found, watcher = find(spark, tables, Knowledge(pairs={ODD: ACCEPTED}))
     assert found.faulty == {TableId("file", "memos")}
     assert [title for title, _ in watcher.warnings] == ["Table skipped"]

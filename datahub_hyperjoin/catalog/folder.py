@@ -6,7 +6,8 @@ from pathlib import Path
 from datahub.configuration.common import AllowDenyPattern
 
 from datahub_hyperjoin.errors import MissingFolderError, NoTablesError
-from datahub_hyperjoin.tables import FileFormat, Table, TableId
+from datahub_hyperjoin.places import File, FileFormat
+from datahub_hyperjoin.tables import Table, TableId
 
 _FORMATS = {f".{format_.value}": format_ for format_ in FileFormat}
 
@@ -60,9 +61,9 @@ def scan_folder(
             Table(
                 id=TableId(platform, full_name, env),
                 title=path.stem,
-                location=str(path.resolve()),
-                format=layout,
+                place=File(location=str(path.resolve()), format=layout),
                 size=path.stat().st_size,
+                instance=instance or "",
             )
         )
     if not tables:

@@ -40,12 +40,21 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scope:
-    """Which part of the catalog a run is about."""
+class Home:
+    """Where tables stand in the catalog."""
 
     platform: str
     env: str
     instance: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """Which part of the catalog a run is about."""
+
+    homes: tuple[Home, ...]
+    """Where its tables stand."""
+
     known_only: bool
     """Whether tables that the catalog does not know are left out."""
 
@@ -139,22 +148,25 @@ def read_catalog(
         UnknownDatasetsError: The catalog knows none of the tables.
         UnreadableCatalogError: The server gives no answer.
     """
-    read = read_datasets(
-        graph,
-        platform=scope.platform,
-        env=scope.env,
-        instance=scope.instance,
-        warn=left_out(warn),
-    )
-    datasets = {dataset.table: dataset for dataset in read}
+    datasets = {
+        dataset.table: dataset
+        for home in scope.homes
+        for dataset in read_datasets(
+            graph,
+            platform=home.platform,
+            env=home.env,
+            instance=home.instance,
+            warn=left_out(warn),
+        )
+    }
     chosen = _choose(tables, datasets, scope=scope, warn=warn)
     people = _listen(graph, scope=scope, history=history, warn=warn)
     knowledge = assemble(
-        datasets=read,
+        datasets=datasets.values(),
         relationships=people.relationships.values(),
         decisions=people.decisions,
         queries=_if_readable(
-            lambda: count_joined(graph, read, most=scope.queries, warn=warn), warn
+            lambda: count_joined(graph, [*datasets.values()], most=scope.queries, warn=warn), warn
         ),
         statistics=_if_readable(
             lambda: read_statistics(graph, [table.id for table in chosen]), warn
@@ -234,15 +246,16 @@ def _choose(
 ) -> list[Table]:
     """The tables that the catalog knows, or all."""
     known = [table for table in tables if table.id in datasets]
-    unknown = [str(table.id) for table in tables if table.id not in datasets]
+    unknown = [table.id for table in tables if table.id not in datasets]
     if not scope.known_only or not unknown:
         return list(tables)
     if not known:
-        raise UnknownDatasetsError.on_platform(scope.platform, scope.env, example=unknown[0])
+        first = unknown[0]
+        raise UnknownDatasetsError.on_platform(first.platform, first.env, example=first.name)
     warn(
         "Tables not in the catalog",
         "They are left out; ingest them with their own source, or set `catalog.known_only: false`",
-        shorten(unknown),
+        shorten([*map(str, unknown)]),
     )
     return known
 

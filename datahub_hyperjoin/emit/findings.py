@@ -46,8 +46,8 @@ class Publication:
     types: Mapping[ColumnId, DataType] = field(default_factory=dict)
     """What the columns hold."""
 
-    instance: str | None = None
-    """The platform instance that the tables' names begin with."""
+    instances: Mapping[TableId, str] = field(default_factory=dict)
+    """The platform instances that tables' names begin with."""
 
     now: int = 0
     """When, in milliseconds since 1970; what stands in the catalog already keeps its time."""
@@ -137,7 +137,7 @@ def _queries(
     names = labels(publication.titles)
     for join in publication.joins:
         urn = query_urn(join_urn(join))
-        statement = join_statement(join, types=publication.types, instance=publication.instance)
+        statement = join_statement(join, types=publication.types, instances=publication.instances)
         if statement is None:
             count("joins_without_query", 1)
         if statement is None or urn in standing.closed:

@@ -134,7 +134,7 @@ def _comparable(one: DataType | None, other: DataType | None) -> bool:
 
 
 def join_statement(
-    join: Join, *, types: Mapping[ColumnId, DataType], instance: str | None = None
+    join: Join, *, types: Mapping[ColumnId, DataType], instances: Mapping[TableId, str] = {}
 ) -> str | None:
     """Some rows of a join, in the SQL of the tables' platform; files are read with DuckDB.
 
@@ -143,7 +143,7 @@ def join_statement(
     Args:
         join: The join.
         types: What columns hold, by their plain paths.
-        instance: The platform instance, whose name is no part of a table's name in SQL.
+        instances: The tables' platform instances, which are no part of their names in SQL.
 
     Returns:
         None, if no one database has both tables, or if the columns write the same things
@@ -162,7 +162,10 @@ def join_statement(
         left, right = language.text(left), language.text(right)
     statement = (
         language.select()
-        .from_(language.table(first.table, instance, "a"))
-        .join(language.table(second.table, instance, "b"), on=exp.EQ(this=left, expression=right))
+        .from_(language.table(first.table, instances.get(first.table), "a"))
+        .join(
+            language.table(second.table, instances.get(second.table), "b"),
+            on=exp.EQ(this=left, expression=right),
+        )
     )
     return language.limit(statement).sql(dialect=language.dialect, pretty=True)

@@ -170,7 +170,9 @@ def _profile(
         for suite in suites:
             config = recipe(settings, suite.folder / "tables")
             with progress.stage(f"Profiling {suite.name}"), measured() as cost:
-                profiles = read_profiles(scan(config), session, config.profile, progress)
+                profiles = read_profiles(
+                    scan(config, progress.warn), session, config.profile, progress
+                )
             lakes.append(EvaluatedLake(suite, profiles, cost.seconds))
     return tuple(lakes)
 

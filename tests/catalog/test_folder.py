@@ -5,7 +5,8 @@ from datahub.configuration.common import AllowDenyPattern
 
 from datahub_hyperjoin.catalog import scan_folder
 from datahub_hyperjoin.errors import MissingFolderError, NoTablesError
-from datahub_hyperjoin.tables import FileFormat, Table, TableId
+from datahub_hyperjoin.places import File, FileFormat
+from datahub_hyperjoin.tables import Table, TableId
 
 
 def scan(folder: Path, *, instance: str | None = None, deny: str = "^$") -> list[Table]:
@@ -31,13 +32,14 @@ def test_tables_are_named_by_their_path(lake: Path) -> None:
         TableId("file", "zones.tsv", "DEV"),
     ]
     assert [table.title for table in tables] == ["planes", "flights", "zones"]
-    assert [table.format for table in tables] == [
+    files = [table.place for table in tables if isinstance(table.place, File)]
+    assert [file.format for file in files] == [
         FileFormat.CSV,
         FileFormat.PARQUET,
         FileFormat.TSV,
     ]
     assert {table.size for table in tables} == {8}
-    assert Path(tables[0].location).read_text() == "code\nAA\n"
+    assert Path(files[0].location).read_text() == "code\nAA\n"
 
 
 def test_an_instance_stands_before_the_name(lake: Path) -> None:

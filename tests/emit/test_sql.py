@@ -69,7 +69,7 @@ def state(make_join: MakeJoin) -> State:
         found = join_statement(
             replace(join, evidence=replace(join.evidence, cardinality=refers)),
             types=dict(zip((first, second), types, strict=False)),
-            instance=instance,
+            instances=dict.fromkeys((first.table, second.table), instance) if instance else {},
         )
         assert found
         return found

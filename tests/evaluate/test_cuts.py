@@ -11,7 +11,8 @@ from datahub_hyperjoin.evaluate.cuts import check_sizes, cut, cut_suite
 from datahub_hyperjoin.evaluate.errors import CutError
 from datahub_hyperjoin.evaluate.methods import EvaluatedLake
 from datahub_hyperjoin.evaluate.suite import ColumnName, Suite
-from datahub_hyperjoin.tables import FileFormat, Table, TableId, TableProfile
+from datahub_hyperjoin.places import File, FileFormat
+from datahub_hyperjoin.tables import Table, TableId, TableProfile
 
 
 def column(table: str) -> ColumnName:
@@ -94,8 +95,7 @@ def test_profiles_are_those_of_the_whole() -> None:
             table=Table(
                 id=TableId(platform="file", name=f"{table}.csv"),
                 title=table,
-                location="",
-                format=FileFormat.CSV,
+                place=File(location="", format=FileFormat.CSV),
                 size=0,
             )
         )

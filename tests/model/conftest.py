@@ -9,12 +9,12 @@ from pandas.util import hash_array
 
 from datahub_hyperjoin.knowledge import Knowledge
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.places import File, FileFormat
 from datahub_hyperjoin.tables import (
     CatalogEvidence,
     ColumnId,
     ColumnProfile,
     DataType,
-    FileFormat,
     Lengths,
     Table,
     TableId,
@@ -59,7 +59,10 @@ def profile_lake(tables: Tables) -> list[TableProfile]:
     profiles = []
     for name, columns in tables.items():
         table = Table(
-            id=TableId("file", name), title=name, location=name, format=FileFormat.CSV, size=1
+            id=TableId("file", name),
+            title=name,
+            place=File(location=name, format=FileFormat.CSV),
+            size=1,
         )
         profiles.append(
             TableProfile(

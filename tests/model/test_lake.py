@@ -4,7 +4,8 @@ from dataclasses import replace
 import numpy as np
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.tables import DataType, FileFormat, Table, TableId, TableProfile
+from datahub_hyperjoin.places import File, FileFormat
+from datahub_hyperjoin.tables import DataType, Table, TableId, TableProfile
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
 
@@ -18,7 +19,10 @@ def test_columns_are_listed_table_by_table(make_lake: MakeLake) -> None:
 
 def test_a_table_with_a_fault_counts_for_nothing() -> None:
     table = Table(
-        id=TableId("file", "bad"), title="bad", location="bad", format=FileFormat.CSV, size=0
+        id=TableId("file", "bad"),
+        title="bad",
+        place=File(location="bad", format=FileFormat.CSV),
+        size=0,
     )
     lake = Lake.from_tables([TableProfile(table=table, fault="is an empty file")])
     assert (len(lake), lake.titles) == (0, ())

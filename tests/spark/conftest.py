@@ -12,8 +12,9 @@ import pytest
 from pandas.util import hash_array
 
 from datahub_hyperjoin.normal import normal_form
+from datahub_hyperjoin.places import File, FileFormat
 from datahub_hyperjoin.spark.kinds import MISSING
-from datahub_hyperjoin.tables import Cardinality, DataType, Evidence, FileFormat, Table, TableId
+from datahub_hyperjoin.tables import Cardinality, DataType, Evidence, Table, TableId
 
 Cells = Sequence[str | None]
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]
@@ -34,8 +35,7 @@ def make_table(tmp_path: Path) -> MakeTable:
         return Table(
             id=TableId("file", path.stem),
             title=path.stem,
-            location=str(path),
-            format=FileFormat(path.suffix[1:]),
+            place=File(location=str(path), format=FileFormat(path.suffix[1:])),
             size=path.stat().st_size,
         )
 

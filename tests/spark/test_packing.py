@@ -1,10 +1,14 @@
 """Whether tasks are of equal size and hold every table once."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import SecretStr
 
+from datahub_hyperjoin.places import Database, File, FileFormat, Relation
 from datahub_hyperjoin.spark.packing import pack
-from datahub_hyperjoin.tables import FileFormat, Table, TableId
+from datahub_hyperjoin.tables import Table, TableId
 
 MEGABYTE = 1 << 20
 
@@ -14,8 +18,7 @@ def tables(sizes: list[int]) -> list[Table]:
         Table(
             id=TableId("file", f"t{at}"),
             title=f"t{at}",
-            location=f"t{at}.csv",
-            format=FileFormat.CSV,
+            place=File(location=f"t{at}.csv", format=FileFormat.CSV),
             size=size,
         )
         for at, size in enumerate(sizes)
@@ -40,6 +43,28 @@ def test_no_task_is_much_heavier_than_it_must_be(sizes: list[int]) -> None:
 
 def test_many_small_tables_share_few_tasks() -> None:
     assert len(pack(tables([1000] * 10_000))) < 50
+
+
+def test_a_database_is_read_by_as_many_tasks_as_it_may_have_connections() -> None:
+    shop = [
+        replace(
+            one,
+            place=Relation(
+                database=Database(url=SecretStr(f"sqlite:///{name}.db"), max_connections=most),
+                connection=name,
+                schema="main",
+                name=str(at),
+            ),
+        )
+        for name, most in (("shop", 3), ("blog", 1))
+        for at, one in enumerate(tables([MEGABYTE] * 200))
+    ]
+    lake = [*tables([MEGABYTE] * 100), *shop]
+    groups = pack(lake)
+    stand = [{getattr(lake[at].place, "connection", "") for at in group} for group in groups]
+    assert sorted(len(names) for names in stand) == [1] * len(groups)
+    assert [sum(name in names for names in stand) for name in ("shop", "blog", "")] == [3, 1, 8]
+    assert sorted(at for group in groups for at in group) == list(range(500))
 
 
 def test_a_large_lake_has_many_tasks() -> None:

@@ -8,12 +8,15 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from datahub_hyperjoin.places import File, FileFormat
 from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.engines import Databases
 from datahub_hyperjoin.spark.profile import profile_table, profile_tables
 from datahub_hyperjoin.tables import DataType, Table
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]
 PlainProfile = Callable[[Sequence[str | None], DataType], dict[str, Any]]
+NOWHERE = Databases()
 CONFIG = ProfileConfig()
 CITIES = "id,city,code\n1,Köln,DE\n2,Windhoek,NA\n3,Windhoek,NA\n4,,FR\n"
 WIDE = ",".join(f"c{at}" for at in range(3000)) + "\n" + ",".join(map(str, range(3000))) + "\n"
@@ -39,7 +42,9 @@ def test_profiles_come_in_the_order_of_tables_as_if_read_here(
     spark: SparkSession, make_table: MakeTable
 ) -> None:
     tables = [make_table(f"t{at}.csv", "id\n" + f"{at}\n" * (at + 1)) for at in range(20)]
-    assert profile_tables(spark, tables, CONFIG) == [profile_table(t, CONFIG) for t in tables]
+    assert profile_tables(spark, tables, CONFIG) == [
+        profile_table(t, CONFIG, NOWHERE) for t in tables
+    ]
 
 
 @pytest.mark.parametrize(
@@ -92,14 +97,17 @@ def test_a_table_of_three_thousand_columns_is_one_of_many(
 
 def test_a_column_of_lists_has_rows_and_no_values(make_table: MakeTable) -> None:
     table = make_table("tags.parquet", pa.table({"tags": [["a"], ["b"]]}))
-    [column] = profile_table(table, CONFIG).columns
+    [column] = profile_table(table, CONFIG, NOWHERE).columns
     assert (column.type, column.rows, column.distinct) == (DataType.NESTED, 2, 0)
     assert (column.sketch, column.sample, column.patterns) == (b"", (), ())
 
 
 def test_a_fault_nobody_thought_of_is_the_tables_too(make_table: MakeTable) -> None:
-    table = replace(make_table("cities.csv", CITIES), location="cities\0.csv")
-    fault = profile_table(table, CONFIG).fault
+    table = replace(
+        make_table("cities.csv", CITIES),
+        place=File(location="cities\0.csv", format=FileFormat.CSV),
+    )
+    fault = profile_table(table, CONFIG, NOWHERE).fault
     assert fault.startswith("cannot be read: ValueError: embedded null byte")
 
 

@@ -13,10 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
+from datahub_hyperjoin.places import File, FileFormat
 from datahub_hyperjoin.spark.columns import Reading
 from datahub_hyperjoin.spark.delimited import find_delimiter
+from datahub_hyperjoin.spark.engines import Databases
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import DataType, Table
+
+NOWHERE = Databases()
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]
 CITIES = "id,city\n1,Köln\n2,Oslo\n"
@@ -24,7 +28,7 @@ ROWS = [{"id": "1", "city": "Köln"}, {"id": "2", "city": "Oslo"}]
 
 
 def rows_of(table: Table, max_rows: int = 1000) -> tuple[list[dict[str, Any]], list[str]]:
-    reading = read_table(table, max_rows=max_rows)
+    reading = read_table(table, NOWHERE, max_rows=max_rows)
     return [row for batch in reading.batches for row in batch.to_pylist()], reading.notes
 
 
@@ -148,7 +152,7 @@ def test_a_cut_table_still_counts_ragged_rows(make_table: MakeTable) -> None:
 
 def test_only_the_columns_asked_for_are_read(make_table: MakeTable) -> None:
     table = make_table("cities.csv", CITIES)
-    reading = read_table(table, max_rows=10, paths={"city", "mayor"})
+    reading = read_table(table, NOWHERE, max_rows=10, paths={"city", "mayor"})
     assert [column.path for column in reading.columns] == ["city"]
     assert next(reading.batches).to_pylist() == [{"city": "Köln"}, {"city": "Oslo"}]
     reading.batches.close()
@@ -178,14 +182,17 @@ def test_what_is_no_table_is_refused(
 ) -> None:
     table = make_table(name, content)
     with pytest.raises(error, match=message):
-        exhaust(read_table(table, max_rows=10_000_000))
+        exhaust(read_table(table, NOWHERE, max_rows=10_000_000))
     gc.collect()
 
 
 def test_a_missing_file_is_refused(make_table: MakeTable) -> None:
-    table = replace(make_table("cities.csv", CITIES), location="nowhere/cities.csv")
+    table = replace(
+        make_table("cities.csv", CITIES),
+        place=File(location="nowhere/cities.csv", format=FileFormat.CSV),
+    )
     with pytest.raises(UnreadableTableError, match="cannot be read: No such file or directory"):
-        read_table(table, max_rows=1)
+        read_table(table, NOWHERE, max_rows=1)
 
 
 def test_members_of_structs_are_columns(make_table: MakeTable) -> None:
@@ -202,18 +209,18 @@ def test_uuids_are_read_as_they_are_written_elsewhere(make_table: MakeTable) -> 
     assert (rows, notes) == ([{"key": str(key)}, {"key": None}], [])
 
 
-def test_a_damaged_parquet_file_is_refused(make_table: MakeTable) -> None:
+def test_a_damaged_parquet_file_is_refused(make_table: MakeTable, tmp_path: Path) -> None:
     table = make_table("ids.parquet", pa.table({"id": [str(at) for at in range(1000)]}))
-    path = Path(table.location)
+    path = tmp_path / "ids.parquet"
     content = path.read_bytes()
     path.write_bytes(content[:4] + b"\xff" * 200 + content[204:])
     with pytest.raises(UnreadableTableError, match=r"cannot be read: .*\. Fix the file"):
-        exhaust(read_table(table, max_rows=2000))
+        exhaust(read_table(table, NOWHERE, max_rows=2000))
 
 
 def test_lists_maps_and_bytes_are_columns_without_values(make_table: MakeTable) -> None:
     table = pa.table({"id": [1], "tags": [["a"]], "photo": [b"\0"], "home": [{"at": [1]}]})
-    reading = read_table(make_table("people.parquet", table), max_rows=9)
+    reading = read_table(make_table("people.parquet", table), NOWHERE, max_rows=9)
     opaque = {column.path: column.opaque for column in reading.columns if column.opaque}
     assert opaque == {
         "tags": DataType.NESTED,
@@ -227,7 +234,9 @@ def test_lists_maps_and_bytes_are_columns_without_values(make_table: MakeTable) 
 
 
 def test_rows_are_counted_without_a_column_that_can_be_read(make_table: MakeTable) -> None:
-    reading = read_table(make_table("photos.parquet", pa.table({"x": [b"\0", b"\1"]})), max_rows=9)
+    reading = read_table(
+        make_table("photos.parquet", pa.table({"x": [b"\0", b"\1"]})), NOWHERE, max_rows=9
+    )
     assert sum(len(batch) for batch in reading.batches) == 2
 
 

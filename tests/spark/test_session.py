@@ -19,13 +19,18 @@ PROFILES = """
     from datahub_hyperjoin.spark.profile import profile_tables
     from datahub_hyperjoin.spark.session import borrow_session
     from datahub_hyperjoin.spark.verify import verify_joins
-    from datahub_hyperjoin.tables import FileFormat, Table, TableId
+    from datahub_hyperjoin.places import File, FileFormat
+    from datahub_hyperjoin.tables import Table, TableId
 
     def profile_and_verify(session):
         path = Path("cities.csv")
         path.write_text("city\\nOslo\\nRome\\nRome\\n")
-        table = Table(id=TableId("file", "cities"), title="cities", location=str(path),
-                      format=FileFormat.CSV, size=path.stat().st_size)
+        table = Table(
+            id=TableId("file", "cities"),
+            title="cities",
+            place=File(location=str(path), format=FileFormat.CSV),
+            size=path.stat().st_size,
+        )
         [profile] = profile_tables(session, [table], ProfileConfig())
         city = profile.columns[0].id
         found = verify_joins(session, [table], [(city, city)])

@@ -12,7 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.normal import Synonyms, hash_values, normal_forms
-from datahub_hyperjoin.spark.verify import cut_values, meet, verify_joins
+from datahub_hyperjoin.places import File, FileFormat
+from datahub_hyperjoin.spark.engines import Databases
+from datahub_hyperjoin.spark.verify import Asked, cut_values, meet, verify_joins
 from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Table
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]
@@ -118,7 +120,9 @@ def test_pairs_that_cannot_be_read_are_left_out(
 
 def test_ranges_of_hashes_add_up_to_the_whole(make_table: MakeTable) -> None:
     table = make_table("numbers.csv", "a,b\n" + "".join(f"{at},{at % 10}\n" for at in range(999)))
-    cut = pa.Table.from_batches(cut_values(table, {"a": {"": 0}, "b": {"": 1}}, {}, ranges=7))
+    cut = pa.Table.from_batches(
+        cut_values(Asked(table, {"a": {"": 0}, "b": {"": 1}}), {}, Databases(), ranges=7)
+    )
     parts = [
         meet(cut.filter(pc.equal(cut["range"], part)), [(0, 1), (0, 0), (1, 7)])
         for part in range(7)
@@ -133,8 +137,11 @@ def test_ranges_of_hashes_add_up_to_the_whole(make_table: MakeTable) -> None:
 
 @pytest.mark.parametrize("location", ["nowhere.csv", "no\0where.csv"])
 def test_a_table_that_is_gone_has_no_values(make_table: MakeTable, location: str) -> None:
-    table = replace(make_table("cities.csv", "city\nOslo\n"), location=location)
-    assert list(cut_values(table, {"city": {"": 0}}, {}, ranges=4)) == []
+    table = replace(
+        make_table("cities.csv", "city\nOslo\n"),
+        place=File(location=location, format=FileFormat.CSV),
+    )
+    assert list(cut_values(Asked(table, {"city": {"": 0}}), {}, Databases(), ranges=4)) == []
 
 
 def test_tables_that_are_not_given_are_left_out(spark: SparkSession, make_table: MakeTable) -> None:

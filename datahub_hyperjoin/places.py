@@ -1,0 +1,72 @@
+"""Where the rows of tables are."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from pydantic import SecretStr
+
+
+class FileFormat(str, Enum):
+    """How a file's bytes are laid out."""
+
+    CSV = "csv"
+    TSV = "tsv"
+    PARQUET = "parquet"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """A file."""
+
+    location: str
+    """Its path, or a `file:` URI."""
+
+    format: FileFormat
+    """How it is laid out."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Database:
+    """A database, and how gently it is read."""
+
+    url: SecretStr
+    """Where it is, as SQLAlchemy writes it: `postgresql+psycopg2://reader@host/shop`."""
+
+    password: SecretStr | None = None
+    """The user's password, if it stands not in the URL; write `${SHOP_PASSWORD}` and keep it in the
+    environment."""
+
+    max_connections: int = 2
+    """Connections at once, each read by a task of Spark's."""
+
+    timeout: float = 600.0
+    """Seconds that a statement may take, where the database can be told: PostgreSQL, MariaDB and
+    MySQL can."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers with which nothing could be read."""
+        for name in ("max_connections", "timeout"):
+            if getattr(self, name) < 1:
+                message = f"`{name}` is {getattr(self, name)}; it must be at least 1"
+                raise ValueError(message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """A table or a view of a database."""
+
+    database: Database
+    """Where it stands."""
+
+    connection: str
+    """The database's key in the recipe, as in `connections[0]`, for messages."""
+
+    schema: str
+    """Its schema."""
+
+    name: str
+    """Its name in the schema."""
+
+
+Place = File | Relation
+"""Anything that rows can be read from."""

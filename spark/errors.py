@@ -1,0 +1,52 @@
+"""What can go wrong with databases."""
+
+from typing_extensions import Self
+
+from datahub_hyperjoin.errors import CatalogError, EmptyTableError, UnreadableTableError
+
+
+class UnreachableDatabaseError(CatalogError, OSError):
+    """A database gives no answer, or none that can be used."""
+
+    @classmethod
+    def because(cls, connection: str, reason: str) -> Self:
+        """The key of the recipe, and the words of the database or of its driver."""
+        return cls(
+            f"the database of `{connection}` cannot be read: {reason.rstrip('.')}. Check its `url` "
+            "and `password`, and that the database is up"
+        )
+
+    @classmethod
+    def without_driver(cls, connection: str, package: str) -> Self:
+        """The key of the recipe, and the package that is missing."""
+        return cls(
+            f"the database of `{connection}` cannot be read: its driver {package} is not "
+            f"installed. Install it with `pip install {package}`, or name another in the `url`, as "
+            "in `postgresql+psycopg2://`"
+        )
+
+
+class UnreadableRelationError(UnreadableTableError):
+    """The database does not give a table's rows."""
+
+    @classmethod
+    def because(cls, reason: str) -> Self:
+        """What the database says."""
+        return cls(
+            f"cannot be read: {reason.rstrip('.')}. Let the user of the connection select from it, "
+            "or leave it out with the connection's `tables`"
+        )
+
+    @classmethod
+    def gone(cls) -> Self:
+        """It was there when tables were listed."""
+        return cls.because("it is no longer there")
+
+
+class EmptyRelationError(EmptyTableError):
+    """A table of a database has no rows."""
+
+    @classmethod
+    def without_rows(cls) -> Self:
+        """Nothing was selected."""
+        return cls("has no rows. Fill it, or leave it out with the connection's `tables`")

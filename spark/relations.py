@@ -1,0 +1,125 @@
+"""Reads tables and views of databases, as SQLAlchemy knows them."""
+
+from collections.abc import Collection, Generator, Sequence
+
+import pyarrow as pa
+from sqlalchemy import ColumnElement, Engine, Select, column, inspect, literal_column, select, table
+from sqlalchemy.exc import NoSuchTableError, SQLAlchemyError
+from sqlalchemy.sql.elements import quoted_name
+from sqlalchemy.types import ARRAY, JSON, LargeBinary, TypeEngine, _Binary
+
+from datahub_hyperjoin.places import Relation
+from datahub_hyperjoin.spark.columns import Column, Reading, addressable, note_opaque, wanted
+from datahub_hyperjoin.spark.engines import quietly, words_of
+from datahub_hyperjoin.spark.errors import EmptyRelationError, UnreadableRelationError
+from datahub_hyperjoin.tables import DataType
+
+_CELLS = 1 << 17
+_MOST_ROWS = 1 << 31
+"""What every database takes for a limit; more is none."""
+_NESTED = ("HSTORE", "TSVECTOR", "STRUCT", "MAP", "SUPER", "VARIANT", "OBJECT")
+_HAVE_TEXTS = (
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_decimal,
+    pa.types.is_boolean,
+    pa.types.is_date,
+    pa.types.is_timestamp,
+    pa.types.is_string,
+    pa.types.is_null,
+)
+
+
+def read_relation(
+    relation: Relation, engine: Engine, paths: Collection[str] | None, *, max_rows: int
+) -> Reading:
+    """Opens a table or a view.
+
+    Args:
+        relation: Which one.
+        engine: Its database.
+        paths: The columns to read; without it, all.
+        max_rows: About how many rows are wanted; the database is asked for one more.
+
+    Returns:
+        The reading; its rows stream from the database.
+
+    Raises:
+        UnreadableTableError: The database does not tell its columns.
+    """
+    try:
+        with quietly():
+            listed = inspect(engine).get_columns(relation.name, relation.schema or None)
+    except NoSuchTableError:
+        raise UnreadableRelationError.gone() from None
+    except SQLAlchemyError as error:
+        raise UnreadableRelationError.because(words_of(error)) from None
+    notes: list[str] = []
+    columns = [
+        Column(_name(one["name"], engine), at, _opaque(one["type"]))
+        for at, one in enumerate(listed)
+    ]
+    chosen = wanted(addressable(columns, notes), paths)
+    note_opaque(chosen, notes)
+    names = [one.path for one in chosen if not one.opaque]
+    statement = _statement(relation, names)
+    if max_rows < _MOST_ROWS:
+        statement = statement.limit(max_rows + 1)
+    return Reading(chosen, _batches(engine, statement, names), notes)
+
+
+def _name(listed: str, engine: Engine) -> str:
+    """Of MySQL, SQLAlchemy gives names as the statement that creates the table quotes them."""
+    return listed.replace("``", "`") if engine.dialect.name in {"mysql", "mariadb"} else listed
+
+
+def _opaque(type_: TypeEngine[object]) -> DataType | None:
+    if isinstance(type_, (_Binary, LargeBinary)):
+        return DataType.BINARY
+    nested = isinstance(type_, (ARRAY, JSON)) or type(type_).__name__.upper() in _NESTED
+    return DataType.NESTED if nested else None
+
+
+def _statement(relation: Relation, names: Sequence[str]) -> Select[tuple[object, ...]]:
+    """Every name in quotes, so that reserved words and capitals stay what they are."""
+    schema = quoted_name(relation.schema, quote=True) if relation.schema else None
+    source = table(quoted_name(relation.name, quote=True), schema=schema)
+    columns: list[ColumnElement[object]] = [column(quoted_name(one, quote=True)) for one in names]
+    return select(*(columns or [literal_column("1")])).select_from(source)
+
+
+def _batches(
+    engine: Engine, statement: Select[tuple[object, ...]], names: Sequence[str]
+) -> Generator[pa.RecordBatch, None, None]:
+    rows = max(1, _CELLS // max(1, len(names)))
+    options = {"stream_results": True, "max_row_buffer": rows}
+    empty = True
+    try:
+        with engine.connect() as connection:
+            found = connection.execution_options(**options).execute(statement)
+            for part in found.partitions(rows):
+                empty = False
+                yield _batch(part, names)
+    except SQLAlchemyError as error:
+        raise UnreadableRelationError.because(words_of(error)) from None
+    if empty:
+        raise EmptyRelationError.without_rows()
+
+
+def _batch(rows: Sequence[Sequence[object]], names: Sequence[str]) -> pa.RecordBatch:
+    if not names:
+        nothing = pa.array([{}] * len(rows), pa.struct([]))
+        return pa.RecordBatch.from_struct_array(nothing)
+    arrays = [_array(list(one)) for one in zip(*rows, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, names=list(names))
+
+
+def _array(values: list[object]) -> pa.Array:
+    """Values of one column; what Arrow has no text for is written as Python writes it."""
+    try:
+        found = pa.array(values)
+    except (pa.ArrowException, OverflowError, ValueError):
+        found = None
+    if found is not None and any(has_text(found.type) for has_text in _HAVE_TEXTS):
+        return found
+    return pa.array([None if one is None else str(one) for one in values], pa.string())

@@ -1,0 +1,90 @@
+"""Which tables of a database are read, and what the catalog calls them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from datahub.configuration.common import AllowDenyPattern
+from servers import KINDS, Server, serving
+
+from datahub_hyperjoin.catalog import scan_database
+from datahub_hyperjoin.config import ConnectionConfig
+from datahub_hyperjoin.errors import NoTablesError
+from datahub_hyperjoin.tables import TableId
+
+KEY = "connections[0]"
+
+
+@pytest.fixture(params=KINDS)
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
+    with serving(request.param, tmp_path) as found:
+        found.run(
+            "CREATE TABLE flights (carrier VARCHAR(2))",
+            "INSERT INTO flights VALUES ('UA'), ('AA')",
+            "CREATE TABLE planes (tailnum VARCHAR(6))",
+            "CREATE VIEW late AS SELECT * FROM flights",
+        )
+        yield found
+
+
+def connection(server: Server, **config: object) -> ConnectionConfig:
+    return ConnectionConfig.model_validate(
+        {
+            "database": {"url": server.url},
+            "schemas": {"allow": [f"^{server.schema}$"]},
+            **config,
+        }
+    )
+
+
+def scan(server: Server, **config: object) -> list[TableId]:
+    one = connection(server, **config)
+    return [table.id for table in scan_database(KEY, one.database, one.selection)]
+
+
+def test_tables_are_called_what_datahubs_connectors_call_them(server: Server) -> None:
+    before = "test." if server.kind == "postgresql" else ""
+    platform = {"postgresql": "postgres"}.get(server.kind, server.kind)
+    assert scan(server) == [
+        TableId(platform, f"{before}{server.schema}.{name}")
+        for name in ("flights", "late", "planes")
+    ]
+
+
+def test_names_platforms_and_instances_are_the_recipes(server: Server) -> None:
+    found = scan(
+        server,
+        platform="mysql",
+        platform_instance="eu",
+        env="dev",
+        names="shop.{table}",
+        views=False,
+    )
+    assert found == [TableId("mysql", f"eu.shop.{name}", "DEV") for name in ("flights", "planes")]
+
+
+def test_patterns_leave_tables_out(server: Server) -> None:
+    schema = server.schema
+    found = scan(server, tables={"allow": [rf"{schema}\..*l"], "deny": [rf"{schema}\.pla"]})
+    assert [table.name.rpartition(".")[2] for table in found] == ["flights", "late"]
+
+
+def test_sizes_are_told_where_the_database_knows_them(server: Server) -> None:
+    one = connection(server)
+    flights = scan_database(KEY, one.database, one.selection)[0]
+    assert (flights.size > 0) is (server.kind != "sqlite")
+    assert (flights.title, flights.instance) == ("flights", "")
+
+
+def test_a_database_without_tables_is_named(server: Server) -> None:
+    one = connection(server, tables={"deny": [".*"]})
+    message = r"`connections\[0\]` has 3 tables and none that its `tables` and `schemas` allow"
+    with pytest.raises(NoTablesError, match=message):
+        scan_database(KEY, one.database, one.selection)
+
+
+def test_the_systems_own_schemas_are_no_ones_tables(server: Server) -> None:
+    found = scan(server, schemas=AllowDenyPattern.allow_all().model_dump())
+    schemas = {table.name.split(".")[-2] for table in found}
+    assert server.schema in schemas
+    assert not schemas & {"information_schema", "pg_catalog", "mysql", "performance_schema", "sys"}

@@ -1,0 +1,85 @@
+"""Databases with a schema of its own for each test: servers that run here, and SQLite."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import Engine, create_engine, make_url, text
+from sqlalchemy.exc import OperationalError
+
+from datahub_hyperjoin.places import Database, Relation
+from datahub_hyperjoin.tables import Table, TableId
+
+KINDS = ("postgresql", "mariadb", "sqlite")
+_SERVERS = {
+    "postgresql": os.environ.get(
+        "HYPERJOIN_POSTGRES", "postgresql+psycopg2://postgres@127.0.0.1/test"
+    ),
+    "mariadb": os.environ.get("HYPERJOIN_MARIADB", "mariadb+pymysql://root@127.0.0.1/test"),
+}
+
+
+class Server:
+    """A database, and a schema of its own in it for one test."""
+
+    def __init__(self, url: str, schema: str) -> None:
+        self.url = url
+        self.schema = schema
+        self.kind = make_url(url).get_backend_name()
+        path = {"options": f"-csearch_path={schema}"} if self.kind == "postgresql" else {}
+        self.engine: Engine = create_engine(url, connect_args=path)
+
+    def run(self, *statements: str) -> None:
+        """Executes statements as they are: without parameters a driver reads no `%`."""
+        connection = self.engine.raw_connection()
+        for statement in statements:
+            connection.cursor().execute(statement)
+        connection.commit()
+        connection.close()
+
+    def quote(self, name: str) -> str:
+        mark = "`" if self.kind == "mariadb" else '"'
+        return mark + name.replace(mark, mark * 2) + mark
+
+    def database(self, **settings: float) -> Database:
+        return Database(url=SecretStr(self.url), **settings)  # type: ignore[arg-type]
+
+    def table(self, name: str, database: Database | None = None) -> Table:
+        place = Relation(
+            database=database or self.database(),
+            connection="connections[0]",
+            schema=self.schema,
+            name=name,
+        )
+        return Table(
+            id=TableId("db", f"{self.schema}.{name}"), title=name, place=place, size=1 << 20
+        )
+
+
+@contextmanager
+def serving(kind: str, folder: Path) -> Iterator[Server]:
+    """A database of a kind; the test is skipped where no server answers."""
+    if kind == "sqlite":
+        found = Server(f"sqlite:///{folder}/shop.db", "main")
+        yield found
+        found.engine.dispose()
+        return
+    url, schema = make_url(_SERVERS[kind]), f"hyperjoin_{uuid4().hex[:8]}"
+    asked = create_engine(url)
+    try:
+        with asked.begin() as connection:
+            connection.execute(text(f"CREATE SCHEMA {schema}"))
+    except OperationalError as error:
+        pytest.skip(f"no server answers: {error.orig}")
+    own = url if kind == "postgresql" else url.set(database=schema)
+    found = Server(own.render_as_string(hide_password=False), schema)
+    yield found
+    found.engine.dispose()
+    with asked.begin() as connection:
+        cascade = "CASCADE" if kind == "postgresql" else ""
+        connection.execute(text(f"DROP SCHEMA {schema} {cascade}"))
+    asked.dispose()

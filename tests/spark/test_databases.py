@@ -1,0 +1,255 @@
+"""Whether tables of real databases are read as they are, and gently."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+from pyspark.sql import SparkSession
+from servers import KINDS, Server, serving
+from sqlalchemy import make_url, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from datahub_hyperjoin.places import Database
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.engines import Databases, open_engine
+from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
+from datahub_hyperjoin.spark.listing import list_relations
+from datahub_hyperjoin.spark.profile import profile_table, profile_tables
+from datahub_hyperjoin.spark.read import read_table
+from datahub_hyperjoin.spark.verify import verify_joins
+from datahub_hyperjoin.tables import Cardinality, ColumnId, DataType, Table, TableProfile
+
+WEIRD = 'sel%ect `"Kündig"'
+ODD = "s/e:c@ret"
+CONFIG = ProfileConfig()
+
+
+@pytest.fixture(params=KINDS)
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
+    with serving(request.param, tmp_path) as found:
+        yield found
+
+
+def profile_of(table: Table) -> TableProfile:
+    with Databases() as databases:
+        return profile_table(table, CONFIG, databases)
+
+
+def types(profile: TableProfile) -> dict[str, DataType]:
+    return {column.id.path: column.type for column in profile.columns}
+
+
+def test_names_are_quoted_whatever_their_signs(server: Server) -> None:
+    table, column = server.quote(WEIRD), server.quote("Group by")
+    server.run(
+        f"CREATE TABLE {table} ({column} VARCHAR(20), {server.quote(WEIRD)} INTEGER)",
+        f"INSERT INTO {table} VALUES ('Zürich', 1), ('100%', 2), (NULL, 3)",
+    )
+    found = profile_of(server.table(WEIRD))
+    assert found.fault == ""
+    assert types(found) == {"Group by": DataType.TEXT, WEIRD: DataType.INTEGER}
+    assert sorted(found.columns[0].sample) == ["100%", "Zürich"]
+    assert (found.rows, found.columns[0].nulls) == (3, 1)
+
+
+def test_types_of_every_kind_are_read(server: Server) -> None:
+    blob = "BYTEA" if server.kind == "postgresql" else "BLOB"
+    server.run(
+        "CREATE TABLE kinds (n INTEGER, price DECIMAL(8, 2), rate FLOAT, day DATE, "
+        f"at TIMESTAMP, flag BOOLEAN, photo {blob}, note VARCHAR(9))",
+        "INSERT INTO kinds VALUES (1, 12.50, 0.5, '2024-01-31', '2024-01-31 09:30:00', "
+        "TRUE, NULL, 'x')",
+    )
+    found = types(profile_of(server.table("kinds")))
+    flag = DataType.BOOLEAN if server.kind == "postgresql" else DataType.INTEGER
+    assert found == {
+        "n": DataType.INTEGER,
+        "price": DataType.DECIMAL,
+        "rate": DataType.DECIMAL,
+        "day": DataType.DATE,
+        "at": DataType.TIMESTAMP,
+        "flag": flag,
+        "photo": DataType.BINARY,
+        "note": DataType.TEXT,
+    }
+
+
+def test_views_are_tables_too_and_empty_ones_are_named(server: Server) -> None:
+    server.run(
+        "CREATE TABLE orders (id INTEGER, city VARCHAR(9))",
+        "INSERT INTO orders VALUES (1, 'Oslo'), (2, 'Rome')",
+        "CREATE VIEW northern AS SELECT * FROM orders WHERE city = 'Oslo'",
+        "CREATE TABLE vacant (id INTEGER)",
+    )
+
+    def listed(*, views: bool) -> list[str]:
+        database = server.database()
+        engine = open_engine("connections[0]", database)
+        found = list_relations(
+            engine, "connections[0]", wanted=lambda schema: schema == server.schema, views=views
+        )
+        engine.dispose()
+        return [one.name for one in found]
+
+    assert listed(views=True) == ["northern", "orders", "vacant"]
+    assert listed(views=False) == ["orders", "vacant"]
+    assert profile_of(server.table("northern")).rows == 1
+    assert profile_of(server.table("vacant")).fault == (
+        "has no rows. Fill it, or leave it out with the connection's `tables`"
+    )
+    assert profile_of(server.table("gone")).fault == (
+        "cannot be read: it is no longer there. Let the user of the connection select from it, "
+        "or leave it out with the connection's `tables`"
+    )
+
+
+def test_no_more_rows_are_read_than_wanted(server: Server) -> None:
+    rows = ", ".join(f"({at})" for at in range(50))
+    server.run("CREATE TABLE many (id INTEGER)", f"INSERT INTO many VALUES {rows}")
+    with Databases() as databases:
+        reading = read_table(server.table("many"), databases, max_rows=20)
+        assert sum(map(len, reading.batches)) == 20
+        assert reading.notes == ["read up to row 20; there are more"]
+        reading = read_table(server.table("many"), databases, max_rows=50)
+        assert sum(map(len, reading.batches)) == 50
+        assert reading.notes == []
+
+
+def test_nothing_can_be_written(server: Server) -> None:
+    server.run("CREATE TABLE orders (id INTEGER)")
+    engine = open_engine("connections[0]", server.database())
+    with engine.connect() as connection, pytest.raises(SQLAlchemyError, match=r"(?i)read.?only"):
+        connection.execute(text(f"INSERT INTO {server.schema}.orders VALUES (1)"))
+    engine.dispose()
+
+
+@pytest.mark.parametrize("server", ["postgresql", "mariadb"], indirect=True)
+def test_a_statement_that_takes_too_long_is_ended(server: Server) -> None:
+    sleep = {"postgresql": "pg_sleep(30)::text", "mariadb": "sleep(30)"}
+    server.run(f"CREATE VIEW slow AS SELECT {sleep[server.kind]} AS nap, 1 AS id")
+    fault = profile_of(server.table("slow", server.database(timeout=1))).fault
+    assert "cannot be read" in fault
+    assert "timeout" in fault or "max_statement_time" in fault
+
+
+def test_joins_are_verified_on_all_rows_over_few_connections(
+    server: Server, spark: SparkSession
+) -> None:
+    cities = [f"city {at}" for at in range(40)]
+
+    def rows(values: Sequence[str]) -> str:
+        return ", ".join(f"('{value}')" for value in values)
+
+    server.run(
+        "CREATE TABLE cities (name VARCHAR(20))",
+        f"INSERT INTO cities VALUES {rows(cities)}",
+        "CREATE TABLE offices (city VARCHAR(20))",
+        f"INSERT INTO offices VALUES {rows(cities[:10] * 3)}",
+    )
+    database = server.database(max_connections=1)
+    tables = [server.table(name, database) for name in ("cities", "offices")]
+    profiles = profile_tables(spark, tables, CONFIG)
+    assert [profile.fault for profile in profiles] == ["", ""]
+    pair = ColumnId(tables[0].id, "name"), ColumnId(tables[1].id, "city")
+    found = verify_joins(spark, tables, [pair])[pair]
+    assert (found.shared, found.left_containment, found.right_containment) == (10, 0.25, 1)
+    assert found.cardinality is Cardinality.ONE_MANY
+
+
+@pytest.mark.parametrize("server", ["postgresql"], indirect=True)
+def test_what_only_postgres_has(server: Server) -> None:
+    server.run(
+        "CREATE TYPE mood AS ENUM ('sad', 'happy')",
+        "CREATE TABLE rich (id UUID, tags TEXT[], doc JSONB, mood mood, net INET, span INTERVAL, "
+        "big NUMERIC)",
+        "INSERT INTO rich VALUES ('6ba7b810-9dad-11d1-80b4-00c04fd430c8', '{a}', '{}', 'sad', "
+        "'10.0.0.1', '1 hour', 'NaN'), (NULL, NULL, NULL, 'happy', NULL, NULL, 1e40)",
+        "CREATE MATERIALIZED VIEW moods AS SELECT mood FROM rich",
+    )
+    found = profile_of(server.table("rich"))
+    assert found.fault == ""
+    kinds = types(found)
+    assert (kinds["tags"], kinds["doc"]) == (DataType.NESTED, DataType.NESTED)
+    assert found.columns[0].sample == ("6ba7b810-9dad-11d1-80b4-00c04fd430c8",)
+    assert sorted(found.columns[3].sample) == ["happy", "sad"]
+    assert profile_of(server.table("moods")).rows == 2
+
+
+@pytest.mark.parametrize("server", ["postgresql"], indirect=True)
+def test_a_table_that_the_user_may_not_read_is_named_and_the_others_are_read(
+    server: Server, spark: SparkSession
+) -> None:
+    reader = f"reader_{server.schema}"
+    server.run(
+        f"CREATE TABLE {server.schema}.open (id INTEGER)",
+        f"INSERT INTO {server.schema}.open VALUES (1)",
+        f"CREATE TABLE {server.schema}.secret (id INTEGER)",
+        f"CREATE ROLE {reader} LOGIN",
+        f"GRANT USAGE ON SCHEMA {server.schema} TO {reader}",
+        f"GRANT SELECT ON {server.schema}.open TO {reader}",
+    )
+    try:
+        url = make_url(server.url).set(username=reader)
+        database = Database(url=SecretStr(url.render_as_string(hide_password=False)))
+        tables = [server.table(name, database) for name in ("open", "secret")]
+        readable, refused = profile_tables(spark, tables, CONFIG)
+    finally:
+        server.run(f"DROP OWNED BY {reader}", f"DROP ROLE {reader}")
+    assert (readable.rows, readable.fault) == (1, "")
+    assert refused.fault == (
+        "cannot be read: permission denied for table secret. Let the user of the connection "
+        "select from it, or leave it out with the connection's `tables`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("postgresql+psycopg2://me:hush@127.0.0.1:1/shop", "[Cc]onnection refused"),
+        ("mariadb+pymysql://me:hush@127.0.0.1:1/shop", "[Cc]onnection refused"),
+        ("cobol://me:hush@127.0.0.1/shop", "cobol"),
+        ("oracle+oracledb://me:hush@127.0.0.1/shop", "its driver oracledb is not installed"),
+    ],
+)
+def test_a_database_that_does_not_answer_is_named_without_its_password(
+    url: str, reason: str
+) -> None:
+    with pytest.raises(UnreachableDatabaseError, match=reason) as caught:
+        list_relations(
+            open_engine("connections[3]", Database(url=SecretStr(url))),
+            "connections[3]",
+            wanted=lambda _: True,
+            views=True,
+        )
+    assert str(caught.value).startswith("the database of `connections[3]` cannot be read: ")
+    assert "hush" not in str(caught.value)
+
+
+def test_a_password_may_stand_beside_the_url() -> None:
+    url = SecretStr("postgresql+psycopg2://me@127.0.0.1:1/shop")
+    engine = open_engine("connections[0]", Database(url=url, password=SecretStr(ODD)))
+    assert engine.url.password == ODD
+    assert "s/e" not in repr(Database(url=url, password=SecretStr(ODD)))
+
+
+def test_a_database_is_given_a_connection_and_time() -> None:
+    url = SecretStr("sqlite://")
+    with pytest.raises(ValueError, match="`max_connections` is 0; it must be at least 1"):
+        Database(url=url, max_connections=0)
+    with pytest.raises(ValueError, match=r"`timeout` is 0.5; it must be at least 1"):
+        Database(url=url, timeout=0.5)
+
+
+def test_odd_values_of_sqlite_are_texts(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "odd.db")) as connection:
+        connection.execute("CREATE TABLE odd (x INTEGER)")
+        connection.executemany("INSERT INTO odd VALUES (?)", [(1,), ("one",), (2**62,), (None,)])
+        connection.commit()
+    server = Server(f"sqlite:///{tmp_path}/odd.db", "main")
+    (column,) = profile_of(server.table("odd")).columns
+    assert column.type is DataType.TEXT
+    assert sorted(column.sample) == ["1", str(2**62), "one"]
+    server.engine.dispose()

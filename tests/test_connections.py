@@ -1,0 +1,160 @@
+"""Whole runs on databases, alone and beside a folder."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from datahub.ingestion.run.pipeline import Pipeline
+from datahub.metadata.schema_classes import ERModelRelationshipPropertiesClass
+
+from datahub_hyperjoin.report import HyperJoinReport
+from datahub_hyperjoin.source import HyperJoinSource
+from gms import Gms
+from lake import codes, describe, write_table
+
+pytestmark = [
+    pytest.mark.usefixtures("spark"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+QUICK = {
+    "features": {"dimension": 16},
+    "network": {"width": 32, "heads": 4},
+    "training": {"epochs": 2},
+}
+NOWHERE = {"database": {"url": "postgresql+psycopg2://me:hush@127.0.0.1:1/shop"}}
+CARRIERS = {
+    "urn:li:dataset:(urn:li:dataPlatform:sqlite,main.airlines,PROD)",
+    "urn:li:dataset:(urn:li:dataPlatform:sqlite,main.flights,PROD)",
+}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> dict[str, Any]:
+    """A connection to a database in which flights name their carriers."""
+    file = tmp_path / "shop.db"
+    carriers = codes("CA")
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("CREATE TABLE airlines (carrier TEXT, name TEXT)")
+        connection.execute("CREATE TABLE flights (carrier TEXT, minutes INTEGER)")
+        connection.executemany(
+            "INSERT INTO airlines VALUES (?, ?)", [(code, f"{code} Airways") for code in carriers]
+        )
+        connection.executemany(
+            "INSERT INTO flights VALUES (?, ?)",
+            [(code, at) for at, code in enumerate(carriers * 5)],
+        )
+        connection.commit()
+    return {"database": {"url": f"sqlite:///{file}"}}
+
+
+@pytest.fixture
+def gms() -> Iterator[Gms]:
+    with Gms() as server:
+        yield server
+
+
+def run(out: Path, *connections: dict[str, Any], **config: Any) -> HyperJoinReport:  # noqa: ANN401
+    recipe = {
+        "source": {
+            "type": "hyperjoin",
+            "config": {"connections": list(connections), "model": QUICK, **config},
+        },
+        "sink": {"type": "file", "config": {"filename": str(out)}},
+    }
+    pipeline = Pipeline.create(recipe)
+    pipeline.run()
+    report = pipeline.source.get_report()
+    assert isinstance(report, HyperJoinReport)
+    return report
+
+
+def ends(out: Path) -> list[set[str]]:
+    """The datasets of each relationship."""
+    return [
+        {proposal["aspect"]["json"][side] for side in ("source", "destination")}
+        for proposal in json.loads(out.read_text())
+        if proposal["aspectName"] == "erModelRelationshipProperties"
+    ]
+
+
+def said(report: HyperJoinReport) -> list[tuple[str | None, str]]:
+    return [(entry.title, context) for entry in report.warnings for context in entry.context]
+
+
+def test_joins_of_a_database_are_found(tmp_path: Path, shop: dict[str, Any]) -> None:
+    report = run(tmp_path / "out.json", shop)
+    assert (said(report), list(report.failures)) == ([], [])
+    assert ends(tmp_path / "out.json") == [CARRIERS]
+
+
+def test_files_join_with_tables_of_databases(tmp_path: Path, shop: dict[str, Any]) -> None:
+    write_table(tmp_path / "lake", "delays.csv", {"carrier": codes("CA")})
+    run(tmp_path / "out.json", shop, catalog={"folder": str(tmp_path / "lake")})
+    delays = "urn:li:dataset:(urn:li:dataPlatform:file,delays.csv,PROD)"
+    found = ends(tmp_path / "out.json")
+    assert CARRIERS in found
+    assert [pair for pair in found if delays in pair]
+
+
+def test_a_database_that_does_not_answer_is_a_warning_and_the_others_are_read(
+    tmp_path: Path, shop: dict[str, Any]
+) -> None:
+    report = run(tmp_path / "out.json", NOWHERE, shop)
+    [(title, context)] = said(report)
+    assert title == "Database left out"
+    assert "the database of `connections[0]` cannot be read: " in context
+    assert "hush" not in f"{report.as_string()}{report.to_pure_python_obj(report)}"
+    assert ends(tmp_path / "out.json") == [CARRIERS]
+
+
+def test_no_database_that_answers_is_one_clear_failure(tmp_path: Path) -> None:
+    [failure] = run(tmp_path / "out.json", NOWHERE).failures
+    assert "the database of `connections[0]` cannot be read: " in str(list(failure.context))
+
+
+def test_a_dataset_is_read_from_one_connection(tmp_path: Path, shop: dict[str, Any]) -> None:
+    report = run(tmp_path / "out.json", shop, shop)
+    assert said(report) == [
+        ("Two tables of one name", name) for name in ("main.airlines", "main.flights")
+    ]
+    assert ends(tmp_path / "out.json") == [CARRIERS]
+
+
+def test_tables_of_all_platforms_are_looked_up_in_the_catalog(
+    tmp_path: Path, shop: dict[str, Any], gms: Gms
+) -> None:
+    write_table(tmp_path / "lake", "delays.csv", {"carrier": codes("CA")})
+    write_table(tmp_path / "lake", "private.csv", {"carrier": codes("CA")})
+    describe(gms, "delays.csv", ["carrier"])
+    describe(gms, "main.airlines", ["carrier", "name"], platform="sqlite")
+    recipe = {
+        "source": {
+            "type": "hyperjoin",
+            "config": {
+                "connections": [shop],
+                "catalog": {"folder": str(tmp_path / "lake")},
+                "model": QUICK,
+            },
+        },
+        "sink": {"type": "datahub-rest", "config": {"server": gms.url}},
+    }
+    pipeline = Pipeline.create(recipe)
+    pipeline.run()
+    found = [
+        gms.get(urn, ERModelRelationshipPropertiesClass) for urn in gms.urns("erModelRelationship")
+    ]
+    assert [one.name for one in found if one] == ["main.airlines.carrier = delays.csv.carrier"]
+
+
+def test_each_database_is_tried(shop: dict[str, Any]) -> None:
+    found = HyperJoinSource.test_connection({"connections": [NOWHERE, shop]})
+    assert found.basic_connectivity
+    assert found.basic_connectivity.capable
+    assert found.capability_report
+    refused, fine = (found.capability_report[f"connections[{at}]"] for at in range(2))
+    assert (refused.capable, fine.capable) == (False, True)
+    assert "cannot be read" in (refused.failure_reason or "")
