@@ -145,7 +145,7 @@ class HyperJoinConfig(
     catalog: CatalogConfig = CatalogConfig()
     """Which tables there are, and what the catalog knows of them."""
 
-    connections: list[ConnectionConfig] = Field(default_factory=list)
+    connections: list[ConnectionConfig] = Field(default=[])
     """Databases whose tables are read, beside those of `catalog.folder`."""
 
     spark: SessionConfig = SessionConfig()

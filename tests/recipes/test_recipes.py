@@ -16,6 +16,7 @@ def test_every_recipe_validates(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("LAKE", "lake")
     monkeypatch.setenv("DATAHUB_GMS_URL", "http://localhost:8080")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    monkeypatch.setenv("SHOP_PASSWORD", "none")
     recipe = PipelineConfig.from_dict(load_config_file(path))
     assert source_registry.get(recipe.source.type) is HyperJoinSource
     HyperJoinConfig.model_validate(recipe.source.config)
