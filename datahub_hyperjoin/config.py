@@ -42,8 +42,9 @@ class CatalogConfig(ConfigModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     folder: Path | None = None
-    """Folder that is scanned for tables, sub-folders included: files that end in .csv, .tsv or
-    .parquet. Names that begin with a dot or an underscore are passed over."""
+    """Folder that is scanned for tables, sub-folders included: files that end in .csv, .tsv,
+    .jsonl, .parquet or .orc, and folders of such files that are one table. Names that begin with a
+    dot or an underscore are passed over."""
 
     platform: str = "file"
     """DataHub platform of the folder's tables; with `platform_instance` and `env` it makes their

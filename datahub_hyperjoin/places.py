@@ -12,6 +12,8 @@ class FileFormat(str, Enum):
     CSV = "csv"
     TSV = "tsv"
     PARQUET = "parquet"
+    ORC = "orc"
+    JSON_LINES = "jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +25,20 @@ class File:
 
     format: FileFormat
     """How it is laid out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    """A table of many files, as Spark writes them."""
+
+    location: str
+    """Its path."""
+
+    format: FileFormat
+    """How each of its files is laid out."""
+
+    parts: tuple[str, ...]
+    """Paths of the files below it; `key=value` on the way is a column and its value."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,5 +84,5 @@ class Relation:
     """Its name in the schema."""
 
 
-Place = File | Relation
+Place = File | Folder | Relation
 """Anything that rows can be read from."""

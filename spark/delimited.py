@@ -15,6 +15,7 @@ import pyarrow.csv
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.spark.columns import Column, Reading, addressable, wanted
+from datahub_hyperjoin.spark.compression import open_bytes
 from datahub_hyperjoin.spark.encoding import TextStream
 
 _BLOCK = 1 << 24
@@ -50,7 +51,7 @@ def read_delimited(path: Path, delimiter: str, paths: Collection[str] | None) ->
         UnreadableTableError: The file is no text.
     """
     with ExitStack() as opened:
-        stream = TextStream(opened.enter_context(path.open("rb")))
+        stream = TextStream(opened.enter_context(open_bytes(path)))
         head, notes = stream.head(), stream.notes
         delimiter = delimiter or find_delimiter(head)
         names = _rows(head, delimiter)[0]

@@ -1,6 +1,6 @@
-"""Reads Parquet files, the members of structs as columns of their own."""
+"""Reads Parquet files."""
 
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Collection, Generator
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,16 +8,10 @@ import pyarrow.parquet as pq
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.spark.columns import Column, Reading, addressable, note_opaque, wanted
-from datahub_hyperjoin.tables import DataType
+from datahub_hyperjoin.spark.nested import flatten, leaves_of
 
 _CELLS = 1 << 22
 _LEAST_ROWS = 1024
-_IS_BINARY = (
-    pa.types.is_binary,
-    pa.types.is_large_binary,
-    pa.types.is_fixed_size_binary,
-    pa.types.is_binary_view,
-)
 
 
 def read_parquet(path: Path, paths: Collection[str] | None) -> Reading:
@@ -41,29 +35,9 @@ def read_parquet(path: Path, paths: Collection[str] | None) -> Reading:
     except (pa.ArrowInvalid, OSError) as fault:
         raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault
     notes: list[str] = []
-    leaves = [
-        Column(leaf, position, opaque)
-        for position, (leaf, opaque) in enumerate(_leaves(file.schema_arrow))
-    ]
-    columns = wanted(addressable(leaves, notes), paths)
+    columns = wanted(addressable(leaves_of(file.schema_arrow), notes), paths)
     note_opaque(columns, notes)
     return Reading(columns, _batches(file, columns), notes)
-
-
-def _leaves(
-    fields: pa.Schema | pa.StructType, above: str = ""
-) -> Iterator[tuple[str, DataType | None]]:
-    for field in fields:
-        path = f"{above}{field.name}"
-        type_ = getattr(field.type, "storage_type", field.type)
-        if pa.types.is_struct(type_):
-            yield from _leaves(type_, f"{path}.")
-        elif pa.types.is_nested(type_):
-            yield path, DataType.NESTED
-        elif any(is_binary(type_) for is_binary in _IS_BINARY) and not _is_uuid(field.type):
-            yield path, DataType.BINARY
-        else:
-            yield path, None
 
 
 def _batches(
@@ -75,29 +49,6 @@ def _batches(
             for batch in file.iter_batches(
                 max(_LEAST_ROWS, _CELLS // max(1, len(paths))), columns=paths, use_threads=False
             ):
-                yield _flat(batch, paths) if paths else batch
+                yield flatten(batch, paths)
         except (pa.ArrowInvalid, OSError) as fault:
             raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault
-
-
-def _flat(batch: pa.RecordBatch, paths: list[str]) -> pa.RecordBatch:
-    arrays = {
-        path: member
-        for field, array in zip(batch.schema, batch.columns, strict=True)
-        for path, member in _members(field.name, array)
-    }
-    return pa.RecordBatch.from_arrays([arrays[path] for path in paths], names=paths)
-
-
-def _members(path: str, array: pa.Array) -> Iterator[tuple[str, pa.Array]]:
-    if _is_uuid(array.type):
-        yield path, pa.array([value and str(value) for value in array.to_pylist()], pa.string())
-    elif pa.types.is_struct(array.type):
-        for field, member in zip(array.type, array.flatten(), strict=True):
-            yield from _members(f"{path}.{field.name}", member)
-    else:
-        yield path, array
-
-
-def _is_uuid(type_: pa.DataType) -> bool:
-    return getattr(type_, "extension_name", "") == "arrow.uuid"

@@ -10,11 +10,14 @@ import pyarrow as pa
 from typing_extensions import assert_never
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
-from datahub_hyperjoin.places import File, FileFormat
+from datahub_hyperjoin.places import File, FileFormat, Folder
 from datahub_hyperjoin.spark.columns import Reading
 from datahub_hyperjoin.spark.delimited import read_delimited
 from datahub_hyperjoin.spark.engines import Databases
+from datahub_hyperjoin.spark.json_lines import read_json_lines
+from datahub_hyperjoin.spark.orc import read_orc
 from datahub_hyperjoin.spark.parquet import read_parquet
+from datahub_hyperjoin.spark.parts import read_parts
 from datahub_hyperjoin.spark.relations import read_relation
 from datahub_hyperjoin.tables import Table
 
@@ -41,14 +44,28 @@ def read_table(
         TableError: The table cannot be used. Some faults show only while its rows are read.
     """
     if isinstance(table.place, File):
-        reading = _read_file(table.place, paths)
+        reading = read_file(table.place, paths)
+    elif isinstance(table.place, Folder):
+        reading = read_parts(table.place, paths, open_file=read_file)
     else:
         engine = databases.engine(table.place)
         reading = read_relation(table.place, engine, paths, max_rows=max_rows)
     return Reading(reading.columns, _limited(reading, max_rows), reading.notes)
 
 
-def _read_file(file: File, paths: Collection[str] | None) -> Reading:
+def read_file(file: File, paths: Collection[str] | None) -> Reading:
+    """Opens a file.
+
+    Args:
+        file: Which one.
+        paths: The columns to read; without it, all.
+
+    Returns:
+        The reading.
+
+    Raises:
+        TableError: The file cannot be used.
+    """
     path = local_path(file.location)
     try:
         match file.format:
@@ -58,6 +75,10 @@ def _read_file(file: File, paths: Collection[str] | None) -> Reading:
                 return read_delimited(path, "\t", paths)
             case FileFormat.PARQUET:
                 return read_parquet(path, paths)
+            case FileFormat.ORC:
+                return read_orc(path, paths)
+            case FileFormat.JSON_LINES:
+                return read_json_lines(path, paths)
             case _:
                 assert_never(file.format)
     except OSError as fault:
@@ -91,7 +112,7 @@ def located(tables: Sequence[Table]) -> list[Table]:
     """
     return [
         replace(table, place=replace(table.place, location=_absolute(table.place.location)))
-        if isinstance(table.place, File)
+        if isinstance(table.place, (File, Folder))
         else table
         for table in tables
     ]

@@ -1,15 +1,23 @@
 """The tables that a folder holds."""
 
+from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from datahub.configuration.common import AllowDenyPattern
 
 from datahub_hyperjoin.errors import MissingFolderError, NoTablesError
-from datahub_hyperjoin.places import File, FileFormat
+from datahub_hyperjoin.places import File, FileFormat, Folder, Place
 from datahub_hyperjoin.tables import Table, TableId
 
-_FORMATS = {f".{format_.value}": format_ for format_ in FileFormat}
+_FORMATS = {
+    **{f".{format_.value}": format_ for format_ in FileFormat},
+    ".ndjson": FileFormat.JSON_LINES,
+}
+_PACKED = {".gz", ".bz2", ".xz", ".zst"}
+_MAY_BE_PACKED = {FileFormat.CSV, FileFormat.TSV, FileFormat.JSON_LINES}
+_PART = "part-"
+"""What the files begin with that Spark and Hadoop write for one table."""
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -18,6 +26,43 @@ def _files(folder: Path) -> Iterator[Path]:
         parts = path.relative_to(folder).parts
         if path.is_file() and not any(part.startswith((".", "_")) for part in parts):
             yield path
+
+
+def _split(name: str) -> tuple[str, FileFormat | None]:
+    """What a file or folder is called, and what its name says of the format.
+
+    >>> _split("flights.csv.gz"), _split("orders")
+    (('flights', <FileFormat.CSV: 'csv'>), ('orders', None))
+    """
+    path = PurePosixPath(name)
+    packed = path.suffix.lower() in _PACKED
+    inner = PurePosixPath(path.stem) if packed else path
+    layout = _FORMATS.get(inner.suffix.lower())
+    if layout is None or (packed and layout not in _MAY_BE_PACKED):
+        return name, None
+    return inner.stem, layout
+
+
+def _table_of(path: PurePosixPath) -> PurePosixPath:
+    """The table that a file belongs to: the file itself, or a folder above it.
+
+    A folder is a table if its name ends as a file's does, if folders below it are called
+    `key=value`, or if the file is one of those that Spark numbers.
+
+    >>> [str(_table_of(PurePosixPath(name))) for name in ("a/b.csv", "a.parquet/0.parquet")]
+    ['a/b.csv', 'a.parquet']
+    >>> str(_table_of(PurePosixPath("sales/orders/year=2024/month=1/x.parquet")))
+    'sales/orders'
+    >>> str(_table_of(PurePosixPath("sales/orders/part-00000-x.snappy.parquet")))
+    'sales/orders'
+    """
+    above = [one for one in reversed(path.parents) if one.name]
+    for one in above:
+        if _split(one.name)[1]:
+            return one
+        if "=" in one.name and one.parent.name:
+            return one.parent
+    return path.parent if path.name.startswith(_PART) and above else path
 
 
 def scan_folder(
@@ -49,23 +94,31 @@ def scan_folder(
     """
     if not folder.is_dir():
         raise MissingFolderError.at(str(folder))
-    tables, seen = [], 0
+    files: dict[tuple[PurePosixPath, FileFormat], list[Path]] = defaultdict(list)
+    seen = 0
     for path in _files(folder):
         seen += 1
-        name = path.relative_to(folder).as_posix()
-        layout = _FORMATS.get(path.suffix.lower())
-        if layout is None or not allowed.allowed(name):
-            continue
-        full_name = f"{instance}.{name}" if instance else name
-        tables.append(
-            Table(
-                id=TableId(platform, full_name, env),
-                title=path.stem,
-                place=File(location=str(path.resolve()), format=layout),
-                size=path.stat().st_size,
-                instance=instance or "",
-            )
-        )
-    if not tables:
+        relative = PurePosixPath(path.relative_to(folder).as_posix())
+        layout, table = _split(path.name)[1], _table_of(relative)
+        if layout and allowed.allowed(str(table)):
+            files[table, layout].append(path)
+    if not files:
         raise NoTablesError.in_folder(str(folder), seen=seen)
-    return tables
+    return [
+        Table(
+            id=TableId(platform, f"{instance}.{table}" if instance else str(table), env),
+            title=_split(table.name)[0],
+            place=_place(folder, table, layout, paths),
+            size=sum(path.stat().st_size for path in paths),
+            instance=instance or "",
+        )
+        for (table, layout), paths in sorted(files.items())
+    ]
+
+
+def _place(folder: Path, table: PurePosixPath, layout: FileFormat, files: list[Path]) -> Place:
+    location = str((folder / table).resolve())
+    if (folder / table).is_file():
+        return File(location=location, format=layout)
+    parts = tuple(file.relative_to(folder / table).as_posix() for file in files)
+    return Folder(location=location, format=layout, parts=parts)

@@ -19,6 +19,10 @@ _ROWS = 100
 _STORES = {"file": "", "s3": "s3://", "gcs": "gs://", "abs": "az://"}
 """Platforms whose tables are files, and what stands before a path there for DuckDB to read it."""
 
+_FILES = re.compile(r"\.(?:parquet|(?:csv|tsv|jsonl|ndjson)(?:\.gz|\.zst)?)$", re.IGNORECASE)
+"""What files are called that DuckDB reads by their names; it knows no ORC, nor which files of a
+folder are a table's."""
+
 _FOLDING = {"db2", "hana"}
 """Platforms that fold names to upper case, besides those whose dialect says so."""
 
@@ -146,13 +150,16 @@ def join_statement(
         instances: The tables' platform instances, which are no part of their names in SQL.
 
     Returns:
-        None, if no one database has both tables, or if the columns write the same things
-        differently, so that a statement would have to know what those are called.
+        None, if no one database has both tables, if DuckDB can't read one of them by its name, or
+        if the columns write the same things differently, so that a statement would have to know
+        what those are called.
     """
-    if join.evidence.compared_as:
-        return None
     first, second = reference(join) or (join.left, join.right)
     ends = (first.table, second.table)
+    if join.evidence.compared_as:
+        return None
+    if any(one.platform in _STORES and not _FILES.search(one.name) for one in ends):
+        return None
     if ends[0].platform != ends[1].platform or ends[0].env != ends[1].env:
         return None
     language = _Language.of(first.table.platform)

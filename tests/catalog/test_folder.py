@@ -5,7 +5,7 @@ from datahub.configuration.common import AllowDenyPattern
 
 from datahub_hyperjoin.catalog import scan_folder
 from datahub_hyperjoin.errors import MissingFolderError, NoTablesError
-from datahub_hyperjoin.places import File, FileFormat
+from datahub_hyperjoin.places import File, FileFormat, Folder
 from datahub_hyperjoin.tables import Table, TableId
 
 
@@ -57,5 +57,40 @@ def test_a_missing_folder_is_named() -> None:
 
 def test_a_folder_without_tables_is_named(tmp_path: Path) -> None:
     tmp_path.joinpath("notes.txt").write_text("none")
-    with pytest.raises(NoTablesError, match=r"has 1 files and none is a table .* \.csv, \.tsv or"):
+    with pytest.raises(NoTablesError, match=r"has 1 files and none is a table .* \.csv, \.tsv, "):
         scan(tmp_path)
+
+
+def test_folders_that_are_one_table_are_one(tmp_path: Path) -> None:
+    for name in (
+        "sales/orders/year=2024/month=1/a.parquet",
+        "sales/orders/year=2025/month=1/b.parquet",
+        "sales/clients.parquet/0.parquet",
+        "sales/clients.parquet/_SUCCESS",
+        "sales/lines/part-00000-x.c000.snappy.parquet",
+        "sales/lines/part-00001-x.c000.snappy.parquet",
+        "sales/notes.csv.gz",
+        "sales/events.ndjson",
+        "sales/archive.zip",
+        "part-0.csv",
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("12345678")
+    tables = {table.id.name: table for table in scan(tmp_path)}
+    assert [(name, table.title, table.size) for name, table in tables.items()] == [
+        ("part-0.csv", "part-0", 8),
+        ("sales/clients.parquet", "clients", 8),
+        ("sales/events.ndjson", "events", 8),
+        ("sales/lines", "lines", 16),
+        ("sales/notes.csv.gz", "notes", 8),
+        ("sales/orders", "orders", 16),
+    ]
+    assert tables["sales/orders"].place == Folder(
+        location=str(tmp_path.resolve() / "sales" / "orders"),
+        format=FileFormat.PARQUET,
+        parts=("year=2024/month=1/a.parquet", "year=2025/month=1/b.parquet"),
+    )
+    assert tables["sales/notes.csv.gz"].place == File(
+        location=str(tmp_path.resolve() / "sales" / "notes.csv.gz"), format=FileFormat.CSV
+    )

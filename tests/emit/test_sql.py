@@ -97,6 +97,22 @@ def test_a_statement_is_short_and_plain(state: State) -> None:
     ]
 
 
+@pytest.mark.parametrize("platform", ["file", "s3"])
+def test_files_that_duckdb_cannot_read_by_their_names_have_no_statement(
+    platform: str, make_join: MakeJoin
+) -> None:
+    names = ("a.csv", "a.CSV.gz", "a.jsonl", "a.parquet", "a.orc", "orders")
+    other = ColumnId(TableId(platform, "lake/b.csv"), "id")
+    readable = [
+        name
+        for name in names
+        if join_statement(
+            make_join(ColumnId(TableId(platform, f"lake/{name}"), "id"), other, 0.9), types={}
+        )
+    ]
+    assert readable == ["a.csv", "a.CSV.gz", "a.jsonl", "a.parquet"]
+
+
 def test_codes_and_names_have_no_statement(make_join: MakeJoin) -> None:
     first, second = columns("postgres")
     join = make_join(first, second, 0.9)
@@ -225,7 +241,7 @@ def test_members_of_structs_are_reached(
 
 def test_a_dot_in_a_name_is_known_from_a_step(state: State) -> None:
     keys = ("[version=2.0].[type=string].to.city", "to.city")
-    statement = state(*columns("s3", names=("lake/orders", "lake/cities.csv"), keys=keys))
+    statement = state(*columns("s3", names=("lake/orders.parquet", "lake/cities.csv"), keys=keys))
     assert 'a."to.city" = b."to.city"' in statement
 
 

@@ -1,0 +1,52 @@
+"""Reads ORC files."""
+
+from collections.abc import Collection, Generator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import orc
+
+from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
+from datahub_hyperjoin.spark.columns import Reading, addressable, note_opaque, wanted
+from datahub_hyperjoin.spark.nested import flatten, leaves_of
+
+
+def read_orc(path: Path, paths: Collection[str] | None) -> Reading:
+    """Opens an ORC file.
+
+    Args:
+        path: Where it is.
+        paths: The columns to read; without it, all.
+
+    Returns:
+        The reading.
+
+    Raises:
+        EmptyTableError: The file is empty.
+        UnreadableTableError: The file is not ORC.
+    """
+    if not path.stat().st_size:
+        raise EmptyTableError.without_content()
+    try:
+        file = orc.ORCFile(path)
+    except (pa.ArrowInvalid, OSError) as fault:
+        raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault
+    notes: list[str] = []
+    columns = wanted(addressable(leaves_of(file.schema), notes), paths)
+    note_opaque(columns, notes)
+    read = [column.path for column in columns if not column.opaque]
+    return Reading(columns, _batches(file, read), notes)
+
+
+def _batches(file: orc.ORCFile, paths: Sequence[str]) -> Generator[pa.RecordBatch, None, None]:
+    # Members of structs come with the whole struct: a name may have a dot of its own.
+    fields = [
+        name
+        for name in file.schema.names
+        if any(path == name or path.startswith(f"{name}.") for path in paths)
+    ]
+    try:
+        for stripe in range(file.nstripes):
+            yield flatten(file.read_stripe(stripe, columns=fields or file.schema.names[:1]), paths)
+    except (pa.ArrowInvalid, OSError) as fault:
+        raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault

@@ -1,0 +1,121 @@
+"""Reads a table of many files, as Spark, Hive and others write them."""
+
+import re
+import zlib
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from datahub_hyperjoin.errors import EmptyTableError, TableError
+from datahub_hyperjoin.places import File, Folder
+from datahub_hyperjoin.spark.columns import Column, Reading, wanted
+
+_KEY = re.compile(r"([^/=]+)=([^/]*)/")
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+_NAMED = 3
+"""Notes of single files that are passed on; a thousand files may all say the same."""
+
+Open = Callable[[File, Collection[str] | None], Reading]
+
+
+def read_parts(folder: Folder, paths: Collection[str] | None, *, open_file: Open) -> Reading:
+    """Opens a folder as one table.
+
+    Files are read in an order of no meaning, the same in every run: the first rows are then of all
+    months or countries, and not of the first ones. The file read first tells the columns.
+
+    Args:
+        folder: The files.
+        paths: The columns to read; without it, all.
+        open_file: Opens one of them.
+
+    Returns:
+        The reading; keys of the folders are its last columns.
+
+    Raises:
+        TableError: No file can be used.
+    """
+    parts = sorted(folder.parts, key=lambda part: (zlib.crc32(part.encode()), part))
+    first = _first(folder, parts, open_file)
+    held = [column.path for column in first.columns if not column.opaque]
+    keys = [key for key in keys_of(parts[0]) if key not in held]
+    ends = [Column(key, len(first.columns) + at) for at, key in enumerate(keys)]
+    chosen = wanted([*first.columns, *ends], paths)
+    names = [column.path for column in chosen if not column.opaque]
+    # Rows count though nothing but keys is asked for.
+    asked = [name for name in names if name in held] or held[:1]
+    notes = [*first.notes]
+    readings = ((part, lambda part=part: open_file(_file(folder, part), asked)) for part in parts)
+    return Reading(chosen, _batches(readings, names, notes), notes)
+
+
+def keys_of(part: str) -> dict[str, str | None]:
+    """Keys and values on the way to a file.
+
+    Args:
+        part: Its path.
+
+    Returns:
+        Values by key.
+
+    >>> keys_of("year=2024/city=S%C3%A3o Paulo/part-0.parquet")
+    {'year': '2024', 'city': 'São Paulo'}
+    >>> keys_of("year=__HIVE_DEFAULT_PARTITION__/0.csv"), keys_of("0.csv")
+    ({'year': None}, {})
+    """
+    found = ((unquote(key), unquote(value)) for key, value in _KEY.findall(part))
+    return {key: None if value == _NO_VALUE else value for key, value in found}
+
+
+def _first(folder: Folder, parts: Sequence[str], open_file: Open) -> Reading:
+    """The first reading that there is; its columns are all that is used of it."""
+    faults = []
+    for part in parts:
+        try:
+            reading = open_file(_file(folder, part), None)
+        except TableError as fault:  # noqa: PERF203 (any file may be the first that can be read)
+            faults.append(fault)
+        else:
+            reading.batches.close()
+            return reading
+    raise faults[0]
+
+
+def _file(folder: Folder, part: str) -> File:
+    return File(location=f"{folder.location}/{part}", format=folder.format)
+
+
+def _batches(
+    readings: Iterable[tuple[str, Callable[[], Reading]]], names: Sequence[str], notes: list[str]
+) -> Generator[pa.RecordBatch, None, None]:
+    said = dict.fromkeys(notes)
+    lost: list[str] = []
+    for part, open_part in readings:
+        keys = keys_of(part)
+        try:
+            reading = open_part()
+            with closing(reading.batches) as batches:
+                for batch in batches:
+                    yield _conform(batch, names, keys)
+            said.update(dict.fromkeys(reading.notes))
+        except EmptyTableError:
+            continue
+        except TableError as fault:
+            lost.append(f"{part} {fault}")
+    notes[:] = [*said][:_NAMED]
+    if lost:
+        notes.append(f"files left out: {len(lost)}, for example {lost[0]}")
+
+
+def _conform(
+    batch: pa.RecordBatch, names: Sequence[str], keys: Mapping[str, str | None]
+) -> pa.RecordBatch:
+    """The rows of a file with the columns of the table; one that it lacks has no values."""
+    held = dict(zip(batch.schema.names, batch.columns, strict=True))
+    arrays = [
+        held[name] if name in held else pa.array([keys.get(name)] * len(batch), pa.string())
+        for name in names
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=list(names))

@@ -1,0 +1,101 @@
+"""Whether files of every kind, packed or not, are read as the same table."""
+
+import bz2
+import gzip
+import json
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import orc
+
+from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
+from datahub_hyperjoin.places import File, FileFormat
+from datahub_hyperjoin.spark.engines import Databases
+from datahub_hyperjoin.spark.read import read_table
+from datahub_hyperjoin.tables import DataType, Table, TableId
+
+ROWS = [{"id": "1", "city": "Zürich"}, {"id": "2", "city": "Oslo"}]
+LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
+TEXTS = {FileFormat.CSV: "id,city\n1,Zürich\n2,Oslo\n", FileFormat.JSON_LINES: LINES}
+
+
+def table(path: Path, layout: FileFormat) -> Table:
+    place = File(location=str(path), format=layout)
+    return Table(id=TableId("file", path.name), title=path.stem, place=place, size=1)
+
+
+def rows_of(one: Table) -> tuple[list[object], list[str]]:
+    reading = read_table(one, Databases(), max_rows=99)
+    return [row for batch in reading.batches for row in batch.to_pylist()], reading.notes
+
+
+@pytest.mark.parametrize("layout", TEXTS)
+@pytest.mark.parametrize(
+    ("ending", "pack"),
+    [
+        ("", bytes),
+        (".gz", gzip.compress),
+        (".bz2", bz2.compress),
+        (".xz", lzma.compress),
+        (".zst", lambda text: pa.compress(text, codec="zstd", asbytes=True)),
+    ],
+)
+def test_packed_text_is_unpacked(
+    tmp_path: Path, layout: FileFormat, ending: str, pack: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / f"cities{ending}"
+    path.write_bytes(pack(TEXTS[layout].encode()))
+    assert rows_of(table(path, layout)) == (ROWS, [])
+
+
+@pytest.mark.parametrize("layout", [FileFormat.CSV, FileFormat.JSON_LINES])
+def test_what_is_not_packed_as_it_says_is_refused(tmp_path: Path, layout: FileFormat) -> None:
+    path = tmp_path / "cities.gz"
+    path.write_text(TEXTS[layout])
+    with pytest.raises(UnreadableTableError, match="Not a gzipped file"):
+        rows_of(table(path, layout))
+
+
+@pytest.mark.parametrize("layout", [FileFormat.ORC, FileFormat.JSON_LINES])
+def test_members_of_structs_are_columns(tmp_path: Path, layout: FileFormat) -> None:
+    path = tmp_path / "people"
+    people = [{"id": 1, "home": {"city": "Oslo", "at": {"lat": 59.5}}, "tags": ["a"]}]
+    if layout is FileFormat.ORC:
+        orc.write_table(pa.Table.from_pylist(people), path)
+    else:
+        path.write_text(json.dumps(people[0]) + "\n")
+    reading = read_table(table(path, layout), Databases(), max_rows=99)
+    found = [row for batch in reading.batches for row in batch.to_pylist()]
+    assert found == [{"id": 1, "home.city": "Oslo", "home.at.lat": 59.5}]
+    assert [(one.path, one.opaque) for one in reading.columns][-1] == ("tags", DataType.NESTED)
+    assert reading.notes == ["columns not compared, because they hold lists, maps or bytes: 'tags'"]
+    some = read_table(table(path, layout), Databases(), max_rows=99, paths=["home.city"])
+    assert [row for batch in some.batches for row in batch.to_pylist()] == [{"home.city": "Oslo"}]
+
+
+def test_an_orc_file_of_many_stripes_is_read_whole(tmp_path: Path) -> None:
+    numbers = pa.table({"n": range(300_000), "text": [f"value {at}" for at in range(300_000)]})
+    orc.write_table(numbers, tmp_path / "n.orc", stripe_size=1 << 16)
+    assert orc.ORCFile(tmp_path / "n.orc").nstripes > 1
+    reading = read_table(table(tmp_path / "n.orc", FileFormat.ORC), Databases(), max_rows=10**6)
+    assert sum(map(len, reading.batches)) == 300_000
+
+
+def test_an_orc_file_of_nothing_comparable_counts_its_rows(tmp_path: Path) -> None:
+    orc.write_table(pa.table({"photo": [b"\0", b"\1"]}), tmp_path / "p.orc")
+    reading = read_table(table(tmp_path / "p.orc", FileFormat.ORC), Databases(), max_rows=9)
+    assert [(len(batch), batch.num_columns) for batch in reading.batches] == [(2, 0)]
+
+
+@pytest.mark.parametrize("layout", [FileFormat.ORC, FileFormat.JSON_LINES])
+def test_files_that_are_something_else_are_refused(tmp_path: Path, layout: FileFormat) -> None:
+    path = tmp_path / "odd"
+    path.write_bytes(b"{not what it says}\n" * 9)
+    with pytest.raises(UnreadableTableError, match=r"cannot be read: .*\. Fix the file"):
+        rows_of(table(path, layout))
+    path.write_bytes(b"")
+    with pytest.raises(EmptyTableError, match="is an empty file"):
+        rows_of(table(path, layout))
