@@ -209,10 +209,12 @@ class HyperJoinConfig(
             _refuse("catalog.folder", self.catalog.folder, _against_lake)
         if self.page:
             _refuse("page", self.page, _against_page)
+        if self.profile.store:
+            _refuse("profile.store", self.profile.store, _against_keeping)
         if self.model.path:
             _refuse("model.path", self.model.path, _against_model)
         if (llm := self.model.variants.llm) and llm.cache:
-            _refuse("model.variants.llm.cache", llm.cache, _against_cache)
+            _refuse("model.variants.llm.cache", llm.cache, _against_keeping)
         return self
 
     @model_validator(mode="after")
@@ -251,7 +253,7 @@ def _against_model(folder: Path) -> str:
     return f"it holds {min(others)!r}, which is no saved model's" if others else ""
 
 
-def _against_cache(folder: Path) -> str:
+def _against_keeping(folder: Path) -> str:
     if not folder.exists():
         return _against_making(folder)
     if not folder.is_dir():

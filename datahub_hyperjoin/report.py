@@ -40,6 +40,8 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     columns lists the other among its confirmed joins."""
     tables_found: int = 0
     tables_profiled: int = 0
+    tables_unchanged: int = 0
+    """Of these, those that were not read again: `profile.store` had what they say."""
     tables_skipped: int = 0
     columns_profiled: int = 0
     key_columns: int = 0

@@ -1,7 +1,8 @@
 """The life cycle of a run, as DataHub drives it."""
 
 from collections.abc import Iterable, Iterator
-from functools import partial
+from contextlib import ExitStack
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -136,10 +137,11 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         return catalog
 
     def _find(self, catalog: Catalog) -> Findings:
-        with borrow_session(self.config.spark) as session:
+        with ExitStack() as borrowed:
+            start = partial(borrowed.enter_context, borrow_session(self.config.spark))
             return suggest(
                 catalog.tables,
-                session=session,
+                session=cache(start),
                 profile=self.config.profile,
                 model=self.config.model,
                 progress=self.report,

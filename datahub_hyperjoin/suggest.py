@@ -1,6 +1,6 @@
 """The way of the data, from tables to suggestions: a line a stage."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -21,6 +21,7 @@ from datahub_hyperjoin.model.structure import Structure, build_structure
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profile import profile_tables
+from datahub_hyperjoin.spark.store import Store
 from datahub_hyperjoin.spark.verify import verify_joins
 from datahub_hyperjoin.tables import (
     ColumnId,
@@ -38,6 +39,9 @@ from datahub_hyperjoin.tables import (
 _NAMED = 5
 """Columns that a warning names; a table may have thousands."""
 _NOTHING = Knowledge()
+
+Session = Callable[[], SparkSession]
+"""Starts Spark, or borrows it, when something is to be read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,23 +75,27 @@ class Findings:
 
 
 def read_profiles(
-    tables: Sequence[Table],
-    session: SparkSession,
-    config: ProfileConfig,
-    progress: Progress,
+    tables: Sequence[Table], session: Session, config: ProfileConfig, progress: Progress
 ) -> tuple[TableProfile, ...]:
-    """Reads every table once.
+    """Reads every table once, or not at all if it is kept as it is.
 
     Args:
         tables: What the catalog knows.
-        session: Reads them.
-        config: How much of them.
+        session: Reads them; not asked for if nothing is to be read.
+        config: How much of them, and where profiles are kept.
         progress: Told of counts and faults.
 
     Returns:
         One profile a table, those with a fault included.
     """
-    profiles = tuple(profile_tables(session, tables, config))
+    store = Store(config)
+    kept = store.profiles(tables)
+    new = [table for table in tables if table.id not in kept]
+    read = profile_tables(session(), new, config) if new else []
+    known = kept | {profile.table.id: profile for profile in read}
+    profiles = tuple(known[table.id] for table in tables)
+    store.keep_profiles(profiles)
+    progress.count("tables_unchanged", len(kept))
     for profile in profiles:
         name = str(profile.table.id)
         if profile.fault:
@@ -210,6 +218,22 @@ def _kinds(structure: Structure, pairs: Sequence[Pair]) -> dict[Pair, str]:
     return {pair: kind for pair, kind in found if kind}
 
 
+def _verify(
+    pairs: Sequence[Pair],
+    tables: Sequence[Table],
+    session: Session,
+    store: Store,
+    kinds: Mapping[Pair, str],
+) -> dict[Pair, Evidence]:
+    """What the data says of pairs, as it is kept or as it is read."""
+    kept = store.evidence(pairs, tables, kinds)
+    new = [pair for pair in pairs if pair not in kept]
+    synonyms = {kind: lexicon().synonyms(kind) for kind in {kinds[p] for p in new if p in kinds}}
+    read = verify_joins(session(), tables, new, kinds=kinds, synonyms=synonyms) if new else {}
+    store.keep_evidence(kept | read, tables, kinds)
+    return kept | read
+
+
 def _confirm(
     suggestions: Sequence[Suggestion],
     evidence: Mapping[Pair, Evidence],
@@ -256,7 +280,7 @@ def _joins(
 def suggest(
     tables: Sequence[Table],
     *,
-    session: SparkSession,
+    session: Session,
     profile: ProfileConfig,
     model: ModelConfig,
     progress: Progress,
@@ -266,7 +290,7 @@ def suggest(
 
     Args:
         tables: What the catalog knows.
-        session: Reads them.
+        session: Reads them; not asked for if nothing is to be read.
         profile: How much of them.
         model: How to learn and rank.
         progress: Told of stages, counts and faults.
@@ -290,9 +314,7 @@ def suggest(
         ranked = tuple(rank(structure, encoding.embeddings, model.ranking))
     with progress.stage("Verifying on the data"):
         pairs = sorted(set(map(_pair, ranked)))
-        kinds = _kinds(structure, pairs)
-        synonyms = {kind: lexicon().synonyms(kind) for kind in set(kinds.values())}
-        evidence = verify_joins(session, tables, pairs, kinds=kinds, synonyms=synonyms)
+        evidence = _verify(pairs, tables, session, Store(profile), _kinds(structure, pairs))
     least = model.ranking.min_containment
     suggestions = _confirm(ranked, evidence, least=least, accepted=knowledge.accepted)
     joins = _joins(suggestions, evidence, knowledge)

@@ -114,6 +114,9 @@ class Table:
     instance: str = ""
     """DataHub's platform instance, which its full name begins with; empty if it has none."""
 
+    state: str = ""
+    """Another one whenever its rows may be others; empty if nothing tells."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lengths:

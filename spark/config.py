@@ -1,6 +1,7 @@
 """How much of a table is read, what is kept of it, and where Spark runs."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,6 +30,13 @@ class ProfileConfig:
 
     pattern_count: int = 3
     """Shapes kept of each column."""
+
+    store: Path | None = None
+    """Folder that keeps what was read of tables and pairs, so that what has not changed since is
+    not read again. It holds the samples, which are values; without it nothing is kept."""
+
+    force: bool = False
+    """Whether everything is read again, whatever is kept."""
 
     def __post_init__(self) -> None:
         """Refuse sizes that leave nothing to compare."""

@@ -2,8 +2,6 @@
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -15,43 +13,18 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.engines import Databases
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.read import located, read_table
+from datahub_hyperjoin.spark.rows import PROFILE_ROW, from_row, to_row
 from datahub_hyperjoin.spark.tally import Tally, add, profile_column, tally
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,
     DataType,
     Lengths,
-    Pattern,
     Table,
     TableProfile,
 )
 
 logger = logging.getLogger(__name__)
-
-_COLUMN = pa.struct(
-    {
-        "path": pa.string(),
-        "position": pa.int32(),
-        "type": pa.string(),
-        "rows": pa.int64(),
-        "nulls": pa.int64(),
-        "distinct": pa.int64(),
-        "sketch": pa.binary(),
-        "sample": pa.list_(pa.string()),
-        "counts": pa.list_(pa.int64()),
-        "lengths": pa.struct({"shortest": pa.int64(), "mean": pa.float64(), "longest": pa.int64()}),
-        "patterns": pa.list_(pa.struct({"shape": pa.string(), "share": pa.float64()})),
-    }
-)
-_RESULT = pa.schema(
-    {
-        "place": pa.int64(),
-        "rows": pa.int64(),
-        "notes": pa.list_(pa.string()),
-        "fault": pa.string(),
-        "columns": pa.list_(_COLUMN),
-    }
-)
 
 
 def profile_tables(
@@ -74,12 +47,12 @@ def profile_tables(
     logger.info("Profiling %s tables in %s tasks", len(tables), len(groups))
     rows = (
         session.range(0, len(groups), numPartitions=len(groups))
-        .mapInArrow(_worker(located(tables), groups, config), from_arrow_schema(_RESULT))
+        .mapInArrow(_worker(located(tables), groups, config), from_arrow_schema(PROFILE_ROW))
         .toArrow()
         .to_pylist()
     )
     by_place = {row["place"]: row for row in rows}
-    return [_from_row(table, by_place[place]) for place, table in enumerate(tables)]
+    return [from_row(table, by_place[place]) for place, table in enumerate(tables)]
 
 
 def profile_table(table: Table, config: ProfileConfig, databases: Databases) -> TableProfile:
@@ -148,44 +121,7 @@ def _worker(
             for group in batch.column("id").to_pylist():
                 with Databases() as databases:
                     for place in groups[group]:
-                        row = _to_row(place, profile_table(tables[place], config, databases))
-                        yield pa.RecordBatch.from_pylist([row], schema=_RESULT)
+                        row = to_row(place, profile_table(tables[place], config, databases))
+                        yield pa.RecordBatch.from_pylist([row], schema=PROFILE_ROW)
 
     return profiles
-
-
-def _to_row(place: int, profile: TableProfile) -> dict[str, Any]:
-    columns = [
-        {**asdict(column), "path": column.id.path, "type": column.type.value}
-        for column in profile.columns
-    ]
-    return {
-        "place": place,
-        "rows": profile.rows,
-        "notes": profile.notes,
-        "fault": profile.fault,
-        "columns": columns,
-    }
-
-
-def _from_row(table: Table, row: dict[str, Any]) -> TableProfile:
-    return TableProfile(
-        table=table,
-        columns=tuple(_column_from_row(table, column) for column in row["columns"]),
-        rows=row["rows"],
-        notes=tuple(row["notes"]),
-        fault=row["fault"],
-    )
-
-
-def _column_from_row(table: Table, row: dict[str, Any]) -> ColumnProfile:
-    facts = dict(row)
-    return ColumnProfile(
-        id=ColumnId(table.id, facts.pop("path")),
-        type=DataType(facts.pop("type")),
-        sample=tuple(facts.pop("sample")),
-        counts=tuple(facts.pop("counts")),
-        lengths=Lengths(**facts.pop("lengths")),
-        patterns=tuple(Pattern(**pattern) for pattern in facts.pop("patterns")),
-        **facts,
-    )

@@ -156,6 +156,7 @@ def test_a_wrong_key_is_named_with_what_is_expected(recipe: dict[str, Any], mess
         ({"page": "."}, r"`page` is '.*', and it is a folder. Give another path"),
         ({"model": {"path": "file/model"}}, r"`model.path` is .*, and .*file is no folder"),
         ({"model": {"path": "file"}}, r"`model.path` is .*, and it is no folder"),
+        ({"profile": {"store": "file"}}, r"`profile.store` is 'file', and it is no folder. Give"),
         ({"model": {"path": "."}}, r"`model.path` is .*, and it holds 'file', which is no saved"),
         (
             {"model": {"start": "none"}},

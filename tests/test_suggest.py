@@ -112,7 +112,12 @@ def find(
     watcher = Watcher()
     known = {} if knowledge is None else {"knowledge": knowledge}
     found = suggest(
-        tables, session=spark, profile=ProfileConfig(), model=QUICK, progress=watcher, **known
+        tables,
+        session=lambda: spark,
+        profile=ProfileConfig(),
+        model=QUICK,
+        progress=watcher,
+        **known,
     )
     return found, watcher
 
@@ -202,7 +207,7 @@ def test_a_run_that_was_killed_goes_on_and_says_so(
         with suppress(KeyboardInterrupt):
             suggest(
                 tables,
-                session=spark,
+                session=lambda: spark,
                 profile=ProfileConfig(),
                 model=replace(QUICK, path=tmp_path / "model"),
                 progress=watcher,
@@ -230,3 +235,37 @@ def test_codes_and_names_are_confirmed_as_what_they_stand_for(
     assert (join.evidence.shared, join.evidence.compared_as) == (30, "countries")
     assert join.evidence.right_containment == 1
     assert join.evidence.cardinality is Cardinality.ONE_MANY
+
+
+def test_what_has_not_changed_is_not_read_again(
+    spark: SparkSession, tables: list[Table], tmp_path: Path
+) -> None:
+    kept = ProfileConfig(store=tmp_path / "kept")
+    lake = [replace(table, state="1") for table in tables]
+    started: list[SparkSession] = []
+
+    def start() -> SparkSession:
+        started.append(spark)
+        return spark
+
+    def run(lake: list[Table], config: ProfileConfig = kept) -> tuple[Findings, Watcher]:
+        watcher = Watcher()
+        started.clear()
+        found = suggest(lake, session=start, profile=config, model=QUICK, progress=watcher)
+        return found, watcher
+
+    first, told = run(lake)
+    assert told.counts["tables_unchanged"] == 0
+    assert started
+    again, told = run(lake)
+    assert again == first
+    assert told.counts["tables_unchanged"] == told.counts["tables_profiled"] == 3
+    assert started == []
+    (tmp_path / "memos.csv").write_text("memo,page\nnew,1\nother,2\n")
+    changed, told = run([*lake[:2], replace(lake[2], state="2")])
+    assert told.counts["tables_unchanged"] == 2
+    assert changed.profiles[2].rows == 2
+    forced, told = run(lake, replace(kept, force=True))
+    assert told.counts["tables_unchanged"] == 0
+    assert forced.profiles[:2] == changed.profiles[:2]
+    assert forced.profiles[2].rows == 2

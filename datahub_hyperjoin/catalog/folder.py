@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from datahub.configuration.common import AllowDenyPattern
@@ -111,9 +112,16 @@ def scan_folder(
             place=_place(folder, table, layout, paths),
             size=sum(path.stat().st_size for path in paths),
             instance=instance or "",
+            state=_state(paths),
         )
         for (table, layout), paths in sorted(files.items())
     ]
+
+
+def _state(files: list[Path]) -> str:
+    """Sizes and times of change, which any writer of files moves on."""
+    seen = ((file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files)
+    return sha256(repr([*seen]).encode()).hexdigest()
 
 
 def _place(folder: Path, table: PurePosixPath, layout: FileFormat, files: list[Path]) -> Place:

@@ -1,0 +1,96 @@
+"""Profiles as rows of Arrow, in which they travel and are kept."""
+
+from dataclasses import asdict
+from typing import Any
+
+import pyarrow as pa
+
+from datahub_hyperjoin.tables import (
+    ColumnId,
+    ColumnProfile,
+    DataType,
+    Lengths,
+    Pattern,
+    Table,
+    TableProfile,
+)
+
+_COLUMN = pa.struct(
+    {
+        "path": pa.string(),
+        "position": pa.int32(),
+        "type": pa.string(),
+        "rows": pa.int64(),
+        "nulls": pa.int64(),
+        "distinct": pa.int64(),
+        "sketch": pa.binary(),
+        "sample": pa.list_(pa.string()),
+        "counts": pa.list_(pa.int64()),
+        "lengths": pa.struct({"shortest": pa.int64(), "mean": pa.float64(), "longest": pa.int64()}),
+        "patterns": pa.list_(pa.struct({"shape": pa.string(), "share": pa.float64()})),
+    }
+)
+PROFILE_ROW = pa.schema(
+    {
+        "place": pa.int64(),
+        "rows": pa.int64(),
+        "notes": pa.list_(pa.string()),
+        "fault": pa.string(),
+        "columns": pa.list_(_COLUMN),
+    }
+)
+
+
+def to_row(place: int, profile: TableProfile) -> dict[str, Any]:
+    """A profile as it travels.
+
+    Args:
+        place: The table's number.
+        profile: What it says.
+
+    Returns:
+        A row of `PROFILE_ROW`.
+    """
+    columns = [
+        {**asdict(column), "path": column.id.path, "type": column.type.value}
+        for column in profile.columns
+    ]
+    return {
+        "place": place,
+        "rows": profile.rows,
+        "notes": profile.notes,
+        "fault": profile.fault,
+        "columns": columns,
+    }
+
+
+def from_row(table: Table, row: dict[str, Any]) -> TableProfile:
+    """A profile as it was.
+
+    Args:
+        table: Which table.
+        row: A row of `PROFILE_ROW`.
+
+    Returns:
+        Its profile.
+    """
+    return TableProfile(
+        table=table,
+        columns=tuple(_column_from_row(table, column) for column in row["columns"]),
+        rows=row["rows"],
+        notes=tuple(row["notes"]),
+        fault=row["fault"],
+    )
+
+
+def _column_from_row(table: Table, row: dict[str, Any]) -> ColumnProfile:
+    facts = dict(row)
+    return ColumnProfile(
+        id=ColumnId(table.id, facts.pop("path")),
+        type=DataType(facts.pop("type")),
+        sample=tuple(facts.pop("sample")),
+        counts=tuple(facts.pop("counts")),
+        lengths=Lengths(**facts.pop("lengths")),
+        patterns=tuple(Pattern(**pattern) for pattern in facts.pop("patterns")),
+        **facts,
+    )
