@@ -23,7 +23,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 from typing_extensions import Self
 
-from datahub_hyperjoin.catalog import Home, Scope, Selection, names_of, platform_of
+from datahub_hyperjoin.catalog import Among, Home, Scope, Selection, names_of, platform_of
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.errors import CheckpointMismatchError, UnwritablePathError
 from datahub_hyperjoin.model.checkpoint import holds_model
@@ -60,6 +60,16 @@ class CatalogConfig(ConfigModel):
     """With a DataHub server: leave out tables and columns that the catalog does not know, for which
     suggestions would make entries of their own. Without a server nothing is left out."""
 
+    domains: list[str] = Field(default=[])
+    """With a DataHub server: only datasets of one of these domains, by urn or id."""
+
+    containers: list[str] = Field(default=[])
+    """With a DataHub server: only datasets in one of these containers, by urn or id, however far
+    below."""
+
+    tags: list[str] = Field(default=[])
+    """With a DataHub server: only datasets that have one of these tags, by urn or name."""
+
     queries: NonNegativeInt = 1000
     """Most SQL queries of the catalog that are read for joins people write; the newest first, and
     0 reads none."""
@@ -67,6 +77,18 @@ class CatalogConfig(ConfigModel):
     demo: bool = False
     """Write a lake of real tables into `folder` when it does not exist yet, in a dry run too: it
     needs tables to read. Needs the extra `demo`."""
+
+    @property
+    def among(self) -> Among:
+        """What datasets must be filed under."""
+        return Among(domains=self.domains, containers=self.containers, tags=self.tags)
+
+    @model_validator(mode="after")
+    def _refuse_to_take_unknown_tables_by_what_the_catalog_says(self) -> Self:
+        if self.among and not self.known_only:
+            message = "`domains`, `containers` and `tags` need `known_only: true`"
+            raise ValueError(message)
+        return self
 
 
 class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
@@ -179,6 +201,7 @@ class HyperJoinConfig(
         ]
         return Scope(
             homes=(*([own] if self.catalog.folder else []), *others),
+            among=self.catalog.among,
             known_only=self.catalog.known_only,
             queries=self.catalog.queries,
             namespace=self.emit.namespace,

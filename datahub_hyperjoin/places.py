@@ -41,6 +41,14 @@ class Folder:
     """Paths of the files below it; `key=value` on the way is a column and its value."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeltaFolder:
+    """A folder whose log says which of its files are the table."""
+
+    location: str
+    """Its path."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Database:
     """A database, and how gently it is read."""
@@ -84,5 +92,5 @@ class Relation:
     """Its name in the schema."""
 
 
-Place = File | Folder | Relation
+Place = File | Folder | DeltaFolder | Relation
 """Anything that rows can be read from."""

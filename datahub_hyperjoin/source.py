@@ -25,6 +25,7 @@ from datahub.ingestion.source.state.stateful_ingestion_base import StatefulInges
 from typing_extensions import Self
 
 from datahub_hyperjoin.catalog import Catalog, read_catalog
+from datahub_hyperjoin.catalog.errors import MissingServerError
 from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.connection import check, scan
 from datahub_hyperjoin.demo import write_lake
@@ -122,6 +123,8 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         with self.report.stage("Reading the catalog"):
             if wanted.demo and wanted.folder and not wanted.folder.exists():
                 write_lake(wanted.folder)
+            if wanted.among and not graph:
+                raise MissingServerError.to_choose_datasets()
             tables = scan(self.config, self.report.warn)
             catalog = Catalog(tables=tables)
             if graph:

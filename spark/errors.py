@@ -1,4 +1,4 @@
-"""What can go wrong with databases."""
+"""What can go wrong with databases and Delta tables."""
 
 from typing_extensions import Self
 
@@ -50,3 +50,15 @@ class EmptyRelationError(EmptyTableError):
     def without_rows(cls) -> Self:
         """Nothing was selected."""
         return cls("has no rows. Fill it, or leave it out with the connection's `tables`")
+
+
+class MissingDeltaError(UnreadableTableError):
+    """A Delta table, and nothing that reads its log."""
+
+    @classmethod
+    def of_table(cls) -> Self:
+        """The package, and the extra that carries it."""
+        return cls(
+            "is a Delta table, which needs the package deltalake. Install it with "
+            "`pip install 'datahub-hyperjoin[delta]'`, or leave it out with `catalog.tables`"
+        )

@@ -29,6 +29,24 @@ def leaves_of(schema: pa.Schema) -> list[Column]:
     ]
 
 
+def fields_of(schema: pa.Schema, paths: Sequence[str]) -> list[str]:
+    """The fields that columns stand in: members of structs come with the whole struct.
+
+    Args:
+        schema: What a file says of its columns.
+        paths: The columns wanted.
+
+    Returns:
+        Names of fields, in the file's order.
+    """
+    return [
+        name
+        for name in schema.names
+        # A name may have a dot of its own.
+        if any(path == name or path.startswith(f"{name}.") for path in paths)
+    ]
+
+
 def flatten(batch: pa.RecordBatch, paths: Sequence[str]) -> pa.RecordBatch:
     """Rows with a column a path.
 

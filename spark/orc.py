@@ -8,7 +8,7 @@ from pyarrow import orc
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.spark.columns import Reading, addressable, note_opaque, wanted
-from datahub_hyperjoin.spark.nested import flatten, leaves_of
+from datahub_hyperjoin.spark.nested import fields_of, flatten, leaves_of
 
 
 def read_orc(path: Path, paths: Collection[str] | None) -> Reading:
@@ -39,14 +39,9 @@ def read_orc(path: Path, paths: Collection[str] | None) -> Reading:
 
 
 def _batches(file: orc.ORCFile, paths: Sequence[str]) -> Generator[pa.RecordBatch, None, None]:
-    # Members of structs come with the whole struct: a name may have a dot of its own.
-    fields = [
-        name
-        for name in file.schema.names
-        if any(path == name or path.startswith(f"{name}.") for path in paths)
-    ]
+    fields = fields_of(file.schema, paths) or file.schema.names[:1]
     try:
         for stripe in range(file.nstripes):
-            yield flatten(file.read_stripe(stripe, columns=fields or file.schema.names[:1]), paths)
+            yield flatten(file.read_stripe(stripe, columns=fields), paths)
     except (pa.ArrowInvalid, OSError) as fault:
         raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault

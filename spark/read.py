@@ -10,9 +10,10 @@ import pyarrow as pa
 from typing_extensions import assert_never
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
-from datahub_hyperjoin.places import File, FileFormat, Folder
+from datahub_hyperjoin.places import DeltaFolder, File, FileFormat, Folder, Relation
 from datahub_hyperjoin.spark.columns import Reading
 from datahub_hyperjoin.spark.delimited import read_delimited
+from datahub_hyperjoin.spark.delta import read_delta
 from datahub_hyperjoin.spark.engines import Databases
 from datahub_hyperjoin.spark.json_lines import read_json_lines
 from datahub_hyperjoin.spark.orc import read_orc
@@ -47,6 +48,8 @@ def read_table(
         reading = read_file(table.place, paths)
     elif isinstance(table.place, Folder):
         reading = read_parts(table.place, paths, open_file=read_file)
+    elif isinstance(table.place, DeltaFolder):
+        reading = read_delta(local_path(table.place.location), paths)
     else:
         engine = databases.engine(table.place)
         reading = read_relation(table.place, engine, paths, max_rows=max_rows)
@@ -112,7 +115,7 @@ def located(tables: Sequence[Table]) -> list[Table]:
     """
     return [
         replace(table, place=replace(table.place, location=_absolute(table.place.location)))
-        if isinstance(table.place, (File, Folder))
+        if not isinstance(table.place, Relation)
         else table
         for table in tables
     ]

@@ -79,6 +79,10 @@ def test_a_default_that_is_written_wins_over_the_setting() -> None:
     ("recipe", "message"),
     [
         ({}, r"give `catalog.folder`, or `connections`: there is nothing to read without"),
+        (
+            {"catalog": {"folder": "lake", "tags": ["pii"], "known_only": False}},
+            r"catalog\n.*`domains`, `containers` and `tags` need `known_only: true`",
+        ),
         ({"catalog": {"demo": True}}, r"give `catalog.folder`, or `connections`"),
         (
             {"connections": [{"database": {"url": "hush"}}]},

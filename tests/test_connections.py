@@ -150,6 +150,13 @@ def test_tables_of_all_platforms_are_looked_up_in_the_catalog(
     assert [one.name for one in found if one] == ["main.airlines.carrier = delays.csv.carrier"]
 
 
+def test_what_only_a_server_knows_needs_one(tmp_path: Path, shop: dict[str, Any]) -> None:
+    [failure] = run(tmp_path / "out.json", shop, catalog={"tags": ["pii"]}).failures
+    [reason] = failure.context
+    assert reason.startswith("`catalog.domains`, `containers` and `tags` choose datasets by what a")
+    assert reason.endswith("Give a `datahub-rest` sink, or leave them out")
+
+
 def test_each_database_is_tried(shop: dict[str, Any]) -> None:
     found = HyperJoinSource.test_connection({"connections": [NOWHERE, shop]})
     assert found.basic_connectivity

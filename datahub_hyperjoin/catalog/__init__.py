@@ -1,5 +1,6 @@
 """What there is to search: tables of folders and databases, and what DataHub knows of them."""
 
+from datahub_hyperjoin.catalog.among import Among
 from datahub_hyperjoin.catalog.databases import Selection, names_of, platform_of, scan_database
 from datahub_hyperjoin.catalog.folder import scan_folder
 from datahub_hyperjoin.catalog.highlights import Highlights, read_highlights
@@ -8,6 +9,7 @@ from datahub_hyperjoin.catalog.relationships import Warn
 from datahub_hyperjoin.catalog.upstreams import read_upstreams
 
 __all__ = [
+    "Among",
     "Catalog",
     "Highlights",
     "History",

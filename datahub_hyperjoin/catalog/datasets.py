@@ -14,6 +14,7 @@ from datahub.metadata.schema_classes import (
 from datahub.metadata.urns import DataPlatformInstanceUrn, DataPlatformUrn
 from datahub.utilities.urns.error import InvalidUrnError
 
+from datahub_hyperjoin.catalog.among import Among
 from datahub_hyperjoin.catalog.bulk import Aspects, Warn, aspect_of, log_left_out, scroll
 from datahub_hyperjoin.tables import Pair, TableId, pair_of
 from datahub_hyperjoin.urns import column_id, plain_path, table_id
@@ -27,6 +28,7 @@ _ASPECTS = tuple(
         StatusClass,
     )
 )
+_ALL = Among()
 _MESSAGE_KEY = "[key=True]"
 """Stands in the field paths of a message's key, which says nothing of uniqueness."""
 
@@ -157,6 +159,7 @@ def read_datasets(
     platform: str,
     env: str,
     instance: str | None = None,
+    among: Among = _ALL,
     warn: Warn = log_left_out,
 ) -> list[Dataset]:
     """The tables that the catalog describes, with one request for a thousand of them.
@@ -169,6 +172,7 @@ def read_datasets(
         platform: DataHub platform of the tables.
         env: DataHub environment of the tables.
         instance: DataHub platform instance of the tables; None for all of the platform.
+        among: What they must be filed under.
         warn: Told the urn of each dataset whose schema or foreign key cannot be read, and why.
 
     Returns:
@@ -186,8 +190,9 @@ def read_datasets(
         }
     ]
     found = []
-    for urn, aspects in scroll(graph, "dataset", _ASPECTS, filters=filters, warn=warn):
+    wanted = [*_ASPECTS, *among.aspects]
+    for urn, aspects in scroll(graph, "dataset", wanted, filters=filters, warn=warn):
         dataset = dataset_of(urn, aspects, warn=warn)
-        if dataset and _stands_in(instance, dataset.table, aspects):
+        if dataset and _stands_in(instance, dataset.table, aspects) and among.holds(aspects):
             found.append(dataset)
     return sorted(found, key=lambda dataset: dataset.table)

@@ -2,13 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from datahub.configuration.common import AllowDenyPattern
 
 from datahub_hyperjoin.errors import MissingFolderError, NoTablesError
-from datahub_hyperjoin.places import File, FileFormat, Folder, Place
+from datahub_hyperjoin.places import DeltaFolder, File, FileFormat, Folder, Place
 from datahub_hyperjoin.tables import Table, TableId
 
 _FORMATS = {
@@ -17,6 +18,8 @@ _FORMATS = {
 }
 _PACKED = {".gz", ".bz2", ".xz", ".zst"}
 _MAY_BE_PACKED = {FileFormat.CSV, FileFormat.TSV, FileFormat.JSON_LINES}
+_LOG = "_delta_log"
+"""The folder that makes another one a Delta table."""
 _PART = "part-"
 """What the files begin with that Spark and Hadoop write for one table."""
 
@@ -44,11 +47,13 @@ def _split(name: str) -> tuple[str, FileFormat | None]:
     return inner.stem, layout
 
 
-def _table_of(path: PurePosixPath) -> PurePosixPath:
+def _table_of(
+    path: PurePosixPath, logged: AbstractSet[PurePosixPath] = frozenset()
+) -> PurePosixPath:
     """The table that a file belongs to: the file itself, or a folder above it.
 
-    A folder is a table if its name ends as a file's does, if folders below it are called
-    `key=value`, or if the file is one of those that Spark numbers.
+    A folder is a table if it has a log, if its name ends as a file's does, if folders below it are
+    called `key=value`, or if the file is one of those that Spark numbers.
 
     >>> [str(_table_of(PurePosixPath(name))) for name in ("a/b.csv", "a.parquet/0.parquet")]
     ['a/b.csv', 'a.parquet']
@@ -59,7 +64,7 @@ def _table_of(path: PurePosixPath) -> PurePosixPath:
     """
     above = [one for one in reversed(path.parents) if one.name]
     for one in above:
-        if _split(one.name)[1]:
+        if one in logged or _split(one.name)[1]:
             return one
         if "=" in one.name and one.parent.name:
             return one.parent
@@ -96,11 +101,11 @@ def scan_folder(
     if not folder.is_dir():
         raise MissingFolderError.at(str(folder))
     files: dict[tuple[PurePosixPath, FileFormat], list[Path]] = defaultdict(list)
+    logs = {_below(folder, log.parent): log for log in sorted(folder.rglob(_LOG)) if log.is_dir()}
     seen = 0
     for path in _files(folder):
         seen += 1
-        relative = PurePosixPath(path.relative_to(folder).as_posix())
-        layout, table = _split(path.name)[1], _table_of(relative)
+        layout, table = _split(path.name)[1], _table_of(_below(folder, path), logs.keys())
         if layout and allowed.allowed(str(table)):
             files[table, layout].append(path)
     if not files:
@@ -109,10 +114,10 @@ def scan_folder(
         Table(
             id=TableId(platform, f"{instance}.{table}" if instance else str(table), env),
             title=_split(table.name)[0],
-            place=_place(folder, table, layout, paths),
+            place=_delta(folder, table) if table in logs else _place(folder, table, layout, paths),
             size=sum(path.stat().st_size for path in paths),
             instance=instance or "",
-            state=_state(paths),
+            state=_state([*logs[table].iterdir()] if table in logs else paths),
         )
         for (table, layout), paths in sorted(files.items())
     ]
@@ -120,8 +125,16 @@ def scan_folder(
 
 def _state(files: list[Path]) -> str:
     """Sizes and times of change, which any writer of files moves on."""
-    seen = ((file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files)
+    seen = sorted((str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files)
     return sha256(repr([*seen]).encode()).hexdigest()
+
+
+def _below(folder: Path, path: Path) -> PurePosixPath:
+    return PurePosixPath(path.relative_to(folder).as_posix())
+
+
+def _delta(folder: Path, table: PurePosixPath) -> DeltaFolder:
+    return DeltaFolder(location=str((folder / table).resolve()))
 
 
 def _place(folder: Path, table: PurePosixPath, layout: FileFormat, files: list[Path]) -> Place:

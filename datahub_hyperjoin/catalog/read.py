@@ -8,6 +8,7 @@ from typing import TypeVar
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import StructuredPropertiesClass
 
+from datahub_hyperjoin.catalog.among import Among
 from datahub_hyperjoin.catalog.assemble import assemble
 from datahub_hyperjoin.catalog.bulk import aspect_of, fetch
 from datahub_hyperjoin.catalog.datasets import Dataset, read_datasets
@@ -54,6 +55,9 @@ class Scope:
 
     homes: tuple[Home, ...]
     """Where its tables stand."""
+
+    among: Among
+    """What its datasets must be filed under."""
 
     known_only: bool
     """Whether tables that the catalog does not know are left out."""
@@ -156,6 +160,7 @@ def read_catalog(
             platform=home.platform,
             env=home.env,
             instance=home.instance,
+            among=scope.among,
             warn=left_out(warn),
         )
     }
@@ -252,6 +257,9 @@ def _choose(
     if not known:
         first = unknown[0]
         raise UnknownDatasetsError.on_platform(first.platform, first.env, example=first.name)
+    if scope.among:
+        logger.info("Left out by domain, container or tag, or unknown: %s tables", len(unknown))
+        return known
     warn(
         "Tables not in the catalog",
         "They are left out; ingest them with their own source, or set `catalog.known_only: false`",

@@ -5,7 +5,7 @@ from datahub.configuration.common import AllowDenyPattern
 
 from datahub_hyperjoin.catalog import scan_folder
 from datahub_hyperjoin.errors import MissingFolderError, NoTablesError
-from datahub_hyperjoin.places import File, FileFormat, Folder
+from datahub_hyperjoin.places import DeltaFolder, File, FileFormat, Folder
 from datahub_hyperjoin.tables import Table, TableId
 
 
@@ -94,3 +94,26 @@ def test_folders_that_are_one_table_are_one(tmp_path: Path) -> None:
     assert tables["sales/notes.csv.gz"].place == File(
         location=str(tmp_path.resolve() / "sales" / "notes.csv.gz"), format=FileFormat.CSV
     )
+
+
+def test_a_folder_with_a_log_is_one_table(tmp_path: Path) -> None:
+    for name in ("sales/_delta_log/0.json", "sales/year=2024/0.parquet", "sales/1.parquet"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("1234")
+    [table] = scan(tmp_path)
+    assert (table.id.name, table.title, table.size) == ("sales", "sales", 8)
+    assert table.place == DeltaFolder(location=str(tmp_path.resolve() / "sales"))
+    (tmp_path / "sales" / "2.parquet").write_text("not in the log")
+    assert scan(tmp_path)[0].state == table.state
+    (tmp_path / "sales" / "_delta_log" / "1.json").write_text("{}")
+    assert scan(tmp_path)[0].state != table.state
+
+
+def test_a_table_has_another_state_when_a_file_of_it_changes(lake: Path) -> None:
+    before = {table.id.name: table.state for table in scan(lake)}
+    assert len({*before.values()}) == 3
+    assert {table.id.name: table.state for table in scan(lake)} == before
+    (lake / "zones.tsv").write_text("code\nAA\nBB\n")
+    after = {table.id.name: table.state for table in scan(lake)}
+    assert {name for name in before if before[name] != after[name]} == {"zones.tsv"}

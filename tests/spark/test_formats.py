@@ -4,16 +4,20 @@ import bz2
 import gzip
 import json
 import lzma
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from deltalake import DeltaTable, write_deltalake
 from pyarrow import orc
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
-from datahub_hyperjoin.places import File, FileFormat
+from datahub_hyperjoin.places import DeltaFolder, File, FileFormat
 from datahub_hyperjoin.spark.engines import Databases
+from datahub_hyperjoin.spark.errors import MissingDeltaError
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import DataType, Table, TableId
 
@@ -99,3 +103,35 @@ def test_files_that_are_something_else_are_refused(tmp_path: Path, layout: FileF
     path.write_bytes(b"")
     with pytest.raises(EmptyTableError, match="is an empty file"):
         rows_of(table(path, layout))
+
+
+def test_a_delta_table_is_its_last_version(tmp_path: Path) -> None:
+    folder = tmp_path / "people"
+    people = {"id": [1, 2, 3], "land": ["NO", "CH", "CH"], "home": [{"city": "Oslo"}] * 3}
+    write_deltalake(folder, pa.table(people), partition_by=["land"])
+    more = pa.table({"id": [4], "land": ["IT"], "home": [{"city": "Rome"}]})
+    write_deltalake(folder, more, mode="append")
+    DeltaTable(folder).delete("id = 2")
+    one = replace(table(folder, FileFormat.PARQUET), place=DeltaFolder(location=str(folder)))
+    rows, notes = rows_of(one)
+    assert sorted(rows, key=str) == [
+        {"id": 1, "land": "NO", "home.city": "Oslo"},
+        {"id": 3, "land": "CH", "home.city": "Oslo"},
+        {"id": 4, "land": "IT", "home.city": "Rome"},
+    ]
+    assert notes == []
+    some = read_table(one, Databases(), max_rows=99, paths=["land"])
+    lands = [row["land"] for batch in some.batches for row in batch.to_pylist()]
+    assert sorted(lands) == ["CH", "IT", "NO"]
+
+
+def test_a_delta_table_that_cannot_be_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = replace(table(tmp_path, FileFormat.PARQUET), place=DeltaFolder(location=str(tmp_path)))
+    (tmp_path / "_delta_log").mkdir()
+    with pytest.raises(UnreadableTableError, match=r"cannot be read: .*\. Fix the file"):
+        rows_of(one)
+    monkeypatch.setitem(sys.modules, "deltalake", None)
+    with pytest.raises(MissingDeltaError, match=r"Install it with `pip install 'datahub-hyperjoin"):
+        rows_of(one)

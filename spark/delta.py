@@ -1,0 +1,52 @@
+"""Reads Delta tables: the files that the log names, as its last version has them."""
+
+from collections.abc import Collection, Generator
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import dataset
+
+from datahub_hyperjoin.errors import UnreadableTableError
+from datahub_hyperjoin.spark.columns import Column, Reading, addressable, note_opaque, wanted
+from datahub_hyperjoin.spark.errors import MissingDeltaError
+from datahub_hyperjoin.spark.nested import fields_of, flatten, leaves_of
+
+
+def read_delta(path: Path, paths: Collection[str] | None) -> Reading:
+    """Opens a Delta table.
+
+    Args:
+        path: Its folder.
+        paths: The columns to read; without it, all.
+
+    Returns:
+        The reading; partition columns are columns like others.
+
+    Raises:
+        MissingDeltaError: The package that reads the log is not installed.
+        UnreadableTableError: The log cannot be read, or the table needs what the package lacks.
+    """
+    try:
+        from deltalake import DeltaTable  # noqa: PLC0415 (an optional requirement)
+        from deltalake.exceptions import DeltaError  # noqa: PLC0415
+    except ModuleNotFoundError:
+        raise MissingDeltaError.of_table() from None
+    try:
+        files = DeltaTable(path).to_pyarrow_dataset()
+    except (DeltaError, OSError) as fault:
+        raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault
+    notes: list[str] = []
+    columns = wanted(addressable(leaves_of(files.schema), notes), paths)
+    note_opaque(columns, notes)
+    return Reading(columns, _batches(files, columns), notes)
+
+
+def _batches(
+    files: dataset.Dataset, columns: Collection[Column]
+) -> Generator[pa.RecordBatch, None, None]:
+    read = [column.path for column in columns if not column.opaque]
+    try:
+        for batch in files.to_batches(columns=fields_of(files.schema, read), use_threads=False):
+            yield flatten(batch, read)
+    except (pa.ArrowInvalid, OSError) as fault:
+        raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault
