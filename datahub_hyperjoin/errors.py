@@ -27,8 +27,8 @@
     └─ OutputError           a path of the recipe cannot be written
        └─ UnwritablePathError
 
-Others stand in `graphql/errors.py`, `catalog/errors.py` and `spark/errors.py`, below `CatalogError`,
-and in `model/llm/reply.py`, below `ModelError`.
+Others stand in `graphql/errors.py`, `catalog/errors.py` and `spark/errors.py`, below
+`CatalogError`, and in `model/llm/reply.py`, below `ModelError`.
 Every error is made by a named constructor that owns its sentence, which ends in what to do.
 """
 

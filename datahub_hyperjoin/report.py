@@ -1,7 +1,7 @@
 """What a run tells DataHub: counts, stages, warnings, and at the end what it found."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ from tabulate import tabulate
 from typing_extensions import LiteralString
 
 from datahub_hyperjoin.knowledge import Knowledge
-from datahub_hyperjoin.tables import Cardinality, Join, Pair
+from datahub_hyperjoin.tables import Cardinality, Join, Pair, TableId
 
 # DataHub's command line shows what its own loggers say, and of others only warnings.
 logger = logging.getLogger("datahub.hyperjoin")
@@ -32,6 +32,8 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     """DataHub's report, with our counters."""
 
     datasets_in_catalog: int = 0
+    datasets_not_read: LossyList[str] = field(default_factory=LossyList)
+    """Of these, those that are no table of the recipe's folder and connections."""
     joins_declared: int = 0
     joins_accepted: int = 0
     joins_rejected: int = 0
@@ -105,17 +107,27 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         """
         self.warning(title=title, message=message, context=context)
 
-    def show_knowledge(self, datasets: int, knowledge: Knowledge, deleted: Sequence[Pair]) -> None:
+    def show_knowledge(
+        self,
+        datasets: Collection[TableId],
+        knowledge: Knowledge,
+        deleted: Sequence[Pair],
+        *,
+        read: Collection[TableId],
+    ) -> None:
         """Counts what the catalog knows.
 
         Args:
-            datasets: How many tables it describes.
+            datasets: The tables that it describes.
             knowledge: What it says of them.
             deleted: The pairs whose suggestions people deleted since the last run.
+            read: The tables that the recipe reads.
         """
         for left, right in deleted:
             self.deleted_by_people.append(f"{left} = {right}")
-        self.datasets_in_catalog = datasets
+        for dataset in sorted({*datasets} - {*read}):
+            self.datasets_not_read.append(str(dataset))
+        self.datasets_in_catalog = len(datasets)
         self.joins_declared = sum(bool(said.declared) for said in knowledge.pairs.values())
         self.joins_accepted = len(knowledge.accepted)
         self.joins_rejected = len(knowledge.rejected)

@@ -136,7 +136,12 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                     warn=self.report.warn,
                 )
         self.report.tables_found = len(tables)
-        self.report.show_knowledge(len(catalog.datasets), catalog.knowledge, catalog.deleted)
+        self.report.show_knowledge(
+            catalog.datasets,
+            catalog.knowledge,
+            catalog.deleted,
+            read=[table.id for table in tables],
+        )
         return catalog
 
     def _find(self, catalog: Catalog) -> Findings:

@@ -131,6 +131,8 @@ def test_tables_of_all_platforms_are_looked_up_in_the_catalog(
     write_table(tmp_path / "lake", "private.csv", {"carrier": codes("CA")})
     describe(gms, "delays.csv", ["carrier"])
     describe(gms, "main.airlines", ["carrier", "name"], platform="sqlite")
+    describe(gms, "main.gone", ["carrier"], platform="sqlite")
+    describe(gms, "main.elsewhere", ["carrier"], platform="oracle")
     recipe = {
         "source": {
             "type": "hyperjoin",
@@ -148,6 +150,9 @@ def test_tables_of_all_platforms_are_looked_up_in_the_catalog(
         gms.get(urn, ERModelRelationshipPropertiesClass) for urn in gms.urns("erModelRelationship")
     ]
     assert [one.name for one in found if one] == ["main.airlines.carrier = delays.csv.carrier"]
+    report = pipeline.source.get_report()
+    assert isinstance(report, HyperJoinReport)
+    assert (report.datasets_in_catalog, list(report.datasets_not_read)) == (3, ["main.gone"])
 
 
 def test_what_only_a_server_knows_needs_one(tmp_path: Path, shop: dict[str, Any]) -> None:

@@ -12,6 +12,6 @@ class MissingServerError(CatalogError, ValueError):
     def to_choose_datasets(cls) -> Self:
         """Domains, containers and tags are the catalog's."""
         return cls(
-            "`catalog.domains`, `containers` and `tags` choose datasets by what a DataHub server says "
-            "of them. Give a `datahub-rest` sink, or leave them out"
+            "`catalog.domains`, `containers` and `tags` choose datasets by what a DataHub server "
+            "says of them. Give a `datahub-rest` sink, or leave them out"
         )
