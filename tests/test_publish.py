@@ -117,7 +117,7 @@ def test_everything_is_written_by_the_catalogs_own_paths() -> None:
         joins=(AIRLINES,),
         model_version="1",
     )
-    north = replace(read("airlines.csv").table, instance="north")
+    north = replace(read("flights.csv").table, instance="north")
     known = replace(
         catalog(standing(AIRPORTS), said=ACCEPTED), datasets={own.table: own}, tables=[north]
     )
@@ -127,5 +127,5 @@ def test_everything_is_written_by_the_catalogs_own_paths() -> None:
     assert written.suggestions == [replace(found.suggestions[0], candidate=airline)]
     assert written.titles[own.table] == "Airlines"
     assert written.titles[FAA.table] == "airports.csv"
-    assert written.instances == {AIRLINE.table: "north"}
+    assert written.instances == {CARRIER.table: "north"}
     assert written.tables == {CARRIER.table, AIRLINE.table, FAA.table}
