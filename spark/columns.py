@@ -90,6 +90,24 @@ def wanted(columns: Sequence[Column], paths: Collection[str] | None) -> tuple[Co
     return tuple(column for column in columns if paths is None or column.path in paths)
 
 
+def choose(
+    columns: Sequence[Column], paths: Collection[str] | None
+) -> tuple[tuple[Column, ...], list[str]]:
+    """The columns to read of a table, and what is to be said of the others.
+
+    Args:
+        columns: All columns.
+        paths: Those asked for; without it, all.
+
+    Returns:
+        Those that a name singles out, in the order of the table, and notes.
+    """
+    notes: list[str] = []
+    chosen = wanted(addressable(columns, notes), paths)
+    note_opaque(chosen, notes)
+    return chosen, notes
+
+
 def _listed(names: Sequence[str], most: int = 5) -> str:
     shown = ", ".join(repr(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

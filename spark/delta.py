@@ -7,7 +7,7 @@ import pyarrow as pa
 from pyarrow import dataset
 
 from datahub_hyperjoin.errors import UnreadableTableError
-from datahub_hyperjoin.spark.columns import Column, Reading, addressable, note_opaque, wanted
+from datahub_hyperjoin.spark.columns import Column, Reading, choose
 from datahub_hyperjoin.spark.errors import MissingDeltaError
 from datahub_hyperjoin.spark.nested import fields_of, flatten, leaves_of
 
@@ -35,9 +35,7 @@ def read_delta(path: Path, paths: Collection[str] | None) -> Reading:
         files = DeltaTable(path).to_pyarrow_dataset()
     except (DeltaError, OSError) as fault:
         raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault
-    notes: list[str] = []
-    columns = wanted(addressable(leaves_of(files.schema), notes), paths)
-    note_opaque(columns, notes)
+    columns, notes = choose(leaves_of(files.schema), paths)
     return Reading(columns, _batches(files, columns), notes)
 
 

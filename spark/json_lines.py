@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.json
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
-from datahub_hyperjoin.spark.columns import Column, Reading, addressable, note_opaque, wanted
+from datahub_hyperjoin.spark.columns import Column, Reading, choose
 from datahub_hyperjoin.spark.compression import open_bytes
 from datahub_hyperjoin.spark.nested import flatten, leaves_of
 
@@ -34,9 +34,7 @@ def read_json_lines(path: Path, paths: Collection[str] | None) -> Reading:
         raise EmptyTableError.without_content()
     with _opened(path) as lines:
         schema = lines.schema
-    notes: list[str] = []
-    columns = wanted(addressable(leaves_of(schema), notes), paths)
-    note_opaque(columns, notes)
+    columns, notes = choose(leaves_of(schema), paths)
     return Reading(columns, _batches(path, columns), notes)
 
 

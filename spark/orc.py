@@ -7,7 +7,7 @@ import pyarrow as pa
 from pyarrow import orc
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
-from datahub_hyperjoin.spark.columns import Reading, addressable, note_opaque, wanted
+from datahub_hyperjoin.spark.columns import Reading, choose
 from datahub_hyperjoin.spark.nested import fields_of, flatten, leaves_of
 
 
@@ -31,9 +31,7 @@ def read_orc(path: Path, paths: Collection[str] | None) -> Reading:
         file = orc.ORCFile(path)
     except (pa.ArrowInvalid, OSError) as fault:
         raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault
-    notes: list[str] = []
-    columns = wanted(addressable(leaves_of(file.schema), notes), paths)
-    note_opaque(columns, notes)
+    columns, notes = choose(leaves_of(file.schema), paths)
     read = [column.path for column in columns if not column.opaque]
     return Reading(columns, _batches(file, read), notes)
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
-from datahub_hyperjoin.spark.columns import Column, Reading, addressable, note_opaque, wanted
+from datahub_hyperjoin.spark.columns import Column, Reading, choose
 from datahub_hyperjoin.spark.nested import flatten, leaves_of
 
 _CELLS = 1 << 22
@@ -34,9 +34,7 @@ def read_parquet(path: Path, paths: Collection[str] | None) -> Reading:
         file = pq.ParquetFile(path)
     except (pa.ArrowInvalid, OSError) as fault:
         raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault
-    notes: list[str] = []
-    columns = wanted(addressable(leaves_of(file.schema_arrow), notes), paths)
-    note_opaque(columns, notes)
+    columns, notes = choose(leaves_of(file.schema_arrow), paths)
     return Reading(columns, _batches(file, columns), notes)
 
 

@@ -9,7 +9,7 @@ from sqlalchemy.sql.elements import quoted_name
 from sqlalchemy.types import ARRAY, JSON, LargeBinary, TypeEngine, _Binary
 
 from datahub_hyperjoin.places import Relation
-from datahub_hyperjoin.spark.columns import Column, Reading, addressable, note_opaque, wanted
+from datahub_hyperjoin.spark.columns import Column, Reading, choose
 from datahub_hyperjoin.spark.engines import quietly, words_of
 from datahub_hyperjoin.spark.errors import EmptyRelationError, UnreadableRelationError
 from datahub_hyperjoin.tables import DataType
@@ -54,13 +54,11 @@ def read_relation(
         raise UnreadableRelationError.gone() from None
     except SQLAlchemyError as error:
         raise UnreadableRelationError.because(words_of(error)) from None
-    notes: list[str] = []
     columns = [
         Column(_name(one["name"], engine), at, _opaque(one["type"]))
         for at, one in enumerate(listed)
     ]
-    chosen = wanted(addressable(columns, notes), paths)
-    note_opaque(chosen, notes)
+    chosen, notes = choose(columns, paths)
     names = [one.path for one in chosen if not one.opaque]
     statement = _statement(relation, names)
     if max_rows < _MOST_ROWS:
