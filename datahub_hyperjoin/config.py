@@ -133,6 +133,12 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
             views=self.views,
         )
 
+    @property
+    def home(self) -> Home:
+        """Where its tables stand in the catalog."""
+        chosen = self.selection
+        return Home(platform=chosen.platform, env=chosen.env, instance=chosen.instance)
+
     @field_validator("database")
     @classmethod
     def _refuse_what_is_no_url(cls, database: Database) -> Database:
@@ -195,12 +201,11 @@ class HyperJoinConfig(
     def scope(self) -> Scope:
         """The part of the catalog that the recipe is about."""
         own = Home(platform=self.catalog.platform, env=self.env, instance=self.platform_instance)
-        others = [
-            Home(platform=chosen.platform, env=chosen.env, instance=chosen.instance)
-            for chosen in (one.selection for one in self.connections)
-        ]
         return Scope(
-            homes=(*([own] if self.catalog.folder else []), *others),
+            homes=(
+                *([own] if self.catalog.folder else []),
+                *(one.home for one in self.connections),
+            ),
             among=self.catalog.among,
             known_only=self.catalog.known_only,
             queries=self.catalog.queries,

@@ -1,20 +1,32 @@
 """Whether a recipe could run: what `datahub ingest --test-source-connection` asks."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from datahub.ingestion.api.source import CapabilityReport, TestConnectionReport
 
-from datahub_hyperjoin.catalog import Warn, scan_database, scan_folder
+from datahub_hyperjoin.catalog import Home, Warn, scan_database, scan_folder
 from datahub_hyperjoin.config import ConnectionConfig, HyperJoinConfig
 from datahub_hyperjoin.errors import CatalogError, HyperJoinError
 from datahub_hyperjoin.spark.session import find_java
 from datahub_hyperjoin.tables import Table, TableId
 
 
-def scan(config: HyperJoinConfig, warn: Warn) -> list[Table]:
+@dataclass(frozen=True)
+class Scan:
+    """What the recipe's folder and databases have."""
+
+    tables: list[Table]
+    """Those of the folder first; two of one name are the first one's."""
+
+    silent: tuple[Home, ...]
+    """Where the tables of databases stand that gave no answer."""
+
+
+def scan(config: HyperJoinConfig, warn: Warn) -> Scan:
     """The tables of the recipe's folder and databases.
 
     Args:
@@ -22,7 +34,7 @@ def scan(config: HyperJoinConfig, warn: Warn) -> list[Table]:
         warn: Told what cannot be read, if there is something else.
 
     Returns:
-        Tables, those of the folder first; two of one name are the first one's.
+        The tables, and which databases gave none.
 
     Raises:
         CatalogError: There is no folder, or no table in it, or no database gives tables.
@@ -35,7 +47,8 @@ def scan(config: HyperJoinConfig, warn: Warn) -> list[Table]:
         raise faults[0]
     for fault in faults:
         warn("Database left out", "Its tables get no suggestions; the others do", str(fault))
-    return _told_apart(tables, warn)
+    silent = tuple(config.keyed[key].home for key, (_, fault) in found.items() if fault)
+    return Scan(_told_apart(tables, warn), silent)
 
 
 def _scan_database(key: str, one: ConnectionConfig) -> tuple[list[Table], CatalogError | None]:

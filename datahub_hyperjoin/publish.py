@@ -44,7 +44,8 @@ def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
         catalog: What earlier runs wrote, and what people decided.
 
     Returns:
-        Joins that people accepted, and joins of tables that could not be read this time.
+        Joins that people accepted, and joins of tables that could not be read this time, or whose
+        database gave no answer.
     """
     found = {(join.left, join.right) for join in findings.joins}
     carried = []
@@ -54,7 +55,10 @@ def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
             continue
         pair = (join.left, join.right)
         said = catalog.knowledge.of(pair)
-        unread = not findings.faulty.isdisjoint({join.left.table, join.right.table})
+        unread = any(
+            end.table in findings.faulty or any(home.holds(end.table) for home in catalog.silent)
+            for end in (join.left, join.right)
+        )
         if pair not in found and (
             said.verdict is Verdict.ACCEPTED or (unread and said.verdict is None)
         ):

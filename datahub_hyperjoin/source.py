@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -125,7 +126,8 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                 write_lake(wanted.folder)
             if wanted.among and not graph:
                 raise MissingServerError.to_choose_datasets()
-            tables = scan(self.config, self.report.warn)
+            found = scan(self.config, self.report.warn)
+            tables = found.tables
             catalog = Catalog(tables=tables)
             if graph:
                 catalog = read_catalog(
@@ -135,6 +137,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                     history=recall(self._memory),
                     warn=self.report.warn,
                 )
+        catalog = replace(catalog, silent=found.silent)
         self.report.tables_found = len(tables)
         self.report.show_knowledge(
             catalog.datasets,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from datahub.ingestion.run.pipeline import Pipeline
-from datahub.metadata.schema_classes import ERModelRelationshipPropertiesClass
+from datahub.metadata.schema_classes import ERModelRelationshipPropertiesClass, StatusClass
 
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.source import HyperJoinSource
@@ -153,6 +153,50 @@ def test_tables_of_all_platforms_are_looked_up_in_the_catalog(
     report = pipeline.source.get_report()
     assert isinstance(report, HyperJoinReport)
     assert (report.datasets_in_catalog, list(report.datasets_not_read)) == (3, ["main.gone"])
+
+
+def test_a_database_that_does_not_answer_keeps_its_suggestions(
+    tmp_path: Path, shop: dict[str, Any], gms: Gms
+) -> None:
+    write_table(tmp_path / "lake", "delays.csv", {"carrier": codes("CA")})
+    write_table(tmp_path / "lake", "origins.csv", {"origin": codes("CA"), "n": codes("N")})
+    for name in ("main.airlines", "main.flights"):
+        describe(gms, name, ["carrier"], platform="sqlite")
+    describe(gms, "delays.csv", ["carrier"])
+    describe(gms, "origins.csv", ["origin"])
+
+    def ingest(connection: dict[str, Any]) -> set[str]:
+        recipe = {
+            "pipeline_name": "joins",
+            "source": {
+                "type": "hyperjoin",
+                "config": {
+                    "connections": [connection],
+                    "catalog": {"folder": str(tmp_path / "lake")},
+                    "model": QUICK,
+                    "stateful_ingestion": {"enabled": True, "fail_safe_threshold": 100},
+                },
+            },
+            "sink": {"type": "datahub-rest", "config": {"server": gms.url}},
+        }
+        pipeline = Pipeline.create(recipe)
+        pipeline.run()
+        pipeline.raise_from_status()
+        urns = gms.urns("erModelRelationship")
+        shown = [urn for urn in urns if not getattr(gms.get(urn, StatusClass), "removed", False)]
+        found = [gms.get(urn, ERModelRelationshipPropertiesClass) for urn in shown]
+        return {one.name for one in found if one}
+
+    before = ingest(shop)
+    assert "main.flights.carrier = main.airlines.carrier" in before
+    silent = {**shop, "database": {"url": f"sqlite:///{tmp_path}/gone/shop.db"}}
+    assert ingest(silent) == before
+    # One that answers and has no such tables is another thing.
+    with closing(sqlite3.connect(tmp_path / "other.db")) as connection:
+        connection.execute("CREATE TABLE other (x TEXT)")
+    assert "main.flights.carrier = main.airlines.carrier" not in ingest(
+        {**shop, "database": {"url": f"sqlite:///{tmp_path}/other.db"}}
+    )
 
 
 def test_what_only_a_server_knows_needs_one(tmp_path: Path, shop: dict[str, Any]) -> None:

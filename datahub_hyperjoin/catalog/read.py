@@ -48,6 +48,19 @@ class Home:
     env: str
     instance: str | None
 
+    def holds(self, table: TableId) -> bool:
+        """Whether a table stands here, as far as its name tells.
+
+        Args:
+            table: Which table.
+
+        >>> eu = Home(platform="postgres", env="PROD", instance="eu")
+        >>> eu.holds(TableId("postgres", "eu.shop.orders")), eu.holds(TableId("postgres", "shop.x"))
+        (True, False)
+        """
+        within = not self.instance or table.name.startswith(f"{self.instance}.")
+        return within and (table.platform, table.env) == (self.platform, self.env)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
@@ -108,6 +121,9 @@ class Catalog:
 
     deleted: Sequence[Pair] = ()
     """The pairs of those that are gone since the last run."""
+
+    silent: Sequence[Home] = ()
+    """Where databases gave no answer this time: what stands there is not known to be gone."""
 
     def field_path(self, column: ColumnId) -> ColumnId:
         """A column by the path that the catalog files it under.
