@@ -22,6 +22,9 @@ class ProfileConfig:
     max_rows: int = 1_000_000
     """Rows read of each table."""
 
+    max_bytes: int = 1 << 32
+    """Bytes read of each table, as its rows take in memory; a table of few long rows ends by it."""
+
     sketch_size: int = 4096
     """Hashes kept of each column; the error of a containment is about 1/sqrt of it."""
 
@@ -40,7 +43,7 @@ class ProfileConfig:
 
     def __post_init__(self) -> None:
         """Refuse sizes that leave nothing to compare."""
-        for name in ("max_rows", "sketch_size", "sample_size", "pattern_count"):
+        for name in ("max_rows", "max_bytes", "sketch_size", "sample_size", "pattern_count"):
             if getattr(self, name) < 1:
                 message = f"`{name}` is {getattr(self, name)}; it must be at least 1"
                 raise ValueError(message)

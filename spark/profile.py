@@ -76,7 +76,7 @@ def profile_table(table: Table, config: ProfileConfig, databases: Databases) -> 
 
 
 def _read_profile(table: Table, config: ProfileConfig, databases: Databases) -> TableProfile:
-    reading = read_table(table, databases, max_rows=config.max_rows)
+    reading = read_table(table, databases, max_rows=config.max_rows, max_bytes=config.max_bytes)
     tallies: dict[str, Tally] = {}
     rows = 0
     # One value more than the sketch keeps tells a full sketch from an overflowing one.

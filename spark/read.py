@@ -1,5 +1,6 @@
 """Reads one table in a worker, as a stream of Arrow batches."""
 
+import sys
 from collections.abc import Collection, Generator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -28,6 +29,7 @@ def read_table(
     databases: Databases,
     *,
     max_rows: int,
+    max_bytes: int = sys.maxsize,
     paths: Collection[str] | None = None,
 ) -> Reading:
     """Opens a table.
@@ -36,6 +38,7 @@ def read_table(
         table: Which one.
         databases: Where tables of databases are read.
         max_rows: Rows read at most; a note says when there are more.
+        max_bytes: Bytes read at most, about; the same note.
         paths: The columns to read; without it, all.
 
     Returns:
@@ -53,7 +56,7 @@ def read_table(
     else:
         engine = databases.engine(table.place)
         reading = read_relation(table.place, engine, paths, max_rows=max_rows)
-    return Reading(reading.columns, _limited(reading, max_rows), reading.notes)
+    return Reading(reading.columns, _limited(reading, max_rows, max_bytes), reading.notes)
 
 
 def read_file(file: File, paths: Collection[str] | None) -> Reading:
@@ -125,15 +128,20 @@ def _absolute(location: str) -> str:
     return str(local_path(location).absolute())
 
 
-def _limited(reading: Reading, max_rows: int) -> Generator[pa.RecordBatch, None, None]:
-    left = max_rows
+def _limited(
+    reading: Reading, max_rows: int, max_bytes: int
+) -> Generator[pa.RecordBatch, None, None]:
+    left, room = max_rows, max_bytes
     with closing(reading.batches) as batches:
         for batch in batches:
-            if len(batch) > left:
-                reading.notes.append(f"read up to row {max_rows}; there are more")
-                yield batch.slice(0, left)
+            fit = min(left, len(batch) * room // max(batch.nbytes, room, 1))
+            if fit < len(batch):
+                read = max_rows - left + fit
+                reading.notes.append(f"read up to row {read}; there are more")
+                yield batch.slice(0, fit)
                 return
             left -= len(batch)
+            room -= batch.nbytes
             yield batch
     if left == max_rows:
         raise EmptyTableError.without_rows()

@@ -250,3 +250,16 @@ def test_columns_that_share_a_path_are_left_out(make_table: MakeTable) -> None:
 def test_a_parquet_file_is_read_in_parts_and_cut(make_table: MakeTable) -> None:
     rows, notes = rows_of(make_table("ids.parquet", pa.table({"id": range(10)})), max_rows=7)
     assert ([row["id"] for row in rows], len(notes)) == (list(range(7)), 1)
+
+
+def test_no_more_bytes_are_read_than_wanted(make_table: MakeTable) -> None:
+    table = make_table("long.parquet", pa.table({"text": ["x" * 1000] * 9000}))
+
+    def read(max_bytes: int) -> tuple[int, list[str]]:
+        reading = read_table(table, NOWHERE, max_rows=10_000, max_bytes=max_bytes)
+        return sum(map(len, reading.batches)), reading.notes
+
+    rows, notes = read(100_000)
+    assert 90 <= rows <= 100
+    assert notes == [f"read up to row {rows}; there are more"]
+    assert read(1 << 30) == (9000, [])
