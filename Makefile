@@ -9,7 +9,7 @@ export DATAHUB_TELEMETRY_ENABLED := false
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart setup fix check test test-fast compat bench-hin golden build clean prerequisites
+.PHONY: help quickstart setup fix check test test-fast compat bench-hin bench-profile golden build clean prerequisites
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -53,6 +53,9 @@ compat: $(VENV)/.dev ## Run the tests of what DataHub sees with the oldest and o
 
 bench-hin: $(VENV)/.dev ## Time the network on lakes of 5,000 to 300,000 columns; a quarter of an hour
 	@$(BIN)/python tests/benchmarks/bench_hin.py
+
+bench-profile: $(VENV)/.dev ## Time profiling on lakes of 250 to 10,000 tables; some minutes
+	@$(BIN)/python tests/benchmarks/bench_profile.py
 
 golden: $(VENV)/.dev ## Rewrite the golden files; review the difference
 	@HYPERJOIN_UPDATE_GOLDEN=1 $(BIN)/pytest tests/emit tests/evaluate/test_table.py

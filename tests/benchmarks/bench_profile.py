@@ -1,0 +1,259 @@
+"""How fast tables are profiled, and how good sketches are: `make bench-profile`.
+
+Every size is a lake of its own: CSV files of 7 columns, keys and what refers to them, numbers, days
+and texts, of a few hundred rows to some thousands. The machine's own limit is what pyarrow needs to
+parse all files and to count the distinct values of every column exactly, on all cores, in the same
+run; the share of it that profiling reaches is what can be compared between machines.
+"""
+
+import argparse
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import psutil
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+from datahub.configuration.common import AllowDenyPattern
+from pyspark.sql import SparkSession
+from tabulate import tabulate
+
+from datahub_hyperjoin.catalog import scan_folder
+from datahub_hyperjoin.evaluate.cost import peak_memory
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.overlap import measure_overlap
+from datahub_hyperjoin.places import File
+from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
+from datahub_hyperjoin.spark.profile import profile_tables
+from datahub_hyperjoin.spark.session import borrow_session
+from datahub_hyperjoin.spark.store import Store
+from datahub_hyperjoin.spark.verify import verify_joins
+from datahub_hyperjoin.tables import Table, TableProfile
+
+SIZES = (250, 2_500, 10_000)
+DOMAINS = 40
+"""Value domains that keys are of; tables of one domain share values."""
+
+MIB = 1 << 20
+PAIRS = 400
+"""Pairs of columns whose estimated containment is held against the exact one."""
+
+PERCENTILES = (50, 90, 99, 100)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One size of lake."""
+
+    tables: int
+    columns: int
+    mebibytes: float
+    limit: float
+    """Seconds of pyarrow alone."""
+
+    cold: float
+    """Seconds of the first profile of a session, workers' start included."""
+
+    warm: float
+    """Seconds of the second."""
+
+    kept: float
+    """Seconds of reading the same from the store."""
+
+    driver: float
+    """Peak memory of this process, bytes."""
+
+    java: float
+    """Peak memory of Spark's own process, bytes."""
+
+    worker: float
+    """Greatest peak memory of a Python worker, bytes."""
+
+
+def write_lake(folder: Path, tables: int, seed: int = 0) -> None:
+    """Tables of which a fifth is ten times as long as the others."""
+    random = np.random.default_rng(seed)
+    for at in range(tables):
+        rows = int(random.integers(50, 400)) * (10 if at % 5 == 0 else 1)
+        domain = int(random.integers(DOMAINS))
+        keys = random.integers(4 * rows, size=rows)
+        columns = {
+            "id": pa.array(np.arange(rows)),
+            f"key_{domain}": pa.array([f"{domain:02}-{key:07}" for key in keys]),
+            "amount": pa.array(random.gamma(2, 50, rows).round(2)),
+            "day": pa.array(random.integers(19_000, 20_000, rows).astype("datetime64[D]")),
+            "status": pa.array(random.choice(["open", "paid", "late", ""], rows)),
+            "town": pa.array([f"Town {town}" for town in random.zipf(1.5, rows) % 5000]),
+            "note": pa.array([f"{a:x} {b:x}" for a, b in random.integers(1 << 33, size=(rows, 2))]),
+        }
+        path = folder / f"{at // 500:02}" / f"t{at}.csv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pa.csv.write_csv(pa.table(columns), path)
+
+
+def _limit(tables: Sequence[Table]) -> float:
+    """Parse and count, table by table on all cores; Arrow's own threads would only add to them."""
+
+    def count(table: Table) -> int:
+        assert isinstance(table.place, File)
+        options = pa.csv.ReadOptions(use_threads=False)
+        found = pa.csv.read_csv(table.place.location, options)
+        return sum(pc.count_distinct(column).as_py() for column in found.columns)
+
+    started = perf_counter()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        sum(pool.map(count, tables))
+    return perf_counter() - started
+
+
+@contextmanager
+def timed() -> Iterator[list[float]]:
+    """The seconds of a `with` block, once it has ended."""
+    seconds: list[float] = []
+    started = perf_counter()
+    yield seconds
+    seconds.append(perf_counter() - started)
+
+
+def measure(session: SparkSession, folder: Path, tables: int) -> tuple[Run, list[TableProfile]]:
+    """Profiles one lake twice, and once more from the store."""
+    write_lake(folder / "lake", tables)
+    lake = scan_folder(
+        folder / "lake",
+        platform="file",
+        env="PROD",
+        instance=None,
+        allowed=AllowDenyPattern.allow_all(),
+    )
+    config = ProfileConfig(store=folder / "store")
+    before = _limit(lake)
+    with timed() as cold:
+        profiles = profile_tables(session, lake, config)
+    with timed() as warm:
+        profiles = profile_tables(session, lake, config)
+    limit = (before + _limit(lake)) / 2
+    Store(config).keep_profiles(profiles)
+    with timed() as kept:
+        again = Store(config).profiles(lake)
+    assert [again[table.id] for table in lake] == profiles
+    java, worker = _peaks_below()
+    return Run(
+        tables=tables,
+        columns=sum(len(profile.columns) for profile in profiles),
+        mebibytes=sum(table.size for table in lake) / MIB,
+        limit=limit,
+        cold=cold[0],
+        warm=warm[0],
+        kept=kept[0],
+        driver=peak_memory(),
+        java=java,
+        worker=worker,
+    ), profiles
+
+
+def _peaks_below() -> tuple[float, float]:
+    """Peak memory of Java and of the largest Python worker, which Spark keeps for the next job."""
+    peaks: dict[bool, float] = {}
+    for process in psutil.Process().children(recursive=True):
+        status = Path(f"/proc/{process.pid}/status").read_text("ascii").splitlines()
+        for line in status:
+            if line.startswith("VmHWM:"):
+                java = process.name() == "java"
+                peaks[java] = max(peaks.get(java, 0.0), float(line.split()[1]) * 1024)
+    return peaks.get(True, 0.0), peaks.get(False, 0.0)
+
+
+def _row(run: Run) -> list[str]:
+    return [
+        f"{run.tables:,}",
+        f"{run.columns:,}",
+        f"{run.mebibytes:,.0f}",
+        f"{run.limit:.1f}",
+        f"{run.cold:.1f}",
+        f"{run.warm:.1f}",
+        f"{run.limit / run.warm:.0%}",
+        f"{run.mebibytes / run.warm:,.0f}",
+        f"{run.columns / run.warm:,.0f}",
+        f"{run.kept / run.warm:.0%}",
+        *(f"{peak / MIB:,.0f}" for peak in (run.driver, run.java, run.worker)),
+    ]
+
+
+HEADERS = (
+    "tables",
+    "columns",
+    "MiB",
+    "limit, s",
+    "first, s",
+    "profile, s",
+    "of limit",
+    "MiB/s",
+    "columns/s",
+    "unchanged",
+    "driver, MiB",
+    "Java, MiB",
+    "worker, MiB",
+)
+
+
+def sketch_errors(
+    session: SparkSession, profiles: Sequence[TableProfile]
+) -> dict[str, Sequence[float]]:
+    """Estimates held against what all rows say, of random pairs of keys that share values.
+
+    Sketches are made small here, since no column of these lakes has more values than one of the
+    usual size keeps.
+    """
+    small = replace(ProfileConfig(), sketch_size=256)
+    tables = [profile.table for profile in profiles]
+    rough = profile_tables(session, tables, small)
+    exact = {column.id: column.distinct for table in profiles for column in table.columns}
+    guessed = {column.id: column.distinct for table in rough for column in table.columns}
+    large = [column for column in exact if exact[column] > small.sketch_size]
+    lake = Lake.from_tables(rough)
+    overlap = measure_overlap(lake)
+    random = np.random.default_rng(0)
+    some = random.choice(len(overlap.left), min(PAIRS, len(overlap.left)), replace=False)
+    pairs = [(lake.ids[overlap.left[at]], lake.ids[overlap.right[at]]) for at in some]
+    said = verify_joins(session, tables, pairs)
+    return {
+        "distinct values, relative": [abs(guessed[one] / exact[one] - 1) for one in large],
+        "containment": [
+            abs(float(overlap.containment[at]) - said[pair].left_containment)
+            for at, pair in zip(some, pairs, strict=True)
+        ],
+    }
+
+
+def main() -> None:
+    """Prints both tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", type=int, nargs="+", default=SIZES, help="sizes of lakes")
+    sizes = parser.parse_args().tables
+    runs: list[Run] = []
+    errors: dict[str, Sequence[float]] = {}
+    with borrow_session(SessionConfig()) as session:
+        for tables in sizes:
+            with tempfile.TemporaryDirectory() as folder:
+                run, profiles = measure(session, Path(folder), tables)
+                runs.append(run)
+                print(tabulate([_row(one) for one in runs], HEADERS, disable_numparse=True), "\n")
+                if not errors:
+                    errors = sketch_errors(session, profiles)
+    rows = [
+        [name, len(values), *(f"{np.percentile(values, at):.3f}" for at in PERCENTILES)]
+        for name, values in errors.items()
+    ]
+    headers = ["error of sketches of 256", "of", *(f"{at} %" for at in PERCENTILES)]
+    print(tabulate(rows, headers, disable_numparse=True))
+
+
+if __name__ == "__main__":
+    main()
