@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.json
 
-from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
+from datahub_hyperjoin.errors import UnreadableTableError
 from datahub_hyperjoin.spark.columns import Column, Reading, choose
 from datahub_hyperjoin.spark.compression import open_bytes
 from datahub_hyperjoin.spark.nested import flatten, leaves_of
@@ -27,11 +27,8 @@ def read_json_lines(path: Path, paths: Collection[str] | None) -> Reading:
         The reading; objects in objects are columns, as in `address.city`.
 
     Raises:
-        EmptyTableError: The file is empty.
         UnreadableTableError: A line is no object, or a key has values of different types.
     """
-    if not path.stat().st_size:
-        raise EmptyTableError.without_content()
     with _opened(path) as lines:
         schema = lines.schema
     columns, notes = choose(leaves_of(schema), paths)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import orc
 
-from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
+from datahub_hyperjoin.errors import UnreadableTableError
 from datahub_hyperjoin.spark.columns import Reading, choose
 from datahub_hyperjoin.spark.nested import fields_of, flatten, leaves_of
 
@@ -22,11 +22,8 @@ def read_orc(path: Path, paths: Collection[str] | None) -> Reading:
         The reading.
 
     Raises:
-        EmptyTableError: The file is empty.
         UnreadableTableError: The file is not ORC.
     """
-    if not path.stat().st_size:
-        raise EmptyTableError.without_content()
     try:
         file = orc.ORCFile(path)
     except (pa.ArrowInvalid, OSError) as fault:

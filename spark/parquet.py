@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
+from datahub_hyperjoin.errors import UnreadableTableError
 from datahub_hyperjoin.spark.columns import Column, Reading, choose
 from datahub_hyperjoin.spark.nested import flatten, leaves_of
 
@@ -25,11 +25,8 @@ def read_parquet(path: Path, paths: Collection[str] | None) -> Reading:
         The reading.
 
     Raises:
-        EmptyTableError: The file is empty or has no rows.
         UnreadableTableError: The file is not Parquet.
     """
-    if not path.stat().st_size:
-        raise EmptyTableError.without_content()
     try:
         file = pq.ParquetFile(path)
     except (pa.ArrowInvalid, OSError) as fault:

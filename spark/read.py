@@ -74,6 +74,8 @@ def read_file(file: File, paths: Collection[str] | None) -> Reading:
     """
     path = local_path(file.location)
     try:
+        if not path.stat().st_size:
+            raise EmptyTableError.without_content()
         match file.format:
             case FileFormat.CSV:
                 return read_delimited(path, "", paths)
