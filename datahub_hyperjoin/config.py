@@ -201,11 +201,9 @@ class HyperJoinConfig(
     def scope(self) -> Scope:
         """The part of the catalog that the recipe is about."""
         own = Home(platform=self.catalog.platform, env=self.env, instance=self.platform_instance)
+        homes = [*([own] if self.catalog.folder else []), *(one.home for one in self.connections)]
         return Scope(
-            homes=(
-                *([own] if self.catalog.folder else []),
-                *(one.home for one in self.connections),
-            ),
+            homes=tuple(dict.fromkeys(homes)),  # two databases may stand in one
             among=self.catalog.among,
             known_only=self.catalog.known_only,
             queries=self.catalog.queries,

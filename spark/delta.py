@@ -6,10 +6,9 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import dataset
 
-from datahub_hyperjoin.errors import UnreadableTableError
 from datahub_hyperjoin.spark.columns import Column, Reading, choose
 from datahub_hyperjoin.spark.errors import MissingDeltaError
-from datahub_hyperjoin.spark.nested import fields_of, flatten, leaves_of
+from datahub_hyperjoin.spark.nested import fields_of, flatten, leaves_of, parsing
 
 
 def read_delta(path: Path, paths: Collection[str] | None) -> Reading:
@@ -31,10 +30,8 @@ def read_delta(path: Path, paths: Collection[str] | None) -> Reading:
         from deltalake.exceptions import DeltaError  # noqa: PLC0415
     except ModuleNotFoundError:
         raise MissingDeltaError.of_table() from None
-    try:
+    with parsing(DeltaError):
         files = DeltaTable(path).to_pyarrow_dataset()
-    except (DeltaError, OSError) as fault:
-        raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault
     columns, notes = choose(leaves_of(files.schema), paths)
     return Reading(columns, _batches(files, columns), notes)
 
@@ -43,8 +40,6 @@ def _batches(
     files: dataset.Dataset, columns: Collection[Column]
 ) -> Generator[pa.RecordBatch, None, None]:
     read = [column.path for column in columns if not column.opaque]
-    try:
+    with parsing():
         for batch in files.to_batches(columns=fields_of(files.schema, read), use_threads=False):
             yield flatten(batch, read)
-    except (pa.ArrowInvalid, OSError) as fault:
-        raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault

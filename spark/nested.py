@@ -1,9 +1,11 @@
-"""The members of structs as columns of their own."""
+"""Files that say what their columns are: the members of structs as columns of their own."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import pyarrow as pa
 
+from datahub_hyperjoin.errors import UnreadableTableError
 from datahub_hyperjoin.spark.columns import Column
 from datahub_hyperjoin.tables import DataType
 
@@ -13,6 +15,22 @@ _IS_BINARY = (
     pa.types.is_fixed_size_binary,
     pa.types.is_binary_view,
 )
+
+
+@contextmanager
+def parsing(*faults: type[Exception]) -> Iterator[None]:
+    """Says that a table cannot be read, when Arrow or the system says so.
+
+    Args:
+        faults: Further errors that mean the same.
+
+    Raises:
+        UnreadableTableError: With the first line of what was said.
+    """
+    try:
+        yield
+    except (pa.ArrowInvalid, OSError, *faults) as fault:
+        raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault
 
 
 def leaves_of(schema: pa.Schema) -> list[Column]:

@@ -6,9 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import orc
 
-from datahub_hyperjoin.errors import UnreadableTableError
 from datahub_hyperjoin.spark.columns import Reading, choose
-from datahub_hyperjoin.spark.nested import fields_of, flatten, leaves_of
+from datahub_hyperjoin.spark.nested import fields_of, flatten, leaves_of, parsing
 
 
 def read_orc(path: Path, paths: Collection[str] | None) -> Reading:
@@ -24,10 +23,8 @@ def read_orc(path: Path, paths: Collection[str] | None) -> Reading:
     Raises:
         UnreadableTableError: The file is not ORC.
     """
-    try:
+    with parsing():
         file = orc.ORCFile(path)
-    except (pa.ArrowInvalid, OSError) as fault:
-        raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault
     columns, notes = choose(leaves_of(file.schema), paths)
     read = [column.path for column in columns if not column.opaque]
     return Reading(columns, _batches(file, read), notes)
@@ -35,8 +32,6 @@ def read_orc(path: Path, paths: Collection[str] | None) -> Reading:
 
 def _batches(file: orc.ORCFile, paths: Sequence[str]) -> Generator[pa.RecordBatch, None, None]:
     fields = fields_of(file.schema, paths) or file.schema.names[:1]
-    try:
+    with parsing():
         for stripe in range(file.nstripes):
             yield flatten(file.read_stripe(stripe, columns=fields), paths)
-    except (pa.ArrowInvalid, OSError) as fault:
-        raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault

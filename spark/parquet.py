@@ -6,9 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from datahub_hyperjoin.errors import UnreadableTableError
 from datahub_hyperjoin.spark.columns import Column, Reading, choose
-from datahub_hyperjoin.spark.nested import flatten, leaves_of
+from datahub_hyperjoin.spark.nested import flatten, leaves_of, parsing
 
 _CELLS = 1 << 22
 _LEAST_ROWS = 1024
@@ -27,10 +26,8 @@ def read_parquet(path: Path, paths: Collection[str] | None) -> Reading:
     Raises:
         UnreadableTableError: The file is not Parquet.
     """
-    try:
+    with parsing():
         file = pq.ParquetFile(path)
-    except (pa.ArrowInvalid, OSError) as fault:
-        raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault
     columns, notes = choose(leaves_of(file.schema_arrow), paths)
     return Reading(columns, _batches(file, columns), notes)
 
@@ -39,11 +36,7 @@ def _batches(
     file: pq.ParquetFile, columns: tuple[Column, ...]
 ) -> Generator[pa.RecordBatch, None, None]:
     paths = [column.path for column in columns if not column.opaque]
-    with file:
-        try:
-            for batch in file.iter_batches(
-                max(_LEAST_ROWS, _CELLS // max(1, len(paths))), columns=paths, use_threads=False
-            ):
-                yield flatten(batch, paths)
-        except (pa.ArrowInvalid, OSError) as fault:
-            raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault
+    rows = max(_LEAST_ROWS, _CELLS // max(1, len(paths)))
+    with file, parsing():
+        for batch in file.iter_batches(rows, columns=paths, use_threads=False):
+            yield flatten(batch, paths)

@@ -10,13 +10,13 @@ from datahub.configuration.common import AllowDenyPattern
 
 from datahub_hyperjoin.errors import MissingFolderError, NoTablesError
 from datahub_hyperjoin.places import DeltaFolder, File, FileFormat, Folder, Place
+from datahub_hyperjoin.spark.compression import COMPRESSIONS
 from datahub_hyperjoin.tables import Table, TableId
 
 _FORMATS = {
     **{f".{format_.value}": format_ for format_ in FileFormat},
     ".ndjson": FileFormat.JSON_LINES,
 }
-_PACKED = {".gz", ".bz2", ".xz", ".zst"}
 _MAY_BE_PACKED = {FileFormat.CSV, FileFormat.TSV, FileFormat.JSON_LINES}
 _LOG = "_delta_log"
 """The folder that makes another one a Delta table."""
@@ -39,7 +39,7 @@ def _split(name: str) -> tuple[str, FileFormat | None]:
     (('flights', <FileFormat.CSV: 'csv'>), ('orders', None))
     """
     path = PurePosixPath(name)
-    packed = path.suffix.lower() in _PACKED
+    packed = path.suffix.lower() in COMPRESSIONS
     inner = PurePosixPath(path.stem) if packed else path
     layout = _FORMATS.get(inner.suffix.lower())
     if layout is None or (packed and layout not in _MAY_BE_PACKED):
