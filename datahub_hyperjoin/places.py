@@ -13,6 +13,7 @@ class FileFormat(str, Enum):
     TSV = "tsv"
     PARQUET = "parquet"
     ORC = "orc"
+    AVRO = "avro"
     JSON_LINES = "jsonl"
 
 
@@ -21,7 +22,7 @@ class File:
     """A file."""
 
     location: str
-    """Its path, or a `file:` URI."""
+    """Its path, or a URI, as in `s3a://lake/orders.csv`."""
 
     format: FileFormat
     """How it is laid out."""
@@ -32,7 +33,7 @@ class Folder:
     """A table of many files, as Spark writes them."""
 
     location: str
-    """Its path."""
+    """Its path, or a URI."""
 
     format: FileFormat
     """How each of its files is laid out."""
@@ -46,7 +47,7 @@ class DeltaFolder:
     """A folder whose log says which of its files are the table."""
 
     location: str
-    """Its path."""
+    """Its path, or a URI."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,5 +93,36 @@ class Relation:
     """Its name in the schema."""
 
 
-Place = File | Folder | DeltaFolder | Relation
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogTable:
+    """A table or a view of one of Spark's own catalogs: Hive's, Iceberg's, a database's by JDBC."""
+
+    catalog: str
+    """The catalog, as in `spark_catalog`."""
+
+    schema: str
+    """Its schema; parts of a longer namespace are joined by dots."""
+
+    name: str
+    """Its name in the schema."""
+
+
+Place = File | Folder | DeltaFolder | Relation | CatalogTable
 """Anything that rows can be read from."""
+
+
+def is_remote(location: str) -> bool:
+    """Whether a location is in a file system that only Spark may know how to reach.
+
+    Args:
+        location: A path or a URI.
+
+    Returns:
+        Whether it is a URI of another kind than `file:`.
+
+    Examples:
+        >>> is_remote("s3a://lake/orders.csv"), is_remote("file:///lake/a.csv"), is_remote("lake")
+        (True, False, False)
+    """
+    scheme, separator, _ = location.partition("://")
+    return bool(separator) and scheme != "file"

@@ -20,9 +20,9 @@ from datahub_hyperjoin.model.state import Epoch
 from datahub_hyperjoin.model.structure import Structure, build_structure
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.profile import profile_tables
+from datahub_hyperjoin.spark.lake import profile_lake
 from datahub_hyperjoin.spark.store import Store
-from datahub_hyperjoin.spark.verify import verify_joins
+from datahub_hyperjoin.spark.verify import Known, verify_joins
 from datahub_hyperjoin.tables import (
     ColumnId,
     DataType,
@@ -91,7 +91,7 @@ def read_profiles(
     store = Store(config)
     kept = store.profiles(tables)
     new = [table for table in tables if table.id not in kept]
-    read = profile_tables(session(), new, config) if new else []
+    read = profile_lake(session(), new, config) if new else []
     known = kept | {profile.table.id: profile for profile in read}
     profiles = tuple(known[table.id] for table in tables)
     store.keep_profiles(profiles)
@@ -222,16 +222,26 @@ def _verify(
     pairs: Sequence[Pair],
     tables: Sequence[Table],
     session: Session,
-    store: Store,
-    kinds: Mapping[Pair, str],
+    config: ProfileConfig,
+    structure: Structure,
 ) -> dict[Pair, Evidence]:
     """What the data says of pairs, as it is kept or as it is read."""
+    store, kinds = Store(config), _kinds(structure, pairs)
     kept = store.evidence(pairs, tables, kinds)
     new = [pair for pair in pairs if pair not in kept]
-    synonyms = {kind: lexicon().synonyms(kind) for kind in {kinds[p] for p in new if p in kinds}}
-    read = verify_joins(session(), tables, new, kinds=kinds, synonyms=synonyms) if new else {}
+    known = Known(
+        kinds=kinds,
+        synonyms={kind: lexicon().synonyms(kind) for kind in {kinds[p] for p in new if p in kinds}},
+        texts=_texts(structure),
+    )
+    read = verify_joins(session(), tables, new, known=known, config=config) if new else {}
     store.keep_evidence(kept | read, tables, kinds)
     return kept | read
+
+
+def _texts(structure: Structure) -> frozenset[ColumnId]:
+    lake = structure.lake
+    return frozenset(id_ for id_, text in zip(lake.ids, lake.is_text, strict=True) if text)
 
 
 def _confirm(
@@ -314,7 +324,7 @@ def suggest(
         ranked = tuple(rank(structure, encoding.embeddings, model.ranking))
     with progress.stage("Verifying on the data"):
         pairs = sorted(set(map(_pair, ranked)))
-        evidence = _verify(pairs, tables, session, Store(profile), _kinds(structure, pairs))
+        evidence = _verify(pairs, tables, session, profile, structure)
     least = model.ranking.min_containment
     suggestions = _confirm(ranked, evidence, least=least, accepted=knowledge.accepted)
     joins = _joins(suggestions, evidence, knowledge)

@@ -1,6 +1,6 @@
 """How much of a table is read, what is kept of it, and where Spark runs."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 
@@ -25,6 +25,10 @@ class ProfileConfig:
     max_bytes: int = 1 << 32
     """Bytes read of each table, as its rows take in memory; a table of few long rows ends by it."""
 
+    split_bytes: int = 1 << 28
+    """Parquet and ORC tables of so many bytes or more are read in parts, by many tasks each, and of
+    one with more than `max_rows` rows a random sample."""
+
     sketch_size: int = 4096
     """Hashes kept of each column; the error of a containment is about 1/sqrt of it."""
 
@@ -43,7 +47,7 @@ class ProfileConfig:
 
     def __post_init__(self) -> None:
         """Refuse sizes that leave nothing to compare."""
-        for name in ("max_rows", "max_bytes", "sketch_size", "sample_size", "pattern_count"):
-            if getattr(self, name) < 1:
-                message = f"`{name}` is {getattr(self, name)}; it must be at least 1"
+        for name, value in asdict(self).items():
+            if isinstance(value, int) and not isinstance(value, bool) and value < 1:
+                message = f"`{name}` is {value}; it must be at least 1"
                 raise ValueError(message)

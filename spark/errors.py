@@ -1,4 +1,4 @@
-"""What can go wrong with databases and Delta tables."""
+"""What can go wrong with databases, Delta tables and files."""
 
 from typing_extensions import Self
 
@@ -62,3 +62,12 @@ class MissingDeltaError(UnreadableTableError):
             "is a Delta table, which needs the package deltalake. Install it with "
             "`pip install 'datahub-hyperjoin[delta]'`, or leave it out with `catalog.tables`"
         )
+
+
+class NotAvroError(UnreadableTableError):
+    """A file is named as Avro and is something else."""
+
+    @classmethod
+    def at_the_beginning(cls) -> Self:
+        """Avro files begin with four bytes that no text begins with."""
+        return cls.because("it does not begin as Avro files do")

@@ -30,7 +30,8 @@ def parsing(*faults: type[Exception]) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowInvalid, OSError, *faults) as fault:
-        raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault
+        said = str(fault).splitlines() or [type(fault).__name__]
+        raise UnreadableTableError.because(said[0]) from fault
 
 
 def leaves_of(schema: pa.Schema) -> list[Column]:

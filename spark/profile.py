@@ -8,7 +8,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.errors import HyperJoinError, UnreadableTableError
-from datahub_hyperjoin.spark.columns import Column
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.engines import Databases
 from datahub_hyperjoin.spark.packing import pack
@@ -87,7 +86,7 @@ def _read_profile(table: Table, config: ProfileConfig, databases: Databases) -> 
             seen = tally(column, size)
             tallies[path] = add(tallies[path], seen, size=size) if path in tallies else seen
     columns = tuple(
-        _opaque_profile(table, column, rows)
+        opaque_profile(ColumnId(table.id, column.path), column.position, column.opaque, rows=rows)
         if column.opaque
         else profile_column(
             ColumnId(table.id, column.path), column.position, tallies[column.path], config=config
@@ -97,11 +96,22 @@ def _read_profile(table: Table, config: ProfileConfig, databases: Databases) -> 
     return TableProfile(table=table, columns=columns, rows=rows, notes=tuple(reading.notes))
 
 
-def _opaque_profile(table: Table, column: Column, rows: int) -> ColumnProfile:
+def opaque_profile(id_: ColumnId, position: int, type_: DataType, *, rows: int) -> ColumnProfile:
+    """The profile of a column whose values cannot be compared.
+
+    Args:
+        id_: Which column.
+        position: Its place in the table.
+        type_: `NESTED` or `BINARY`.
+        rows: Rows of the table.
+
+    Returns:
+        A profile without values.
+    """
     return ColumnProfile(
-        id=ColumnId(table.id, column.path),
-        position=column.position,
-        type=column.opaque or DataType.NESTED,
+        id=id_,
+        position=position,
+        type=type_,
         rows=rows,
         nulls=0,
         distinct=0,

@@ -1,17 +1,26 @@
 """Reads one table in a worker, as a stream of Arrow batches."""
 
 import sys
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
-from typing_extensions import assert_never
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
-from datahub_hyperjoin.places import DeltaFolder, File, FileFormat, Folder, Relation
+from datahub_hyperjoin.places import (
+    CatalogTable,
+    DeltaFolder,
+    File,
+    FileFormat,
+    Folder,
+    Place,
+    Relation,
+    is_remote,
+)
+from datahub_hyperjoin.spark.avro import read_avro
 from datahub_hyperjoin.spark.columns import Reading
 from datahub_hyperjoin.spark.delimited import read_delimited
 from datahub_hyperjoin.spark.delta import read_delta
@@ -22,6 +31,15 @@ from datahub_hyperjoin.spark.parquet import read_parquet
 from datahub_hyperjoin.spark.parts import read_parts
 from datahub_hyperjoin.spark.relations import read_relation
 from datahub_hyperjoin.tables import Table
+
+_READERS: Mapping[FileFormat, Callable[[Path, Collection[str] | None], Reading]] = {
+    FileFormat.CSV: lambda path, paths: read_delimited(path, "", paths),
+    FileFormat.TSV: lambda path, paths: read_delimited(path, "\t", paths),
+    FileFormat.JSON_LINES: read_json_lines,
+    FileFormat.PARQUET: read_parquet,
+    FileFormat.ORC: read_orc,
+    FileFormat.AVRO: read_avro,
+}
 
 
 def read_table(
@@ -53,9 +71,12 @@ def read_table(
         reading = read_parts(table.place, paths, open_file=read_file)
     elif isinstance(table.place, DeltaFolder):
         reading = read_delta(local_path(table.place.location), paths)
-    else:
+    elif isinstance(table.place, Relation):
         engine = databases.engine(table.place)
         reading = read_relation(table.place, engine, paths, max_rows=max_rows)
+    else:
+        message = f"Spark itself reads {table.place}"
+        raise TypeError(message)
     return Reading(reading.columns, _limited(reading, max_rows, max_bytes), reading.notes)
 
 
@@ -76,19 +97,7 @@ def read_file(file: File, paths: Collection[str] | None) -> Reading:
     try:
         if not path.stat().st_size:
             raise EmptyTableError.without_content()
-        match file.format:
-            case FileFormat.CSV:
-                return read_delimited(path, "", paths)
-            case FileFormat.TSV:
-                return read_delimited(path, "\t", paths)
-            case FileFormat.PARQUET:
-                return read_parquet(path, paths)
-            case FileFormat.ORC:
-                return read_orc(path, paths)
-            case FileFormat.JSON_LINES:
-                return read_json_lines(path, paths)
-            case _:
-                assert_never(file.format)
+        return _READERS[file.format](path, paths)
     except OSError as fault:
         raise UnreadableTableError.because(fault.strerror or str(fault)) from fault
 
@@ -118,16 +127,13 @@ def located(tables: Sequence[Table]) -> list[Table]:
     Returns:
         The same, with absolute paths for their locations.
     """
-    return [
-        replace(table, place=replace(table.place, location=_absolute(table.place.location)))
-        if not isinstance(table.place, Relation)
-        else table
-        for table in tables
-    ]
+    return [replace(table, place=_located(table.place)) for table in tables]
 
 
-def _absolute(location: str) -> str:
-    return str(local_path(location).absolute())
+def _located(place: Place) -> Place:
+    if isinstance(place, (Relation, CatalogTable)) or is_remote(place.location):
+        return place
+    return replace(place, location=str(local_path(place.location).absolute()))
 
 
 def _limited(

@@ -12,22 +12,13 @@ from datahub_hyperjoin.places import Relation
 from datahub_hyperjoin.spark.columns import Column, Reading, choose
 from datahub_hyperjoin.spark.engines import quietly, words_of
 from datahub_hyperjoin.spark.errors import EmptyRelationError, UnreadableRelationError
+from datahub_hyperjoin.spark.objects import batch_of
 from datahub_hyperjoin.tables import DataType
 
 _CELLS = 1 << 17
 _MOST_ROWS = 1 << 31
 """What every database takes for a limit; more is none."""
 _NESTED = ("HSTORE", "TSVECTOR", "STRUCT", "MAP", "SUPER", "VARIANT", "OBJECT")
-_HAVE_TEXTS = (
-    pa.types.is_integer,
-    pa.types.is_floating,
-    pa.types.is_decimal,
-    pa.types.is_boolean,
-    pa.types.is_date,
-    pa.types.is_timestamp,
-    pa.types.is_string,
-    pa.types.is_null,
-)
 
 
 def read_relation(
@@ -97,27 +88,10 @@ def _batches(
             found = connection.execution_options(**options).execute(statement)
             for part in found.partitions(rows):
                 empty = False
-                yield _batch(part, names)
+                yield batch_of(
+                    names, [list(one) for one in zip(*part, strict=True)], rows=len(part)
+                )
     except SQLAlchemyError as error:
         raise UnreadableRelationError.because(words_of(error)) from None
     if empty:
         raise EmptyRelationError.without_rows()
-
-
-def _batch(rows: Sequence[Sequence[object]], names: Sequence[str]) -> pa.RecordBatch:
-    if not names:
-        nothing = pa.array([{}] * len(rows), pa.struct([]))
-        return pa.RecordBatch.from_struct_array(nothing)
-    arrays = [_array(list(one)) for one in zip(*rows, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, names=list(names))
-
-
-def _array(values: list[object]) -> pa.Array:
-    """Values of one column; what Arrow has no text for is written as Python writes it."""
-    try:
-        found = pa.array(values)
-    except (pa.ArrowException, OverflowError, ValueError):
-        found = None
-    if found is not None and any(has_text(found.type) for has_text in _HAVE_TEXTS):
-        return found
-    return pa.array([None if one is None else str(one) for one in values], pa.string())

@@ -1,5 +1,6 @@
 """Profiles as rows of Arrow, in which they travel and are kept."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -15,7 +16,7 @@ from datahub_hyperjoin.tables import (
     TableProfile,
 )
 
-_COLUMN = pa.struct(
+COLUMN = pa.struct(
     {
         "path": pa.string(),
         "position": pa.int32(),
@@ -36,7 +37,7 @@ PROFILE_ROW = pa.schema(
         "rows": pa.int64(),
         "notes": pa.list_(pa.string()),
         "fault": pa.string(),
-        "columns": pa.list_(_COLUMN),
+        "columns": pa.list_(COLUMN),
     }
 )
 
@@ -51,16 +52,12 @@ def to_row(place: int, profile: TableProfile) -> dict[str, Any]:
     Returns:
         A row of `PROFILE_ROW`.
     """
-    columns = [
-        {**asdict(column), "path": column.id.path, "type": column.type.value}
-        for column in profile.columns
-    ]
     return {
         "place": place,
         "rows": profile.rows,
         "notes": profile.notes,
         "fault": profile.fault,
-        "columns": columns,
+        "columns": [column_to_row(column) for column in profile.columns],
     }
 
 
@@ -76,14 +73,35 @@ def from_row(table: Table, row: dict[str, Any]) -> TableProfile:
     """
     return TableProfile(
         table=table,
-        columns=tuple(_column_from_row(table, column) for column in row["columns"]),
+        columns=tuple(column_from_row(table, column) for column in row["columns"]),
         rows=row["rows"],
         notes=tuple(row["notes"]),
         fault=row["fault"],
     )
 
 
-def _column_from_row(table: Table, row: dict[str, Any]) -> ColumnProfile:
+def column_to_row(column: ColumnProfile) -> dict[str, Any]:
+    """A column's profile as it travels.
+
+    Args:
+        column: What it says.
+
+    Returns:
+        A value of `COLUMN`.
+    """
+    return {**asdict(column), "path": column.id.path, "type": column.type.value}
+
+
+def column_from_row(table: Table, row: Mapping[str, Any]) -> ColumnProfile:
+    """A column's profile as it was.
+
+    Args:
+        table: The column's table.
+        row: A value of `COLUMN`.
+
+    Returns:
+        Its profile.
+    """
     facts = dict(row)
     return ColumnProfile(
         id=ColumnId(table.id, facts.pop("path")),

@@ -19,8 +19,7 @@ import pyarrow.parquet as pq
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.rows import PROFILE_ROW, from_row, to_row
-from datahub_hyperjoin.spark.verify import Pair
-from datahub_hyperjoin.tables import Cardinality, Evidence, Table, TableId, TableProfile
+from datahub_hyperjoin.tables import Cardinality, Evidence, Pair, Table, TableId, TableProfile
 
 logger = logging.getLogger(__name__)
 

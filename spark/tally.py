@@ -59,15 +59,20 @@ class Tally:
         """The type that the kinds make."""
         return type_of(self.kinds)
 
-    def settled(self) -> "Tally":
+    def settled(self, *, text: bool | None = None) -> "Tally":
         """Decides what words such as `NA` are, once the whole column is seen.
+
+        Args:
+            text: Whether it is a column of text; without it, as these rows tell.
 
         Returns:
             In a column of text they are values, in any other they are nulls.
         """
         if not len(self.missing):
             return self
-        if self.kinds and self.type is DataType.TEXT:
+        if text is None:
+            text = bool(self.kinds) and self.type is DataType.TEXT
+        if text:
             lengths = _enclosing(self.lengths, _extremes(self.missing.written))
             values = merge([self.values, self.missing])
             return replace(self, values=values, missing=no_values(), lengths=lengths)

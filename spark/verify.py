@@ -10,43 +10,40 @@ the pair much better.
 """
 
 import logging
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from datahub_hyperjoin.errors import TableError
-from datahub_hyperjoin.normal import Hashes, Synonyms
-from datahub_hyperjoin.spark.engines import Databases
+from datahub_hyperjoin.normal import Synonyms
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.cut import Asked, cut_parts, cut_tables
 from datahub_hyperjoin.spark.overlap import Overlap, evidence, overlap
-from datahub_hyperjoin.spark.packing import pack
-from datahub_hyperjoin.spark.read import located, read_table
-from datahub_hyperjoin.spark.sketch import Counts, Values
-from datahub_hyperjoin.spark.tally import NOTHING, add, tally
-from datahub_hyperjoin.tables import ColumnId, Evidence, Table, TableId
+from datahub_hyperjoin.spark.read import located
+from datahub_hyperjoin.spark.sketch import Values, merge
+from datahub_hyperjoin.spark.ways import is_split
+from datahub_hyperjoin.tables import ColumnId, Evidence, Pair, Table, TableId
 
 logger = logging.getLogger(__name__)
 
-Pair = tuple[ColumnId, ColumnId]
 Reading = tuple[ColumnId, str]
 """A column, and what its values are taken for: things of a kind, or what they are if empty."""
 
 _RANGE_BYTES = 1 << 25
 _FEWEST_RANGES = 4
-_ALL = sys.maxsize
 _NONE = Overlap(0, 0, 0)
 _AS_WRITTEN = ""
 _MUCH = 2.0
 """How much more things must overlap than values to be what a pair is judged by: a statement that
 compares values then misses most of the join."""
-_VALUES = pa.schema(
-    {"range": pa.int32(), "column": pa.int32(), "hashes": pa.binary(), "counts": pa.binary()}
-)
 _OVERLAPS = pa.schema(
     {
         "left": pa.int32(),
@@ -58,15 +55,21 @@ _OVERLAPS = pa.schema(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What pairs ask for of a table."""
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What profiles say that one pass over a part of a table does not."""
 
-    table: Table
-    """Which table."""
+    kinds: Mapping[Pair, str] = field(default_factory=dict)
+    """Of pairs whose columns hold things of one kind, which."""
 
-    columns: Mapping[str, Mapping[str, int]]
-    """The columns' paths, and a number for each kind of things that one is taken for."""
+    synonyms: Mapping[str, Synonyms] = field(default_factory=dict)
+    """What things of each such kind are called."""
+
+    texts: AbstractSet[ColumnId] = frozenset()
+    """Columns of text."""
+
+
+_NOTHING, _USUAL = Known(), ProfileConfig()
 
 
 def verify_joins(
@@ -74,8 +77,8 @@ def verify_joins(
     tables: Sequence[Table],
     pairs: Sequence[Pair],
     *,
-    kinds: Mapping[Pair, str] = {},
-    synonyms: Mapping[str, Synonyms] = {},
+    known: Known = _NOTHING,
+    config: ProfileConfig = _USUAL,
 ) -> dict[Pair, Evidence]:
     """What the data says of pairs of columns.
 
@@ -83,8 +86,8 @@ def verify_joins(
         session: Where to run; one job is started on it.
         tables: Where the columns' rows can be read.
         pairs: Left and right columns.
-        kinds: Of pairs whose columns hold things of one kind, which.
-        synonyms: What things of each such kind are called.
+        known: What the columns hold.
+        config: Which tables are read in parts.
 
     Returns:
         The evidence for each pair; without those whose table or column cannot be read.
@@ -92,17 +95,17 @@ def verify_joins(
     compared = [
         (pair, kind)
         for pair in dict.fromkeys(pairs)
-        for kind in dict.fromkeys((_AS_WRITTEN, kinds.get(pair, _AS_WRITTEN)))
+        for kind in dict.fromkeys((_AS_WRITTEN, known.kinds.get(pair, _AS_WRITTEN)))
     ]
     readings = dict.fromkeys((column, kind) for pair, kind in compared for column in pair)
     numbers = {reading: at for at, reading in enumerate(readings)}
-    asked = _asked(tables, numbers)
+    asked = _asked(tables, numbers, known.texts)
     if not asked:
         return {}
     logger.info("Verifying %s pairs of columns in %s tables", len(pairs), len(asked))
     meetings = {(at, at) for at in numbers.values()}
     meetings |= {(numbers[left, kind], numbers[right, kind]) for (left, right), kind in compared}
-    found = _overlaps(_values(session, asked, synonyms), sorted(meetings))
+    found = _overlaps(_values(session, asked, known.synonyms, config), sorted(meetings))
     for one in asked:
         if not any((at, at) in found for own in one.columns.values() for at in own.values()):
             logger.warning("Not verified, as it can no longer be read: %s", one.table.id)
@@ -116,79 +119,48 @@ def verify_joins(
     return said
 
 
-def _asked(tables: Sequence[Table], numbers: Mapping[Reading, int]) -> list[Asked]:
+def _asked(
+    tables: Sequence[Table], numbers: Mapping[Reading, int], texts: AbstractSet[ColumnId]
+) -> list[Asked]:
     columns: dict[TableId, dict[str, dict[str, int]]] = {}
     for (column, kind), at in numbers.items():
         columns.setdefault(column.table, {}).setdefault(column.path, {})[kind] = at
-    return [Asked(table, columns[table.id]) for table in located(tables) if table.id in columns]
+    return [
+        Asked(
+            table,
+            columns[table.id],
+            texts=frozenset(
+                path for path in columns[table.id] if ColumnId(table.id, path) in texts
+            ),
+        )
+        for table in located(tables)
+        if table.id in columns
+    ]
 
 
 def _values(
-    session: SparkSession, asked: list[Asked], synonyms: Mapping[str, Synonyms]
+    session: SparkSession,
+    asked: Sequence[Asked],
+    synonyms: Mapping[str, Synonyms],
+    config: ProfileConfig,
 ) -> DataFrame:
-    """The distinct values of every column, cut into ranges: one row a range."""
-    groups = pack([one.table for one in asked])
+    """Distinct values of every column, cut into ranges, however its table is read."""
     ranges = max(_FEWEST_RANGES, sum(one.table.size for one in asked) // _RANGE_BYTES)
-
-    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for group in batch.column("id").to_pylist():
-                with Databases() as databases:
-                    for at in groups[group]:
-                        yield from cut_values(asked[at], synonyms, databases, ranges=ranges)
-
-    return session.range(0, len(groups), numPartitions=len(groups)).mapInArrow(
-        worker, from_arrow_schema(_VALUES)
-    )
+    whole = [one for one in asked if not is_split(one.table, config)]
+    frames = [cut_tables(session, whole, synonyms, ranges=ranges)]
+    for one in asked:
+        if is_split(one.table, config):
+            with suppress(PySparkException):
+                frames.append(cut_parts(session, one, synonyms, ranges=ranges))
+    return _united(frames)
 
 
-def cut_values(
-    asked: Asked, synonyms: Mapping[str, Synonyms], databases: Databases, *, ranges: int
-) -> Iterator[pa.RecordBatch]:
-    """Reads columns of one table and cuts their distinct values by hash.
-
-    Args:
-        asked: What to read.
-        synonyms: What things of each kind are called.
-        databases: Where tables of databases are read.
-        ranges: Into how many ranges of hashes to cut.
-
-    Yields:
-        For each column a batch with a row for each range: its number, hashes and counts. A
-        table that cannot be read yields nothing.
-    """
-    try:
-        counted = _counted(asked, databases)
-    except TableError:
-        return
-    except Exception:  # noqa: BLE001 (the guard that keeps one table from ending the run)
-        return
-    edges = np.array([(at << 64) // ranges for at in range(1, ranges)], np.uint64)
-    for path, written in counted.items():
-        for kind, number in asked.columns[path].items():
-            values = written.translated(synonyms[kind]) if kind else written
-            cuts = np.searchsorted(values.hashes, edges)
-            parts = np.split(values.hashes, cuts), np.split(values.counts, cuts)
-            yield pa.RecordBatch.from_pydict(
-                {
-                    "range": range(ranges),
-                    "column": [number] * ranges,
-                    "hashes": [part.astype("<u8").tobytes() for part in parts[0]],
-                    "counts": [part.astype("<i8").tobytes() for part in parts[1]],
-                },
-                schema=_VALUES,
-            )
-
-
-def _counted(asked: Asked, databases: Databases) -> dict[str, Values]:
-    reading = read_table(asked.table, databases, max_rows=_ALL, paths=asked.columns.keys())
-    tallies = {column.path: NOTHING for column in reading.columns if not column.opaque}
-    for batch in reading.batches:
-        for path, rows in zip(batch.schema.names, batch.columns, strict=True):
-            seen = tally(rows, _ALL)
-            seen = replace(seen, values=seen.values.counted())
-            tallies[path] = add(tallies[path], seen, size=_ALL)
-    return {path: whole.settled().values for path, whole in tallies.items()}
+def _united(frames: Sequence[DataFrame]) -> DataFrame:
+    """By halves: a plan as deep as there are tables is more than Spark can stand."""
+    if len(frames) == 1:
+        return frames[0]
+    half = len(frames) // 2
+    return _united(frames[:half]).union(_united(frames[half:]))
 
 
 def _overlaps(values: DataFrame, meetings: list[tuple[int, int]]) -> dict[tuple[int, int], Overlap]:
@@ -217,7 +189,14 @@ def meet(rows: pa.Table, meetings: Sequence[tuple[int, int]]) -> pa.Table:
     Returns:
         An overlap for each meeting of columns that are there.
     """
-    columns = {row["column"]: _unpacked(row["hashes"], row["counts"]) for row in rows.to_pylist()}
+    parts: dict[int, list[Values]] = defaultdict(list)
+    for row in rows.to_pylist():
+        parts[row["column"]].append(_unpacked(row["hashes"], row["counts"]))
+    columns = {
+        column: (whole.hashes, whole.counts)
+        for column, found in parts.items()
+        for whole in [found[0] if len(found) == 1 else merge(found)]
+    }
     found = [
         {"left": at, "right": to, **asdict(overlap(columns[at], columns[to]))}
         for at, to in meetings
@@ -226,5 +205,6 @@ def meet(rows: pa.Table, meetings: Sequence[tuple[int, int]]) -> pa.Table:
     return pa.Table.from_pylist(found, schema=_OVERLAPS)
 
 
-def _unpacked(hashes: bytes, counts: bytes) -> tuple[Hashes, Counts]:
-    return np.frombuffer(hashes, "<u8"), np.frombuffer(counts, "<i8")
+def _unpacked(hashes: bytes, counts: bytes) -> Values:
+    known = np.frombuffer(hashes, "<u8")
+    return Values(known, np.frombuffer(counts, "<i8"), pa.nulls(len(known), pa.string()))

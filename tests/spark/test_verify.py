@@ -13,8 +13,9 @@ from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.normal import Synonyms, hash_values, normal_forms
 from datahub_hyperjoin.places import File, FileFormat
+from datahub_hyperjoin.spark.cut import Asked, cut_values
 from datahub_hyperjoin.spark.engines import Databases
-from datahub_hyperjoin.spark.verify import Asked, cut_values, meet, verify_joins
+from datahub_hyperjoin.spark.verify import Known, meet, verify_joins
 from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Table
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]
@@ -83,8 +84,7 @@ def test_codes_and_names_are_compared_as_what_they_stand_for(
         spark,
         tables,
         pairs,
-        kinds=dict.fromkeys(pairs, "countries"),
-        synonyms={"countries": synonyms},
+        known=Known(kinds=dict.fromkeys(pairs, "countries"), synonyms={"countries": synonyms}),
     )
     meant = {name: [called.get(value, value) for value in lake[name]] for name in lake}
     as_meant = plain_evidence(meant["codes"], meant["names"])

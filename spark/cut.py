@@ -1,0 +1,156 @@
+"""Distinct values of columns, cut by hash into ranges in which columns of all tables meet."""
+
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from datahub_hyperjoin.errors import TableError
+from datahub_hyperjoin.normal import Synonyms
+from datahub_hyperjoin.spark.engines import Databases
+from datahub_hyperjoin.spark.frames import load, read_of, select_columns
+from datahub_hyperjoin.spark.packing import pack
+from datahub_hyperjoin.spark.read import read_table
+from datahub_hyperjoin.spark.sketch import Values
+from datahub_hyperjoin.spark.tally import NOTHING, Tally, add, tally
+from datahub_hyperjoin.tables import Table
+
+VALUES = pa.schema(
+    {"range": pa.int32(), "column": pa.int32(), "hashes": pa.binary(), "counts": pa.binary()}
+)
+"""Values of a column, or of a part of it, within a range."""
+
+_ALL = sys.maxsize
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What pairs ask for of a table."""
+
+    table: Table
+    """Which table."""
+
+    columns: Mapping[str, Mapping[str, int]]
+    """The columns' paths, and a number for each kind of things that one is taken for."""
+
+    texts: Collection[str] = ()
+    """Of these the columns of text, which a part of a table cannot tell."""
+
+
+def cut_tables(
+    session: SparkSession, asked: list[Asked], synonyms: Mapping[str, Synonyms], *, ranges: int
+) -> DataFrame:
+    """Cuts columns of tables that are read whole, each by one task.
+
+    Args:
+        session: Where to run.
+        asked: What to read.
+        synonyms: What things of each kind are called.
+        ranges: Into how many ranges of hashes to cut.
+
+    Returns:
+        Rows of `VALUES`: one for each column and range. A table that cannot be read has none.
+    """
+    groups = pack([one.table for one in asked])
+
+    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for group in batch.column("id").to_pylist():
+                with Databases() as databases:
+                    for at in groups[group]:
+                        yield from cut_values(asked[at], synonyms, databases, ranges=ranges)
+
+    return session.range(0, len(groups), numPartitions=len(groups)).mapInArrow(
+        worker, from_arrow_schema(VALUES)
+    )
+
+
+def cut_parts(
+    session: SparkSession, asked: Asked, synonyms: Mapping[str, Synonyms], *, ranges: int
+) -> DataFrame:
+    """Cuts columns of a table that Spark's own readers read in parts.
+
+    Args:
+        session: Where to run.
+        asked: What to read.
+        synonyms: What things of each kind are called.
+        ranges: Into how many ranges of hashes to cut.
+
+    Returns:
+        Rows of `VALUES`: one for each part, column and range.
+
+    Raises:
+        PySparkException: Spark cannot tell the table's columns.
+    """
+    frame, columns, _ = select_columns(load(session, asked.table.place), asked.columns.keys())
+    names = read_of(columns)
+
+    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        named = (batch.rename_columns(names) for batch in batches)
+        for path, seen in _tallies(named, names).items():
+            values = seen.settled(text=path in asked.texts).values
+            yield from _cut(values, asked.columns[path], synonyms, ranges=ranges)
+
+    return frame.mapInArrow(worker, from_arrow_schema(VALUES))
+
+
+def cut_values(
+    asked: Asked, synonyms: Mapping[str, Synonyms], databases: Databases, *, ranges: int
+) -> Iterator[pa.RecordBatch]:
+    """Reads columns of one table and cuts their distinct values by hash.
+
+    Args:
+        asked: What to read.
+        synonyms: What things of each kind are called.
+        databases: Where tables of databases are read.
+        ranges: Into how many ranges of hashes to cut.
+
+    Yields:
+        For each column a batch with a row for each range: its number, hashes and counts. A
+        table that cannot be read yields nothing.
+    """
+    paths = asked.columns.keys()
+    try:
+        reading = read_table(asked.table, databases, max_rows=_ALL, paths=paths)
+        read = [column.path for column in reading.columns if not column.opaque]
+        tallies = _tallies(reading.batches, read)
+    except TableError:
+        return
+    except Exception:  # noqa: BLE001 (the guard that keeps one table from ending the run)
+        return
+    for path, seen in tallies.items():
+        yield from _cut(seen.settled().values, asked.columns[path], synonyms, ranges=ranges)
+
+
+def _tallies(batches: Iterable[pa.RecordBatch], paths: Iterable[str]) -> dict[str, Tally]:
+    tallies = dict.fromkeys(paths, NOTHING)
+    for batch in batches:
+        for path, rows in zip(batch.schema.names, batch.columns, strict=True):
+            seen = tally(rows, _ALL)
+            seen = replace(seen, values=seen.values.counted())
+            tallies[path] = add(tallies[path], seen, size=_ALL)
+    return tallies
+
+
+def _cut(
+    written: Values, numbers: Mapping[str, int], synonyms: Mapping[str, Synonyms], *, ranges: int
+) -> Iterator[pa.RecordBatch]:
+    """Values as they are, and as what they stand for, each under its number."""
+    edges = np.array([(at << 64) // ranges for at in range(1, ranges)], np.uint64)
+    for kind, number in numbers.items():
+        values = written.translated(synonyms[kind]) if kind else written
+        cuts = np.searchsorted(values.hashes, edges)
+        parts = np.split(values.hashes, cuts), np.split(values.counts, cuts)
+        yield pa.RecordBatch.from_pydict(
+            {
+                "range": range(ranges),
+                "column": [number] * ranges,
+                "hashes": [part.astype("<u8").tobytes() for part in parts[0]],
+                "counts": [part.astype("<i8").tobytes() for part in parts[1]],
+            },
+            schema=VALUES,
+        )
