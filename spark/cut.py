@@ -1,7 +1,9 @@
 """Distinct values of columns, cut by hash into ranges in which columns of all tables meet."""
 
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,12 +13,15 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.normal import Synonyms
+from datahub_hyperjoin.spark.bringing import arriving, bring, files_of
+from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.engines import Databases
-from datahub_hyperjoin.spark.frames import load, read_of, select_columns
+from datahub_hyperjoin.spark.frames import SPARK_FAULTS, load, read_of, select_columns
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.spark.sketch import Values
 from datahub_hyperjoin.spark.tally import NOTHING, Tally, add, tally
+from datahub_hyperjoin.spark.ways import Way, way_of
 from datahub_hyperjoin.tables import Table
 
 VALUES = pa.schema(
@@ -24,6 +29,8 @@ VALUES = pa.schema(
 )
 """Values of a column, or of a part of it, within a range."""
 
+_RANGE_BYTES = 1 << 25
+_FEWEST_RANGES = 4
 _ALL = sys.maxsize
 
 
@@ -39,6 +46,48 @@ class Asked:
 
     texts: Collection[str] = ()
     """Of these the columns of text, which a part of a table cannot tell."""
+
+
+def cut_lake(
+    session: SparkSession,
+    asked: Sequence[Asked],
+    *,
+    synonyms: Mapping[str, Synonyms],
+    config: ProfileConfig,
+) -> DataFrame:
+    """Cuts columns of tables, each the way that its place and its size ask for.
+
+    Args:
+        session: Where to run.
+        asked: What to read.
+        synonyms: What things of each kind are called.
+        config: From which size on tables are split.
+
+    Returns:
+        Rows of `VALUES`. A table that cannot be read has none; one that Spark's own readers find to
+        be broken fails the job.
+    """
+    ranges = max(_FEWEST_RANGES, sum(one.table.size for one in asked) // _RANGE_BYTES)
+    ways: dict[Way, list[Asked]] = defaultdict(list)
+    for one in asked:
+        ways[way_of(one.table, config)].append(one)
+    frames = [session.createDataFrame([], from_arrow_schema(VALUES))]
+    if ways[Way.PACKED]:
+        frames.append(cut_tables(session, ways[Way.PACKED], synonyms, ranges=ranges))
+    if ways[Way.BROUGHT]:
+        frames.append(cut_brought(session, ways[Way.BROUGHT], synonyms, ranges=ranges))
+    for one in ways[Way.SPLIT]:
+        with suppress(*SPARK_FAULTS):
+            frames.append(cut_parts(session, one, synonyms, ranges=ranges))
+    return _united(frames)
+
+
+def _united(frames: Sequence[DataFrame]) -> DataFrame:
+    """By halves: a plan as deep as there are tables is more than Spark can stand."""
+    if len(frames) == 1:
+        return frames[0]
+    half = len(frames) // 2
+    return _united(frames[:half]).union(_united(frames[half:]))
 
 
 def cut_tables(
@@ -98,8 +147,37 @@ def cut_parts(
     return frame.mapInArrow(worker, from_arrow_schema(VALUES))
 
 
+def cut_brought(
+    session: SparkSession, asked: list[Asked], synonyms: Mapping[str, Synonyms], *, ranges: int
+) -> DataFrame:
+    """Cuts columns of files that Spark brings.
+
+    Args:
+        session: Where to run.
+        asked: What to read.
+        synonyms: What things of each kind are called.
+        ranges: Into how many ranges of hashes to cut.
+
+    Returns:
+        Rows of `VALUES`: one for each file, column and range. A file that cannot be read has none.
+    """
+    files = files_of([one.table for one in asked])
+
+    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for part, here in arriving(batches, files):
+            one = replace(asked[part.at], table=here)
+            yield from cut_values(one, synonyms, Databases(), ranges=ranges, whole=part.parts == 1)
+
+    return bring(session, [*files]).mapInArrow(worker, from_arrow_schema(VALUES))
+
+
 def cut_values(
-    asked: Asked, synonyms: Mapping[str, Synonyms], databases: Databases, *, ranges: int
+    asked: Asked,
+    synonyms: Mapping[str, Synonyms],
+    databases: Databases,
+    *,
+    ranges: int,
+    whole: bool = True,
 ) -> Iterator[pa.RecordBatch]:
     """Reads columns of one table and cuts their distinct values by hash.
 
@@ -108,6 +186,7 @@ def cut_values(
         synonyms: What things of each kind are called.
         databases: Where tables of databases are read.
         ranges: Into how many ranges of hashes to cut.
+        whole: Whether this is all of the table, which then tells what its columns hold.
 
     Yields:
         For each column a batch with a row for each range: its number, hashes and counts. A
@@ -123,7 +202,8 @@ def cut_values(
     except Exception:  # noqa: BLE001 (the guard that keeps one table from ending the run)
         return
     for path, seen in tallies.items():
-        yield from _cut(seen.settled().values, asked.columns[path], synonyms, ranges=ranges)
+        values = seen.settled(text=None if whole else path in asked.texts).values
+        yield from _cut(values, asked.columns[path], synonyms, ranges=ranges)
 
 
 def _tallies(batches: Iterable[pa.RecordBatch], paths: Iterable[str]) -> dict[str, Tally]:

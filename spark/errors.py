@@ -71,3 +71,16 @@ class NotAvroError(UnreadableTableError):
     def at_the_beginning(cls) -> Self:
         """Avro files begin with four bytes that no text begins with."""
         return cls.because("it does not begin as Avro files do")
+
+
+class UnbroughtFileError(UnreadableTableError):
+    """Spark has listed a file and does not bring it."""
+
+    @classmethod
+    def at_all(cls) -> Self:
+        """Spark does not say why: it is told to go on with the others."""
+        return cls(
+            "cannot be read: Spark does not bring it, as it is gone, may not be read, or has more "
+            "than 1 GiB. Let Spark's user read it, keep it as Parquet, or leave it out with the "
+            "connection's `tables`"
+        )

@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from urllib.parse import urlsplit
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
@@ -14,7 +16,11 @@ from datahub_hyperjoin.redact import in_short
 from datahub_hyperjoin.spark.columns import Column, choose
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 from datahub_hyperjoin.spark.parts import keys_of
+from datahub_hyperjoin.spark.remote import literal
 from datahub_hyperjoin.tables import DataType
+
+SPARK_FAULTS = (PySparkException, Py4JJavaError)
+"""What Spark raises; the second is what it has no error of Python's for."""
 
 _HAVE_TEXTS = (
     T.StringType,
@@ -119,10 +125,8 @@ def fault_of(place: Place, error: Exception) -> TableError:
 
 def _load_files(session: SparkSession, place: File | Folder) -> DataFrame:
     """Files as one table; keys of folders are text, as `01` would not stay with Spark's own way."""
-    # Paths are patterns to Spark.
-    location = "".join(f"\\{sign}" if sign in r"\*?[]{}" else sign for sign in _uri(place.location))
     reader = session.read.format(place.format.value).option("recursiveFileLookup", value=True)
-    frame = reader.load(location)
+    frame = reader.load(literal(_uri(place.location)))
     held = {name.lower() for name in frame.columns}
     for key in keys_of(place.parts[0]) if isinstance(place, Folder) else ():
         if key.lower() not in held:

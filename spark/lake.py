@@ -1,13 +1,15 @@
 """Profiles all tables of a lake, each the way that its place and its size ask for."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
+from datahub_hyperjoin.spark.brought import profile_brought
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profile import profile_tables
 from datahub_hyperjoin.spark.split import profile_split
-from datahub_hyperjoin.spark.ways import is_split
+from datahub_hyperjoin.spark.ways import Way, way_of
 from datahub_hyperjoin.tables import Table, TableProfile
 
 
@@ -25,8 +27,13 @@ def profile_lake(
         A profile for each table, in their order. A table that cannot be used has a fault in its
         profile and does not affect the others.
     """
-    split = [table for table in tables if is_split(table, config)]
-    whole = [table for table in tables if not is_split(table, config)]
-    found = [*profile_tables(session, whole, config), *profile_split(session, split, config)]
+    ways: dict[Way, list[Table]] = defaultdict(list)
+    for table in tables:
+        ways[way_of(table, config)].append(table)
+    found = [
+        *profile_tables(session, ways[Way.PACKED], config),
+        *profile_split(session, ways[Way.SPLIT], config),
+        *profile_brought(session, ways[Way.BROUGHT], config),
+    ]
     profiles = {profile.table.id: profile for profile in found}
     return [profiles[table.id] for table in tables]

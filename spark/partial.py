@@ -15,6 +15,7 @@ from pyspark import TaskContext
 from datahub_hyperjoin.errors import EmptyTableError
 from datahub_hyperjoin.spark.columns import Reading
 from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.errors import UnbroughtFileError
 from datahub_hyperjoin.spark.profile import opaque_profile
 from datahub_hyperjoin.spark.rows import COLUMN, column_from_row, column_to_row
 from datahub_hyperjoin.spark.sketch import Values
@@ -48,6 +49,7 @@ WHOLE = pa.schema(
     {
         "table": pa.int32(),
         "path": pa.string(),
+        "parts": pa.int32(),
         "rows": pa.int64(),
         "notes": pa.list_(pa.string()),
         "faults": pa.list_(pa.string()),
@@ -57,10 +59,14 @@ WHOLE = pa.schema(
 """A column of a table; under an empty path, the table itself."""
 
 _NAMED = 3
-"""Notes and faults that are passed on; a thousand parts may all say the same."""
+"""Notes that are passed on; a thousand parts may all say the same."""
+
+_NOTHING: Mapping[str, Any] = {"parts": 0, "rows": 0, "notes": [], "faults": []}
 
 
-def count_part(table: int, part: int, reading: Reading, *, size: int) -> Iterator[dict[str, Any]]:
+def count_part(
+    table: int, part: int, reading: Reading, *, size: int, file: str = ""
+) -> Iterator[dict[str, Any]]:
     """Counts the rows of a part.
 
     Args:
@@ -68,6 +74,7 @@ def count_part(table: int, part: int, reading: Reading, *, size: int) -> Iterato
         part: The part's number; of values written differently the first part's is kept.
         reading: Its rows.
         size: Distinct values kept of each column.
+        file: The part's name, if it is a file, for its notes.
 
     Yields:
         Rows of `PARTIAL`: the part, and each of its columns.
@@ -82,7 +89,8 @@ def count_part(table: int, part: int, reading: Reading, *, size: int) -> Iterato
         for path, column in zip(batch.schema.names, batch.columns, strict=True):
             tallies[path] = add(tallies.get(path, NOTHING), tally(column, size), size=size)
     key = {"table": table, "part": part}
-    yield {**key, "path": "", "rows": rows, "notes": reading.notes, "fault": ""}
+    notes = [f"{file}: {note}" if file else note for note in reading.notes]
+    yield {**key, "path": "", "rows": rows, "notes": notes, "fault": ""}
     for column in reading.columns:
         seen = tallies.get(column.path, NOTHING)
         yield {
@@ -110,18 +118,20 @@ def part_number() -> int:
     return context.partitionId() if context else 0
 
 
-def faulty_part(table: int, part: int, fault: str) -> dict[str, Any]:
-    """Says why a part could not be counted.
+def void_part(table: int, part: int, *, file: str = "", fault: str = "") -> dict[str, Any]:
+    """Says that a part has no rows, or none that can be read.
 
     Args:
         table: The table's number.
         part: The part's number.
-        fault: Why.
+        file: Its name.
+        fault: Why it cannot be read; empty if it just has none.
 
     Returns:
         A row of `PARTIAL`.
     """
-    return {"table": table, "part": part, "path": "", "rows": 0, "notes": [], "fault": fault}
+    notes = [f"left out: {file} {fault}"] if fault else []
+    return {"table": table, "part": part, "path": "", "rows": 0, "notes": notes, "fault": fault}
 
 
 def add_up(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa.Table:
@@ -140,6 +150,7 @@ def add_up(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa
     whole = {
         "table": first["table"],
         "path": first["path"],
+        "parts": len(parts),
         "rows": sum(part["rows"] for part in parts),
         "notes": [*dict.fromkeys(note for part in parts for note in part["notes"] or ())],
         "faults": [part["fault"] for part in parts if part["fault"]],
@@ -150,27 +161,28 @@ def add_up(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa
     return pa.Table.from_pylist([whole], schema=WHOLE)
 
 
-def assemble(table: Table, rows: Iterable[Mapping[str, Any]], *, parts: int) -> TableProfile:
+def assemble(table: Table, rows: Iterable[Mapping[str, Any]], *, files: int = 0) -> TableProfile:
     """The profile of a table.
 
     Args:
         table: Which one.
         rows: Of `WHOLE`, all that there are of it.
-        parts: How many parts it has.
+        files: How many parts there should be, if they are files.
 
     Returns:
         Its profile. Columns that some parts lack have no values there.
     """
     columns = {row["path"]: row for row in rows}
-    own = columns.pop("", {"rows": 0, "notes": [], "faults": []})
-    faults = own["faults"]
+    own = columns.pop("", _NOTHING)
+    lost = files - own["parts"]
     if not own["rows"]:
-        return TableProfile(
-            table=table, fault=faults[0] if faults else str(EmptyTableError.without_rows())
-        )
+        silent = UnbroughtFileError.at_all() if lost > 0 else EmptyTableError.without_rows()
+        return TableProfile(table=table, fault=[*own["faults"], str(silent)][0])
     notes = own["notes"][:_NAMED]
-    if faults:
-        notes.append(f"parts left out: {len(faults)} of {parts}, for example one that {faults[0]}")
+    if len(own["notes"]) > _NAMED:
+        notes.append(f"{len(own['notes']) - _NAMED} more notes of its files")
+    if lost > 0:
+        notes.append(f"files left out, as Spark cannot bring them: {lost}")
     found = (
         column_from_row(table, _filled_up(row["column"], own["rows"])) for row in columns.values()
     )

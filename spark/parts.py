@@ -37,7 +37,7 @@ def read_parts(folder: Folder, paths: Collection[str] | None, *, open_file: Open
     Raises:
         TableError: No file can be used.
     """
-    parts = sorted(folder.parts, key=lambda part: (zlib.crc32(part.encode()), part))
+    parts = in_order(folder)
     first = _first(folder, parts, open_file)
     held = [column.path for column in first.columns if not column.opaque]
     keys = [key for key in keys_of(parts[0]) if key not in held]
@@ -49,6 +49,18 @@ def read_parts(folder: Folder, paths: Collection[str] | None, *, open_file: Open
     notes = [*first.notes]
     readings = ((part, lambda part=part: open_file(_file(folder, part), asked)) for part in parts)
     return Reading(chosen, _batches(readings, names, notes), notes)
+
+
+def in_order(folder: Folder) -> list[str]:
+    """The files in the order in which they are read, which has no meaning.
+
+    Args:
+        folder: The files.
+
+    Returns:
+        Their paths, in the same order in every run.
+    """
+    return sorted(folder.parts, key=lambda part: (zlib.crc32(part.encode()), part))
 
 
 def keys_of(part: str) -> dict[str, str | None]:

@@ -81,7 +81,7 @@ def _read_profile(session: SparkSession, table: Table, config: ProfileConfig) ->
     if share < 1:
         chosen = chosen.sample(fraction=share, seed=_SEED)
         notes.append(f"read a sample of {share:.2%} of {rows} rows")
-    found = assemble(table, _counted(chosen, columns, table, config), parts=1)
+    found = assemble(table, _counted(chosen, columns, table, config))
     return replace(found, notes=(*notes, *found.notes))
 
 

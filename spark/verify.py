@@ -13,23 +13,22 @@ import logging
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.normal import Synonyms
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.cut import Asked, cut_parts, cut_tables
+from datahub_hyperjoin.spark.cut import Asked, cut_lake
+from datahub_hyperjoin.spark.frames import SPARK_FAULTS
 from datahub_hyperjoin.spark.overlap import Overlap, evidence, overlap
 from datahub_hyperjoin.spark.read import located
 from datahub_hyperjoin.spark.sketch import Values, merge
-from datahub_hyperjoin.spark.ways import is_split
 from datahub_hyperjoin.tables import ColumnId, Evidence, Pair, Table, TableId
 
 logger = logging.getLogger(__name__)
@@ -37,8 +36,6 @@ logger = logging.getLogger(__name__)
 Reading = tuple[ColumnId, str]
 """A column, and what its values are taken for: things of a kind, or what they are if empty."""
 
-_RANGE_BYTES = 1 << 25
-_FEWEST_RANGES = 4
 _NONE = Overlap(0, 0, 0)
 _AS_WRITTEN = ""
 _MUCH = 2.0
@@ -105,7 +102,12 @@ def verify_joins(
     logger.info("Verifying %s pairs of columns in %s tables", len(pairs), len(asked))
     meetings = {(at, at) for at in numbers.values()}
     meetings |= {(numbers[left, kind], numbers[right, kind]) for (left, right), kind in compared}
-    found = _overlaps(_values(session, asked, known.synonyms, config), sorted(meetings))
+    cut = partial(cut_lake, session, synonyms=known.synonyms, config=config)
+    try:
+        found = _overlaps(cut(asked), sorted(meetings))
+    except SPARK_FAULTS:
+        # Where Spark's own readers read, one table's fault is the whole job's.
+        found = _overlaps(cut([one for one in asked if _is_sound(cut([one]))]), sorted(meetings))
     for one in asked:
         if not any((at, at) in found for own in one.columns.values() for at in own.values()):
             logger.warning("Not verified, as it can no longer be read: %s", one.table.id)
@@ -138,29 +140,12 @@ def _asked(
     ]
 
 
-def _values(
-    session: SparkSession,
-    asked: Sequence[Asked],
-    synonyms: Mapping[str, Synonyms],
-    config: ProfileConfig,
-) -> DataFrame:
-    """Distinct values of every column, cut into ranges, however its table is read."""
-    ranges = max(_FEWEST_RANGES, sum(one.table.size for one in asked) // _RANGE_BYTES)
-    whole = [one for one in asked if not is_split(one.table, config)]
-    frames = [cut_tables(session, whole, synonyms, ranges=ranges)]
-    for one in asked:
-        if is_split(one.table, config):
-            with suppress(PySparkException):
-                frames.append(cut_parts(session, one, synonyms, ranges=ranges))
-    return _united(frames)
-
-
-def _united(frames: Sequence[DataFrame]) -> DataFrame:
-    """By halves: a plan as deep as there are tables is more than Spark can stand."""
-    if len(frames) == 1:
-        return frames[0]
-    half = len(frames) // 2
-    return _united(frames[:half]).union(_united(frames[half:]))
+def _is_sound(values: DataFrame) -> bool:
+    try:
+        values.count()
+    except SPARK_FAULTS:
+        return False
+    return True
 
 
 def _overlaps(values: DataFrame, meetings: list[tuple[int, int]]) -> dict[tuple[int, int], Overlap]:

@@ -1,6 +1,8 @@
-"""Which way a table is read: whole by one task, or in parts by Spark's own readers."""
+"""Which way a table is read."""
 
-from datahub_hyperjoin.places import CatalogTable, DeltaFolder, File, FileFormat, Folder, is_remote
+from enum import Enum
+
+from datahub_hyperjoin.places import CatalogTable, DeltaFolder, FileFormat, Relation, is_remote
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.tables import Table
 
@@ -8,20 +10,37 @@ _IN_PARTS = {FileFormat.PARQUET, FileFormat.ORC}
 """Formats of which a file says where its parts begin. In text a line may end within a value."""
 
 
-def is_split(table: Table, config: ProfileConfig) -> bool:
-    """Whether Spark's own readers read a table.
+class Way(Enum):
+    """How the rows of a table get to where they are counted."""
+
+    PACKED = "packed"
+    """Many tables to a task, which opens each and reads it whole."""
+
+    SPLIT = "split"
+    """A table to many tasks, by Spark's own readers."""
+
+    BROUGHT = "brought"
+    """Many files to a task, which gets them from Spark and reads them as it reads its own."""
+
+
+def way_of(table: Table, config: ProfileConfig) -> Way:
+    """How a table is read.
 
     Args:
         table: Which one.
-        config: From which size on.
+        config: From which size on tables are split.
 
     Returns:
-        True for what only Spark can read, and for large files whose parts can be read apart.
+        The way that its place and its size ask for.
     """
     place = table.place
+    if isinstance(place, Relation):
+        return Way.PACKED
     if isinstance(place, CatalogTable):
-        return True
+        return Way.SPLIT
+    far = is_remote(place.location)
     if isinstance(place, DeltaFolder):
-        return is_remote(place.location)
-    large = table.size >= config.split_bytes
-    return large and isinstance(place, File | Folder) and place.format in _IN_PARTS
+        return Way.SPLIT if far else Way.PACKED
+    if place.format in _IN_PARTS and table.size >= config.split_bytes:
+        return Way.SPLIT
+    return Way.BROUGHT if far else Way.PACKED

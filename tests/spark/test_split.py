@@ -266,3 +266,17 @@ def test_a_table_gone_since_it_was_profiled_does_not_affect_the_evidence_of_othe
     id_, lost = ColumnId(parquet.id, "id"), ColumnId(gone.id, "id")
     found = verify_joins(spark, [parquet, gone], [(id_, id_), (lost, id_)], config=IN_PARTS)
     assert {pair: said.shared for pair, said in found.items()} == {(id_, id_): ROWS}
+
+
+def test_a_table_that_breaks_while_it_is_verified_does_not_affect_the_evidence_of_others(
+    spark: SparkSession, parquet: Table, tmp_path: Path
+) -> None:
+    pq.write_table(content(2_000), tmp_path / "bad.parquet", row_group_size=500)
+    written = bytearray((tmp_path / "bad.parquet").read_bytes())
+    written[100:3_000] = bytes(2_900)  # what the end of the file says of it is as before
+    (tmp_path / "bad.parquet").write_bytes(written)
+    bad = table("bad", File(location=str(tmp_path / "bad.parquet"), format=FileFormat.PARQUET))
+    assert profile_split(spark, [bad], WHOLE)[0].fault.startswith("cannot be read: ")
+    id_, lost = ColumnId(parquet.id, "id"), ColumnId(bad.id, "id")
+    found = verify_joins(spark, [parquet, bad], [(id_, id_), (lost, id_)], config=IN_PARTS)
+    assert {pair: said.shared for pair, said in found.items()} == {(id_, id_): ROWS}

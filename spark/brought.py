@@ -1,0 +1,120 @@
+"""Profiles files that Spark brings to its workers: one job for those of all tables.
+
+A table of one file is profiled where it is brought. The files of a table of many are counted where
+they are, and their tallies meet.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from datahub_hyperjoin.errors import EmptyTableError, TableError, UnreadableTableError
+from datahub_hyperjoin.places import File, Folder
+from datahub_hyperjoin.spark.bringing import Part, arriving, bring, files_of
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.engines import Databases
+from datahub_hyperjoin.spark.errors import UnbroughtFileError
+from datahub_hyperjoin.spark.partial import (
+    PARTIAL,
+    WHOLE,
+    add_up,
+    assemble,
+    count_part,
+    void_part,
+)
+from datahub_hyperjoin.spark.profile import profile_table
+from datahub_hyperjoin.spark.read import read_table
+from datahub_hyperjoin.spark.rows import PROFILE_ROW, from_row, to_row
+from datahub_hyperjoin.tables import Table, TableProfile
+
+logger = logging.getLogger(__name__)
+
+Batches = Iterator[pa.RecordBatch]
+
+
+def profile_brought(
+    session: SparkSession, tables: Sequence[Table], config: ProfileConfig
+) -> list[TableProfile]:
+    """Profiles files that only Spark can reach.
+
+    Args:
+        session: Where to run; one job is started for files, and one for folders of files.
+        tables: What to read.
+        config: How much to read, and to keep.
+
+    Returns:
+        A profile for each table, in their order; whatever went wrong with one is its profile's
+        fault.
+    """
+    files = [table for table in tables if isinstance(table.place, File)]
+    folders = [table for table in tables if isinstance(table.place, Folder)]
+    if tables:
+        logger.info("Profiling %s tables that Spark brings", len(tables))
+    found = [
+        *(_profile_files(session, files, config) if files else ()),
+        *(_profile_folders(session, folders, config) if folders else ()),
+    ]
+    profiles = {profile.table.id: profile for profile in found}
+    return [profiles[table.id] for table in tables]
+
+
+def _profile_files(
+    session: SparkSession, tables: Sequence[Table], config: ProfileConfig
+) -> Iterator[TableProfile]:
+    asked = files_of(tables)
+
+    def worker(batches: Batches) -> Batches:
+        for part, here in arriving(batches, asked):
+            found = profile_table(here, config, Databases())
+            yield pa.RecordBatch.from_pylist([to_row(part.at, found)], schema=PROFILE_ROW)
+
+    rows = bring(session, [*asked]).mapInArrow(worker, from_arrow_schema(PROFILE_ROW)).toArrow()
+    found = {row["place"]: row for row in rows.to_pylist()}
+    for at, table in enumerate(tables):
+        if at in found:
+            yield from_row(table, found[at])
+        else:
+            yield TableProfile(table=table, fault=str(UnbroughtFileError.at_all()))
+
+
+def _profile_folders(
+    session: SparkSession, tables: Sequence[Table], config: ProfileConfig
+) -> Iterator[TableProfile]:
+    asked = files_of(tables)
+
+    def worker(batches: Batches) -> Batches:
+        for part, here in arriving(batches, asked):
+            rows = [*_count(part, here, config)]
+            yield pa.RecordBatch.from_pylist(rows, schema=PARTIAL)
+
+    def meet(rows: pa.Table) -> pa.Table:
+        return add_up(rows, tables, config)
+
+    parts = bring(session, [*asked]).mapInArrow(worker, from_arrow_schema(PARTIAL))
+    whole = parts.groupBy("table", "path").applyInArrow(meet, from_arrow_schema(WHOLE))
+    found: dict[int, list[dict[str, Any]]] = {at: [] for at in range(len(tables))}
+    for row in whole.toArrow().to_pylist():
+        found[row["table"]].append(row)
+    counts = Counter(part.at for part in asked.values())
+    for at, table in enumerate(tables):
+        yield assemble(table, found[at], files=counts[at])
+
+
+def _count(part: Part, here: Table, config: ProfileConfig) -> Iterator[dict[str, Any]]:
+    """Counts a file, of which no more is read than its share of what is read of the table."""
+    rows, size = -(-config.max_rows // part.parts), config.sketch_size + 1
+    try:
+        reading = read_table(here, Databases(), max_rows=rows)
+        yield from count_part(part.at, part.number, reading, size=size, file=part.path)
+    except EmptyTableError:
+        yield void_part(part.at, part.number)
+    except TableError as fault:
+        yield void_part(part.at, part.number, file=part.path, fault=str(fault))
+    except Exception as fault:  # noqa: BLE001 (the guard that keeps one file from ending the run)
+        unknown = UnreadableTableError.because(f"{type(fault).__name__}: {fault}")
+        yield void_part(part.at, part.number, file=part.path, fault=str(unknown))
