@@ -5,11 +5,9 @@ in one place; unknown keys are refused at every level.
 """
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from datahub.configuration.common import AllowDenyPattern, ConfigModel
 from datahub.configuration.source_common import EnvConfigMixin, PlatformInstanceConfigMixin
 from datahub.ingestion.source.state.stale_entity_removal_handler import (
     StatefulStaleMetadataRemovalConfig,
@@ -18,147 +16,17 @@ from datahub.ingestion.source.state.stateful_ingestion_base import (
     StatefulIngestionConfig,
     StatefulIngestionConfigBase,
 )
-from pydantic import ConfigDict, Field, NonNegativeInt, field_validator, model_validator
-from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError
+from pydantic import ConfigDict, Field, field_validator, model_validator
 from typing_extensions import Self
 
-from datahub_hyperjoin.catalog import Among, Home, Scope, Selection, names_of, platform_of
+from datahub_hyperjoin.catalog import CatalogConfig, ConnectionConfig, Home, Scope
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.errors import CheckpointMismatchError, UnwritablePathError
 from datahub_hyperjoin.model.checkpoint import holds_model
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.files import FILES
 from datahub_hyperjoin.model.settings import fill
-from datahub_hyperjoin.places import Database
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
-
-_NAMED = {"database", "schema", "table"}
-
-
-class CatalogConfig(ConfigModel):
-    """Which tables there are, and what the catalog knows of them."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-    folder: Path | None = None
-    """Folder that is scanned for tables, sub-folders included: files that end in .csv, .tsv,
-    .jsonl, .parquet or .orc, and folders of such files that are one table. Names that begin with a
-    dot or an underscore are passed over."""
-
-    platform: str = "file"
-    """DataHub platform of the folder's tables; with `platform_instance` and `env` it makes their
-    urns, so give what the catalog already calls them."""
-
-    tables: AllowDenyPattern = Field(
-        default_factory=AllowDenyPattern.allow_all,
-        description="Regular expressions, matched from the start of a table's path below "
-        "`folder`, of the tables to read and to leave out.",
-    )
-
-    known_only: bool = True
-    """With a DataHub server: leave out tables and columns that the catalog does not know, for which
-    suggestions would make entries of their own. Without a server nothing is left out."""
-
-    domains: list[str] = Field(default=[])
-    """With a DataHub server: only datasets of one of these domains, by urn or id."""
-
-    containers: list[str] = Field(default=[])
-    """With a DataHub server: only datasets in one of these containers, by urn or id, however far
-    below."""
-
-    tags: list[str] = Field(default=[])
-    """With a DataHub server: only datasets that have one of these tags, by urn or name."""
-
-    queries: NonNegativeInt = 1000
-    """Most SQL queries of the catalog that are read for joins people write; the newest first, and
-    0 reads none."""
-
-    demo: bool = False
-    """Write a lake of real tables into `folder` when it does not exist yet, in a dry run too: it
-    needs tables to read. Needs the extra `demo`."""
-
-    @property
-    def among(self) -> Among:
-        """What datasets must be filed under."""
-        return Among(domains=self.domains, containers=self.containers, tags=self.tags)
-
-    @model_validator(mode="after")
-    def _refuse_to_take_unknown_tables_by_what_the_catalog_says(self) -> Self:
-        if self.among and not self.known_only:
-            message = "`domains`, `containers` and `tags` need `known_only: true`"
-            raise ValueError(message)
-        return self
-
-
-class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
-    """A database whose tables are read, and what the catalog calls them."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-    database: Database
-    """Where it is, and how gently it is read."""
-
-    platform: str | None = None
-    """DataHub platform of its tables; the database's own without."""
-
-    names: str | None = None
-    """Pattern of its tables' names in the catalog, of `{database}`, `{schema}` and `{table}`;
-    without it, as DataHub's own connectors name them."""
-
-    schemas: AllowDenyPattern = Field(
-        default_factory=AllowDenyPattern.allow_all,
-        description="Regular expressions of the schemas to read and to leave out.",
-    )
-
-    tables: AllowDenyPattern = Field(
-        default_factory=AllowDenyPattern.allow_all,
-        description="Regular expressions of the tables to read and to leave out, matched from the "
-        "start of `schema.table`.",
-    )
-
-    views: bool = True
-    """Whether views are read, too."""
-
-    @property
-    def selection(self) -> Selection:
-        """Which of its tables are read, and what they are called."""
-        return Selection(
-            platform=self.platform or platform_of(self.database),
-            env=self.env,
-            instance=self.platform_instance,
-            names=self.names or names_of(self.database),
-            schemas=self.schemas,
-            tables=self.tables,
-            views=self.views,
-        )
-
-    @property
-    def home(self) -> Home:
-        """Where its tables stand in the catalog."""
-        chosen = self.selection
-        return Home(platform=chosen.platform, env=chosen.env, instance=chosen.instance)
-
-    @field_validator("database")
-    @classmethod
-    def _refuse_what_is_no_url(cls, database: Database) -> Database:
-        try:
-            make_url(database.url.get_secret_value())
-        except (ArgumentError, ValueError):
-            message = "`url` must be SQLAlchemy's, as in postgresql+psycopg2://reader@host/shop"
-            raise ValueError(message) from None
-        return database
-
-    @field_validator("names")
-    @classmethod
-    def _refuse_names_that_tell_no_tables_apart(cls, names: str | None) -> str | None:
-        if names is not None and set(re.findall(r"{(.*?)}", names)) - _NAMED:
-            message = f"`names` is {names!r}; it may hold {{database}}, {{schema}} and {{table}}"
-            raise ValueError(message)
-        if names is not None and "{table}" not in names:
-            message = f"`names` is {names!r}; without {{table}} all tables have one name"
-            raise ValueError(message)
-        return names
 
 
 class HyperJoinConfig(
@@ -175,7 +43,8 @@ class HyperJoinConfig(
     """Which tables there are, and what the catalog knows of them."""
 
     connections: list[ConnectionConfig] = Field(default=[])
-    """Databases whose tables are read, beside those of `catalog.folder`."""
+    """Databases, catalogs of Spark's and folders elsewhere whose tables are read, beside those of
+    `catalog.folder`."""
 
     spark: SessionConfig = SessionConfig()
     """Where Spark runs when no session is active yet."""

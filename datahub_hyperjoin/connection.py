@@ -8,10 +8,19 @@ from typing import Any
 
 from datahub.ingestion.api.source import CapabilityReport, TestConnectionReport
 
-from datahub_hyperjoin.catalog import Home, Warn, scan_database, scan_folder
-from datahub_hyperjoin.config import ConnectionConfig, HyperJoinConfig
+from datahub_hyperjoin.catalog import (
+    ConnectionConfig,
+    Home,
+    Warn,
+    scan_database,
+    scan_folder,
+    scan_remote_folder,
+    scan_spark_catalog,
+)
+from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.errors import CatalogError, HyperJoinError
-from datahub_hyperjoin.spark.session import find_java
+from datahub_hyperjoin.places import Database, SparkCatalog
+from datahub_hyperjoin.spark.session import Session, find_java, lazily
 from datahub_hyperjoin.tables import Table, TableId
 
 
@@ -23,40 +32,52 @@ class Scan:
     """Those of the folder first; two of one name are the first one's."""
 
     silent: tuple[Home, ...]
-    """Where the tables of databases stand that gave no answer."""
+    """Where the tables of connections stand that gave no answer."""
 
 
-def scan(config: HyperJoinConfig, warn: Warn) -> Scan:
-    """The tables of the recipe's folder and databases.
+def scan(config: HyperJoinConfig, warn: Warn, session: Session) -> Scan:
+    """The tables of the recipe's folder and connections.
 
     Args:
         config: The recipe.
+        session: Lists what only Spark can list; not asked for if there is nothing such.
         warn: Told what cannot be read, if there is something else.
 
     Returns:
         The tables, and which databases gave none.
 
     Raises:
-        CatalogError: There is no folder, or no table in it, or no database gives tables.
+        CatalogError: There is no folder, or no table in it, or no connection gives tables.
     """
     tables = _scan_folder(config, config.catalog.folder) if config.catalog.folder else []
-    found = {key: _scan_database(key, one) for key, one in config.keyed.items()}
+    found = {key: _try_source(key, one, session) for key, one in config.keyed.items()}
     faults = [fault for _, fault in found.values() if fault]
     tables += [table for listed, _ in found.values() for table in listed]
     if faults and not tables:
         raise faults[0]
     for fault in faults:
-        warn("Database left out", "Its tables get no suggestions; the others do", str(fault))
+        warn("Connection left out", "Its tables get no suggestions; the others do", str(fault))
     silent = tuple(config.keyed[key].home for key, (_, fault) in found.items() if fault)
     return Scan(_told_apart(tables, warn), silent)
 
 
-def _scan_database(key: str, one: ConnectionConfig) -> tuple[list[Table], CatalogError | None]:
+def _try_source(
+    key: str, one: ConnectionConfig, session: Session
+) -> tuple[list[Table], CatalogError | None]:
     """Its tables, or why there are none."""
     try:
-        return scan_database(key, one.database, one.selection), None
+        return _scan_source(key, one, session), None
     except CatalogError as fault:
         return [], fault
+
+
+def _scan_source(key: str, one: ConnectionConfig, session: Session) -> list[Table]:
+    source, chosen = one.source, one.selection
+    if isinstance(source, Database):
+        return scan_database(key, source, chosen)
+    if isinstance(source, SparkCatalog):
+        return scan_spark_catalog(session(), key, source, chosen)
+    return scan_remote_folder(session(), key, source, chosen)
 
 
 def _scan_folder(config: HyperJoinConfig, folder: Path) -> list[Table]:
@@ -99,16 +120,19 @@ def check(config_dict: dict[str, Any]) -> TestConnectionReport:
     pending = config.catalog.demo and folder and not folder.exists()
     remote = config.spark.master.startswith("sc://")
     capable = CapabilityReport(capable=True)
-    return TestConnectionReport(
-        basic_connectivity=capable if pending else _attempt(lambda: scan(config, _no_news)),
-        capability_report={
-            "Spark": capable if remote else _attempt(find_java),
-            **{
-                key: _attempt(partial(scan_database, key, one.database, one.selection))
-                for key, one in config.keyed.items()
+    with lazily(config.spark) as session:
+        return TestConnectionReport(
+            basic_connectivity=capable
+            if pending
+            else _attempt(lambda: scan(config, _no_news, session)),
+            capability_report={
+                "Spark": capable if remote else _attempt(find_java),
+                **{
+                    key: _attempt(partial(_scan_source, key, one, session))
+                    for key, one in config.keyed.items()
+                },
             },
-        },
-    )
+        )
 
 
 def _no_news(title: str, message: str, context: str) -> None:

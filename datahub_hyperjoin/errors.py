@@ -257,7 +257,7 @@ class NoTablesError(CatalogError, ValueError):
         """Nothing in the folder is a table, or the filters leave nothing."""
         return cls(
             f"`catalog.folder` {folder!r} has {seen} files and none is a table that "
-            "`catalog.tables` allows. Files must end in .csv, .tsv, .jsonl, .parquet or .orc"
+            "`catalog.tables` allows. Files must end in .csv, .tsv, .jsonl, .parquet, .orc or .avro"
         )
 
     @classmethod

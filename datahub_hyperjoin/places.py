@@ -111,6 +111,26 @@ Place = File | Folder | DeltaFolder | Relation | CatalogTable
 """Anything that rows can be read from."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkCatalog:
+    """A catalog of Spark's."""
+
+    name: str
+    """Its name, as in `spark_catalog`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteFolder:
+    """A folder in a file system that Spark is told how to reach."""
+
+    location: str
+    """Its URI, as in `s3a://lake/sales`."""
+
+
+Source = Database | SparkCatalog | RemoteFolder
+"""Anything that has tables of its own to list."""
+
+
 def is_remote(location: str) -> bool:
     """Whether a location is in a file system that only Spark may know how to reach.
 

@@ -1,9 +1,8 @@
 """The life cycle of a run, as DataHub drives it."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.publish import Desk, prepare, publish, recall
 from datahub_hyperjoin.report import HyperJoinReport
-from datahub_hyperjoin.spark.session import borrow_session
+from datahub_hyperjoin.spark.session import Session, lazily
 from datahub_hyperjoin.suggest import Findings, suggest
 
 # DataHub renamed its levels in 1.7.0.8 and kept no aliases.
@@ -47,7 +46,7 @@ _STATUS: SupportStatus = getattr(SupportStatus, "ALPHA", None) or SupportStatus.
 @support_status(_STATUS)
 @capability(SourceCapability.PLATFORM_INSTANCE, "By `platform_instance`")
 @capability(SourceCapability.DELETION_DETECTION, "By stateful ingestion")
-@capability(SourceCapability.TEST_CONNECTION, "Checks the folder, each database and Java")
+@capability(SourceCapability.TEST_CONNECTION, "Checks the folder, each connection and Java")
 class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
     """Finds which columns join with which, and writes what it finds into the catalog.
 
@@ -108,8 +107,9 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             What is to be written into the catalog.
         """
         try:
-            catalog = self._read()
-            findings = self._find(catalog)
+            with lazily(self.config.spark) as session:
+                catalog = self._read(session)
+                findings = self._find(catalog, session)
             yield from self._write(catalog, findings)
         except HyperJoinError as error:
             self.report.failure(
@@ -119,14 +119,14 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                 log=False,
             )
 
-    def _read(self) -> Catalog:
+    def _read(self, session: Session) -> Catalog:
         wanted, graph = self.config.catalog, self.ctx.graph
         with self.report.stage("Reading the catalog"):
             if wanted.demo and wanted.folder and not wanted.folder.exists():
                 write_lake(wanted.folder)
             if wanted.among and not graph:
                 raise MissingServerError.to_choose_datasets()
-            found = scan(self.config, self.report.warn)
+            found = scan(self.config, self.report.warn, session)
             tables = found.tables
             catalog = Catalog(tables=tables)
             if graph:
@@ -147,17 +147,15 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         )
         return catalog
 
-    def _find(self, catalog: Catalog) -> Findings:
-        with ExitStack() as borrowed:
-            start = partial(borrowed.enter_context, borrow_session(self.config.spark))
-            return suggest(
-                catalog.tables,
-                session=cache(start),
-                profile=self.config.profile,
-                model=self.config.model,
-                progress=self.report,
-                knowledge=catalog.knowledge,
-            )
+    def _find(self, catalog: Catalog, session: Session) -> Findings:
+        return suggest(
+            catalog.tables,
+            session=session,
+            profile=self.config.profile,
+            model=self.config.model,
+            progress=self.report,
+            knowledge=catalog.knowledge,
+        )
 
     def _write(self, catalog: Catalog, findings: Findings) -> Iterator[MetadataWorkUnit]:
         self.report.show_joins(findings.joins)

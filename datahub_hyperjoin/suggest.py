@@ -1,12 +1,11 @@
 """The way of the data, from tables to suggestions: a line a stage."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 
 import numpy as np
-from pyspark.sql import SparkSession
 
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.knowledge import Knowledge
@@ -21,6 +20,7 @@ from datahub_hyperjoin.model.structure import Structure, build_structure
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.lake import profile_lake
+from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.spark.store import Store
 from datahub_hyperjoin.spark.verify import Known, verify_joins
 from datahub_hyperjoin.tables import (
@@ -39,9 +39,6 @@ from datahub_hyperjoin.tables import (
 _NAMED = 5
 """Columns that a warning names; a table may have thousands."""
 _NOTHING = Knowledge()
-
-Session = Callable[[], SparkSession]
-"""Starts Spark, or borrows it, when something is to be read."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""What can go wrong with databases, Delta tables and files."""
+"""What can go wrong where tables are."""
 
 from typing_extensions import Self
 
@@ -23,6 +23,26 @@ class UnreachableDatabaseError(CatalogError, OSError):
             f"the database of `{connection}` cannot be read: its driver {package} is not "
             f"installed. Install it with `pip install {package}`, or name another in the `url`, as "
             "in `postgresql+psycopg2://`"
+        )
+
+
+class UnreachableSourceError(CatalogError, OSError):
+    """Spark cannot list a catalog or a folder."""
+
+    @classmethod
+    def of_catalog(cls, connection: str, reason: str) -> Self:
+        """The key of the recipe, and Spark's words."""
+        return cls(
+            f"the catalog of `{connection}` cannot be listed: {reason.rstrip('.')}. Check its "
+            "`spark_catalog`, and what `spark.settings` say of it"
+        )
+
+    @classmethod
+    def of_folder(cls, connection: str, reason: str) -> Self:
+        """The key of the recipe, and Spark's words."""
+        return cls(
+            f"the folder of `{connection}` cannot be listed: {reason.rstrip('.')}. Check its "
+            "`folder`, and that `spark.settings` let Spark reach it"
         )
 
 

@@ -55,7 +55,7 @@ def load(session: SparkSession, place: Place) -> DataFrame:
         PySparkException: Spark cannot tell them.
     """
     if isinstance(place, CatalogTable):
-        return session.table(_quoted([place.catalog, *place.schema.split("."), place.name]))
+        return session.table(quoted([place.catalog, *place.schema.split("."), place.name]))
     if isinstance(place, DeltaFolder):
         return session.read.format("delta").load(_uri(place.location))
     if isinstance(place, File | Folder):
@@ -77,7 +77,7 @@ def leaves_of(frame: DataFrame) -> tuple[list[Column], dict[str, Expression]]:
     for at, (names, type_) in enumerate(_leaves(frame.schema)):
         path, opaque = ".".join(names), _opaque(type_)
         columns.append(Column(path, at, opaque))
-        chosen = F.col(_quoted(names))
+        chosen = F.col(quoted(names))
         selected[path] = chosen if isinstance(type_, _HAVE_TEXTS) else chosen.cast("string")
     return columns, selected
 
@@ -106,6 +106,20 @@ def read_of(columns: Iterable[Column]) -> list[str]:
     return [column.path for column in columns if not column.opaque]
 
 
+def words_of(error: Exception) -> str:
+    """What Spark says of an error.
+
+    Args:
+        error: What was raised.
+
+    Returns:
+        A line without secrets.
+    """
+    lines = [line.lstrip(": ") for line in str(error).splitlines() if line.strip()]
+    said = [line for line in lines if not line.startswith(_CALLED)] or [type(error).__name__]
+    return in_short(said[0])
+
+
 def fault_of(place: Place, error: Exception) -> TableError:
     """Why Spark cannot read a table, for people.
 
@@ -116,9 +130,7 @@ def fault_of(place: Place, error: Exception) -> TableError:
     Returns:
         A fault that says what Spark says, in a line and without secrets.
     """
-    lines = [line.lstrip(": ") for line in str(error).splitlines() if line.strip()]
-    said = [line for line in lines if not line.startswith(_CALLED)] or [type(error).__name__]
-    reason = in_short(said[0])
+    reason = words_of(error)
     kind = UnreadableRelationError if isinstance(place, CatalogTable) else UnreadableTableError
     return kind.because(reason)
 
@@ -165,5 +177,16 @@ def _opaque(type_: T.DataType) -> DataType | None:
     return DataType.NESTED if nested else None
 
 
-def _quoted(names: Sequence[str]) -> str:
+def quoted(names: Sequence[str]) -> str:
+    """A name in Spark's SQL.
+
+    Args:
+        names: Its parts, the outermost first.
+
+    Returns:
+        The parts in backticks, with dots between them.
+
+    >>> quoted(["lake", "2024", "odd `name`"])
+    '`lake`.`2024`.`odd ``name```'
+    """
     return ".".join(f"`{name.replace('`', '``')}`" for name in names)

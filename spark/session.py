@@ -8,8 +8,9 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache, partial
 from pathlib import Path
 
 from pyspark.errors import PySparkRuntimeError
@@ -19,6 +20,9 @@ from datahub_hyperjoin.errors import MissingJavaError
 from datahub_hyperjoin.spark.config import SessionConfig
 
 logger = logging.getLogger(__name__)
+
+Session = Callable[[], SparkSession]
+"""Starts Spark, or borrows it, when it is needed."""
 
 _CONNECT = "sc://"
 _QUIET = {
@@ -59,6 +63,20 @@ def borrow_session(config: SessionConfig) -> Iterator[SparkSession]:
         yield built
     finally:
         built.stop()
+
+
+@contextmanager
+def lazily(config: SessionConfig) -> Iterator[Session]:
+    """A session for the length of a `with` block, if it is needed.
+
+    Args:
+        config: Which Spark to use when none is active yet.
+
+    Yields:
+        What gives the session, the same each time.
+    """
+    with ExitStack() as borrowed:
+        yield cache(partial(borrowed.enter_context, borrow_session(config)))
 
 
 def settings_for(config: SessionConfig) -> dict[str, str]:

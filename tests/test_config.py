@@ -90,11 +90,31 @@ def test_a_default_that_is_written_wins_over_the_setting() -> None:
         ),
         (
             {"connections": [{"database": {"url": "sqlite://"}, "names": "{scheme}.{table}"}]},
-            r"names\n.*`names` is '{scheme}.{table}'; it may hold {database}, {schema} and {table}",
+            r"`names` is '{scheme}.{table}'; it may hold {database}, {schema} and {table}",
         ),
         (
             {"connections": [{"database": {"url": "sqlite://"}, "names": "{schema}"}]},
-            r"names\n.*`names` is '{schema}'; without {table} all tables have one name",
+            r"`names` is '{schema}'; without {table} all tables have one name",
+        ),
+        (
+            {"connections": [{"folder": "s3a://lake", "names": "{schema}.{table}"}]},
+            r"`names` is '{schema}.{table}'; it may hold {folder} and {table}",
+        ),
+        (
+            {"connections": [{"folder": "lake"}]},
+            r"folder\n.*`folder` is 'lake'; give a URI, as s3a://lake/sales, or `catalog.folder`",
+        ),
+        (
+            {"connections": [{"platform": "s3"}]},
+            r"connections.0\n.*give one of `database`, `spark_catalog` and `folder`",
+        ),
+        (
+            {"connections": [{"folder": "s3a://lake", "spark_catalog": "spark_catalog"}]},
+            r"connections.0\n.*give one of `database`, `spark_catalog` and `folder`",
+        ),
+        (
+            {"connections": [{"spark_catalog": "lakehouse"}]},
+            r"connections.0\n.*give `platform`: what DataHub calls where `lakehouse` has its",
         ),
         ({**MINIMAL, "sprak": {}}, r"sprak\n  Extra inputs are not permitted"),
         (

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from datahub.ingestion.run.pipeline import Pipeline
 from datahub.metadata.schema_classes import ERModelRelationshipPropertiesClass, StatusClass
+from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.source import HyperJoinSource
@@ -100,12 +101,50 @@ def test_files_join_with_tables_of_databases(tmp_path: Path, shop: dict[str, Any
     assert [pair for pair in found if delays in pair]
 
 
+def test_tables_that_only_spark_reaches_join_with_those_of_a_database(
+    tmp_path: Path, shop: dict[str, Any], spark: SparkSession
+) -> None:
+    write_table(tmp_path / "far", "delays.csv", {"carrier": codes("CA")})
+    key = "fs.viewfs.mounttable.connections.link./data"
+    spark.conf.set(key, (tmp_path / "far").as_uri())
+    spark.createDataFrame([(code,) for code in codes("CA")], ["carrier"]).write.saveAsTable("hubs")
+    far = {"folder": "viewfs://connections/data", "platform": "s3", "names": "lake/{table}"}
+    own = {"spark_catalog": "spark_catalog", "tables": {"allow": [r"default\.hubs$"]}}
+    store = {"profile": {"store": str(tmp_path / "store")}}
+    report = run(tmp_path / "out.json", shop, far, own, **store)
+    spark.sql("DROP TABLE hubs")
+    spark.conf.unset(key)
+    assert said(report) == []
+    joined = {urn.split(",")[1] for pair in ends(tmp_path / "out.json") for urn in pair}
+    assert joined == {"main.airlines", "main.flights", "lake/delays.csv", "default.hubs"}
+    assert report.tables_unchanged == 0
+
+
+def test_what_spark_does_not_reach_is_a_warning_and_the_others_are_read(
+    tmp_path: Path, shop: dict[str, Any]
+) -> None:
+    report = run(tmp_path / "out.json", {"folder": "lost://lake"}, shop)
+    [(title, context)] = said(report)
+    assert title == "Connection left out"
+    assert "the folder of `connections[0]` cannot be listed: " in context
+    assert ends(tmp_path / "out.json") == [CARRIERS]
+
+
+def test_a_test_of_the_connection_says_what_spark_does_not_reach(shop: dict[str, Any]) -> None:
+    connections = [{"folder": "lost://lake"}, {"spark_catalog": "spark_catalog"}, shop]
+    found = HyperJoinSource.test_connection({"connections": connections})
+    assert found.capability_report
+    reasons = {key: one.failure_reason for key, one in found.capability_report.items()}
+    assert "the folder of `connections[0]` cannot be listed" in str(reasons["connections[0]"])
+    assert reasons["connections[2]"] is None
+
+
 def test_a_database_that_does_not_answer_is_a_warning_and_the_others_are_read(
     tmp_path: Path, shop: dict[str, Any]
 ) -> None:
     report = run(tmp_path / "out.json", NOWHERE, shop)
     [(title, context)] = said(report)
-    assert title == "Database left out"
+    assert title == "Connection left out"
     assert "the database of `connections[0]` cannot be read: " in context
     assert "hush" not in f"{report.as_string()}{report.to_pure_python_obj(report)}"
     assert ends(tmp_path / "out.json") == [CARRIERS]

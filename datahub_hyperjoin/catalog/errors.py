@@ -2,7 +2,7 @@
 
 from typing_extensions import Self
 
-from datahub_hyperjoin.errors import CatalogError
+from datahub_hyperjoin.errors import CatalogError, NoTablesError
 
 
 class MissingServerError(CatalogError, ValueError):
@@ -14,4 +14,16 @@ class MissingServerError(CatalogError, ValueError):
         return cls(
             "`catalog.domains`, `containers` and `tags` choose datasets by what a DataHub server "
             "says of them. Give a `datahub-rest` sink, or leave them out"
+        )
+
+
+class NoRemoteTablesError(NoTablesError):
+    """A folder that Spark reaches has no table that is wanted."""
+
+    @classmethod
+    def in_folder_of(cls, connection: str, *, seen: int) -> Self:
+        """Nothing in the folder is a table, or the filters leave nothing."""
+        return cls(
+            f"the folder of `{connection}` has {seen} files and none is a table that its `tables` "
+            "allow. Files must end in .csv, .tsv, .jsonl, .parquet, .orc or .avro"
         )

@@ -32,10 +32,10 @@ def _files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _split(name: str) -> tuple[str, FileFormat | None]:
+def split_name(name: str) -> tuple[str, FileFormat | None]:
     """What a file or folder is called, and what its name says of the format.
 
-    >>> _split("flights.csv.gz"), _split("orders")
+    >>> split_name("flights.csv.gz"), split_name("orders")
     (('flights', <FileFormat.CSV: 'csv'>), ('orders', None))
     """
     path = PurePosixPath(name)
@@ -47,7 +47,7 @@ def _split(name: str) -> tuple[str, FileFormat | None]:
     return inner.stem, layout
 
 
-def _table_of(
+def table_of(
     path: PurePosixPath, logged: AbstractSet[PurePosixPath] = frozenset()
 ) -> PurePosixPath:
     """The table that a file belongs to: the file itself, or a folder above it.
@@ -55,16 +55,16 @@ def _table_of(
     A folder is a table if it has a log, if its name ends as a file's does, if folders below it are
     called `key=value`, or if the file is one of those that Spark numbers.
 
-    >>> [str(_table_of(PurePosixPath(name))) for name in ("a/b.csv", "a.parquet/0.parquet")]
+    >>> [str(table_of(PurePosixPath(name))) for name in ("a/b.csv", "a.parquet/0.parquet")]
     ['a/b.csv', 'a.parquet']
-    >>> str(_table_of(PurePosixPath("sales/orders/year=2024/month=1/x.parquet")))
+    >>> str(table_of(PurePosixPath("sales/orders/year=2024/month=1/x.parquet")))
     'sales/orders'
-    >>> str(_table_of(PurePosixPath("sales/orders/part-00000-x.snappy.parquet")))
+    >>> str(table_of(PurePosixPath("sales/orders/part-00000-x.snappy.parquet")))
     'sales/orders'
     """
     above = [one for one in reversed(path.parents) if one.name]
     for one in above:
-        if one in logged or _split(one.name)[1]:
+        if one in logged or split_name(one.name)[1]:
             return one
         if "=" in one.name and one.parent.name:
             return one.parent
@@ -105,7 +105,7 @@ def scan_folder(
     seen = 0
     for path in _files(folder):
         seen += 1
-        layout, table = _split(path.name)[1], _table_of(_below(folder, path), logs.keys())
+        layout, table = split_name(path.name)[1], table_of(_below(folder, path), logs.keys())
         if layout and allowed.allowed(str(table)):
             files[table, layout].append(path)
     if not files:
@@ -113,7 +113,7 @@ def scan_folder(
     return [
         Table(
             id=TableId(platform, f"{instance}.{table}" if instance else str(table), env),
-            title=_split(table.name)[0],
+            title=split_name(table.name)[0],
             place=_delta(folder, table) if table in logs else _place(folder, table, layout, paths),
             size=sum(path.stat().st_size for path in paths),
             instance=instance or "",

@@ -171,7 +171,10 @@ def _profile(
             config = recipe(settings, suite.folder / "tables")
             with progress.stage(f"Profiling {suite.name}"), measured() as cost:
                 profiles = read_profiles(
-                    scan(config, progress.warn).tables, lambda: session, config.profile, progress
+                    scan(config, progress.warn, lambda: session).tables,
+                    lambda: session,
+                    config.profile,
+                    progress,
                 )
             lakes.append(EvaluatedLake(suite, profiles, cost.seconds))
     return tuple(lakes)

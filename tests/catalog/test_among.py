@@ -13,7 +13,7 @@ from datahub.metadata.schema_classes import (
     TagAssociationClass,
 )
 
-from datahub_hyperjoin.catalog import Among
+from datahub_hyperjoin.catalog.among import Among
 from datahub_hyperjoin.catalog.datasets import read_datasets
 from datahub_hyperjoin.tables import TableId
 from datahub_hyperjoin.urns import dataset_urn

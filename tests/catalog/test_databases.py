@@ -7,9 +7,9 @@ import pytest
 from datahub.configuration.common import AllowDenyPattern
 from servers import KINDS, Server, serving
 
-from datahub_hyperjoin.catalog import scan_database
-from datahub_hyperjoin.config import ConnectionConfig
+from datahub_hyperjoin.catalog import ConnectionConfig, scan_database
 from datahub_hyperjoin.errors import NoTablesError
+from datahub_hyperjoin.places import Database
 from datahub_hyperjoin.tables import TableId
 
 KEY = "connections[0]"
@@ -37,9 +37,14 @@ def connection(server: Server, **config: object) -> ConnectionConfig:
     )
 
 
+def database_of(one: ConnectionConfig) -> Database:
+    assert one.database
+    return one.database
+
+
 def scan(server: Server, **config: object) -> list[TableId]:
     one = connection(server, **config)
-    return [table.id for table in scan_database(KEY, one.database, one.selection)]
+    return [table.id for table in scan_database(KEY, database_of(one), one.selection)]
 
 
 def test_tables_are_called_what_datahubs_connectors_call_them(server: Server) -> None:
@@ -71,7 +76,7 @@ def test_patterns_leave_tables_out(server: Server) -> None:
 
 def test_sizes_are_told_where_the_database_knows_them(server: Server) -> None:
     one = connection(server)
-    flights = scan_database(KEY, one.database, one.selection)[0]
+    flights = scan_database(KEY, database_of(one), one.selection)[0]
     assert (flights.size > 0) is (server.kind != "sqlite")
     assert (flights.title, flights.instance) == ("flights", "")
 
@@ -80,7 +85,7 @@ def test_a_database_without_tables_is_named(server: Server) -> None:
     one = connection(server, tables={"deny": [".*"]})
     message = r"`connections\[0\]` has 3 tables and none that its `tables` and `schemas` allow"
     with pytest.raises(NoTablesError, match=message):
-        scan_database(KEY, one.database, one.selection)
+        scan_database(KEY, database_of(one), one.selection)
 
 
 def test_the_systems_own_schemas_are_no_ones_tables(server: Server) -> None:

@@ -1,0 +1,113 @@
+"""Which files are tables in a file system that Spark reaches, and what DataHub calls them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from datahub_hyperjoin.catalog import ConnectionConfig, scan_remote_folder
+from datahub_hyperjoin.catalog.errors import NoRemoteTablesError
+from datahub_hyperjoin.places import DeltaFolder, File, FileFormat, Folder, RemoteFolder
+from datahub_hyperjoin.spark.errors import UnreachableSourceError
+from datahub_hyperjoin.tables import Table, TableId
+
+KEY = "connections[0]"
+FILES = (
+    "a/planes.CSV",
+    "a/codes.csv.gz",
+    "b [1]/orders/year=2023/part-0.parquet",
+    "b [1]/orders/year=2024/part-0.parquet",
+    "b [1]/sales/part-0.parquet",
+    "b [1]/sales/_delta_log/0.json",
+    "b [1]/_draft.csv",
+    "notes.txt",
+)
+
+
+@pytest.fixture
+def lake(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
+    """The URI of a folder, in a file system that has another name for it."""
+    host = tmp_path.name.replace("_", "-")  # Hadoop keeps a file system that it has once opened
+    key = f"fs.viewfs.mounttable.{host}.link./data"
+    spark.conf.set(key, tmp_path.as_uri())
+    for name in FILES:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("12345678")
+    yield f"viewfs://{host}/data"
+    spark.conf.unset(key)
+
+
+def scan(spark: SparkSession, folder: str, **config: Any) -> list[Table]:  # noqa: ANN401
+    one = ConnectionConfig.model_validate({"folder": folder, **config})
+    assert isinstance(one.source, RemoteFolder)
+    return scan_remote_folder(spark, KEY, one.source, one.selection)
+
+
+def test_tables_are_those_of_a_folder_here_named_by_where_they_are(
+    spark: SparkSession, lake: str
+) -> None:
+    tables = scan(spark, f"{lake}/")
+    name = lake.removeprefix("viewfs://")
+    assert [(table.id, table.title, table.size) for table in tables] == [
+        (TableId("viewfs", f"{name}/a/codes.csv.gz"), "codes", 8),
+        (TableId("viewfs", f"{name}/a/planes.CSV"), "planes", 8),
+        (TableId("viewfs", f"{name}/b [1]/orders"), "orders", 16),
+        (TableId("viewfs", f"{name}/b [1]/sales"), "sales", 8),
+    ]
+    assert [table.place for table in tables] == [
+        File(location=f"{lake}/a/codes.csv.gz", format=FileFormat.CSV),
+        File(location=f"{lake}/a/planes.CSV", format=FileFormat.CSV),
+        Folder(
+            location=f"{lake}/b [1]/orders",
+            format=FileFormat.PARQUET,
+            parts=("year=2023/part-0.parquet", "year=2024/part-0.parquet"),
+        ),
+        DeltaFolder(location=f"{lake}/b [1]/sales"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "platform"),
+    [("s3a", "s3"), ("gs", "gcs"), ("abfss", "abs"), ("hdfs", "hdfs")],
+)
+def test_file_systems_are_the_platforms_that_datahub_knows(scheme: str, platform: str) -> None:
+    one = ConnectionConfig.model_validate({"folder": f"{scheme}://lake/sales"})
+    assert (one.selection.platform, one.selection.names) == (platform, "{folder}/{table}")
+
+
+def test_names_and_patterns_are_the_recipes(spark: SparkSession, lake: str) -> None:
+    config = {"platform": "s3", "platform_instance": "eu", "names": "lake/{table}"}
+    tables = scan(spark, lake, **config, tables={"allow": ["a/.*"]})
+    assert [table.id.name for table in tables] == [
+        "eu.lake/a/codes.csv.gz",
+        "eu.lake/a/planes.CSV",
+    ]
+
+
+def test_a_table_that_is_written_again_has_another_state(
+    spark: SparkSession, lake: str, tmp_path: Path
+) -> None:
+    before = {table.title: table.state for table in scan(spark, lake)}
+    assert {table.title: table.state for table in scan(spark, lake)} == before
+    (tmp_path / "a" / "planes.CSV").write_text("123456789")
+    after = {table.title: table.state for table in scan(spark, lake)}
+    assert {title for title in after if after[title] != before[title]} == {"planes"}
+
+
+def test_a_folder_without_tables_is_named(spark: SparkSession, lake: str) -> None:
+    message = r"the folder of `connections\[0\]` has 6 files and none is a table that its `tables`"
+    with pytest.raises(NoRemoteTablesError, match=message):
+        scan(spark, lake, tables={"deny": [".*"]})
+
+
+@pytest.mark.parametrize("folder", ["viewfs://nowhere/data", "lost://lake/data"])
+def test_a_folder_that_spark_does_not_reach_is_named(spark: SparkSession, folder: str) -> None:
+    message = (
+        r"the folder of `connections\[0\]` cannot be listed: .*(nowhere|lost).* Check its `folder`"
+        r", and that `spark.settings` let Spark reach it"
+    )
+    with pytest.raises(UnreachableSourceError, match=message):
+        scan(spark, folder)
