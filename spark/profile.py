@@ -1,28 +1,20 @@
 """Profiles tables: one pass over each, one Spark job for all of them."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.errors import HyperJoinError, UnreadableTableError
-from datahub_hyperjoin.spark.columns import Column
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.engines import Databases
 from datahub_hyperjoin.spark.packing import pack
-from datahub_hyperjoin.spark.read import located, read_table
+from datahub_hyperjoin.spark.read import located
 from datahub_hyperjoin.spark.rows import PROFILE_ROW, from_row, to_row
-from datahub_hyperjoin.spark.tally import Tally, add, profile_column, tally
-from datahub_hyperjoin.tables import (
-    ColumnId,
-    ColumnProfile,
-    DataType,
-    Lengths,
-    Table,
-    TableProfile,
-)
+from datahub_hyperjoin.spark.shelf import Shelf
+from datahub_hyperjoin.tables import Table, TableProfile
 
 logger = logging.getLogger(__name__)
 
@@ -66,51 +58,62 @@ def profile_table(table: Table, config: ProfileConfig, databases: Databases) -> 
     Returns:
         Its profile; whatever went wrong with the table is the profile's fault.
     """
+    [[profile]] = profile_each([table], config, databases)
+    return profile
+
+
+def profile_each(
+    tables: Iterable[Table], config: ProfileConfig, databases: Databases
+) -> Iterator[list[TableProfile]]:
+    """Profiles tables one after the other, here and now.
+
+    Args:
+        tables: What to read.
+        config: How much to read, and to keep.
+        databases: Where tables of databases are read.
+
+    Yields:
+        As many profiles as are made together, in the order of the tables; whatever went wrong with
+        a table is its profile's fault.
+    """
+    shelf, group = Shelf(config, databases), list[tuple[Table, str]]()
+    for table in tables:
+        group.append((table, _fault_of(table, shelf)))
+        if shelf.is_full:
+            yield _profiles(shelf, group, config, databases)
+            shelf, group = Shelf(config, databases), []
+    if group:
+        yield _profiles(shelf, group, config, databases)
+
+
+def _fault_of(table: Table, shelf: Shelf) -> str:
+    """Puts a table on a shelf; what it says is empty when that went well."""
     try:
-        return _read_profile(table, config, databases)
-    except HyperJoinError as fault:
-        return TableProfile(table=table, fault=str(fault))
+        shelf.put(table)
     except Exception as fault:  # noqa: BLE001 (the guard that keeps one table from ending the run)
-        unknown = UnreadableTableError.because(f"{type(fault).__name__}: {fault}")
-        return TableProfile(table=table, fault=str(unknown))
+        return _said(fault)
+    return ""
 
 
-def _read_profile(table: Table, config: ProfileConfig, databases: Databases) -> TableProfile:
-    reading = read_table(table, databases, max_rows=config.max_rows, max_bytes=config.max_bytes)
-    tallies: dict[str, Tally] = {}
-    rows = 0
-    # One value more than the sketch keeps tells a full sketch from an overflowing one.
-    size = config.sketch_size + 1
-    for batch in reading.batches:
-        rows += len(batch)
-        for path, column in zip(batch.schema.names, batch.columns, strict=True):
-            seen = tally(column, size)
-            tallies[path] = add(tallies[path], seen, size=size) if path in tallies else seen
-    columns = tuple(
-        _opaque_profile(table, column, rows)
-        if column.opaque
-        else profile_column(
-            ColumnId(table.id, column.path), column.position, tallies[column.path], config=config
-        )
-        for column in reading.columns
-    )
-    return TableProfile(table=table, columns=columns, rows=rows, notes=tuple(reading.notes))
+def _profiles(
+    shelf: Shelf, group: list[tuple[Table, str]], config: ProfileConfig, databases: Databases
+) -> list[TableProfile]:
+    try:
+        made = iter(shelf.profiles())
+    except Exception as fault:  # noqa: BLE001 (the same guard)
+        if len(group) == 1:
+            return [TableProfile(table=group[0][0], fault=_said(fault))]
+        # One of them is to blame, which shows when each is read on its own.
+        return [profile_table(table, config, databases) for table, _ in group]
+    return [
+        TableProfile(table=table, fault=fault) if fault else next(made) for table, fault in group
+    ]
 
 
-def _opaque_profile(table: Table, column: Column, rows: int) -> ColumnProfile:
-    return ColumnProfile(
-        id=ColumnId(table.id, column.path),
-        position=column.position,
-        type=column.opaque or DataType.NESTED,
-        rows=rows,
-        nulls=0,
-        distinct=0,
-        sketch=b"",
-        sample=(),
-        counts=(),
-        lengths=Lengths(shortest=0, mean=0.0, longest=0),
-        patterns=(),
-    )
+def _said(fault: Exception) -> str:
+    if isinstance(fault, HyperJoinError):
+        return str(fault)
+    return str(UnreadableTableError.because(f"{type(fault).__name__}: {fault}"))
 
 
 def _worker(
@@ -119,9 +122,12 @@ def _worker(
     def profiles(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for group in batch.column("id").to_pylist():
+                places = iter(groups[group])
                 with Databases() as databases:
-                    for place in groups[group]:
-                        row = to_row(place, profile_table(tables[place], config, databases))
-                        yield pa.RecordBatch.from_pylist([row], schema=PROFILE_ROW)
+                    for made in profile_each(
+                        [tables[at] for at in groups[group]], config, databases
+                    ):
+                        rows = [to_row(next(places), profile) for profile in made]
+                        yield pa.RecordBatch.from_pylist(rows, schema=PROFILE_ROW)
 
     return profiles

@@ -28,6 +28,7 @@ from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.read import located, read_table
 from datahub_hyperjoin.spark.sketch import Counts, Values
 from datahub_hyperjoin.spark.tally import NOTHING, add, tally
+from datahub_hyperjoin.spark.written import count_written
 from datahub_hyperjoin.tables import ColumnId, Evidence, Table, TableId
 
 logger = logging.getLogger(__name__)
@@ -184,9 +185,9 @@ def _counted(asked: Asked, databases: Databases) -> dict[str, Values]:
     reading = read_table(asked.table, databases, max_rows=_ALL, paths=asked.columns.keys())
     tallies = {column.path: NOTHING for column in reading.columns if not column.opaque}
     for batch in reading.batches:
-        for path, rows in zip(batch.schema.names, batch.columns, strict=True):
-            seen = tally(rows, _ALL)
-            seen = replace(seen, values=seen.values.counted())
+        found = tally([count_written(rows) for rows in batch.columns], _ALL)
+        for path, one in zip(batch.schema.names, found, strict=True):
+            seen = replace(one, values=one.values.counted())
             tallies[path] = add(tallies[path], seen, size=_ALL)
     return {path: whole.settled().values for path, whole in tallies.items()}
 
