@@ -1,7 +1,9 @@
 """Profiles tables: one pass over each, one Spark job for all of them."""
 
 import logging
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -12,11 +14,14 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.engines import Databases
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.read import located
-from datahub_hyperjoin.spark.rows import PROFILE_ROW, from_row, to_row
+from datahub_hyperjoin.spark.rows import PROFILE_ROW, from_row, list_rows, to_rows
 from datahub_hyperjoin.spark.shelf import Shelf
 from datahub_hyperjoin.tables import Table, TableProfile
 
 logger = logging.getLogger(__name__)
+
+_PARCEL = pa.schema({"places": pa.list_(pa.int64()), "profiles": pa.binary()})
+"""Profiles as Spark sees them: what it need not look into, it does not convert value by value."""
 
 
 def profile_tables(
@@ -37,14 +42,16 @@ def profile_tables(
         return []
     groups = pack(tables)
     logger.info("Profiling %s tables in %s tasks", len(tables), len(groups))
-    rows = (
+    found = (
         session.range(0, len(groups), numPartitions=len(groups))
-        .mapInArrow(_worker(located(tables), groups, config), from_arrow_schema(PROFILE_ROW))
+        .mapInArrow(_worker(located(tables), groups, config), from_arrow_schema(_PARCEL))
         .toArrow()
-        .to_pylist()
     )
-    by_place = {row["place"]: row for row in rows}
-    return [from_row(table, by_place[place]) for place, table in enumerate(tables)]
+    profiles: dict[int, TableProfile] = {}
+    for places, parcel in zip(found["places"].to_pylist(), found["profiles"], strict=True):
+        rows = [row for batch in pa.ipc.open_stream(parcel.as_buffer()) for row in list_rows(batch)]
+        profiles |= {at: from_row(tables[at], row) for at, row in zip(places, rows, strict=True)}
+    return [profiles[at] for at in range(len(tables))]
 
 
 def profile_table(table: Table, config: ProfileConfig, databases: Databases) -> TableProfile:
@@ -119,15 +126,23 @@ def _said(fault: Exception) -> str:
 def _worker(
     tables: list[Table], groups: list[list[int]], config: ProfileConfig
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    # A task makes objects of its own tables only, of which a lake may have many more.
+    shares = [pickle.dumps([tables[at] for at in group]) for group in groups]
+
     def profiles(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for group in batch.column("id").to_pylist():
-                places = iter(groups[group])
+                own, places = pickle.loads(shares[group]), iter(groups[group])  # noqa: S301 - ours
                 with Databases() as databases:
-                    for made in profile_each(
-                        [tables[at] for at in groups[group]], config, databases
-                    ):
-                        rows = [to_row(next(places), profile) for profile in made]
-                        yield pa.RecordBatch.from_pylist(rows, schema=PROFILE_ROW)
+                    for made in profile_each(own, config, databases):
+                        parcel = {"places": [*islice(places, len(made))], "profiles": _packed(made)}
+                        yield pa.RecordBatch.from_pylist([parcel], schema=_PARCEL)
 
     return profiles
+
+
+def _packed(profiles: list[TableProfile]) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, PROFILE_ROW) as stream:
+        stream.write_batch(to_rows(profiles))
+    return sink.getvalue().to_pybytes()

@@ -24,7 +24,7 @@ from datahub_hyperjoin.tables import (
     TableProfile,
 )
 
-_ENOUGH = 1 << 21
+_ENOUGH = 1 << 20
 """Bytes on a shelf: more columns gain nothing by being looked at together."""
 _COLUMN = 1 << 8
 """Bytes that a column weighs without a text."""

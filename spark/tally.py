@@ -119,7 +119,7 @@ def add(left: Tally, right: Tally, *, size: int) -> Tally:
 
 
 def _tallied(columns: Sequence[Written], size: int) -> list[Tally]:
-    written = pa.concat_arrays([column.values for column in columns])
+    written = pc.fill_null(pa.concat_arrays([column.values for column in columns]), "")
     normal = normal_forms(written)
     counts = np.concatenate([column.counts for column in columns])
     found = Spellings(

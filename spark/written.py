@@ -19,7 +19,7 @@ class Written:
     """Rows seen."""
 
     values: pa.Array
-    """The distinct texts, in the order of their first rows; empty for no value."""
+    """The distinct texts, in the order of their first rows; null for no value."""
 
     counts: Counts
     """Rows that hold each."""
@@ -38,17 +38,16 @@ def count_written(column: pa.Array) -> Written:
         >>> import pyarrow as pa
         >>> found = count_written(pa.array([2.0, None, 0.5, 2.0]))
         >>> found.values.to_pylist(), found.counts.tolist()
-        (['2', '', '0.5'], [2, 1, 1])
+        (['2', None, '0.5'], [2, 1, 1])
     """
     found = pc.value_counts(_plain(column))
-    values = _texts(found.field("values"))
-    if values.null_count:
-        values = pc.fill_null(values, "")
-    return Written(len(column), values, found.field("counts").to_numpy())
+    return Written(len(column), _texts(found.field(0)), found.field(1).to_numpy())
 
 
 def _plain(column: pa.Array) -> pa.Array:
     """The rows in a type that Arrow can count and write."""
+    if pa.types.is_string(column.type):
+        return column
     if isinstance(column, pa.ExtensionArray):
         return _plain(column.storage)
     for is_type, plain in _PLAIN:
