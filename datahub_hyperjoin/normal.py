@@ -9,6 +9,7 @@ what profiles keep of it.
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,8 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from datahub_hyperjoin.strings import Mask, StringBytes
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -32,7 +35,9 @@ _REWRITES = (
     (rf"^({_DAY})[t ]({_MINUTE}:[0-5][0-9])(?:(\.[0-9]*[1-9])0*|\.0+)?{_UTC}$", r"\1 \2\3"),
     (rf"^({_DAY}) 00:00:00$", r"\1"),
 )
-_UNTIDY = r"^ |  | $|[\t-\r\x1c-\x1f]"
+_TIDYING = ((r"[\t-\r\x1c-\x1f ]+", " "), (r"^ | $", ""))
+_SPACE, _HYPHEN, _DOT, _ZERO, _LAST_ASCII = b" -.0\x7f"
+_DAY_LENGTH = 10
 
 
 def normal_form(value: str) -> str:
@@ -70,18 +75,18 @@ def normal_forms(values: pa.Array) -> pa.Array:
         As many strings, each the `normal_form` of its value.
     """
     tidy = pc.ascii_lower(values)
-    if pc.any(pc.match_substring_regex(tidy, _UNTIDY)).as_py():
-        tidy = pc.replace_substring_regex(tidy, r"[\t-\r\x1c-\x1f ]+", " ")
-        tidy = pc.ascii_trim(tidy, " ")
-    foreign = pc.invert(pc.string_is_ascii(values))
-    if pc.any(foreign).as_py():
+    signs = StringBytes.of(values)
+    foreign = signs.having(signs.data > _LAST_ASCII)
+    if foreign.any():
         # Only Python's tables know full case folding; few distinct values need them.
-        folded = [_tidy(value) for value in values.filter(foreign).to_pylist()]
-        tidy = pc.replace_with_mask(tidy, foreign, pa.array(folded, pa.string()))
-    if pc.any(pc.match_substring_regex(tidy, _NEEDS_REWRITE)).as_py():
-        for pattern, replacement in _REWRITES:
-            tidy = pc.replace_substring_regex(tidy, pattern, replacement)
-    return tidy
+        folded = [_tidy(value) for value in values.filter(pa.array(foreign)).to_pylist()]
+        tidy = pc.replace_with_mask(tidy, pa.array(foreign), pa.array(folded, pa.string()))
+    tidy = _rewritten(tidy, _may_be_untidy(StringBytes.of(tidy)), _TIDYING)
+    suspects = np.flatnonzero(_may_need_rewrite(StringBytes.of(tidy)))
+    matches = pc.match_substring_regex(tidy.take(pa.array(suspects)), _NEEDS_REWRITE)
+    needy = np.zeros(len(tidy), np.bool_)
+    needy[suspects] = matches.to_numpy(zero_copy_only=False)
+    return _rewritten(tidy, needy, _REWRITES)
 
 
 def hash_values(normal: pa.Array) -> Hashes:
@@ -98,7 +103,8 @@ def hash_values(normal: pa.Array) -> Hashes:
         >>> hash_values(pa.array(["germany"]))
         array([12672609204639645099], dtype=uint64)
     """
-    objects = normal.to_numpy(zero_copy_only=False).astype(object, copy=False)
+    # Of a string pandas makes bytes first; Arrow makes them sooner.
+    objects = normal.cast(pa.binary()).to_numpy(zero_copy_only=False)
     return np.asarray(pd.util.hash_array(objects, categorize=False), dtype=np.uint64)
 
 
@@ -128,3 +134,32 @@ class Synonyms:
 def _tidy(value: str) -> str:
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", value).casefold())
     return " ".join(folded.split())
+
+
+def _may_be_untidy(strings: StringBytes) -> Mask:
+    """Strings among which are all that have outer, repeated or unusual spaces."""
+    spaces = strings.data == _SPACE
+    odd = strings.data < _SPACE
+    odd[:-1] |= spaces[:-1] & spaces[1:]
+    return strings.having(odd) | (strings.at(0) == _SPACE) | (strings.at(-1) == _SPACE)
+
+
+def _may_need_rewrite(strings: StringBytes) -> Mask:
+    """Strings among which are all that `_NEEDS_REWRITE` knows."""
+    found = np.zeros(len(strings.lengths), np.bool_)
+    zeros = np.flatnonzero(strings.at(-1) == _ZERO)
+    before = strings.at(-2, zeros)
+    found[zeros] = (before == _DOT) | (before == _ZERO) | (before == _HYPHEN)
+    long = np.flatnonzero(strings.lengths > _DAY_LENGTH)
+    found[long] |= (strings.at(4, long) == _HYPHEN) & (strings.at(7, long) == _HYPHEN)
+    return found
+
+
+def _rewritten(values: pa.Array, chosen: Mask, rewrites: Sequence[tuple[str, str]]) -> pa.Array:
+    """Replaces what patterns match in the values that are chosen."""
+    if not chosen.any():
+        return values
+    new = values.filter(pa.array(chosen))
+    for pattern, replacement in rewrites:
+        new = pc.replace_substring_regex(new, pattern, replacement)
+    return pc.replace_with_mask(values, pa.array(chosen), new)

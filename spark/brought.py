@@ -7,7 +7,6 @@ they are, and their tallies meet.
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -19,6 +18,7 @@ from datahub_hyperjoin.spark.bringing import Part, arriving, bring, files_of
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.engines import Databases
 from datahub_hyperjoin.spark.errors import UnbroughtFileError
+from datahub_hyperjoin.spark.parcels import PARCEL, unwrap, wrap
 from datahub_hyperjoin.spark.partial import (
     PARTIAL,
     WHOLE,
@@ -27,9 +27,8 @@ from datahub_hyperjoin.spark.partial import (
     count_part,
     void_part,
 )
-from datahub_hyperjoin.spark.profile import profile_table
+from datahub_hyperjoin.spark.profile import profile_each
 from datahub_hyperjoin.spark.read import read_table
-from datahub_hyperjoin.spark.rows import PROFILE_ROW, from_row, to_row
 from datahub_hyperjoin.tables import Table, TableProfile
 
 logger = logging.getLogger(__name__)
@@ -69,17 +68,21 @@ def _profile_files(
     asked = files_of(tables)
 
     def worker(batches: Batches) -> Batches:
-        for part, here in arriving(batches, asked):
-            found = profile_table(here, config, Databases())
-            yield pa.RecordBatch.from_pylist([to_row(part.at, found)], schema=PROFILE_ROW)
+        places: list[int] = []
 
-    rows = bring(session, [*asked]).mapInArrow(worker, from_arrow_schema(PROFILE_ROW)).toArrow()
-    found = {row["place"]: row for row in rows.to_pylist()}
+        def each() -> Iterator[Table]:
+            for part, here in arriving(batches, asked):
+                places.append(part.at)
+                yield here
+
+        for made in profile_each(each(), config, Databases()):
+            yield wrap(places[: len(made)], made)
+            del places[: len(made)]
+
+    parcels = bring(session, [*asked]).mapInArrow(worker, from_arrow_schema(PARCEL)).toArrow()
+    found = unwrap(parcels, tables)
     for at, table in enumerate(tables):
-        if at in found:
-            yield from_row(table, found[at])
-        else:
-            yield TableProfile(table=table, fault=str(UnbroughtFileError.at_all()))
+        yield found.get(at) or TableProfile(table=table, fault=str(UnbroughtFileError.at_all()))
 
 
 def _profile_folders(
@@ -89,32 +92,31 @@ def _profile_folders(
 
     def worker(batches: Batches) -> Batches:
         for part, here in arriving(batches, asked):
-            rows = [*_count(part, here, config)]
-            yield pa.RecordBatch.from_pylist(rows, schema=PARTIAL)
+            yield _count(part, here, config)
 
     def meet(rows: pa.Table) -> pa.Table:
         return add_up(rows, tables, config)
 
     parts = bring(session, [*asked]).mapInArrow(worker, from_arrow_schema(PARTIAL))
-    whole = parts.groupBy("table", "path").applyInArrow(meet, from_arrow_schema(WHOLE))
-    found: dict[int, list[dict[str, Any]]] = {at: [] for at in range(len(tables))}
-    for row in whole.toArrow().to_pylist():
-        found[row["table"]].append(row)
-    counts = Counter(part.at for part in asked.values())
+    whole = parts.groupBy("table", "path").applyInArrow(meet, from_arrow_schema(WHOLE)).toArrow()
+    found: dict[int, list[bytes]] = {at: [] for at in range(len(tables))}
+    for at, counted in zip(whole["table"].to_pylist(), whole["counted"].to_pylist(), strict=True):
+        found[at].append(counted)
+    files = Counter(part.at for part in asked.values())
     for at, table in enumerate(tables):
-        yield assemble(table, found[at], files=counts[at])
+        yield assemble(table, found[at], files=files[at])
 
 
-def _count(part: Part, here: Table, config: ProfileConfig) -> Iterator[dict[str, Any]]:
+def _count(part: Part, here: Table, config: ProfileConfig) -> pa.RecordBatch:
     """Counts a file, of which no more is read than its share of what is read of the table."""
     rows, size = -(-config.max_rows // part.parts), config.sketch_size + 1
     try:
         reading = read_table(here, Databases(), max_rows=rows)
-        yield from count_part(part.at, part.number, reading, size=size, file=part.path)
+        return count_part(part.at, part.number, reading, size=size, file=part.path)
     except EmptyTableError:
-        yield void_part(part.at, part.number)
+        return void_part(part.at, part.number)
     except TableError as fault:
-        yield void_part(part.at, part.number, file=part.path, fault=str(fault))
+        return void_part(part.at, part.number, file=part.path, fault=str(fault))
     except Exception as fault:  # noqa: BLE001 (the guard that keeps one file from ending the run)
         unknown = UnreadableTableError.because(f"{type(fault).__name__}: {fault}")
-        yield void_part(part.at, part.number, file=part.path, fault=str(unknown))
+        return void_part(part.at, part.number, file=part.path, fault=str(unknown))

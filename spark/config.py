@@ -26,8 +26,8 @@ class ProfileConfig:
     """Bytes read of each table, as its rows take in memory; a table of few long rows ends by it."""
 
     split_bytes: int = 1 << 28
-    """Parquet and ORC tables of so many bytes or more are read in parts, by many tasks each, and of
-    one with more than `max_rows` rows a random sample."""
+    """Parquet, ORC and tables of databases of so many bytes or more are read in parts, by many
+    tasks each; if one has more than `max_rows` rows, those that are read are of all its parts."""
 
     sketch_size: int = 4096
     """Hashes kept of each column; the error of a containment is about 1/sqrt of it."""

@@ -13,6 +13,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.normal import Synonyms
+from datahub_hyperjoin.places import Relation
 from datahub_hyperjoin.spark.bringing import arriving, bring, files_of
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.engines import Databases
@@ -22,6 +23,7 @@ from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.spark.sketch import Values
 from datahub_hyperjoin.spark.tally import NOTHING, Tally, add, tally
 from datahub_hyperjoin.spark.ways import Way, way_of
+from datahub_hyperjoin.spark.written import count_written
 from datahub_hyperjoin.tables import Table
 
 VALUES = pa.schema(
@@ -70,7 +72,9 @@ def cut_lake(
     ranges = max(_FEWEST_RANGES, sum(one.table.size for one in asked) // _RANGE_BYTES)
     ways: dict[Way, list[Asked]] = defaultdict(list)
     for one in asked:
-        ways[way_of(one.table, config)].append(one)
+        # Databases are packed whatever they hold: that bounds their connections.
+        packed = isinstance(one.table.place, Relation)
+        ways[Way.PACKED if packed else way_of(one.table, config)].append(one)
     frames = [session.createDataFrame([], from_arrow_schema(VALUES))]
     if ways[Way.PACKED]:
         frames.append(cut_tables(session, ways[Way.PACKED], synonyms, ranges=ranges))
@@ -209,9 +213,9 @@ def cut_values(
 def _tallies(batches: Iterable[pa.RecordBatch], paths: Iterable[str]) -> dict[str, Tally]:
     tallies = dict.fromkeys(paths, NOTHING)
     for batch in batches:
-        for path, rows in zip(batch.schema.names, batch.columns, strict=True):
-            seen = tally(rows, _ALL)
-            seen = replace(seen, values=seen.values.counted())
+        found = tally([count_written(rows) for rows in batch.columns], _ALL)
+        for path, one in zip(batch.schema.names, found, strict=True):
+            seen = replace(one, values=one.values.counted())
             tallies[path] = add(tallies[path], seen, size=_ALL)
     return tallies
 

@@ -6,8 +6,10 @@ read only if it has as many fields as the header.
 
 import csv
 import io
-from collections.abc import Collection, Generator
-from contextlib import ExitStack
+import re
+from collections.abc import Collection, Generator, Iterator
+from contextlib import ExitStack, suppress
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,6 +22,7 @@ from datahub_hyperjoin.spark.encoding import TextStream
 
 _BLOCK = 1 << 24
 _DELIMITERS = ",;\t|"
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _LOOKED_AT = 200
 
 
@@ -54,7 +57,7 @@ def read_delimited(path: Path, delimiter: str, paths: Collection[str] | None) ->
         stream = TextStream(opened.enter_context(open_bytes(path)))
         head, notes = stream.head(), stream.notes
         delimiter = delimiter or find_delimiter(head)
-        names = _rows(head, delimiter)[0]
+        names = _header(head, delimiter)
         columns = wanted(addressable([Column(n, at) for at, n in enumerate(names)], notes), paths)
         if not columns:
             raise UnreadableTableError.without_names()
@@ -80,33 +83,37 @@ def find_delimiter(head: str) -> str:
         >>> find_delimiter("name\napple, red\n")
         ','
     """
-    return max(_DELIMITERS, key=lambda delimiter: _fit(head, delimiter))
+    splitting = [each for each in _DELIMITERS if len(_header(head, each)) > 1]
+    if len(splitting) > 1:
+        return max(splitting, key=lambda delimiter: _fit(head, delimiter))
+    return splitting[0] if splitting else _DELIMITERS[0]
+
+
+def _header(head: str, delimiter: str) -> list[str]:
+    try:
+        header = next(_rows(head, delimiter), None)
+    except csv.Error as fault:
+        raise UnreadableTableError.because(str(fault)) from fault
+    if header is None:
+        raise EmptyTableError.without_content()
+    return header
 
 
 def _fit(head: str, delimiter: str) -> float:
-    header, *rows = _rows(head, delimiter)
-    if len(header) == 1:
-        return 0.0
-    alike = sum(len(row) == len(header) for row in rows)
-    return len(header) * (alike + 1) / (len(rows) + 1)
-
-
-def _rows(head: str, delimiter: str) -> list[list[str]]:
-    """The first rows, the header included."""
     rows = []
-    try:
-        for row in csv.reader(io.StringIO(head, newline=""), delimiter=delimiter):
-            if row:
-                rows.append(row)
-            if len(rows) > _LOOKED_AT:
-                return rows
-    except csv.Error as fault:
-        if not rows:
-            raise UnreadableTableError.because(str(fault)) from fault
-    if not rows:
-        raise EmptyTableError.without_content()
+    with suppress(csv.Error):
+        for row in islice(_rows(head, delimiter), _LOOKED_AT + 1):
+            rows.append(row)  # noqa: PERF402 (rows before a fault count)
     # The last row looked at may be cut off in the middle.
-    return rows[:-1] if len(rows) > 2 else rows  # noqa: PLR2004 (header and one row)
+    header, *others = rows[:-1] if len(rows) > 2 else rows  # noqa: PLR2004 (header and one row)
+    alike = sum(len(row) == len(header) for row in others)
+    return len(header) * (alike + 1) / (len(others) + 1)
+
+
+def _rows(head: str, delimiter: str) -> Iterator[list[str]]:
+    """The rows that are not blank, the header included."""
+    lines = (line.group() for line in _LINE.finditer(head))
+    return (row for row in csv.reader(lines, delimiter=delimiter) if row)
 
 
 def _batches(
@@ -120,7 +127,7 @@ def _batches(
         delimiter=delimiter, newlines_in_values=True, invalid_row_handler=ragged
     )
     try:
-        with io.BufferedReader(stream, _BLOCK) as source:
+        with stream, _source(stream) as source:
             for batch in _open(source, places, read, parsing=parsing):
                 rows += len(batch)
                 yield batch.rename_columns([column.path for column in columns])
@@ -136,8 +143,18 @@ def _batches(
         raise UnreadableTableError.ragged(ragged.rows)
 
 
+def _source(stream: TextStream) -> io.BufferedReader | pa.BufferReader:
+    """What Arrow reads from: a short file is in memory already."""
+    text = stream.rest()
+    return io.BufferedReader(stream, _BLOCK) if text is None else pa.BufferReader(text)
+
+
 def _open(
-    source: io.BufferedIOBase, places: list[str], read: list[str], *, parsing: pa.csv.ParseOptions
+    source: io.BufferedReader | pa.BufferReader,
+    places: list[str],
+    read: list[str],
+    *,
+    parsing: pa.csv.ParseOptions,
 ) -> pa.csv.CSVStreamingReader:
     """Names columns by their places, since the header may repeat a name, and reads all as text."""
     return pa.csv.open_csv(

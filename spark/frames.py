@@ -1,6 +1,7 @@
 """Tables that Spark's own readers read: those of its catalogs, and large files."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from py4j.protocol import Py4JJavaError
@@ -39,6 +40,23 @@ _CALLED = "An error occurred while calling"
 """What the bridge to Java says before Java says what is wrong."""
 
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A table that is about to be profiled."""
+
+    frame: DataFrame | None
+    """Its rows, or a sample of them, with a column for each that has values; none without any."""
+
+    columns: tuple[Column, ...]
+    """All its columns that can be spoken of."""
+
+    notes: list[str]
+    """What a person should know."""
+
+    rows: int
+    """How many it has."""
 
 
 def load(session: SparkSession, place: Place) -> DataFrame:

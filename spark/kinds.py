@@ -3,13 +3,18 @@
 Types that a file declares are not asked: a whole number is one whether it was written as text,
 as `12` or as `12.0`. Every value has a kind, a column has a set of them, and the set names the
 type. So the kinds of two halves of a column are the union of theirs.
+
+Most values tell by single bytes that they are whole numbers or nothing but text; only the others
+are held against patterns, and none of a column that is known to be text.
 """
 
 from collections.abc import Set as AbstractSet
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from datahub_hyperjoin.strings import Mask, Places, StringBytes
 from datahub_hyperjoin.tables import DataType
 
 MISSING = ("na", "n/a", "#n/a", "null", "nan", "none", "\\n")
@@ -32,36 +37,43 @@ _KINDS = (
     (DataType.TIMESTAMP, _MOMENT),
     (DataType.BOOLEAN, r"^(?:true|false)$"),
 )
+_OTHER = len(_KINDS)
 _TEXT = frozenset({DataType.TEXT})
 _GLANCE = 16
+_ZERO, _NINE = b"09"
+_OPENINGS = np.frombuffer(b"0123456789-.itf", np.uint8)
+"""What values of the kinds that have a pattern begin with."""
 
 
-def kinds_of(normal: pa.Array) -> frozenset[DataType]:
-    """The kinds among values; text swallows every other.
+def kinds_of(normal: pa.Array, bounds: Places) -> list[frozenset[DataType]]:
+    """The kinds among the values of each of several columns; text swallows every other.
 
     Args:
-        normal: Normal forms, without nulls.
+        normal: Normal forms, without nulls, those of one column after those of another.
+        bounds: Where each column begins, and where the last one ends.
 
     Returns:
-        The kinds met, or text alone as soon as one value is of no other kind.
+        For each column the kinds met, or text alone as soon as one value is of no other kind.
 
     Examples:
-        >>> import pyarrow as pa
-        >>> sorted(kinds_of(pa.array(["1", "2.5"])))
-        [<DataType.DECIMAL: 'decimal'>, <DataType.INTEGER: 'integer'>]
-        >>> kinds_of(pa.array(["1", "007"]))
-        frozenset({<DataType.TEXT: 'text'>})
+        >>> import numpy as np, pyarrow as pa
+        >>> numbers, codes = kinds_of(pa.array(["1", "2.5", "1", "007"]), np.array([0, 2, 4]))
+        >>> sorted(numbers), sorted(codes)
+        ([<DataType.DECIMAL: 'decimal'>, <DataType.INTEGER: 'integer'>], [<DataType.TEXT: 'text'>])
     """
-    if len(normal) > _GLANCE and kinds_of(normal[:_GLANCE]) == _TEXT:
-        return _TEXT
-    found = set()
-    rest = normal
-    for kind, pattern in _KINDS:
-        matches = pc.match_substring_regex(rest, pattern)
-        if pc.any(matches).as_py():
-            found.add(kind)
-            rest = rest.filter(pc.invert(matches))
-    return _TEXT if len(rest) else frozenset(found)
+    columns = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+    strings = StringBytes.of(normal)
+    met = np.zeros((len(bounds) - 1, len(_KINDS) + 1), np.bool_)
+    met[columns[~np.isin(strings.at(0), _OPENINGS)], _OTHER] = True
+    open_ = np.flatnonzero(~met[columns, _OTHER])
+    whole = _whole(strings)[open_]
+    met[columns[open_[whole]], 0] = True
+    open_ = open_[~whole]
+    nth = np.arange(len(open_)) - np.searchsorted(columns[open_], columns[open_])
+    for some in (open_[nth < _GLANCE], open_[nth >= _GLANCE]):
+        asked = some[~met[columns[some], _OTHER]]
+        met[columns[asked], _recognised(normal.take(pa.array(asked)))] = True
+    return [_TEXT if column[_OTHER] else _named(column) for column in met.tolist()]
 
 
 def type_of(kinds: AbstractSet[DataType]) -> DataType:
@@ -87,3 +99,25 @@ def type_of(kinds: AbstractSet[DataType]) -> DataType:
     if kinds == {DataType.DATE, DataType.TIMESTAMP}:
         return DataType.TIMESTAMP
     return DataType.TEXT
+
+
+def _whole(strings: StringBytes) -> Mask:
+    """Whole numbers without a sign."""
+    digits = ~strings.having((strings.data < _ZERO) | (strings.data > _NINE))
+    return digits & ((strings.at(0) != _ZERO) | (strings.lengths == 1))
+
+
+def _recognised(values: pa.Array) -> Places:
+    """The place in `_KINDS` of each value's kind."""
+    found = np.full(len(values), _OTHER)
+    rest = np.arange(len(values))
+    for kind, (_, pattern) in enumerate(_KINDS):
+        matches = pc.match_substring_regex(values, pattern).to_numpy(zero_copy_only=False)
+        found[rest[matches]] = kind
+        rest = rest[~matches]
+        values = values.filter(pa.array(~matches))
+    return found
+
+
+def _named(met: list[bool]) -> frozenset[DataType]:
+    return frozenset(kind for (kind, _), is_met in zip(_KINDS, met, strict=False) if is_met)

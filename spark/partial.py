@@ -4,69 +4,64 @@ A tally is of bounded size, and the tally of a column is the sum of its parts' t
 that many tasks read is never in one place: only tallies travel.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import pickle
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
 from datahub_hyperjoin.errors import EmptyTableError
-from datahub_hyperjoin.spark.columns import Reading
+from datahub_hyperjoin.spark.columns import Column, Reading
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.errors import UnbroughtFileError
-from datahub_hyperjoin.spark.profile import opaque_profile
-from datahub_hyperjoin.spark.rows import COLUMN, column_from_row, column_to_row
-from datahub_hyperjoin.spark.sketch import Values
-from datahub_hyperjoin.spark.tally import NOTHING, Tally, add, profile_column, tally
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Table, TableProfile
+from datahub_hyperjoin.spark.facts import Whole, opaque_profile, profile_columns
+from datahub_hyperjoin.spark.tally import NOTHING, Tally, add, tally
+from datahub_hyperjoin.spark.written import count_written
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableProfile
 
-_VALUES = pa.struct(
-    {"hashes": pa.binary(), "counts": pa.binary(), "written": pa.list_(pa.string())}
-)
 PARTIAL = pa.schema(
-    {
-        "table": pa.int32(),
-        "part": pa.int32(),
-        "path": pa.string(),
-        "position": pa.int32(),
-        "opaque": pa.string(),
-        "rows": pa.int64(),
-        "nulls": pa.int64(),
-        "kinds": pa.list_(pa.string()),
-        "values": _VALUES,
-        "missing": _VALUES,
-        "shortest": pa.int64(),
-        "longest": pa.int64(),
-        "notes": pa.list_(pa.string()),
-        "fault": pa.string(),
-    }
+    {"table": pa.int32(), "path": pa.string(), "part": pa.int32(), "counted": pa.binary()}
 )
-"""A column of a part; under an empty path, the part itself."""
+"""A column of a part, or under an empty path the part itself. Spark does not look into it."""
 
-WHOLE = pa.schema(
-    {
-        "table": pa.int32(),
-        "path": pa.string(),
-        "parts": pa.int32(),
-        "rows": pa.int64(),
-        "notes": pa.list_(pa.string()),
-        "faults": pa.list_(pa.string()),
-        "column": COLUMN,
-    }
-)
-"""A column of a table; under an empty path, the table itself."""
+WHOLE = pa.schema({"table": pa.int32(), "path": pa.string(), "counted": pa.binary()})
+"""The same of a table."""
 
 _NAMED = 3
 """Notes that are passed on; a thousand parts may all say the same."""
 
-_NOTHING: Mapping[str, Any] = {"parts": 0, "rows": 0, "notes": [], "faults": []}
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What reading parts of a table came to."""
+
+    parts: int = 0
+    """How many parts."""
+
+    rows: int = 0
+    """Their rows."""
+
+    notes: tuple[str, ...] = ()
+    """What a person should know, each once."""
+
+    faults: tuple[str, ...] = ()
+    """Why parts could not be read."""
+
+    def __add__(self, other: "Count") -> "Count":
+        return Count(
+            self.parts + other.parts,
+            self.rows + other.rows,
+            tuple(dict.fromkeys((*self.notes, *other.notes))),
+            self.faults + other.faults,
+        )
 
 
 def count_part(
     table: int, part: int, reading: Reading, *, size: int, file: str = ""
-) -> Iterator[dict[str, Any]]:
+) -> pa.RecordBatch:
     """Counts the rows of a part.
 
     Args:
@@ -76,7 +71,7 @@ def count_part(
         size: Distinct values kept of each column.
         file: The part's name, if it is a file, for its notes.
 
-    Yields:
+    Returns:
         Rows of `PARTIAL`: the part, and each of its columns.
 
     Raises:
@@ -86,39 +81,18 @@ def count_part(
     rows = 0
     for batch in reading.batches:
         rows += len(batch)
-        for path, column in zip(batch.schema.names, batch.columns, strict=True):
-            tallies[path] = add(tallies.get(path, NOTHING), tally(column, size), size=size)
-    key = {"table": table, "part": part}
-    notes = [f"{file}: {note}" if file else note for note in reading.notes]
-    yield {**key, "path": "", "rows": rows, "notes": notes, "fault": ""}
-    for column in reading.columns:
-        seen = tallies.get(column.path, NOTHING)
-        yield {
-            **key,
-            "path": column.path,
-            "position": column.position,
-            "opaque": column.opaque.value if column.opaque else None,
-            "rows": rows,
-            "nulls": seen.nulls,
-            "kinds": sorted(kind.value for kind in seen.kinds),
-            "values": _packed(seen.values),
-            "missing": _packed(seen.missing),
-            "shortest": seen.lengths[0],
-            "longest": seen.lengths[1],
-        }
+        found = tally([count_written(column) for column in batch.columns], size)
+        for path, seen in zip(batch.schema.names, found, strict=True):
+            tallies[path] = add(tallies.get(path, NOTHING), seen, size=size)
+    notes = tuple(f"{file}: {note}" if file else note for note in reading.notes)
+    columns = {
+        column.path: (column, replace(tallies.get(column.path, NOTHING), rows=rows))
+        for column in reading.columns
+    }
+    return _rows(table, part, {"": Count(1, rows, notes), **columns})
 
 
-def part_number() -> int:
-    """The number of the part that a worker is reading.
-
-    Returns:
-        Spark's number of the partition; 0 outside of a worker.
-    """
-    context = TaskContext.get()
-    return context.partitionId() if context else 0
-
-
-def void_part(table: int, part: int, *, file: str = "", fault: str = "") -> dict[str, Any]:
+def void_part(table: int, part: int, *, file: str = "", fault: str = "") -> pa.RecordBatch:
     """Says that a part has no rows, or none that can be read.
 
     Args:
@@ -130,8 +104,18 @@ def void_part(table: int, part: int, *, file: str = "", fault: str = "") -> dict
     Returns:
         A row of `PARTIAL`.
     """
-    notes = [f"left out: {file} {fault}"] if fault else []
-    return {"table": table, "part": part, "path": "", "rows": 0, "notes": notes, "fault": fault}
+    said = Count(1, 0, (f"left out: {file} {fault}",), (fault,)) if fault else Count(1)
+    return _rows(table, part, {"": said})
+
+
+def part_number() -> int:
+    """The number of the part that a worker is reading.
+
+    Returns:
+        Spark's number of the partition; 0 outside of a worker.
+    """
+    context = TaskContext.get()
+    return context.partitionId() if context else 0
 
 
 def add_up(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa.Table:
@@ -145,94 +129,68 @@ def add_up(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa
     Returns:
         One row of `WHOLE`.
     """
-    parts = sorted(rows.to_pylist(), key=lambda row: row["part"])
-    first = parts[0]
-    whole = {
-        "table": first["table"],
-        "path": first["path"],
-        "parts": len(parts),
-        "rows": sum(part["rows"] for part in parts),
-        "notes": [*dict.fromkeys(note for part in parts for note in part["notes"] or ())],
-        "faults": [part["fault"] for part in parts if part["fault"]],
-    }
-    if first["path"]:
-        id_ = ColumnId(tables[first["table"]].id, first["path"])
-        whole["column"] = column_to_row(_column(id_, parts, config))
-    return pa.Table.from_pylist([whole], schema=WHOLE)
+    listed = sorted(rows.to_pylist(), key=lambda row: row["part"])
+    table, path = listed[0]["table"], listed[0]["path"]
+    counted: list[Any] = [pickle.loads(row["counted"]) for row in listed]  # noqa: S301 - ours
+    whole = (
+        _column(ColumnId(tables[table].id, path), counted, config)
+        if path
+        else reduce(Count.__add__, counted)
+    )
+    row = {"table": table, "path": path, "counted": pickle.dumps(whole)}
+    return pa.Table.from_pylist([row], schema=WHOLE)
 
 
-def assemble(table: Table, rows: Iterable[Mapping[str, Any]], *, files: int = 0) -> TableProfile:
+def assemble(table: Table, counted: Iterable[bytes], *, files: int = 0) -> TableProfile:
     """The profile of a table.
 
     Args:
         table: Which one.
-        rows: Of `WHOLE`, all that there are of it.
+        counted: All that `add_up` says of it.
         files: How many parts there should be, if they are files.
 
     Returns:
         Its profile. Columns that some parts lack have no values there.
     """
-    columns = {row["path"]: row for row in rows}
-    own = columns.pop("", _NOTHING)
-    lost = files - own["parts"]
-    if not own["rows"]:
+    found = [pickle.loads(one) for one in counted]  # noqa: S301 - ours
+    own = reduce(Count.__add__, [one for one in found if isinstance(one, Count)], Count())
+    lost = files - own.parts
+    if not own.rows:
         silent = UnbroughtFileError.at_all() if lost > 0 else EmptyTableError.without_rows()
-        return TableProfile(table=table, fault=[*own["faults"], str(silent)][0])
-    notes = own["notes"][:_NAMED]
-    if len(own["notes"]) > _NAMED:
-        notes.append(f"{len(own['notes']) - _NAMED} more notes of its files")
+        return TableProfile(table=table, fault=[*own.faults, str(silent)][0])
+    notes = [*own.notes[:_NAMED]]
+    if len(own.notes) > _NAMED:
+        notes.append(f"{len(own.notes) - _NAMED} more notes of its files")
     if lost > 0:
         notes.append(f"files left out, as Spark cannot bring them: {lost}")
-    found = (
-        column_from_row(table, _filled_up(row["column"], own["rows"])) for row in columns.values()
+    columns = (
+        replace(one, rows=own.rows, nulls=one.nulls + own.rows - one.rows)
+        for one in found
+        if isinstance(one, ColumnProfile)
     )
     return TableProfile(
         table=table,
-        columns=tuple(sorted(found, key=lambda column: column.position)),
-        rows=own["rows"],
+        columns=tuple(sorted(columns, key=lambda column: column.position)),
+        rows=own.rows,
         notes=tuple(notes),
     )
 
 
 def _column(
-    id_: ColumnId, parts: Sequence[Mapping[str, Any]], config: ProfileConfig
+    id_: ColumnId, parts: Sequence[tuple[Column, Tally]], config: ProfileConfig
 ) -> ColumnProfile:
-    position = min(part["position"] for part in parts)
-    opaque = parts[0]["opaque"]
-    if opaque:
-        rows = sum(part["rows"] for part in parts)
-        return opaque_profile(id_, position, DataType(opaque), rows=rows)
+    column = parts[0][0]
+    if column.opaque:
+        return opaque_profile(id_, column, rows=sum(seen.rows for _, seen in parts))
     # One value more than the sketch keeps tells a full sketch from an overflowing one.
-    whole = reduce(partial(add, size=config.sketch_size + 1), map(_tally, parts))
-    return profile_column(id_, position, whole, config=config)
+    whole = reduce(partial(add, size=config.sketch_size + 1), [seen for _, seen in parts])
+    [profile] = profile_columns([Whole(id_, column.position, whole)], config)
+    return profile
 
 
-def _filled_up(column: Mapping[str, Any], rows: int) -> dict[str, Any]:
-    return {**column, "rows": rows, "nulls": column["nulls"] + rows - column["rows"]}
-
-
-def _packed(values: Values) -> dict[str, Any]:
-    return {
-        "hashes": values.hashes.astype("<u8").tobytes(),
-        "counts": values.counts.astype("<i8").tobytes(),
-        "written": values.written.to_pylist(),
-    }
-
-
-def _unpacked(values: Mapping[str, Any]) -> Values:
-    return Values(
-        np.frombuffer(values["hashes"], "<u8"),
-        np.frombuffer(values["counts"], "<i8"),
-        pa.array(values["written"], pa.string()),
-    )
-
-
-def _tally(part: Mapping[str, Any]) -> Tally:
-    return Tally(
-        rows=part["rows"],
-        nulls=part["nulls"],
-        kinds=frozenset(map(DataType, part["kinds"])),
-        values=_unpacked(part["values"]),
-        missing=_unpacked(part["missing"]),
-        lengths=(part["shortest"], part["longest"]),
-    )
+def _rows(table: int, part: int, counted: dict[str, object]) -> pa.RecordBatch:
+    rows = [
+        {"table": table, "path": path, "part": part, "counted": pickle.dumps(one)}
+        for path, one in counted.items()
+    ]
+    return pa.RecordBatch.from_pylist(rows, schema=PARTIAL)

@@ -1,7 +1,9 @@
 """Profiles tables: one pass over each, one Spark job for all of them."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -11,17 +13,10 @@ from datahub_hyperjoin.errors import HyperJoinError, UnreadableTableError
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.engines import Databases
 from datahub_hyperjoin.spark.packing import pack
-from datahub_hyperjoin.spark.read import located, read_table
-from datahub_hyperjoin.spark.rows import PROFILE_ROW, from_row, to_row
-from datahub_hyperjoin.spark.tally import Tally, add, profile_column, tally
-from datahub_hyperjoin.tables import (
-    ColumnId,
-    ColumnProfile,
-    DataType,
-    Lengths,
-    Table,
-    TableProfile,
-)
+from datahub_hyperjoin.spark.parcels import PARCEL, unwrap, wrap
+from datahub_hyperjoin.spark.read import located
+from datahub_hyperjoin.spark.shelf import Shelf
+from datahub_hyperjoin.tables import Table, TableProfile
 
 logger = logging.getLogger(__name__)
 
@@ -44,14 +39,13 @@ def profile_tables(
         return []
     groups = pack(tables)
     logger.info("Profiling %s tables in %s tasks", len(tables), len(groups))
-    rows = (
+    found = (
         session.range(0, len(groups), numPartitions=len(groups))
-        .mapInArrow(_worker(located(tables), groups, config), from_arrow_schema(PROFILE_ROW))
+        .mapInArrow(_worker(located(tables), groups, config), from_arrow_schema(PARCEL))
         .toArrow()
-        .to_pylist()
     )
-    by_place = {row["place"]: row for row in rows}
-    return [from_row(table, by_place[place]) for place, table in enumerate(tables)]
+    profiles = unwrap(found, tables)
+    return [profiles[at] for at in range(len(tables))]
 
 
 def profile_table(table: Table, config: ProfileConfig, databases: Databases) -> TableProfile:
@@ -65,73 +59,76 @@ def profile_table(table: Table, config: ProfileConfig, databases: Databases) -> 
     Returns:
         Its profile; whatever went wrong with the table is the profile's fault.
     """
-    try:
-        return _read_profile(table, config, databases)
-    except HyperJoinError as fault:
-        return TableProfile(table=table, fault=str(fault))
-    except Exception as fault:  # noqa: BLE001 (the guard that keeps one table from ending the run)
-        unknown = UnreadableTableError.because(f"{type(fault).__name__}: {fault}")
-        return TableProfile(table=table, fault=str(unknown))
+    [[profile]] = profile_each([table], config, databases)
+    return profile
 
 
-def _read_profile(table: Table, config: ProfileConfig, databases: Databases) -> TableProfile:
-    reading = read_table(table, databases, max_rows=config.max_rows, max_bytes=config.max_bytes)
-    tallies: dict[str, Tally] = {}
-    rows = 0
-    # One value more than the sketch keeps tells a full sketch from an overflowing one.
-    size = config.sketch_size + 1
-    for batch in reading.batches:
-        rows += len(batch)
-        for path, column in zip(batch.schema.names, batch.columns, strict=True):
-            seen = tally(column, size)
-            tallies[path] = add(tallies[path], seen, size=size) if path in tallies else seen
-    columns = tuple(
-        opaque_profile(ColumnId(table.id, column.path), column.position, column.opaque, rows=rows)
-        if column.opaque
-        else profile_column(
-            ColumnId(table.id, column.path), column.position, tallies[column.path], config=config
-        )
-        for column in reading.columns
-    )
-    return TableProfile(table=table, columns=columns, rows=rows, notes=tuple(reading.notes))
-
-
-def opaque_profile(id_: ColumnId, position: int, type_: DataType, *, rows: int) -> ColumnProfile:
-    """The profile of a column whose values cannot be compared.
+def profile_each(
+    tables: Iterable[Table], config: ProfileConfig, databases: Databases
+) -> Iterator[list[TableProfile]]:
+    """Profiles tables one after the other, here and now.
 
     Args:
-        id_: Which column.
-        position: Its place in the table.
-        type_: `NESTED` or `BINARY`.
-        rows: Rows of the table.
+        tables: What to read.
+        config: How much to read, and to keep.
+        databases: Where tables of databases are read.
 
-    Returns:
-        A profile without values.
+    Yields:
+        As many profiles as are made together, in the order of the tables; whatever went wrong with
+        a table is its profile's fault.
     """
-    return ColumnProfile(
-        id=id_,
-        position=position,
-        type=type_,
-        rows=rows,
-        nulls=0,
-        distinct=0,
-        sketch=b"",
-        sample=(),
-        counts=(),
-        lengths=Lengths(shortest=0, mean=0.0, longest=0),
-        patterns=(),
-    )
+    shelf, group = Shelf(config, databases), list[tuple[Table, str]]()
+    for table in tables:
+        group.append((table, _fault_of(table, shelf)))
+        if shelf.is_full:
+            yield _profiles(shelf, group, config, databases)
+            shelf, group = Shelf(config, databases), []
+    if group:
+        yield _profiles(shelf, group, config, databases)
+
+
+def _fault_of(table: Table, shelf: Shelf) -> str:
+    """Puts a table on a shelf; what it says is empty when that went well."""
+    try:
+        shelf.put(table)
+    except Exception as fault:  # noqa: BLE001 (the guard that keeps one table from ending the run)
+        return _said(fault)
+    return ""
+
+
+def _profiles(
+    shelf: Shelf, group: list[tuple[Table, str]], config: ProfileConfig, databases: Databases
+) -> list[TableProfile]:
+    try:
+        made = iter(shelf.profiles())
+    except Exception as fault:  # noqa: BLE001 (the same guard)
+        if len(group) == 1:
+            return [TableProfile(table=group[0][0], fault=_said(fault))]
+        # One of them is to blame, which shows when each is read on its own.
+        return [profile_table(table, config, databases) for table, _ in group]
+    return [
+        TableProfile(table=table, fault=fault) if fault else next(made) for table, fault in group
+    ]
+
+
+def _said(fault: Exception) -> str:
+    if isinstance(fault, HyperJoinError):
+        return str(fault)
+    return str(UnreadableTableError.because(f"{type(fault).__name__}: {fault}"))
 
 
 def _worker(
     tables: list[Table], groups: list[list[int]], config: ProfileConfig
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    # A task makes objects of its own tables only, of which a lake may have many more.
+    shares = [pickle.dumps([tables[at] for at in group]) for group in groups]
+
     def profiles(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for group in batch.column("id").to_pylist():
+                own, places = pickle.loads(shares[group]), iter(groups[group])  # noqa: S301 - ours
                 with Databases() as databases:
-                    for place in groups[group]:
-                        row = to_row(place, profile_table(tables[place], config, databases))
-                        yield pa.RecordBatch.from_pylist([row], schema=PROFILE_ROW)
+                    for made in profile_each(own, config, databases):
+                        yield wrap([*islice(places, len(made))], made)
 
     return profiles

@@ -1,6 +1,7 @@
 """Reads tables and views of databases, as SQLAlchemy knows them."""
 
 from collections.abc import Collection, Generator, Sequence
+from contextlib import closing
 
 import pyarrow as pa
 from sqlalchemy import ColumnElement, Engine, Select, column, inspect, literal_column, select, table
@@ -38,6 +39,27 @@ def read_relation(
     Raises:
         UnreadableTableError: The database does not tell its columns.
     """
+    chosen, notes = choose(columns_of(relation, engine), paths)
+    names = [one.path for one in chosen if not one.opaque]
+    statement = select_from(relation, names)
+    if max_rows < _MOST_ROWS:
+        statement = statement.limit(max_rows + 1)
+    return Reading(chosen, _some(read_rows(engine, statement, names)), notes)
+
+
+def columns_of(relation: Relation, engine: Engine) -> list[Column]:
+    """The columns of a table or a view.
+
+    Args:
+        relation: Which one.
+        engine: Its database.
+
+    Returns:
+        All of them, in its order.
+
+    Raises:
+        UnreadableRelationError: The database does not tell.
+    """
     try:
         with quietly():
             listed = inspect(engine).get_columns(relation.name, relation.schema or None)
@@ -45,16 +67,10 @@ def read_relation(
         raise UnreadableRelationError.gone() from None
     except SQLAlchemyError as error:
         raise UnreadableRelationError.because(words_of(error)) from None
-    columns = [
+    return [
         Column(_name(one["name"], engine), at, _opaque(one["type"]))
         for at, one in enumerate(listed)
     ]
-    chosen, notes = choose(columns, paths)
-    names = [one.path for one in chosen if not one.opaque]
-    statement = _statement(relation, names)
-    if max_rows < _MOST_ROWS:
-        statement = statement.limit(max_rows + 1)
-    return Reading(chosen, _batches(engine, statement, names), notes)
 
 
 def _name(listed: str, engine: Engine) -> str:
@@ -69,29 +85,57 @@ def _opaque(type_: TypeEngine[object]) -> DataType | None:
     return DataType.NESTED if nested else None
 
 
-def _statement(relation: Relation, names: Sequence[str]) -> Select[tuple[object, ...]]:
-    """Every name in quotes, so that reserved words and capitals stay what they are."""
+def select_from(relation: Relation, names: Sequence[str]) -> Select[tuple[object, ...]]:
+    """Every name in quotes, so that reserved words and capitals stay what they are.
+
+    Args:
+        relation: A table or a view.
+        names: Its columns; without any, each row gives a number.
+
+    Returns:
+        What selects them.
+    """
     schema = quoted_name(relation.schema, quote=True) if relation.schema else None
     source = table(quoted_name(relation.name, quote=True), schema=schema)
     columns: list[ColumnElement[object]] = [column(quoted_name(one, quote=True)) for one in names]
     return select(*(columns or [literal_column("1")])).select_from(source)
 
 
-def _batches(
+def read_rows(
     engine: Engine, statement: Select[tuple[object, ...]], names: Sequence[str]
 ) -> Generator[pa.RecordBatch, None, None]:
+    """Rows as they stream from the database.
+
+    Args:
+        engine: The database.
+        statement: What to select.
+        names: What to call it.
+
+    Yields:
+        Some thousands at a time.
+
+    Raises:
+        UnreadableRelationError: The database does not give them.
+    """
     rows = max(1, _CELLS // max(1, len(names)))
     options = {"stream_results": True, "max_row_buffer": rows}
-    empty = True
     try:
         with engine.connect() as connection:
             found = connection.execution_options(**options).execute(statement)
             for part in found.partitions(rows):
-                empty = False
-                yield batch_of(
-                    names, [list(one) for one in zip(*part, strict=True)], rows=len(part)
-                )
+                columns = [list(one) for one in zip(*part, strict=True)]
+                yield batch_of(names, columns, rows=len(part))
     except SQLAlchemyError as error:
         raise UnreadableRelationError.because(words_of(error)) from None
+
+
+def _some(
+    batches: Generator[pa.RecordBatch, None, None],
+) -> Generator[pa.RecordBatch, None, None]:
+    empty = True
+    with closing(batches):
+        for batch in batches:
+            empty = False
+            yield batch
     if empty:
         raise EmptyRelationError.without_rows()

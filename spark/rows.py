@@ -1,11 +1,17 @@
-"""Profiles as rows of Arrow, in which they travel and are kept."""
+"""Profiles as rows of Arrow, in which they travel and are kept.
 
-from collections.abc import Mapping
-from dataclasses import asdict
+Lakes have many columns: rows are written and read a fact at a time, each of all of them at once.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, pairwise
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from datahub_hyperjoin.strings import bounds_of
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,
@@ -16,7 +22,7 @@ from datahub_hyperjoin.tables import (
     TableProfile,
 )
 
-COLUMN = pa.struct(
+_COLUMN = pa.struct(
     {
         "path": pa.string(),
         "position": pa.int32(),
@@ -33,35 +39,50 @@ COLUMN = pa.struct(
 )
 PROFILE_ROW = pa.schema(
     {
-        "place": pa.int64(),
         "rows": pa.int64(),
         "notes": pa.list_(pa.string()),
         "fault": pa.string(),
-        "columns": pa.list_(COLUMN),
+        "columns": pa.list_(_COLUMN),
     }
 )
 
 
-def to_row(place: int, profile: TableProfile) -> dict[str, Any]:
-    """A profile as it travels.
+_READ: Mapping[str, Callable[[ColumnProfile], object]] = {
+    "path": lambda column: column.id.path,
+    "type": lambda column: column.type.value,
+}
+"""Facts that a profile has under another name."""
+
+
+def to_rows(profiles: Sequence[TableProfile]) -> pa.RecordBatch:
+    """Profiles as they travel.
 
     Args:
-        place: The table's number.
-        profile: What it says.
+        profiles: What they say.
 
     Returns:
-        A row of `PROFILE_ROW`.
+        A row of `PROFILE_ROW` for each.
     """
-    return {
-        "place": place,
-        "rows": profile.rows,
-        "notes": profile.notes,
-        "fault": profile.fault,
-        "columns": [column_to_row(column) for column in profile.columns],
-    }
+    return pa.RecordBatch.from_struct_array(_array(profiles, pa.struct(list(PROFILE_ROW))))
 
 
-def from_row(table: Table, row: dict[str, Any]) -> TableProfile:
+def list_rows(rows: pa.RecordBatch) -> list[dict[str, Any]]:
+    """Rows as Python has them: as Arrow's `to_pylist`, sooner, and lists are tuples.
+
+    Args:
+        rows: Of any schema.
+
+    Returns:
+        The rows.
+
+    Examples:
+        >>> list_rows(pa.RecordBatch.from_pylist([{"sizes": [1, 2], "at": {"x": 3}}]))
+        [{'sizes': (1, 2), 'at': {'x': 3}}]
+    """
+    return _listed(rows.to_struct_array())
+
+
+def from_row(table: Table, row: Mapping[str, Any]) -> TableProfile:
     """A profile as it was.
 
     Args:
@@ -73,42 +94,45 @@ def from_row(table: Table, row: dict[str, Any]) -> TableProfile:
     """
     return TableProfile(
         table=table,
-        columns=tuple(column_from_row(table, column) for column in row["columns"]),
+        columns=tuple(_column_from_row(table, column) for column in row["columns"]),
         rows=row["rows"],
-        notes=tuple(row["notes"]),
+        notes=row["notes"],
         fault=row["fault"],
     )
 
 
-def column_to_row(column: ColumnProfile) -> dict[str, Any]:
-    """A column's profile as it travels.
-
-    Args:
-        column: What it says.
-
-    Returns:
-        A value of `COLUMN`.
-    """
-    return {**asdict(column), "path": column.id.path, "type": column.type.value}
-
-
-def column_from_row(table: Table, row: Mapping[str, Any]) -> ColumnProfile:
-    """A column's profile as it was.
-
-    Args:
-        table: The column's table.
-        row: A value of `COLUMN`.
-
-    Returns:
-        Its profile.
-    """
-    facts = dict(row)
+def _column_from_row(table: Table, row: Mapping[str, Any]) -> ColumnProfile:
     return ColumnProfile(
-        id=ColumnId(table.id, facts.pop("path")),
-        type=DataType(facts.pop("type")),
-        sample=tuple(facts.pop("sample")),
-        counts=tuple(facts.pop("counts")),
-        lengths=Lengths(**facts.pop("lengths")),
-        patterns=tuple(Pattern(**pattern) for pattern in facts.pop("patterns")),
-        **facts,
+        **{
+            **{name: fact for name, fact in row.items() if name != "path"},
+            "id": ColumnId(table.id, row["path"]),
+            "type": DataType(row["type"]),
+            "lengths": Lengths(**row["lengths"]),
+            "patterns": tuple(Pattern(**pattern) for pattern in row["patterns"]),
+        }
     )
+
+
+def _array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
+    if pa.types.is_list(type_):
+        items = _array([*chain.from_iterable(values)], type_.value_type)
+        return pa.ListArray.from_arrays(bounds_of([*map(len, values)]), items, type=type_)
+    if pa.types.is_struct(type_):
+        facts = [
+            _array([*map(_READ.get(field.name, attrgetter(field.name)), values)], field.type)
+            for field in type_
+        ]
+        return pa.StructArray.from_arrays(facts, fields=list(type_))
+    return pa.array(values, type_)
+
+
+def _listed(array: pa.Array) -> list[Any]:
+    if pa.types.is_list(array.type):
+        items = _listed(array.flatten())
+        bounds = bounds_of(pc.list_value_length(array)).tolist()
+        return [tuple(items[begin:end]) for begin, end in pairwise(bounds)]
+    if pa.types.is_struct(array.type):
+        names = [field.name for field in array.type]
+        facts = zip(*map(_listed, array.flatten()), strict=True)
+        return [dict(zip(names, each, strict=True)) for each in facts]
+    return array.to_pylist()

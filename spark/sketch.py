@@ -7,15 +7,17 @@ sketch, as sample, and as estimate of how many distinct values there are (Beyer 
 synopses for distinct-value estimation under multiset operations", SIGMOD 2007).
 """
 
+import itertools
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from datahub_hyperjoin.normal import Hashes, Synonyms, hash_values
+from datahub_hyperjoin.strings import Mask, Places, bounds_of
 
 Counts = npt.NDArray[np.int64]
 
@@ -64,21 +66,80 @@ class Values:
         Returns:
             As many values or fewer.
         """
-        return _gathered(synonyms.translate(self.hashes), self.counts, self.written)
+        hashes = synonyms.translate(self.hashes)
+        [found] = _gathered(hashes, self.counts, self.written, np.array([0, len(self)]))
+        return found
 
 
-def distinct_values(normal: pa.Array, counts: Counts, written: pa.Array) -> Values:
-    """Gathers values whose normal forms are the same.
+NO_VALUES = Values(np.zeros(0, np.uint64), np.zeros(0, np.int64), pa.array([], pa.string()))
+"""The distinct values of a column without rows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spellings:
+    """What several columns hold, the values of one after those of another."""
+
+    normal: pa.Array
+    """Normal forms; those of a column may repeat."""
+
+    counts: Counts
+    """Rows of each."""
+
+    written: pa.Array
+    """Each as written."""
+
+    bounds: Places
+    """Where each column begins, and where the last one ends."""
+
+    def chosen(self, rows: Mask) -> "Spellings":
+        """Some of them.
+
+        Args:
+            rows: For each whether it is chosen.
+
+        Returns:
+            The same columns with what is chosen of them.
+        """
+        if rows.all():
+            return self
+        mask = pa.array(rows)
+        return Spellings(
+            self.normal.filter(mask),
+            self.counts[rows],
+            self.written.filter(mask),
+            within(rows, self.bounds),
+        )
+
+
+def distinct_values(found: Spellings, size: int = sys.maxsize) -> list[Values]:
+    """Gathers the spellings of each column whose normal forms are the same.
 
     Args:
-        normal: Normal forms.
-        counts: Rows of each.
-        written: Each as written.
+        found: What the columns hold.
+        size: Distinct values kept of each: those with the smallest hashes.
 
     Returns:
-        The distinct values, with the rows of all their spellings and the first of these.
+        For each column its values, with the rows of all their spellings and the first of these.
     """
-    return _gathered(hash_values(normal), counts, written)
+    return _gathered(hash_values(found.normal), found.counts, found.written, found.bounds, size)
+
+
+def within(chosen: Mask, bounds: Places) -> Places:
+    """Where columns begin and end among the values that are chosen.
+
+    Args:
+        chosen: For each value whether it is.
+        bounds: Where each column begins among all values, and where the last one ends.
+
+    Returns:
+        The bounds of what is left.
+
+    Examples:
+        >>> import numpy as np
+        >>> within(np.array([True, False, True]), np.array([0, 2, 2, 3])).tolist()
+        [0, 1, 1, 2]
+    """
+    return bounds_of(chosen)[bounds]
 
 
 def merge(parts: Iterable[Values]) -> Values:
@@ -92,16 +153,13 @@ def merge(parts: Iterable[Values]) -> Values:
         to k or more before gives, so parts may be cut as they come.
     """
     listed = list(parts)
-    return _gathered(
+    [found] = _gathered(
         np.concatenate([part.hashes for part in listed]),
         np.concatenate([part.counts for part in listed]),
         pa.concat_arrays([part.written for part in listed]),
+        np.array([0, sum(map(len, listed))]),
     )
-
-
-def no_values() -> Values:
-    """The distinct values of a column without rows."""
-    return Values(np.zeros(0, np.uint64), np.zeros(0, np.int64), pa.array([], pa.string()))
+    return found
 
 
 def to_bytes(hashes: Hashes) -> bytes:
@@ -147,14 +205,28 @@ def estimate_distinct(hashes: Hashes, size: int) -> int:
     return max(len(hashes), round((len(hashes) - 1) / share))
 
 
-def _gathered(hashes: Hashes, counts: Counts, written: pa.Array) -> Values:
+def _gathered(
+    hashes: Hashes, counts: Counts, written: pa.Array, bounds: Places, size: int = sys.maxsize
+) -> list[Values]:
     if not len(hashes):
-        return no_values()
-    order = np.argsort(hashes, kind="stable")
+        return [NO_VALUES] * (len(bounds) - 1)
+    order = np.empty(len(hashes), np.int64)
+    for begin, end in itertools.pairwise(bounds.tolist()):
+        order[begin:end] = np.argsort(hashes[begin:end])
+        order[begin:end] += begin
     ordered = hashes[order]
-    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    return Values(
-        ordered[first],
-        np.add.reduceat(counts[order], first),
-        pc.take(written, pa.array(order[first])),
-    )
+    fresh = np.ones(len(hashes), np.bool_)
+    fresh[1:] = ordered[1:] != ordered[:-1]
+    fresh[bounds[:-1][np.diff(bounds) > 0]] = True
+    first = np.flatnonzero(fresh)
+    counts = np.add.reduceat(counts[order], first)
+    # The sort is not stable: of equal hashes, the first row is the smallest place.
+    rows = np.minimum.reduceat(order, first)
+    ends = within(fresh, bounds)
+    kept = np.arange(len(first)) - np.repeat(ends[:-1], np.diff(ends)) < size
+    hashes, counts = ordered[first[kept]], counts[kept]
+    written = written.take(pa.array(rows[kept]))
+    return [
+        Values(hashes[begin:end], counts[begin:end], written[begin:end])
+        for begin, end in itertools.pairwise(within(kept, ends).tolist())
+    ]

@@ -4,20 +4,22 @@ What Spark reads in partitions is counted in them, and only tallies meet.
 """
 
 import logging
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.errors import TableError
+from datahub_hyperjoin.places import Database, Relation
 from datahub_hyperjoin.spark.columns import Column, Reading
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.errors import EmptyRelationError
-from datahub_hyperjoin.spark.frames import fault_of, load, read_of, select_columns
+from datahub_hyperjoin.spark.facts import opaque_profile
+from datahub_hyperjoin.spark.frames import Opened, fault_of, load, read_of, select_columns
 from datahub_hyperjoin.spark.partial import (
     PARTIAL,
     WHOLE,
@@ -26,8 +28,8 @@ from datahub_hyperjoin.spark.partial import (
     count_part,
     part_number,
 )
-from datahub_hyperjoin.spark.profile import opaque_profile
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Table, TableProfile
+from datahub_hyperjoin.spark.relation_source import load_relation
+from datahub_hyperjoin.tables import ColumnId, Table, TableId, TableProfile
 
 logger = logging.getLogger(__name__)
 
@@ -55,8 +57,18 @@ def profile_split(
     if not tables:
         return []
     logger.info("Profiling %s tables by Spark's own readers", len(tables))
+    queues: dict[Database | TableId, list[Table]] = defaultdict(list)
+    for table in tables:
+        place = table.place
+        queues[place.database if isinstance(place, Relation) else table.id].append(table)
+
+    def profile(queue: Sequence[Table]) -> list[TableProfile]:
+        """One after the other, since each has all connections of its database."""
+        return [_profile(session, table, config) for table in queue]
+
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return list(pool.map(lambda table: _profile(session, table, config), tables))
+        found = {one.table.id: one for made in pool.map(profile, queues.values()) for one in made}
+    return [found[table.id] for table in tables]
 
 
 def _profile(session: SparkSession, table: Table, config: ProfileConfig) -> TableProfile:
@@ -69,40 +81,45 @@ def _profile(session: SparkSession, table: Table, config: ProfileConfig) -> Tabl
 
 
 def _read_profile(session: SparkSession, table: Table, config: ProfileConfig) -> TableProfile:
-    frame = load(session, table.place)
-    chosen, columns, notes = select_columns(frame, None)
-    rows = frame.count()
-    if not rows:
+    opened = _open(session, table, config)
+    if not opened.rows:
         raise EmptyRelationError.without_rows()
-    if not chosen.columns:
-        opaque = (_opaque(table, column, rows) for column in columns)
-        return TableProfile(table=table, columns=tuple(opaque), rows=rows, notes=tuple(notes))
-    share = min(1.0, config.max_rows / rows, config.max_bytes / max(table.size, 1))
+    if opened.frame is None:
+        opaque = (
+            opaque_profile(ColumnId(table.id, column.path), column, rows=opened.rows)
+            for column in opened.columns
+        )
+        found = TableProfile(table=table, columns=tuple(opaque), rows=opened.rows)
+    else:
+        found = assemble(table, _counted(opened.frame, opened.columns, table, config))
+    return replace(found, notes=(*opened.notes, *found.notes))
+
+
+def _open(session: SparkSession, table: Table, config: ProfileConfig) -> Opened:
+    if isinstance(table.place, Relation):
+        return load_relation(session, table.place, max_rows=config.max_rows)
+    everything = load(session, table.place)
+    frame, columns, notes = select_columns(everything, None)
+    rows = everything.count()
+    share = min(1.0, config.max_rows / max(rows, 1), config.max_bytes / max(table.size, 1))
     if share < 1:
-        chosen = chosen.sample(fraction=share, seed=_SEED)
+        frame = frame.sample(fraction=share, seed=_SEED)
         notes.append(f"read a sample of {share:.2%} of {rows} rows")
-    found = assemble(table, _counted(chosen, columns, table, config))
-    return replace(found, notes=(*notes, *found.notes))
-
-
-def _opaque(table: Table, column: Column, rows: int) -> ColumnProfile:
-    id_ = ColumnId(table.id, column.path)
-    return opaque_profile(id_, column.position, column.opaque or DataType.NESTED, rows=rows)
+    return Opened(frame if frame.columns else None, columns, notes, rows)
 
 
 def _counted(
     frame: DataFrame, columns: tuple[Column, ...], table: Table, config: ProfileConfig
-) -> list[dict[str, Any]]:
+) -> list[bytes]:
     size, names = config.sketch_size + 1, read_of(columns)
 
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         reading = Reading(columns, (batch.rename_columns(names) for batch in batches), [])
-        rows = count_part(0, part_number(), reading, size=size)
-        yield pa.RecordBatch.from_pylist([*rows], schema=PARTIAL)
+        yield count_part(0, part_number(), reading, size=size)
 
     def meet(rows: pa.Table) -> pa.Table:
         return add_up(rows, [table], config)
 
     parts = frame.mapInArrow(count, from_arrow_schema(PARTIAL))
     whole = parts.groupBy("table", "path").applyInArrow(meet, from_arrow_schema(WHOLE))
-    return whole.toArrow().to_pylist()
+    return whole.toArrow()["counted"].to_pylist()

@@ -18,12 +18,14 @@ import pyarrow.parquet as pq
 
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.rows import PROFILE_ROW, from_row, to_row
+from datahub_hyperjoin.spark.rows import PROFILE_ROW, from_row, list_rows, to_rows
 from datahub_hyperjoin.tables import Cardinality, Evidence, Pair, Table, TableId, TableProfile
 
 logger = logging.getLogger(__name__)
 
 _PROFILES, _EVIDENCE = "profiles.parquet", "evidence.parquet"
+_BATCH = 1 << 8
+"""Profiles that are written at once: Arrow's arrays are of 2 GiB at most."""
 _KEY = pa.field("key", pa.string())
 _PROFILE = pa.schema([_KEY, *PROFILE_ROW])
 _SAID = pa.schema(
@@ -67,9 +69,7 @@ class Store:
         """
         rows = self._rows(_PROFILES)
         keys = {table: _key(table, self._made_of) for table in tables if table.state}
-        return {
-            table.id: from_row(table, dict(rows[key])) for table, key in keys.items() if key in rows
-        }
+        return {table.id: from_row(table, rows[key]) for table, key in keys.items() if key in rows}
 
     def keep_profiles(self, profiles: Sequence[TableProfile]) -> None:
         """Keeps profiles, in place of all that are kept.
@@ -77,12 +77,15 @@ class Store:
         Args:
             profiles: Those of this run; one with a fault is tried again by the next.
         """
-        rows = [
-            {"key": _key(one.table, self._made_of), **to_row(0, one)}
-            for one in profiles
-            if one.table.state and not one.fault
+        kept = [one for one in profiles if one.table.state and not one.fault]
+        keys = pa.array([_key(one.table, self._made_of) for one in kept], pa.string())
+        batches = [
+            pa.RecordBatch.from_arrays(
+                [keys[at : at + _BATCH], *to_rows(kept[at : at + _BATCH]).columns], schema=_PROFILE
+            )
+            for at in range(0, len(kept), _BATCH)
         ]
-        self._write(_PROFILES, pa.Table.from_pylist(rows, schema=_PROFILE))
+        self._write(_PROFILES, pa.Table.from_batches(batches, _PROFILE))
 
     def evidence(
         self, pairs: Sequence[Pair], tables: Sequence[Table], kinds: Mapping[Pair, str]
@@ -120,8 +123,8 @@ class Store:
         if self._folder is None or self._read_again or not (self._folder / name).exists():
             return {}
         try:
-            rows = pq.read_table(self._folder / name).to_pylist()
-            return {row.pop("key"): row for row in rows}
+            batches = pq.read_table(self._folder / name).to_batches()
+            return {row.pop("key"): row for batch in batches for row in list_rows(batch)}
         except (pa.ArrowException, OSError, KeyError) as error:
             logger.warning("What %s holds cannot be used: %s", self._folder / name, error)
             return {}

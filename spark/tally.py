@@ -2,9 +2,12 @@
 
 A tally is of bounded size however long the column is, and the tally of a whole column is the
 merge of its parts' tallies. That lets one pass over a table see it a batch at a time.
+
+Many columns are tallied at once, their distinct values end to end in one array: most columns are
+short, and what takes time is then the number of calls and not what they do.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,22 +15,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from datahub_hyperjoin.normal import normal_forms
-from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.kinds import MISSING, kinds_of, type_of
-from datahub_hyperjoin.spark.patterns import patterns
 from datahub_hyperjoin.spark.sketch import (
+    NO_VALUES,
+    Spellings,
     Values,
     distinct_values,
-    estimate_distinct,
     merge,
-    no_values,
-    to_bytes,
 )
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths
+from datahub_hyperjoin.spark.written import Written
+from datahub_hyperjoin.strings import Mask, Places, StringBytes, bounds_of, cut
+from datahub_hyperjoin.tables import DataType
 
 _MISSING = pa.array(MISSING)
-_EXACT_FLOATS = 2.0**53
-_SHAPED = 256
+_LONGEST_MISSING = max(map(len, MISSING))
+_OPENINGS = np.frombuffer("".join(sorted({word[0] for word in MISSING})).encode(), np.uint8)
 _LONGEST_KEPT = 1000
 _NO_LENGTH = (2**31, 0)
 
@@ -73,45 +75,30 @@ class Tally:
         if text is None:
             text = bool(self.kinds) and self.type is DataType.TEXT
         if text:
-            lengths = _enclosing(self.lengths, _extremes(self.missing.written))
+            [extremes] = _extremes(self.missing.written, np.array([0, len(self.missing)]))
+            lengths = _enclosing(self.lengths, extremes)
             values = merge([self.values, self.missing])
-            return replace(self, values=values, missing=no_values(), lengths=lengths)
+            return replace(self, values=values, missing=NO_VALUES, lengths=lengths)
         nulls = self.nulls + int(self.missing.counts.sum())
-        return replace(self, nulls=nulls, missing=no_values())
+        return replace(self, nulls=nulls, missing=NO_VALUES)
 
 
-NOTHING = Tally(0, 0, frozenset(), no_values(), no_values(), _NO_LENGTH)
+NOTHING = Tally(0, 0, frozenset(), NO_VALUES, NO_VALUES, _NO_LENGTH)
 """The tally of no rows."""
 
 
-def tally(column: pa.Array, size: int) -> Tally:
-    """Counts one batch of a column.
+def tally(columns: Sequence[Written], size: int) -> list[Tally]:
+    """Says what one batch of each of several columns holds.
 
     Args:
-        column: The rows, of any type that has a text.
-        size: Distinct values kept.
+        columns: Their texts.
+        size: Distinct values kept of each.
 
     Returns:
-        Its tally.
+        Their tallies.
     """
-    found = pc.value_counts(_plain(column))
-    written, counts = _texts(found.field("values")), found.field("counts").to_numpy()
-    normal = normal_forms(pc.fill_null(written, ""))
-    missing, filled = pc.is_in(normal, value_set=_MISSING), pc.not_equal(normal, "")
-
-    def chosen(rows: pa.Array) -> tuple[pa.Array, np.ndarray, pa.Array]:
-        mask = rows.to_numpy(zero_copy_only=False)
-        return normal.filter(rows), counts[mask], written.filter(rows)
-
-    of_values = chosen(pc.and_not(filled, missing))
-    return Tally(
-        rows=len(column),
-        nulls=int(chosen(pc.invert(filled))[1].sum()),
-        kinds=kinds_of(of_values[0]),
-        values=_bounded(distinct_values(*of_values).smallest(size)),
-        missing=distinct_values(*chosen(missing)),
-        lengths=_extremes(of_values[2]),
-    )
+    parts = cut([column.values.nbytes for column in columns])
+    return [one for part in parts for one in _tallied(columns[part], size)]
 
 
 def add(left: Tally, right: Tally, *, size: int) -> Tally:
@@ -136,93 +123,58 @@ def add(left: Tally, right: Tally, *, size: int) -> Tally:
     )
 
 
-def profile_column(
-    id_: ColumnId, position: int, whole: Tally, *, config: ProfileConfig
-) -> ColumnProfile:
-    """The profile of a column from the tally of all its rows.
-
-    Args:
-        id_: Which column.
-        position: Its place in the table.
-        whole: Its tally, of one value more than the sketch has room for.
-        config: How much to keep.
-
-    Returns:
-        The profile. Mean length is that of the values kept, each up to its first 1000 characters;
-        shapes are those of the first 256 of them.
-    """
-    settled = whole.settled()
-    values = settled.values.smallest(config.sketch_size)
-    sample = values.smallest(config.sample_size)
-    distinct = estimate_distinct(settled.values.hashes, config.sketch_size)
-    return ColumnProfile(
-        id=id_,
-        position=position,
-        type=settled.type,
-        rows=settled.rows,
-        nulls=settled.nulls,
-        distinct=min(distinct, settled.rows - settled.nulls),
-        sketch=to_bytes(values.hashes),
-        sample=tuple(sample.written.to_pylist()),
-        counts=tuple(sample.counts.tolist()),
-        lengths=_lengths(settled.lengths, values.written),
-        patterns=patterns(values.smallest(_SHAPED).written, config.pattern_count),
+def _tallied(columns: Sequence[Written], size: int) -> list[Tally]:
+    written = pc.fill_null(pa.concat_arrays([column.values for column in columns]), "")
+    normal = normal_forms(written)
+    counts = np.concatenate([column.counts for column in columns])
+    found = Spellings(
+        normal, counts, written, bounds_of([len(column.values) for column in columns])
     )
+    empty, missing = StringBytes.of(normal).lengths == 0, _missing(normal)
+    nulls = np.diff(bounds_of(np.where(empty, counts, 0))[found.bounds])
+    values = found.chosen(~(empty | missing))
+    kept = replace(values, written=_beginnings(values.written))
+    facts = zip(
+        [column.rows for column in columns],
+        nulls.tolist(),
+        kinds_of(values.normal, values.bounds),
+        distinct_values(kept, size),
+        distinct_values(found.chosen(missing)),
+        _extremes(values.written, values.bounds),
+        strict=True,
+    )
+    return [Tally(*fact) for fact in facts]
 
 
-def _lengths(extremes: tuple[int, int], written: pa.Array) -> Lengths:
-    if not len(written):
-        return Lengths(shortest=0, mean=0.0, longest=0)
-    mean = pc.mean(pc.utf8_length(written)).as_py()
-    return Lengths(shortest=extremes[0], mean=mean, longest=extremes[1])
+def _missing(normal: pa.Array) -> Mask:
+    """Which normal forms are words for no value."""
+    strings = StringBytes.of(normal)
+    found = np.zeros(len(normal), np.bool_)
+    short = np.flatnonzero(strings.lengths <= _LONGEST_MISSING)
+    suspects = short[np.isin(strings.at(0, short), _OPENINGS)]
+    words = normal.take(pa.array(suspects))
+    found[suspects] = pc.is_in(words, value_set=_MISSING).to_numpy(zero_copy_only=False)
+    return found
 
 
-def _bounded(values: Values) -> Values:
-    """Keeps the beginning of long texts only: a column of documents must not fill the memory."""
-    return replace(values, written=pc.utf8_slice_codeunits(values.written, 0, _LONGEST_KEPT))
+def _beginnings(written: pa.Array) -> pa.Array:
+    """The beginning of long texts only: a column of documents must not fill the memory."""
+    if StringBytes.of(written).lengths.max(initial=0) <= _LONGEST_KEPT:
+        return written
+    return pc.utf8_slice_codeunits(written, 0, _LONGEST_KEPT)
 
 
-def _extremes(written: pa.Array) -> tuple[int, int]:
-    if not len(written):
-        return _NO_LENGTH
-    found = pc.min_max(pc.utf8_length(written)).as_py()
-    return found["min"], found["max"]
+def _extremes(written: pa.Array, bounds: Places) -> list[tuple[int, int]]:
+    """Lengths of the shortest and of the longest text of each column."""
+    lengths = pc.utf8_length(written).to_numpy()
+    found = np.full((len(bounds) - 1, 2), _NO_LENGTH)
+    filled = np.diff(bounds) > 0
+    if len(lengths):
+        begins = bounds[:-1][filled]
+        found[filled, 0] = np.minimum.reduceat(lengths, begins)
+        found[filled, 1] = np.maximum.reduceat(lengths, begins)
+    return [(shortest, longest) for shortest, longest in found.tolist()]
 
 
 def _enclosing(left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
     return min(left[0], right[0]), max(left[1], right[1])
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    """The rows in a type that Arrow can count and write."""
-    if isinstance(column, pa.ExtensionArray):
-        return _plain(column.storage)
-    for is_type, plain in _PLAIN:
-        if is_type(column.type):
-            return plain(column)
-    return column
-
-
-_PLAIN: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.Array]], ...] = (
-    (pa.types.is_dictionary, lambda column: _plain(column.dictionary_decode())),
-    (pa.types.is_string_view, lambda column: column.cast(pa.string())),
-    (pa.types.is_large_string, lambda column: column.cast(pa.string())),
-    (pa.types.is_float16, lambda column: column.cast(pa.float32())),
-    (pa.types.is_duration, lambda column: column.cast(pa.int64())),
-    (pa.types.is_timestamp, lambda column: column.cast(pa.timestamp(column.type.unit))),
-)
-
-
-def _texts(distinct: pa.Array) -> pa.Array:
-    written = distinct.cast(pa.string())
-    if not pa.types.is_floating(distinct.type):
-        return written
-    # Arrow writes great whole floats with an exponent; an identifier has none.
-    whole = pc.and_(
-        pc.equal(pc.floor(distinct), distinct), pc.less(pc.abs(distinct), _EXACT_FLOATS)
-    )
-    whole = pc.fill_null(whole, False)  # noqa: FBT003 (Arrow's signature)
-    if not pc.any(whole).as_py():
-        return written
-    digits = pc.if_else(whole, distinct, None).cast(pa.int64()).cast(pa.string())
-    return pc.if_else(whole, digits, written)

@@ -34,13 +34,14 @@ def way_of(table: Table, config: ProfileConfig) -> Way:
         The way that its place and its size ask for.
     """
     place = table.place
+    large = table.size >= config.split_bytes
     if isinstance(place, Relation):
-        return Way.PACKED
+        return Way.SPLIT if large else Way.PACKED
     if isinstance(place, CatalogTable):
         return Way.SPLIT
     far = is_remote(place.location)
     if isinstance(place, DeltaFolder):
         return Way.SPLIT if far else Way.PACKED
-    if place.format in _IN_PARTS and table.size >= config.split_bytes:
+    if large and place.format in _IN_PARTS:
         return Way.SPLIT
     return Way.BROUGHT if far else Way.PACKED

@@ -6,9 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.spark.kinds import kinds_of, type_of
+from datahub_hyperjoin.strings import bounds_of
 from datahub_hyperjoin.tables import DataType
 
 WORDS = st.sampled_from(["12", "-3", "1.5", "2e9", "2024-01-31", "true", "berlin", "007"])
+
+
+def kinds(values: list[str]) -> frozenset[DataType]:
+    [found] = kinds_of(pa.array(values, pa.string()), bounds_of([len(values)]))
+    return found
 
 
 @pytest.mark.parametrize(
@@ -28,15 +34,21 @@ WORDS = st.sampled_from(["12", "-3", "1.5", "2e9", "2024-01-31", "true", "berlin
     ],
 )
 def test_values_tell_the_type(values: list[str], expected: DataType) -> None:
-    assert type_of(kinds_of(pa.array(values, pa.string()))) is expected
+    assert type_of(kinds(values)) is expected
 
 
 def test_one_word_at_the_end_makes_a_column_text() -> None:
     numbers = [str(number) for number in range(1000)]
-    assert kinds_of(pa.array([*numbers, "n.n."])) == {DataType.TEXT}
+    assert kinds([*numbers, "n.n."]) == {DataType.TEXT}
 
 
 @given(st.lists(WORDS, max_size=40), st.lists(WORDS, max_size=40))
 def test_a_columns_type_is_that_of_its_halves_together(left: list[str], right: list[str]) -> None:
-    halves = kinds_of(pa.array(left, pa.string())) | kinds_of(pa.array(right, pa.string()))
-    assert type_of(halves) is type_of(kinds_of(pa.array(left + right, pa.string())))
+    assert type_of(kinds(left) | kinds(right)) is type_of(kinds(left + right))
+
+
+@given(st.lists(st.lists(WORDS, max_size=40), max_size=4))
+def test_columns_told_together_are_as_each_alone(columns: list[list[str]]) -> None:
+    together = pa.array([word for words in columns for word in words], pa.string())
+    found = kinds_of(together, bounds_of(list(map(len, columns))))
+    assert found == [kinds(words) for words in columns]

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from datahub_hyperjoin.normal import Hashes
 from datahub_hyperjoin.spark.overlap import evidence, overlap
-from datahub_hyperjoin.spark.sketch import Counts, distinct_values
+from datahub_hyperjoin.spark.sketch import Counts, Spellings, distinct_values
+from datahub_hyperjoin.strings import bounds_of
 from datahub_hyperjoin.tables import Cardinality, Evidence
 
 COLUMNS = st.lists(st.sampled_from(["rome", "oslo", "bern", "kyiv", "lima"]), max_size=12)
@@ -18,7 +19,9 @@ PlainEvidence = Callable[[Sequence[str | None], Sequence[str | None]], Evidence]
 
 def counted(values: Sequence[str]) -> tuple[Hashes, Counts]:
     array = pa.array(values, pa.string())
-    found = distinct_values(array, np.ones(len(values), np.int64), array)
+    [found] = distinct_values(
+        Spellings(array, np.ones(len(values), np.int64), array, bounds_of([len(values)]))
+    )
     return found.hashes, found.counts
 
 

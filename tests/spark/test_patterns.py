@@ -1,9 +1,30 @@
 """Whether shapes are what the documentation says."""
 
+import re
+
 import pyarrow as pa
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from datahub_hyperjoin.spark.patterns import patterns, shapes
+from datahub_hyperjoin.strings import bounds_of
+
+REWRITES = (
+    (r"[^\W\d_]{2,}", "A+"),
+    (r"[^\W\d_]", "A"),
+    (r"\d{5,}", "9+"),
+    (r"\d", "9"),
+    (r"\s+", " "),
+)
+
+
+def rewritten(value: str) -> str:
+    """The shape of a value of few alphabets, in plain Python."""
+    shape = value.strip()[:40]
+    for pattern, replacement in REWRITES:
+        shape = re.sub(pattern, replacement, shape)
+    return shape
 
 
 @pytest.mark.parametrize(
@@ -30,7 +51,7 @@ def test_only_the_beginning_of_a_long_value_tells() -> None:
 
 
 def test_frequent_shapes_come_first_and_ties_in_alphabetical_order() -> None:
-    found = patterns(pa.array(["B6", "C7", "x", "1"]), 3)
+    [found] = patterns(pa.array(["B6", "C7", "x", "1"]), bounds_of([4]), 3)
     assert [(pattern.shape, pattern.share) for pattern in found] == [
         ("A9", 0.5),
         ("9", 0.25),
@@ -39,4 +60,18 @@ def test_frequent_shapes_come_first_and_ties_in_alphabetical_order() -> None:
 
 
 def test_no_values_have_no_shape() -> None:
-    assert patterns(pa.array([], pa.string()), 3) == ()
+    assert patterns(pa.array([], pa.string()), bounds_of([0, 0]), 3) == [(), ()]
+
+
+@given(st.lists(st.text("aZ19 \t\n-+.é–東", max_size=50), max_size=20))
+@example(["12345", "1234", "12345a", "123456 7", "a1b22", "--", "A+", "9+", "", "a b  c"])
+def test_shapes_are_what_rewriting_step_by_step_makes(values: list[str]) -> None:
+    assert shapes(pa.array(values, pa.string())).to_pylist() == [*map(rewritten, values)]
+
+
+@given(st.lists(st.lists(st.sampled_from(["a1", "b2", "7", "é"]), max_size=5), max_size=4))
+def test_columns_looked_at_together_are_as_each_alone(columns: list[list[str]]) -> None:
+    arrays = [pa.array(values, pa.string()) for values in columns]
+    together = pa.array([value for values in columns for value in values], pa.string())
+    found = patterns(together, bounds_of(list(map(len, columns))), 2)
+    assert found == [one for a in arrays for one in patterns(a, bounds_of([len(a)]), 2)]

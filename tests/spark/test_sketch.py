@@ -10,19 +10,24 @@ from hypothesis import strategies as st
 
 from datahub_hyperjoin.normal import hash_values
 from datahub_hyperjoin.spark.sketch import (
+    Spellings,
     Values,
     distinct_values,
     estimate_distinct,
     merge,
     to_bytes,
 )
+from datahub_hyperjoin.strings import bounds_of
 
 WORDS = st.lists(st.text("abc", max_size=3), min_size=1)
 
 
 def values_of(words: list[str]) -> Values:
     array = pa.array(words, pa.string())
-    return distinct_values(array, np.ones(len(words), np.int64), array)
+    [found] = distinct_values(
+        Spellings(array, np.ones(len(words), np.int64), array, bounds_of([len(words)]))
+    )
+    return found
 
 
 @given(WORDS)
@@ -41,10 +46,21 @@ def test_cutting_before_a_merge_loses_nothing(left: list[str], right: list[str],
     assert parts.written.equals(whole.written)
 
 
+@given(st.lists(WORDS | st.just([]), min_size=1, max_size=5), st.integers(1, 4))
+def test_several_columns_are_gathered_as_each_alone(columns: list[list[str]], size: int) -> None:
+    array = pa.array([word for words in columns for word in words], pa.string())
+    bounds = bounds_of(list(map(len, columns)))
+    together = distinct_values(Spellings(array, np.ones(len(array), np.int64), array, bounds), size)
+    for found, words in zip(together, columns, strict=True):
+        alone = values_of(words).smallest(size)
+        assert found.hashes.tolist() == alone.hashes.tolist()
+        assert found.counts.tolist() == alone.counts.tolist()
+        assert found.written.equals(alone.written)
+
+
 def test_the_first_spelling_is_kept() -> None:
-    found = distinct_values(
-        pa.array(["rome", "rome"]), np.array([2, 3]), pa.array(["Rome", "ROME"])
-    )
+    normal, written = pa.array(["rome", "rome"]), pa.array(["Rome", "ROME"])
+    [found] = distinct_values(Spellings(normal, np.array([2, 3]), written, bounds_of([2])))
     assert (found.written.to_pylist(), found.counts.tolist()) == (["Rome"], [5])
 
 

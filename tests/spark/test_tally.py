@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.tally import NOTHING, add, profile_column, tally
+from datahub_hyperjoin.spark.facts import Whole, profile_columns
+from datahub_hyperjoin.spark.tally import NOTHING, Tally, add, tally
+from datahub_hyperjoin.spark.written import count_written
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths, TableId
 
 CITY = ColumnId(TableId("file", "cities"), "city")
@@ -24,7 +26,13 @@ COLUMNS = st.lists(WORDS, max_size=60)
 
 
 def profile(column: pa.Array, config: ProfileConfig = CONFIG) -> ColumnProfile:
-    return profile_column(CITY, 0, tally(column, config.sketch_size + 1), config=config)
+    [whole] = tally([count_written(column)], config.sketch_size + 1)
+    return profile_of(whole, config)
+
+
+def profile_of(whole: Tally, config: ProfileConfig) -> ColumnProfile:
+    [found] = profile_columns([Whole(CITY, 0, whole)], config)
+    return found
 
 
 @given(COLUMNS)
@@ -41,9 +49,20 @@ def test_a_profile_is_a_plain_count(
 def test_a_column_can_be_counted_in_parts(cells: list[str | None], cut: int, size: int) -> None:
     config = ProfileConfig(sketch_size=size, sample_size=2)
     whole = pa.array(cells, pa.string())
-    parts = [tally(part, size + 1) for part in (whole[:cut], whole[cut:])]
+    parts = tally([count_written(part) for part in (whole[:cut], whole[cut:])], size + 1)
     together = add(add(NOTHING, parts[0], size=size + 1), parts[1], size=size + 1)
-    assert profile_column(CITY, 0, together, config=config) == profile(whole, config)
+    assert profile_of(together, config) == profile(whole, config)
+
+
+@given(st.lists(COLUMNS, max_size=5), st.integers(1, 4))
+def test_columns_are_counted_together_as_each_alone(
+    columns: list[list[str | None]], size: int
+) -> None:
+    config = ProfileConfig(sketch_size=size, sample_size=2)
+    arrays = [pa.array(cells, pa.string()) for cells in columns]
+    tallies = tally([count_written(array) for array in arrays], size + 1)
+    together = profile_columns([Whole(CITY, 0, whole) for whole in tallies], config)
+    assert together == [profile(array, config) for array in arrays]
 
 
 def test_namibia_is_a_value_among_countries() -> None:

@@ -1,0 +1,111 @@
+"""Parts of a table of a database, by ranges of its key."""
+
+from itertools import pairwise
+
+from sqlalchemy import Engine, Select, column, func, inspect, select
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.sql.elements import quoted_name
+from sqlalchemy.types import Integer
+
+from datahub_hyperjoin.places import Relation
+from datahub_hyperjoin.spark.engines import words_of
+from datahub_hyperjoin.spark.errors import UnreadableRelationError
+from datahub_hyperjoin.spark.relations import select_from
+
+Range = tuple[int | None, int | None]
+"""From which number on, and before which; none has no end."""
+
+WHOLE: Range = (None, None)
+
+
+def count_rows(relation: Relation, engine: Engine) -> int:
+    """How many rows a table has.
+
+    Args:
+        relation: Which one.
+        engine: Its database.
+
+    Returns:
+        The number, counted by the database.
+
+    Raises:
+        UnreadableRelationError: The database does not tell.
+    """
+    everything = select_from(relation, []).subquery()
+    return _ask(engine, select(func.count()).select_from(everything)) or 0
+
+
+def find_key(relation: Relation, engine: Engine) -> str:
+    """The column by which a table can be cut.
+
+    Args:
+        relation: Which one.
+        engine: Its database.
+
+    Returns:
+        Its primary key, if that is a whole number; empty if there is no such key.
+
+    Raises:
+        UnreadableRelationError: The database does not tell.
+    """
+    at = relation.name, relation.schema or None
+    try:
+        known = inspect(engine)
+        key = known.get_pk_constraint(*at)["constrained_columns"]
+        types = {one["name"]: one["type"] for one in known.get_columns(*at)}
+    except SQLAlchemyError as error:
+        raise UnreadableRelationError.because(words_of(error)) from None
+    return key[0] if len(key) == 1 and isinstance(types[key[0]], Integer) else ""
+
+
+def cut_key(relation: Relation, engine: Engine, key: str, parts: int) -> list[Range]:
+    """Cuts a table into ranges of its key.
+
+    Args:
+        relation: Which one.
+        engine: Its database.
+        key: The column of whole numbers.
+        parts: How many ranges at most.
+
+    Returns:
+        Ranges of equal width, in which every row is once.
+
+    Raises:
+        UnreadableRelationError: The database does not tell where the key begins and ends.
+    """
+    ends = select_from(relation, [key]).subquery()
+    first = _ask(engine, select(func.min(ends.c[key])))
+    last = _ask(engine, select(func.max(ends.c[key])))
+    if first is None or last is None:
+        return [WHOLE]
+    cuts = sorted({first + (last - first + 1) * at // parts for at in range(1, parts)} - {first})
+    return [*pairwise([None, *cuts, None])]
+
+
+def within(
+    statement: Select[tuple[object, ...]], key: str, range_: Range
+) -> Select[tuple[object, ...]]:
+    """Rows of a range only.
+
+    Args:
+        statement: What selects rows of a table.
+        key: The column of whole numbers.
+        range_: From which to which.
+
+    Returns:
+        What selects the range's.
+    """
+    least, beyond = range_
+    number = column(quoted_name(key, quote=True), Integer)
+    if least is not None:
+        statement = statement.where(number >= least)
+    return statement if beyond is None else statement.where(number < beyond)
+
+
+def _ask(engine: Engine, statement: Select[tuple[int]]) -> int | None:
+    """A number; none of no rows."""
+    try:
+        with engine.connect() as connection:
+            return connection.execute(statement).scalar_one()
+    except SQLAlchemyError as error:
+        raise UnreadableRelationError.because(words_of(error)) from None

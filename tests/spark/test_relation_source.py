@@ -1,0 +1,147 @@
+"""Whether large tables of databases are read in ranges of their keys, over no more connections."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+from pyspark.sql import SparkSession
+from servers import KINDS, Server, serving
+
+from datahub_hyperjoin.places import Relation
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.engines import Databases
+from datahub_hyperjoin.spark.errors import UnreadableRelationError
+from datahub_hyperjoin.spark.key_ranges import WHOLE, count_rows, cut_key, find_key
+from datahub_hyperjoin.spark.lake import profile_lake
+from datahub_hyperjoin.spark.profile import profile_table
+from datahub_hyperjoin.spark.relation_source import load_relation
+from datahub_hyperjoin.spark.verify import verify_joins
+from datahub_hyperjoin.spark.ways import Way, way_of
+from datahub_hyperjoin.tables import ColumnId, DataType, Table
+
+ROWS = 1_000
+IN_PARTS = ProfileConfig(split_bytes=1)
+
+
+@pytest.fixture(params=KINDS)
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
+    with serving(request.param, tmp_path) as found:
+        key, odd = found.quote("Sel%ect"), found.quote("a`b")
+        blob = "BYTEA" if found.kind == "postgresql" else "BLOB"
+        numbers = ", ".join(
+            f"({at - 300}, 'Öl {at % 50}', {at}.5, '2024-01-{at % 28 + 1:02}', NULL)"
+            for at in range(ROWS)
+        )
+        found.run(
+            f"CREATE TABLE orders ({key} INTEGER PRIMARY KEY, {odd} VARCHAR(20), "
+            f"price DECIMAL(8, 2), day DATE, photo {blob})",
+            f"INSERT INTO orders VALUES {numbers}",
+            "CREATE TABLE words (word VARCHAR(9) PRIMARY KEY, twice INTEGER)",
+            "INSERT INTO words VALUES ('a', 1), ('b', 2), ('c', 3)",
+            f"CREATE TABLE photos (photo {blob})",
+            "INSERT INTO photos VALUES (NULL), (NULL)",
+            "CREATE TABLE void (id INTEGER PRIMARY KEY)",
+        )
+        yield found
+
+
+def relation_of(table: Table) -> Relation:
+    assert isinstance(table.place, Relation)
+    return table.place
+
+
+def test_a_table_read_in_ranges_has_the_profile_of_the_whole(
+    server: Server, spark: SparkSession
+) -> None:
+    tables = [server.table("orders"), server.table("words"), server.table("photos")]
+    assert {way_of(table, IN_PARTS) for table in tables} == {Way.SPLIT}
+    with Databases() as databases:
+        expected = [profile_table(table, ProfileConfig(), databases) for table in tables]
+    found = profile_lake(spark, tables, IN_PARTS)
+    types = [column.type for column in found[0].columns]
+    assert types[0] is DataType.INTEGER
+    assert types[-1] is DataType.BINARY
+    for one, other in zip(found, expected, strict=True):
+        # A value written in two ways is kept as whichever range comes first writes it.
+        assert one == other
+
+
+def test_ranges_hold_every_row_once(server: Server) -> None:
+    place = relation_of(server.table("orders"))
+    with Databases() as databases:
+        engine = databases.engine(place)
+        assert (count_rows(place, engine), find_key(place, engine)) == (ROWS, "Sel%ect")
+        ranges = cut_key(place, engine, "Sel%ect", 4)
+        assert ranges == [(None, -50), (-50, 200), (200, 450), (450, None)]
+        void = relation_of(server.table("void"))
+        assert cut_key(void, engine, "id", 4) == [WHOLE]
+        assert find_key(relation_of(server.table("words")), engine) == ""
+
+
+def test_a_table_has_as_many_partitions_as_connections(server: Server, spark: SparkSession) -> None:
+    place = relation_of(server.table("orders", server.database(max_connections=3)))
+    frame = load_relation(spark, place, max_rows=10**6).frame
+    assert frame is not None
+    assert frame.rdd.getNumPartitions() == 3
+    assert frame.count() == ROWS
+
+
+def test_of_a_table_with_more_rows_some_of_each_range_are_read(
+    server: Server, spark: SparkSession
+) -> None:
+    config = replace(IN_PARTS, max_rows=64)
+    orders, words = server.table("orders"), server.table("words")
+    [found] = profile_lake(spark, [orders], config)
+    assert found.notes[-1] == "read 2 rows of each of 32 ranges of 'Sel%ect'; it has 1000"
+    keys = sorted(int(value) for value in found.columns[0].sample)
+    assert (found.rows, len(keys)) == (64, 64)
+    assert (keys[0], keys[-1] > 600) == (-300, True)
+    [few] = profile_lake(spark, [words], replace(config, max_rows=2))
+    assert few.notes == ("read 2 rows in no order of ours; it has 3",)
+    assert few.rows == 2
+
+
+def test_faults_are_the_tables(server: Server, spark: SparkSession) -> None:
+    gone, void, words = profile_lake(
+        spark, [server.table(name) for name in ("gone", "void", "words")], IN_PARTS
+    )
+    assert gone.fault.startswith("cannot be read: ")
+    assert void.fault.startswith("has no rows. Fill it, or leave it out with the connection's")
+    assert words.fault == ""
+
+
+def test_a_check_reads_large_tables_over_the_connections_of_their_database(
+    server: Server, spark: SparkSession
+) -> None:
+    orders = server.table("orders")
+    id_ = ColumnId(orders.id, "Sel%ect")
+    [said] = verify_joins(spark, [orders], [(id_, id_)], config=IN_PARTS).values()
+    assert said.shared == ROWS
+
+
+def test_no_secret_is_in_a_plan(
+    server: Server, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = replace(server.database(), password=SecretStr("hush"))
+    if server.kind != "postgresql":
+        pytest.skip("only this server lets anyone in, whatever the password")
+    opened = load_relation(spark, relation_of(server.table("words", database)), max_rows=9)
+    assert opened.frame is not None
+    opened.frame.explain(mode="extended")
+    plan = capsys.readouterr().out
+    assert "hyperjoin_relation" in plan
+    assert "hush" not in plan
+    assert "127.0.0.1" not in plan
+
+
+def test_a_database_that_is_gone_is_the_tables_fault(server: Server) -> None:
+    if server.kind == "sqlite":
+        pytest.skip("a file is always there")
+    place = relation_of(server.table("orders"))
+    with Databases() as databases:
+        engine = databases.engine(place)
+        server.run("DROP TABLE orders")
+        with pytest.raises(UnreadableRelationError, match=r"cannot be read: .*orders"):
+            count_rows(place, engine)

@@ -1,0 +1,35 @@
+"""Whether strings seen as bytes are seen whole."""
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datahub_hyperjoin.strings import StringBytes, bounds_of, cut
+
+STRINGS = st.lists(st.text("ab-é", max_size=4), max_size=12)
+
+
+@given(STRINGS, st.integers(0, 12), st.integers(-3, 3))
+def test_bytes_are_those_of_each_string(strings: list[str], skipped: int, place: int) -> None:
+    array = pa.array(strings, pa.string())[skipped:]
+    found = StringBytes.of(array)
+    encoded = [string.encode() for string in strings[skipped:]]
+    assert found.lengths.tolist() == [*map(len, encoded)]
+    assert found.having(found.data == ord("-")).tolist() == [b"-" in each for each in encoded]
+    expected = [each[place:][:1] for each in encoded if -len(each) <= place < len(each)]
+    rows = np.flatnonzero([-len(each) <= place < len(each) for each in encoded])
+    assert found.at(place)[rows].tobytes() == b"".join(expected)
+    assert found.at(place, rows).tobytes() == b"".join(expected)
+    assert np.count_nonzero(found.at(place)) == len(expected)
+
+
+@given(st.lists(st.integers(0, 9), max_size=20), st.integers(1, 20))
+def test_parts_are_all_and_none_is_too_great(sizes: list[int], most: int) -> None:
+    parts = [sizes[part] for part in cut(sizes, most)]
+    assert [size for part in parts for size in part] == sizes
+    assert all(len(part) == 1 or sum(part) <= most for part in parts)
+
+
+def test_nothing_end_to_end_is_nothing() -> None:
+    assert bounds_of([]).tolist() == [0]
