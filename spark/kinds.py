@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from datahub_hyperjoin.spark.sketch import within
 from datahub_hyperjoin.strings import Mask, Places, StringBytes
 from datahub_hyperjoin.tables import DataType
 
@@ -30,19 +31,21 @@ _MOMENT = (
     r"^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[t ]"
     r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?(?: ?[+-][0-9]{2}:?[0-9]{2})?$"
 )
-_KINDS = (
-    (DataType.INTEGER, _WHOLE),
-    (DataType.DECIMAL, _NUMBER),
-    (DataType.DATE, _DAY),
-    (DataType.TIMESTAMP, _MOMENT),
-    (DataType.BOOLEAN, r"^(?:true|false)$"),
-)
+_PATTERNS = {
+    DataType.INTEGER: _WHOLE,
+    DataType.DECIMAL: _NUMBER,
+    DataType.DATE: _DAY,
+    DataType.TIMESTAMP: _MOMENT,
+    DataType.BOOLEAN: r"^(?:true|false)$",
+}
+_KINDS = tuple(_PATTERNS)
+_WHOLES, _NUMBERS, _DAYS, _MOMENTS, _TRUTHS = range(len(_KINDS))
 _OTHER = len(_KINDS)
 _TEXT = frozenset({DataType.TEXT})
 _GLANCE = 16
-_ZERO, _NINE = b"09"
-_OPENINGS = np.frombuffer(b"0123456789-.itf", np.uint8)
-"""What values of the kinds that have a pattern begin with."""
+_ZERO, _NINE, _POINT, _HYPHEN = b"09.-"
+_OPENS = np.isin(np.arange(256), list(b"0123456789-.itf"))
+"""Whether a value of a kind that has a pattern begins with a byte."""
 
 
 def kinds_of(normal: pa.Array, bounds: Places) -> list[frozenset[DataType]]:
@@ -64,13 +67,13 @@ def kinds_of(normal: pa.Array, bounds: Places) -> list[frozenset[DataType]]:
     columns = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
     strings = StringBytes.of(normal)
     met = np.zeros((len(bounds) - 1, len(_KINDS) + 1), np.bool_)
-    met[columns[~np.isin(strings.at(0), _OPENINGS)], _OTHER] = True
-    open_ = np.flatnonzero(~met[columns, _OTHER])
-    whole = _whole(strings)[open_]
-    met[columns[open_[whole]], 0] = True
-    open_ = open_[~whole]
-    nth = np.arange(len(open_)) - np.searchsorted(columns[open_], columns[open_])
-    for some in (open_[nth < _GLANCE], open_[nth >= _GLANCE]):
+    met[columns[~_OPENS[strings.at(0)]], _OTHER] = True
+    whole = _whole(strings)
+    met[columns[whole], _WHOLES] = True
+    rest = ~(whole | met[columns, _OTHER])
+    places, begins = np.flatnonzero(rest), within(rest, bounds)
+    nth = np.arange(len(places)) - begins[columns[places]]
+    for some in (places[nth < _GLANCE], places[nth >= _GLANCE]):
         asked = some[~met[columns[some], _OTHER]]
         met[columns[asked], _recognised(normal.take(pa.array(asked)))] = True
     return [_TEXT if column[_OTHER] else _named(column) for column in met.tolist()]
@@ -104,20 +107,28 @@ def type_of(kinds: AbstractSet[DataType]) -> DataType:
 def _whole(strings: StringBytes) -> Mask:
     """Whole numbers without a sign."""
     digits = ~strings.having((strings.data < _ZERO) | (strings.data > _NINE))
-    return digits & ((strings.at(0) != _ZERO) | (strings.lengths == 1))
+    return digits & (strings.lengths > 0) & ((strings.at(0) != _ZERO) | (strings.lengths == 1))
 
 
 def _recognised(values: pa.Array) -> Places:
     """The place in `_KINDS` of each value's kind."""
+    strings = StringBytes.of(values)
+    dated = (strings.at(4) == _HYPHEN) & (strings.at(7) == _HYPHEN)
+    pointed = strings.having(strings.data == _POINT) & ~dated
     found = np.full(len(values), _OTHER)
-    rest = np.arange(len(values))
-    for kind, (_, pattern) in enumerate(_KINDS):
-        matches = pc.match_substring_regex(values, pattern).to_numpy(zero_copy_only=False)
-        found[rest[matches]] = kind
-        rest = rest[~matches]
-        values = values.filter(pa.array(~matches))
+    for some, kinds in (
+        (dated, (_DAYS, _MOMENTS)),
+        (pointed, (_NUMBERS,)),
+        (~(dated | pointed), (_WHOLES, _NUMBERS, _TRUTHS)),
+    ):
+        rows = np.flatnonzero(some)
+        for kind in kinds:
+            left = values.take(pa.array(rows))
+            matches = pc.match_substring_regex(left, _PATTERNS[_KINDS[kind]])
+            mask = matches.to_numpy(zero_copy_only=False)
+            found[rows[mask]], rows = kind, rows[~mask]
     return found
 
 
 def _named(met: list[bool]) -> frozenset[DataType]:
-    return frozenset(kind for (kind, _), is_met in zip(_KINDS, met, strict=False) if is_met)
+    return frozenset(kind for kind, is_met in zip(_KINDS, met, strict=False) if is_met)

@@ -9,7 +9,7 @@ from datahub_hyperjoin.tables import Table
 
 _TASK = 1 << 24
 _FEWEST = 8
-_OPENING = 1 << 16
+_OPENING = 1 << 13
 
 
 def pack(tables: Sequence[Table]) -> list[list[int]]:

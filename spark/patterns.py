@@ -1,5 +1,6 @@
 """The shapes that values share, such as `A+ 9999`."""
 
+import heapq
 import itertools
 import unicodedata
 
@@ -53,13 +54,13 @@ def shapes(values: pa.Array) -> pa.Array:
     )
 
 
-def patterns(values: pa.Array, bounds: Places, count: int) -> list[tuple[Pattern, ...]]:
+def patterns(values: pa.Array, bounds: Places, most: int) -> list[tuple[Pattern, ...]]:
     """The most frequent shapes of each of several columns.
 
     Args:
         values: Distinct values as written, those of one column after those of another.
         bounds: Where each column begins, and where the last one ends.
-        count: How many shapes at most.
+        most: How many shapes to keep.
 
     Returns:
         For each column its shapes, most frequent first; shapes of one frequency in alphabetical
@@ -72,24 +73,33 @@ def patterns(values: pa.Array, bounds: Places, count: int) -> list[tuple[Pattern
         ['A999', 'A99']
     """
     met = shapes(values).dictionary_encode()
-    order = pc.array_sort_indices(met.dictionary)
-    alphabetical = np.empty(len(order), np.int64)
-    alphabetical[order.to_numpy()] = np.arange(len(order))
-    columns = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-    codes = columns * len(order) + alphabetical[met.indices.to_numpy()]
-    codes, times = np.unique(codes, return_counts=True)
-    columns, codes = np.divmod(codes, max(len(order), 1))
-    ranked = np.lexsort((codes, -times, columns))
-    begins = np.searchsorted(columns, np.arange(len(bounds)))
-    ranked = ranked[np.arange(len(ranked)) - begins[columns] < count]
-    written = met.dictionary.take(order.take(pa.array(codes[ranked]))).to_pylist()
-    shares = times[ranked] / np.diff(bounds)[columns[ranked]]
-    found = [
-        Pattern(shape=shape, share=share)
-        for shape, share in zip(written, shares.tolist(), strict=True)
+    sizes, width = np.diff(bounds), max(len(met.dictionary), 1)
+    columns = np.repeat(np.arange(len(sizes)), sizes) * width
+    found = pc.value_counts(pa.array(columns + met.indices.to_numpy()))
+    # They come in the order in which they are met, and so column by column.
+    columns, codes = np.divmod(found.field(0).to_numpy(), width)
+    times = found.field(1).to_pylist()
+    named = met.dictionary.take(pa.array(codes)).to_pylist()
+    ends = np.searchsorted(columns, np.arange(len(bounds))).tolist()
+    return [
+        tuple(
+            Pattern(shape=shape, share=count / size)
+            for shape, count in _most_frequent(named[begin:end], times[begin:end], most)
+        )
+        for size, (begin, end) in zip(sizes.tolist(), itertools.pairwise(ends), strict=True)
     ]
-    ends = np.searchsorted(columns[ranked], np.arange(len(bounds))).tolist()
-    return [tuple(found[begin:end]) for begin, end in itertools.pairwise(ends)]
+
+
+def _most_frequent(names: list[str], times: list[int], most: int) -> list[tuple[str, int]]:
+    """The first names in the order of their times and then of the alphabet."""
+    if not names:
+        return []
+    least = heapq.nlargest(most, times)[-1]
+    found = [(name, count) for name, count in zip(names, times, strict=True) if count > least]
+    found.sort(key=lambda pair: (-pair[1], pair[0]))
+    # Columns of long texts have many shapes, most of them once: these need no order but the first.
+    ties = (name for name, count in zip(names, times, strict=True) if count == least)
+    return [*found, *((name, least) for name in heapq.nsmallest(most - len(found), ties))]
 
 
 def _shortened(strings: StringBytes) -> tuple[Bytes, Mask]:

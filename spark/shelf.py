@@ -8,13 +8,15 @@ long table fills the shelf several times.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from datahub_hyperjoin.spark.columns import Column
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.engines import Databases
 from datahub_hyperjoin.spark.facts import Whole, opaque_profile, profile_columns
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.spark.tally import Tally, add, tally
-from datahub_hyperjoin.spark.written import Written, count_written
+from datahub_hyperjoin.spark.written import count_written
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,
@@ -55,7 +57,7 @@ class Shelf:
         self._size = config.sketch_size + 1  # One more tells a full sketch from an overflowing one.
         self._read: list[_Read] = []
         self._tallies: dict[_Key, Tally] = {}
-        self._waiting: list[tuple[_Key, Written]] = []
+        self._waiting: list[tuple[_Key, pa.Array]] = []
         self._waits = 0
         self.is_full = False
         """Whether more tables should go to another shelf."""
@@ -79,8 +81,7 @@ class Shelf:
         try:
             for batch in reading.batches:
                 rows += len(batch)
-                for path, column in zip(batch.schema.names, batch.columns, strict=True):
-                    self._wait((len(self._read), path), count_written(column))
+                self._wait(batch)
         except Exception:
             self._clear(len(self._read))
             raise
@@ -114,15 +115,19 @@ class Shelf:
             for read in self._read
         ]
 
-    def _wait(self, key: _Key, rows: Written) -> None:
-        self._waiting.append((key, rows))
-        self._waits += rows.values.nbytes + _COLUMN
+    def _wait(self, batch: pa.RecordBatch) -> None:
+        place = len(self._read)
+        self._waiting += (
+            ((place, path), column)
+            for path, column in zip(batch.schema.names, batch.columns, strict=True)
+        )
+        self._waits += batch.nbytes + _COLUMN * batch.num_columns
         if self._waits > _ENOUGH:
             self.is_full = True
             self._tally()
 
     def _tally(self) -> None:
-        seen = tally([rows for _, rows in self._waiting], self._size)
+        seen = tally([count_written(rows) for _, rows in self._waiting], self._size)
         for (key, _), one in zip(self._waiting, seen, strict=True):
             known = self._tallies.get(key)
             self._tallies[key] = add(known, one, size=self._size) if known else one

@@ -47,6 +47,8 @@ class Values:
         Returns:
             All of them when there are no more than `size`.
         """
+        if len(self) <= size:
+            return self
         return Values(self.hashes[:size], self.counts[:size], self.written[:size])
 
     def counted(self) -> "Values":
@@ -212,8 +214,8 @@ def _gathered(
         return [NO_VALUES] * (len(bounds) - 1)
     order = np.empty(len(hashes), np.int64)
     for begin, end in itertools.pairwise(bounds.tolist()):
-        order[begin:end] = np.argsort(hashes[begin:end])
-        order[begin:end] += begin
+        order[begin:end] = hashes[begin:end].argsort()
+    order += np.repeat(bounds[:-1], np.diff(bounds))
     ordered = hashes[order]
     fresh = np.ones(len(hashes), np.bool_)
     fresh[1:] = ordered[1:] != ordered[:-1]

@@ -35,9 +35,9 @@ def test_every_table_is_in_one_task(sizes: list[int]) -> None:
 @given(st.lists(st.integers(0, 1 << 30), min_size=1, max_size=60))
 def test_no_task_is_much_heavier_than_it_must_be(sizes: list[int]) -> None:
     groups = pack(tables(sizes))
-    loads = [sum(sizes[place] + (1 << 16) for place in group) for group in groups]
+    loads = [sum(sizes[place] + (1 << 13) for place in group) for group in groups]
     mean = sum(loads) / len(loads)
-    assert max(loads) <= mean + max(sizes) + (1 << 16)
+    assert max(loads) <= mean + max(sizes) + (1 << 13)
     assert loads == sorted(loads, reverse=True)
 
 
