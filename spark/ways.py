@@ -2,7 +2,14 @@
 
 from enum import Enum
 
-from datahub_hyperjoin.places import CatalogTable, DeltaFolder, FileFormat, Relation, is_remote
+from datahub_hyperjoin.places import (
+    CatalogTable,
+    DeltaFolder,
+    FileFormat,
+    IcebergFolder,
+    Relation,
+    is_remote,
+)
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.tables import Table
 
@@ -34,7 +41,7 @@ def way_of(table: Table, config: ProfileConfig) -> Way:
         The way that its place and its size ask for.
     """
     place = table.place
-    if isinstance(place, Relation):
+    if isinstance(place, Relation | IcebergFolder):
         return Way.PACKED
     if isinstance(place, CatalogTable):
         return Way.SPLIT
