@@ -12,7 +12,15 @@ from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
 from pyspark.sql import types as T  # noqa: N812 (everyone's name for it)
 
 from datahub_hyperjoin.errors import TableError, UnreadableTableError
-from datahub_hyperjoin.places import CatalogTable, DeltaFolder, File, Folder, Place, is_remote
+from datahub_hyperjoin.places import (
+    CatalogTable,
+    DeltaFolder,
+    File,
+    Folder,
+    IcebergFolder,
+    Place,
+    is_remote,
+)
 from datahub_hyperjoin.redact import in_short
 from datahub_hyperjoin.spark.columns import Column, choose
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
@@ -76,6 +84,8 @@ def load(session: SparkSession, place: Place) -> DataFrame:
         return session.table(quoted([place.catalog, *place.schema.split("."), place.name]))
     if isinstance(place, DeltaFolder):
         return session.read.format("delta").load(_uri(place.location))
+    if isinstance(place, IcebergFolder):
+        return session.read.format("iceberg").load(_uri(place.location))
     if isinstance(place, File | Folder):
         return _load_files(session, place)
     message = f"Spark has no reader for {place}"

@@ -3,10 +3,9 @@
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import PurePosixPath
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 _BELOW = re.compile(r"[a-zA-Z0-9+.-]+:(?://[^/]*)?(/.*)")
 _SIGNS_OF_PATTERNS = r"\*?[]{}"
@@ -43,16 +42,11 @@ def list_files(session: SparkSession, folder: str) -> list[ListedFile]:
         PySparkException: There is no such folder, or Spark cannot reach it.
     """
     everything = session.read.format("binaryFile").option("recursiveFileLookup", value=True)
-    found = everything.load(literal(folder)).select("path", "length", "modificationTime").collect()
-    start = len(_below(folder.rstrip("/"))) + 1
-    return sorted(
-        (ListedFile(path, _below(path)[start:], size, changed) for path, size, changed in found),
-        key=lambda file: file.path,
-    )
+    return _listed(everything.load(literal(folder)), folder)
 
 
-def find_logs(session: SparkSession, folder: str, *, depth: int) -> set[PurePosixPath]:
-    """Finds the Delta tables below a folder: to Spark their logs are hidden.
+def list_logs(session: SparkSession, folder: str, *, depth: int) -> list[ListedFile]:
+    """Lists the logs of Delta tables below a folder, which Spark takes for hidden.
 
     Args:
         session: Where to run.
@@ -60,18 +54,25 @@ def find_logs(session: SparkSession, folder: str, *, depth: int) -> set[PurePosi
         depth: How many folders deep to look.
 
     Returns:
-        Paths of the tables below the folder.
+        Files by path.
     """
-    start = len(_below(folder.rstrip("/"))) + 1
-    tables: set[PurePosixPath] = set()
+    found = []
     for level in range(depth + 1):
         pattern = literal(folder.rstrip("/")) + "/*" * level + "/_delta_log"
         try:
-            logs = session.read.format("binaryFile").load(pattern).select("path").collect()
+            found += _listed(session.read.format("binaryFile").load(pattern), folder)
         except AnalysisException:
             continue  # there is none so deep
-        tables.update(PurePosixPath(_below(path)[start:]).parent.parent for (path,) in logs)
-    return tables
+    return sorted(found, key=lambda file: file.path)
+
+
+def _listed(files: DataFrame, folder: str) -> list[ListedFile]:
+    start = len(_below(folder.rstrip("/"))) + 1
+    found = files.select("path", "length", "modificationTime").collect()
+    return sorted(
+        (ListedFile(path, _below(path)[start:], size, changed) for path, size, changed in found),
+        key=lambda file: file.path,
+    )
 
 
 def literal(location: str) -> str:

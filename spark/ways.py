@@ -2,7 +2,14 @@
 
 from enum import Enum
 
-from datahub_hyperjoin.places import CatalogTable, DeltaFolder, FileFormat, Relation, is_remote
+from datahub_hyperjoin.places import (
+    CatalogTable,
+    DeltaFolder,
+    FileFormat,
+    IcebergFolder,
+    Relation,
+    is_remote,
+)
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.tables import Table
 
@@ -40,7 +47,7 @@ def way_of(table: Table, config: ProfileConfig) -> Way:
     if isinstance(place, CatalogTable):
         return Way.SPLIT
     far = is_remote(place.location)
-    if isinstance(place, DeltaFolder):
+    if isinstance(place, DeltaFolder | IcebergFolder):
         return Way.SPLIT if far else Way.PACKED
     if large and place.format in _IN_PARTS:
         return Way.SPLIT

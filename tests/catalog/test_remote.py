@@ -9,7 +9,14 @@ from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog import ConnectionConfig, scan_remote_folder
 from datahub_hyperjoin.catalog.errors import NoRemoteTablesError
-from datahub_hyperjoin.places import DeltaFolder, File, FileFormat, Folder, RemoteFolder
+from datahub_hyperjoin.places import (
+    DeltaFolder,
+    File,
+    FileFormat,
+    Folder,
+    IcebergFolder,
+    RemoteFolder,
+)
 from datahub_hyperjoin.spark.errors import UnreachableSourceError
 from datahub_hyperjoin.tables import Table, TableId
 
@@ -22,6 +29,9 @@ FILES = (
     "b [1]/sales/part-0.parquet",
     "b [1]/sales/_delta_log/0.json",
     "b [1]/_draft.csv",
+    "c/trips/data/0.parquet",
+    "c/trips/metadata/v1.metadata.json",
+    "c/trips/metadata/snap-1.avro",
     "notes.txt",
 )
 
@@ -55,7 +65,8 @@ def test_tables_are_those_of_a_folder_here_named_by_where_they_are(
         (TableId("viewfs", f"{name}/a/codes.csv.gz"), "codes", 8),
         (TableId("viewfs", f"{name}/a/planes.CSV"), "planes", 8),
         (TableId("viewfs", f"{name}/b [1]/orders"), "orders", 16),
-        (TableId("viewfs", f"{name}/b [1]/sales"), "sales", 8),
+        (TableId("viewfs", f"{name}/b [1]/sales"), "sales", 16),
+        (TableId("viewfs", f"{name}/c/trips"), "trips", 24),
     ]
     assert [table.place for table in tables] == [
         File(location=f"{lake}/a/codes.csv.gz", format=FileFormat.CSV),
@@ -66,6 +77,7 @@ def test_tables_are_those_of_a_folder_here_named_by_where_they_are(
             parts=("year=2023/part-0.parquet", "year=2024/part-0.parquet"),
         ),
         DeltaFolder(location=f"{lake}/b [1]/sales"),
+        IcebergFolder(location=f"{lake}/c/trips"),
     ]
 
 
@@ -93,12 +105,13 @@ def test_a_table_that_is_written_again_has_another_state(
     before = {table.title: table.state for table in scan(spark, lake)}
     assert {table.title: table.state for table in scan(spark, lake)} == before
     (tmp_path / "a" / "planes.CSV").write_text("123456789")
+    (tmp_path / "b [1]" / "sales" / "_delta_log" / "1.json").write_text("{}")
     after = {table.title: table.state for table in scan(spark, lake)}
-    assert {title for title in after if after[title] != before[title]} == {"planes"}
+    assert {title for title in after if after[title] != before[title]} == {"planes", "sales"}
 
 
 def test_a_folder_without_tables_is_named(spark: SparkSession, lake: str) -> None:
-    message = r"the folder of `connections\[0\]` has 6 files and none is a table that its `tables`"
+    message = r"the folder of `connections\[0\]` has 9 files and none is a table that its `tables`"
     with pytest.raises(NoRemoteTablesError, match=message):
         scan(spark, lake, tables={"deny": [".*"]})
 

@@ -16,7 +16,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.engines import Databases
 from datahub_hyperjoin.spark.lake import profile_lake
 from datahub_hyperjoin.spark.profile import profile_table
-from datahub_hyperjoin.spark.remote import find_logs, list_files
+from datahub_hyperjoin.spark.remote import list_files, list_logs
 from datahub_hyperjoin.spark.verify import Known, verify_joins
 from datahub_hyperjoin.spark.ways import Way, way_of
 from datahub_hyperjoin.tables import ColumnId, DataType, Table, TableId
@@ -179,4 +179,4 @@ def test_files_are_listed_without_what_is_hidden_or_empty(spark: SparkSession, l
     ]
     assert found[0].location == f"{lake.far}/cities.csv"
     assert found[0].size == len(CITIES.encode())
-    assert [str(path) for path in find_logs(spark, lake.far, depth=2)] == ["delta"]
+    assert [one.path for one in list_logs(spark, lake.far, depth=2)] == ["delta/_delta_log/0.json"]
