@@ -88,13 +88,17 @@ def bring(session: SparkSession, locations: Sequence[str]) -> DataFrame:
 
 def _there(reader: DataFrameReader, locations: list[str]) -> list[str]:
     """Those that are still there: Spark refuses all if one is not, and does not say which."""
+    if not locations or _are_there(reader, locations):
+        return locations
+    half = len(locations) // 2
+    return _there(reader, locations[:half]) + _there(reader, locations[half:]) if half else []
+
+
+def _are_there(reader: DataFrameReader, locations: list[str]) -> bool:
     try:
-        reader.load(locations)
+        return bool(reader.load(locations).columns)  # over Connect nothing is looked up before
     except AnalysisException:
-        half = len(locations) // 2
-        halves = (locations[:half], locations[half:]) if half else ()
-        return [location for some in halves for location in _there(reader, some)]
-    return locations
+        return False
 
 
 def arriving(
