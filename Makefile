@@ -9,7 +9,7 @@ export DATAHUB_TELEMETRY_ENABLED := false
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart setup fix check test test-fast compat bench-hin bench-profile golden build clean prerequisites
+.PHONY: help quickstart setup fix check test test-fast test-cluster test-connect compat bench-hin bench-profile golden build clean prerequisites
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -47,6 +47,13 @@ test: $(VENV)/.dev ## Run every test in two processes, with branch coverage
 
 test-fast: $(VENV)/.dev ## Run the tests that need no Spark
 	@$(BIN)/pytest -m 'not spark and not slow'
+
+# What is slow of them starts Spark by itself.
+test-cluster: $(VENV)/.dev ## Run the tests that need Spark on a standalone cluster of two workers
+	@HYPERJOIN_SPARK=standalone OMP_NUM_THREADS=1 $(BIN)/pytest -m 'spark and not slow'
+
+test-connect: $(VENV)/.dev ## Run the tests that need Spark over a Spark Connect server
+	@HYPERJOIN_SPARK=connect OMP_NUM_THREADS=1 $(BIN)/pytest -m 'spark and not slow'
 
 compat: $(VENV)/.dev ## Run the tests of what DataHub sees with the oldest and older releases of it
 	@.ci/compat 1.5.0.1 1.6.0 1.7.0.4

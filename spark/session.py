@@ -30,12 +30,12 @@ _QUIET = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }
+_DRIVER = {"spark.driver.memory": "2g", "spark.driver.maxResultSize": "0"}
+"""The driver is here wherever workers are, and profiles of a large lake are gigabytes."""
 _LOCAL = {
     "spark.pyspark.python": sys.executable,
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    "spark.driver.memory": "2g",
-    "spark.driver.maxResultSize": "0",
     "spark.sql.shuffle.partitions": "8",
 }
 
@@ -86,8 +86,9 @@ def settings_for(config: SessionConfig) -> dict[str, str]:
         config: Its master and the settings that go before ours.
 
     Returns:
-        Quiet ones; on one machine also this interpreter for the workers, whatever the environment
-        says, and few shuffle partitions. A Connect server has its own.
+        Quiet ones, and a driver that may be sent much; on one machine also this interpreter for the
+        workers, whatever the environment says, and few shuffle partitions. A Connect server has its
+        own.
 
     Examples:
         >>> settings_for(SessionConfig(master="sc://spark:15002", settings={"a": "b"}))
@@ -99,7 +100,7 @@ def settings_for(config: SessionConfig) -> dict[str, str]:
         return dict(config.settings)
     local = _LOCAL if config.master.startswith("local") else {}
     python = os.environ.get("PYSPARK_PYTHON", sys.executable)
-    return {"spark.pyspark.python": python, **_QUIET, **local, **config.settings}
+    return {"spark.pyspark.python": python, **_QUIET, **_DRIVER, **local, **config.settings}
 
 
 def find_java() -> str:

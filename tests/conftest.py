@@ -1,11 +1,12 @@
 """What all tests share: one Spark session."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.spark.config import SessionConfig
+import clusters
 from datahub_hyperjoin.spark.session import borrow_session
 
 
@@ -21,7 +22,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    warehouse = str(tmp_path_factory.mktemp("warehouse"))
-    settings = {"spark.sql.shuffle.partitions": "2", "spark.sql.warehouse.dir": warehouse}
-    with borrow_session(SessionConfig(master="local[2]", settings=settings)) as session:
+    start = clusters.KINDS[os.environ.get("HYPERJOIN_SPARK", "local")]
+    with (
+        start(tmp_path_factory.mktemp("spark")) as config,
+        borrow_session(config) as session,
+    ):
         yield session

@@ -1,5 +1,6 @@
 """Whether a session is borrowed when there is one, and built and stopped when there is none."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from clusters import LEFT_BY_CONNECT
 from datahub_hyperjoin.errors import MissingJavaError
 from datahub_hyperjoin.spark.config import SessionConfig
 from datahub_hyperjoin.spark.session import borrow_session, find_java, settings_for
@@ -44,6 +46,7 @@ def run_alone(program: str, folder: Path) -> str:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", source],
         cwd=folder,
+        env={name: value for name, value in os.environ.items() if name not in LEFT_BY_CONNECT},
         capture_output=True,
         text=True,
         check=False,
@@ -63,11 +66,12 @@ def test_a_session_of_our_own_is_stopped_at_the_end(tmp_path: Path) -> None:
     program = """
         import os
         from pyspark.sql import SparkSession
-        before = dict(os.environ)
+        ours = ("PYSPARK_PYTHON", "SPARK_LOCAL_IP")
+        before = [os.environ.get(name) for name in ours]
         with borrow_session(SessionConfig(master="local[1]")) as session:
             profile_and_verify(session)
             print(session.conf.get("spark.ui.enabled"))
-        print(SparkSession.getActiveSession(), os.environ == before)
+        print(SparkSession.getActiveSession(), [os.environ.get(name) for name in ours] == before)
     """
     assert run_alone(program, tmp_path).split() == ["2", "2", "false", "None", "True"]
 
@@ -98,6 +102,11 @@ def test_workers_of_one_machine_run_this_interpreter(monkeypatch: pytest.MonkeyP
     assert settings_for(SessionConfig())["spark.pyspark.python"] == sys.executable
     cluster = settings_for(SessionConfig(master="spark://cluster:7077"))
     assert cluster["spark.pyspark.python"] == "/opt/python"
+
+
+@pytest.mark.parametrize("master", ["local[2]", "spark://cluster:7077"])
+def test_profiles_of_any_size_come_back_to_the_driver(master: str) -> None:
+    assert settings_for(SessionConfig(master=master))["spark.driver.maxResultSize"] == "0"
 
 
 def test_missing_java_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,0 +1,178 @@
+"""Spark in several processes of this machine: a standalone cluster, and a Connect server."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+import pyspark
+
+from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
+from datahub_hyperjoin.spark.profile import profile_tables
+from datahub_hyperjoin.spark.session import borrow_session
+from datahub_hyperjoin.spark.verify import verify_joins
+from datahub_hyperjoin.tables import Evidence, Pair, Table, TableProfile
+
+HOST = "127.0.0.1"
+WORKERS = 2
+LEFT_BY_CONNECT = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
+"""Variables of the environment that a session of Spark Connect leaves set."""
+_HOME = Path(pyspark.__file__).parent
+_PATIENCE = 180.0
+"""Seconds in which a process answers, and in which it ends when told to."""
+_MASTER, _WORKER, _CONNECT = (
+    "org.apache.spark.deploy.master.Master",
+    "org.apache.spark.deploy.worker.Worker",
+    "org.apache.spark.sql.connect.service.SparkConnectServer",
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a session says of tables."""
+
+    session: str
+    """The module of the session's class."""
+
+    profiles: list[TableProfile]
+    evidence: dict[Pair, Evidence]
+
+
+def find(config: SessionConfig, folder: Path, tables: list[Table], pairs: list[Pair]) -> Found:
+    """Profiles and verifies with a session of its own, seen from a folder."""
+    os.chdir(folder)
+    with borrow_session(config) as session:
+        return Found(
+            session=type(session).__module__,
+            profiles=profile_tables(session, tables, ProfileConfig()),
+            evidence=verify_joins(session, tables, pairs),
+        )
+
+
+@contextmanager
+def local(folder: Path) -> Iterator[SessionConfig]:
+    """Driver and workers of one process."""
+    yield SessionConfig(master="local[2]", settings=_settings(folder))
+
+
+@contextmanager
+def standalone(folder: Path) -> Iterator[SessionConfig]:
+    """A master and two workers, each with a core and a working directory of its own."""
+    port, page = _free_port(), _free_port()
+    url = f"spark://{HOST}:{port}"
+    where = ["--host", HOST]
+    with ExitStack() as stack:
+        master = [_MASTER, *where, "--port", str(port), "--webui-port", str(page)]
+        stack.enter_context(_running(folder / "master", "spark-class", master))
+        _wait(lambda: _workers(page) == 0, folder)
+        for at in range(WORKERS):
+            home = folder / f"worker-{at}"
+            worker = [_WORKER, *where, "--cores", "1", "--memory", "1g", "--webui-port", "0"]
+            worker += ["--work-dir", str(home), url]
+            stack.enter_context(_running(home, "spark-class", worker))
+        _wait(lambda: _workers(page) == WORKERS, folder)
+        settings = {
+            "spark.driver.host": HOST,
+            "spark.driver.bindAddress": HOST,
+            "spark.executor.memory": "640m",
+            # Nothing begins before both are there; else one may have done all when the other comes.
+            "spark.cores.max": str(WORKERS),
+            "spark.scheduler.minRegisteredResourcesRatio": "1",
+            **_settings(folder),
+        }
+        yield SessionConfig(master=url, settings=settings)
+
+
+@contextmanager
+def connect(folder: Path) -> Iterator[SessionConfig]:
+    """A server that runs what clients send, two tasks at once."""
+    port = _free_port()
+    settings = {
+        "spark.connect.grpc.binding.address": HOST,
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.ui.enabled": "false",
+        **_settings(folder),
+    }
+    command = ["--class", _CONNECT, "--master", "local[2]"]
+    command += [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
+    with _running(folder / "server", "spark-submit", [*command, "spark-internal"], "1g"):
+        _wait(lambda: _listens(port), folder)
+        yield SessionConfig(master=f"sc://{HOST}:{port}")
+
+
+KINDS = {"local": local, "standalone": standalone, "connect": connect}
+
+
+def _settings(folder: Path) -> dict[str, str]:
+    return {
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }
+
+
+@contextmanager
+def _running(home: Path, script: str, arguments: list[str], memory: str = "256m") -> Iterator[None]:
+    """One of Spark's own scripts, at work in a folder and ended with all that it started."""
+    home.mkdir(parents=True)
+    variables = {
+        "SPARK_HOME": str(_HOME),
+        "SPARK_LOCAL_IP": HOST,
+        "SPARK_DAEMON_MEMORY": memory,
+        "PYSPARK_PYTHON": sys.executable,
+    }
+    with (home / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [_HOME / "bin" / script, *arguments],
+            cwd=home,
+            env={**os.environ, **variables},
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        yield
+    finally:
+        process.terminate()  # a worker ends its executors then
+        try:
+            process.wait(_PATIENCE)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+def _wait(ready: Callable[[], bool], folder: Path) -> None:
+    end = time.monotonic() + _PATIENCE
+    while not ready():
+        if time.monotonic() > end:
+            message = f"Spark is not up after {_PATIENCE:.0f} s; its logs are below {folder}"
+            raise TimeoutError(message)
+        time.sleep(0.1)
+
+
+def _workers(page: int) -> int | None:
+    """Workers that the master's page tells of; none before it answers."""
+    try:
+        return int(httpx2.get(f"http://{HOST}:{page}/json/").json()["aliveworkers"])
+    except httpx2.TransportError:
+        return None
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection((HOST, port)).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+def _free_port() -> int:
+    with socket.create_server((HOST, 0)) as listener:
+        return int(listener.getsockname()[1])
