@@ -50,6 +50,14 @@ class DeltaFolder:
     """Its path, or a URI."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IcebergFolder:
+    """A folder whose metadata says which files are the table, and what its columns are called."""
+
+    location: str
+    """Its path."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Database:
     """A database, and how gently it is read."""
@@ -107,7 +115,7 @@ class CatalogTable:
     """Its name in the schema."""
 
 
-Place = File | Folder | DeltaFolder | Relation | CatalogTable
+Place = File | Folder | DeltaFolder | IcebergFolder | Relation | CatalogTable
 """Anything that rows can be read from."""
 
 

@@ -84,6 +84,32 @@ class MissingDeltaError(UnreadableTableError):
         )
 
 
+class MissingIcebergError(UnreadableTableError):
+    """An Iceberg table, and nothing that reads its metadata."""
+
+    @classmethod
+    def of_table(cls) -> Self:
+        """The package, and the extra that carries it."""
+        return cls(
+            "is an Iceberg table, which needs the package pyiceberg. Install it with "
+            "`pip install 'datahub-hyperjoin[iceberg]'`, or leave it out with `catalog.tables`"
+        )
+
+
+class NoMetadataError(UnreadableTableError):
+    """Nothing tells what an Iceberg table holds."""
+
+    @classmethod
+    def in_file(cls, name: str) -> Self:
+        """The file that should."""
+        return cls.because(f"{name} is no metadata of an Iceberg table")
+
+    @classmethod
+    def of_any_version(cls) -> Self:
+        """No file is named as metadata is."""
+        return cls.because("no file of its metadata has a version")
+
+
 class NotAvroError(UnreadableTableError):
     """A file is named as Avro and is something else."""
 

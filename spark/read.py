@@ -16,6 +16,7 @@ from datahub_hyperjoin.places import (
     File,
     FileFormat,
     Folder,
+    IcebergFolder,
     Place,
     Relation,
     is_remote,
@@ -25,6 +26,7 @@ from datahub_hyperjoin.spark.columns import Reading
 from datahub_hyperjoin.spark.delimited import read_delimited
 from datahub_hyperjoin.spark.delta import read_delta
 from datahub_hyperjoin.spark.engines import Databases
+from datahub_hyperjoin.spark.iceberg import read_iceberg
 from datahub_hyperjoin.spark.json_lines import read_json_lines
 from datahub_hyperjoin.spark.orc import read_orc
 from datahub_hyperjoin.spark.parquet import read_parquet
@@ -71,6 +73,8 @@ def read_table(
         reading = read_parts(table.place, paths, open_file=read_file)
     elif isinstance(table.place, DeltaFolder):
         reading = read_delta(local_path(table.place.location), paths)
+    elif isinstance(table.place, IcebergFolder):
+        reading = read_iceberg(local_path(table.place.location), paths, max_rows=max_rows)
     elif isinstance(table.place, Relation):
         engine = databases.engine(table.place)
         reading = read_relation(table.place, engine, paths, max_rows=max_rows)

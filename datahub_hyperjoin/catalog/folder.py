@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from datahub.configuration.common import AllowDenyPattern
 
 from datahub_hyperjoin.errors import MissingFolderError, NoTablesError
-from datahub_hyperjoin.places import DeltaFolder, File, FileFormat, Folder, Place
+from datahub_hyperjoin.places import DeltaFolder, File, FileFormat, Folder, IcebergFolder, Place
 from datahub_hyperjoin.spark.compression import COMPRESSIONS
 from datahub_hyperjoin.tables import Table, TableId
 
@@ -20,6 +20,8 @@ _FORMATS = {
 _MAY_BE_PACKED = {FileFormat.CSV, FileFormat.TSV, FileFormat.JSON_LINES}
 _LOG = "_delta_log"
 """The folder that makes another one a Delta table."""
+_METADATA = "metadata/*.metadata.json"
+"""The files that make a folder an Iceberg table."""
 _PART = "part-"
 """What the files begin with that Spark and Hadoop write for one table."""
 
@@ -52,8 +54,8 @@ def table_of(
 ) -> PurePosixPath:
     """The table that a file belongs to: the file itself, or a folder above it.
 
-    A folder is a table if it has a log, if its name ends as a file's does, if folders below it are
-    called `key=value`, or if the file is one of those that Spark numbers.
+    A folder is a table if it has a log or metadata, if its name ends as a file's does, if folders
+    below it are called `key=value`, or if the file is one of those that Spark numbers.
 
     >>> [str(table_of(PurePosixPath(name))) for name in ("a/b.csv", "a.parquet/0.parquet")]
     ['a/b.csv', 'a.parquet']
@@ -100,21 +102,21 @@ def scan_folder(
     """
     if not folder.is_dir():
         raise MissingFolderError.at(str(folder))
-    files: dict[tuple[PurePosixPath, FileFormat], list[Path]] = defaultdict(list)
-    logs = {_below(folder, log.parent): log for log in sorted(folder.rglob(_LOG)) if log.is_dir()}
+    files: dict[tuple[PurePosixPath, FileFormat | None], list[Path]] = defaultdict(list)
+    logs = _logs(folder)
     seen = 0
     for path in _files(folder):
         seen += 1
         layout, table = split_name(path.name)[1], table_of(_below(folder, path), logs.keys())
-        if layout and allowed.allowed(str(table)):
-            files[table, layout].append(path)
+        if (layout or table in logs) and allowed.allowed(str(table)):
+            files[table, None if table in logs else layout].append(path)
     if not files:
         raise NoTablesError.in_folder(str(folder), seen=seen)
     return [
         Table(
             id=TableId(platform, f"{instance}.{table}" if instance else str(table), env),
             title=split_name(table.name)[0],
-            place=_delta(folder, table) if table in logs else _place(folder, table, layout, paths),
+            place=_place(folder, table, layout, paths) if layout else _logged(logs[table]),
             size=sum(path.stat().st_size for path in paths),
             instance=instance or "",
             state=_state([*logs[table].iterdir()] if table in logs else paths),
@@ -133,8 +135,18 @@ def _below(folder: Path, path: Path) -> PurePosixPath:
     return PurePosixPath(path.relative_to(folder).as_posix())
 
 
-def _delta(folder: Path, table: PurePosixPath) -> DeltaFolder:
-    return DeltaFolder(location=str((folder / table).resolve()))
+def _logs(folder: Path) -> dict[PurePosixPath, Path]:
+    """The folder that says which files are a table, by table."""
+    metadata = {file.parent for file in folder.rglob(_METADATA)}
+    logs = {log for log in folder.rglob(_LOG) if log.is_dir()}
+    # The log of a Delta table goes before metadata that it has for readers of Iceberg.
+    return {_below(folder, log.parent): log for log in (*metadata, *logs)}
+
+
+def _logged(log: Path) -> Place:
+    location = str(log.parent.resolve())
+    of_delta = log.name == _LOG
+    return DeltaFolder(location=location) if of_delta else IcebergFolder(location=location)
 
 
 def _place(folder: Path, table: PurePosixPath, layout: FileFormat, files: list[Path]) -> Place:

@@ -5,7 +5,7 @@ from datahub.configuration.common import AllowDenyPattern
 
 from datahub_hyperjoin.catalog import scan_folder
 from datahub_hyperjoin.errors import MissingFolderError, NoTablesError
-from datahub_hyperjoin.places import DeltaFolder, File, FileFormat, Folder
+from datahub_hyperjoin.places import DeltaFolder, File, FileFormat, Folder, IcebergFolder
 from datahub_hyperjoin.tables import Table, TableId
 
 
@@ -108,6 +108,42 @@ def test_a_folder_with_a_log_is_one_table(tmp_path: Path) -> None:
     assert scan(tmp_path)[0].state == table.state
     (tmp_path / "sales" / "_delta_log" / "1.json").write_text("{}")
     assert scan(tmp_path)[0].state != table.state
+
+
+def test_a_folder_with_metadata_is_one_table(tmp_path: Path) -> None:
+    for name in (
+        "shop/metadata/notes.csv",
+        "shop/new/metadata/v1.metadata.json",
+        "shop/people/data/1.orc",
+        "shop/people/data/land=NO/0.parquet",
+        "shop/people/metadata/00000-x.metadata.json",
+        "shop/people/metadata/snap-1.avro",
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("1234")
+    notes, new, people = scan(tmp_path)
+    assert (notes.id.name, type(notes.place)) == ("shop/metadata/notes.csv", File)
+    shop = tmp_path.resolve() / "shop"
+    for table, name, size in ((new, "new", 4), (people, "people", 16)):
+        assert (table.id.name, table.title, table.size) == (f"shop/{name}", name, size)
+        assert table.place == IcebergFolder(location=str(shop / name))
+    (shop / "people" / "data" / "2.parquet").write_text("not in the metadata")
+    assert scan(tmp_path)[2].state == people.state
+    (shop / "people" / "metadata" / "00001-y.metadata.json").write_text("{}")
+    assert scan(tmp_path)[2].state != people.state
+    assert scan(tmp_path)[1] == new
+
+
+def test_the_log_of_a_delta_table_goes_before_metadata_for_readers_of_iceberg(
+    tmp_path: Path,
+) -> None:
+    for name in ("sales/_delta_log/0.json", "sales/metadata/v1.metadata.json", "sales/1.parquet"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("1234")
+    [table] = scan(tmp_path)
+    assert table.place == DeltaFolder(location=str(tmp_path.resolve() / "sales"))
 
 
 def test_a_table_has_another_state_when_a_file_of_it_changes(lake: Path) -> None:

@@ -1,0 +1,207 @@
+"""Whether an Iceberg table is read as its newest metadata has it."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.table import Table as IcebergTable
+from pyspark.sql import SparkSession
+
+from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
+from datahub_hyperjoin.places import IcebergFolder
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.engines import Databases
+from datahub_hyperjoin.spark.errors import MissingIcebergError, NoMetadataError
+from datahub_hyperjoin.spark.lake import profile_lake
+from datahub_hyperjoin.spark.profile import profile_table
+from datahub_hyperjoin.spark.read import read_table
+from datahub_hyperjoin.tables import DataType, Table, TableId
+
+PEOPLE = pa.table(
+    {
+        "id": pa.array([1, 2, 3]),
+        "land": ["NO", "CH", "CH"],
+        "home": [{"city": "Oslo", "at": {"lat": 59.5}}, {"city": "Bern"}, None],
+        "tags": [["a"], [], None],
+    }
+)
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[SqlCatalog]:
+    found = SqlCatalog(
+        "test", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}/lake"
+    )
+    found.create_namespace("shop")
+    yield found
+    found.engine.dispose()
+
+
+@pytest.fixture
+def people(catalog: SqlCatalog) -> IcebergTable:
+    table = catalog.create_table("shop.people", schema=PEOPLE.schema)
+    with table.update_spec() as spec:
+        spec.add_identity("land")
+    table.append(PEOPLE)
+    return table
+
+
+def folder_of(table: IcebergTable) -> Path:
+    return Path(table.location().removeprefix("file://"))
+
+
+def at(folder: Path) -> Table:
+    place = IcebergFolder(location=str(folder))
+    return Table(id=TableId("file", folder.name), title=folder.name, place=place, size=1)
+
+
+def rows_of(folder: Path, *paths: str, most: int = 99) -> list[dict[str, object]]:
+    reading = read_table(at(folder), Databases(), max_rows=most, paths=paths or None)
+    return sorted((row for batch in reading.batches for row in batch.to_pylist()), key=str)
+
+
+def test_rows_are_those_of_the_last_snapshot(people: IcebergTable) -> None:
+    people.append(PEOPLE.slice(0, 1).set_column(0, "id", [[4]]))
+    people.delete("id = 2")
+    people.overwrite(PEOPLE.slice(2, 1).set_column(0, "id", [[5]]), "id = 3")
+    files = [*(folder_of(people) / "data").rglob("*.parquet")]
+    assert len(files) > len(people.inspect.files())
+    assert rows_of(folder_of(people), "id", "land") == [
+        {"id": 1, "land": "NO"},
+        {"id": 4, "land": "NO"},
+        {"id": 5, "land": "CH"},
+    ]
+
+
+def test_a_worker_reads_it_whole_however_large_it_is(
+    spark: SparkSession, people: IcebergTable
+) -> None:
+    large = replace(at(folder_of(people)), size=1 << 40)
+    [found] = profile_lake(spark, [large], ProfileConfig())
+    assert found == profile_table(large, ProfileConfig(), Databases())
+    assert (found.fault, found.rows, len(found.columns)) == ("", 3, 5)
+
+
+def test_columns_are_called_as_they_are_now(people: IcebergTable) -> None:
+    with people.update_schema() as schema:
+        schema.rename_column("land", "country")
+        schema.rename_column(("home", "city"), "town")
+        schema.add_column("note", people.schema().find_type("land"))
+    reading = read_table(at(folder_of(people)), Databases(), max_rows=99)
+    found = [row for batch in reading.batches for row in batch.to_pylist()]
+    paths = ["id", "country", "home.town", "home.at.lat", "note"]
+    assert sorted(tuple(row.values()) for row in found) == [
+        (1, "NO", "Oslo", 59.5, None),
+        (2, "CH", "Bern", None, None),
+        (3, "CH", None, None, None),
+    ]
+    assert [*found[0]] == paths
+    columns = {column.path: column.opaque for column in reading.columns}
+    assert columns == {**dict.fromkeys(paths), "tags": DataType.NESTED}
+    assert reading.notes == ["columns not compared, because they hold lists, maps or bytes: 'tags'"]
+
+
+def test_no_more_rows_are_read_than_wanted(people: IcebergTable) -> None:
+    for _ in range(3):
+        people.append(PEOPLE)
+    reading = read_table(at(folder_of(people)), Databases(), max_rows=4)
+    assert sum(map(len, reading.batches)) == 4
+    assert reading.notes[-1] == "read up to row 4; there are more"
+    assert len(rows_of(folder_of(people))) == 12
+
+
+def test_files_are_read_one_after_the_other(people: IcebergTable) -> None:
+    people.append(PEOPLE)
+    reading = read_table(at(folder_of(people)), Databases(), max_rows=99)
+    assert len(next(reading.batches)) < 6
+    shutil.rmtree(folder_of(people) / "data")
+    with pytest.raises(UnreadableTableError, match="No such file or directory"):
+        next(reading.batches)
+
+
+def test_a_table_of_nothing_comparable_counts_its_rows(catalog: SqlCatalog) -> None:
+    table = catalog.create_table("shop.photos", schema=pa.schema({"photo": pa.binary()}))
+    table.append(pa.table({"photo": [b"x", None]}))
+    reading = read_table(at(folder_of(table)), Databases(), max_rows=9)
+    assert [(len(batch), batch.num_columns) for batch in reading.batches] == [(2, 0)]
+
+
+def test_a_table_without_rows_is_empty(catalog: SqlCatalog, people: IcebergTable) -> None:
+    new = catalog.create_table("shop.empty", schema=PEOPLE.schema)
+    people.delete("id > 0")
+    for table in (new, people):
+        with pytest.raises(EmptyTableError, match="has a header and no rows"):
+            rows_of(folder_of(table))
+
+
+def test_the_newest_metadata_is_that_of_the_highest_version(people: IcebergTable) -> None:
+    """As Hadoop names them; the number of its hint is where to begin."""
+    folder = folder_of(people)
+    people.append(PEOPLE.set_column(0, "id", [[11, 12, 13]]))
+    old, *_, new = sorted((folder / "metadata").glob("*.metadata.json"))
+    for version, file in (("v9", old), ("v10", new)):
+        file.rename(folder / "metadata" / f"{version}.metadata.json")
+    (folder / "metadata" / "version-hint.text").write_text("9")
+    assert len(rows_of(folder)) == 6
+
+
+@pytest.mark.parametrize("ending", ["", ".metadata.json"])
+def test_a_hint_that_names_a_file_is_followed(people: IcebergTable, ending: str) -> None:
+    folder = folder_of(people)
+    now = Path(people.metadata_location).name
+    people.append(PEOPLE)
+    hint = now.removesuffix(".metadata.json") + ending
+    (folder / "metadata" / "version-hint.text").write_text(hint + "\n")
+    assert len(rows_of(folder)) == 3
+
+
+def test_data_files_are_where_the_metadata_says(people: IcebergTable, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(folder_of(people) / "metadata", copy / "metadata")
+    assert len(rows_of(copy)) == 3
+    shutil.rmtree(folder_of(people) / "data")
+    with pytest.raises(UnreadableTableError, match=r"cannot be read: .*No such file"):
+        rows_of(copy)
+
+
+@pytest.mark.parametrize("content", ["", "{", "{}", "[1]"])
+def test_metadata_that_is_none_is_named(people: IcebergTable, content: str) -> None:
+    folder = folder_of(people)
+    broken = folder / "metadata" / "99999-x.metadata.json"
+    broken.write_text(content)
+    with pytest.raises(
+        UnreadableTableError,
+        match=r"99999-x\.metadata\.json is no metadata of an Iceberg table\. Fix",
+    ):
+        rows_of(folder)
+
+
+def test_a_table_whose_metadata_is_gone_is_refused(people: IcebergTable) -> None:
+    metadata = folder_of(people) / "metadata"
+    for file in metadata.glob("*.metadata.json"):
+        file.unlink()
+    with pytest.raises(NoMetadataError, match="no file of its metadata has a version"):
+        rows_of(metadata.parent)
+    shutil.rmtree(metadata)
+    with pytest.raises(UnreadableTableError, match="No such file or directory"):
+        rows_of(metadata.parent)
+
+
+def test_what_pyiceberg_does_not_know_is_the_tables_fault(people: IcebergTable) -> None:
+    for manifest in (folder_of(people) / "metadata").glob("snap-*.avro"):
+        manifest.write_bytes(b"no Avro")
+    with pytest.raises(UnreadableTableError, match=r"cannot be read: .*\. Fix the file"):
+        rows_of(folder_of(people))
+
+
+def test_without_pyiceberg_the_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyiceberg.exceptions", None)
+    with pytest.raises(MissingIcebergError, match=r"pip install 'datahub-hyperjoin\[iceberg\]'"):
+        rows_of(tmp_path)
