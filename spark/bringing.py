@@ -89,7 +89,7 @@ def bring(session: SparkSession, locations: Sequence[str]) -> DataFrame:
 def _there(reader: DataFrameReader, locations: list[str]) -> list[str]:
     """Those that are still there: Spark refuses all if one is not, and does not say which."""
     try:
-        reader.load(locations)
+        _ = reader.load(locations).schema  # over Connect, nothing is looked for until it is asked
     except AnalysisException:
         half = len(locations) // 2
         halves = (locations[:half], locations[half:]) if half else ()
