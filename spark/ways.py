@@ -44,6 +44,8 @@ def way_of(table: Table, config: ProfileConfig) -> Way:
     large = table.size >= config.split_bytes
     if isinstance(place, Relation):
         return Way.SPLIT if large else Way.PACKED
+    if isinstance(place, IcebergFolder):
+        return Way.PACKED
     if isinstance(place, CatalogTable):
         return Way.SPLIT
     far = is_remote(place.location)

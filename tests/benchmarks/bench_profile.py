@@ -143,7 +143,7 @@ def measure(session: SparkSession, folder: Path, tables: int) -> tuple[Run, list
     with timed() as kept:
         again = Store(config).profiles(lake)
     assert [again[table.id] for table in lake] == profiles
-    java, worker = _peaks_below()
+    java, worker = peaks_below()
     return Run(
         tables=tables,
         columns=sum(len(profile.columns) for profile in profiles),
@@ -158,7 +158,7 @@ def measure(session: SparkSession, folder: Path, tables: int) -> tuple[Run, list
     ), profiles
 
 
-def _peaks_below() -> tuple[float, float]:
+def peaks_below() -> tuple[float, float]:
     """Peak memory of Java and of the largest Python worker, which Spark keeps for the next job."""
     peaks: dict[bool, float] = {}
     for process in psutil.Process().children(recursive=True):

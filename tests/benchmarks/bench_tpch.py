@@ -1,0 +1,185 @@
+"""How fast the tables of TPC-H are profiled: `make bench-profile`.
+
+Its generator writes a Parquet file a table. Of each table `profile.max_rows` rows are read, as in
+a run of the product, and in a second pass all. The machine's own limit is what pyarrow needs to
+read as many rows and to count the distinct values of every column exactly, on all cores, in the
+same run.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from datahub.configuration.common import AllowDenyPattern
+from pyspark.sql import SparkSession
+from tabulate import tabulate
+
+from benchmarks.bench_profile import MIB, peaks_below
+from datahub_hyperjoin.catalog import scan_folder
+from datahub_hyperjoin.evaluate.cost import measured
+from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
+from datahub_hyperjoin.spark.lake import profile_lake
+from datahub_hyperjoin.spark.session import borrow_session
+
+ROWS = (ProfileConfig().max_rows, sys.maxsize)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One pass over the database."""
+
+    scale: int
+    rows: int
+    """Of all tables."""
+
+    read: int
+    """Rows that profiles are made of."""
+
+    columns: int
+    mebibytes: float
+    """Parquet of the rows read."""
+
+    limit: float
+    """Seconds of pyarrow alone, for as many rows."""
+
+    seconds: float
+    """Seconds of the profile."""
+
+    driver: float
+    """Peak memory of this process meanwhile, MiB."""
+
+    java: float
+    """Peak memory of Spark's own process so far, MiB."""
+
+    worker: float
+    """Greatest peak memory of a Python worker, MiB."""
+
+
+def write_database(folder: Path, scale: int) -> None:
+    """All eight tables."""
+    generator = str(Path(sys.executable).with_name("tpchgen-cli"))
+    command = [generator, "parquet", "--quiet", f"--scale-factor={scale}", f"--output-dir={folder}"]
+    subprocess.run(command, check=True)
+
+
+def limit(read: Mapping[Path, int]) -> float:
+    """Seconds to read the first rows of tables and to count, column by column on all cores."""
+
+    def count(path: Path, column: str, rows: int) -> int:
+        file = pq.ParquetFile(path)
+        groups, held = 0, 0
+        while held < rows:
+            held += file.metadata.row_group(groups).num_rows
+            groups += 1
+        found = file.read_row_groups(range(groups), columns=[column], use_threads=False)
+        values = found.column(0).slice(0, rows)
+        if pa.types.is_string_view(
+            values.type
+        ):  # which the generator writes, and Arrow cannot count
+            values = values.cast(pa.string())
+        return int(pc.count_distinct(values).as_py())
+
+    columns = [
+        (path, column, rows)
+        for path, rows in sorted(read.items(), key=lambda one: -one[1])
+        for column in pq.read_schema(path).names
+    ]
+    started = perf_counter()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        sum(pool.map(lambda one: count(*one), columns))
+    return perf_counter() - started
+
+
+def measure(session: SparkSession, folder: Path, scale: int, max_rows: int) -> Run:
+    """Profiles the database, and measures the limit on as many rows."""
+    lake = scan_folder(
+        folder, platform="file", env="PROD", instance=None, allowed=AllowDenyPattern.allow_all()
+    )
+    with measured() as cost:
+        profiles = profile_lake(session, lake, ProfileConfig(max_rows=max_rows))
+    assert [profile.fault for profile in profiles] == [""] * 8
+    rows = {folder / one.table.id.name: one.rows for one in profiles}
+    held = {path: pq.read_metadata(path).num_rows for path in rows}
+    java, worker = peaks_below()
+    return Run(
+        scale=scale,
+        rows=sum(held.values()),
+        read=sum(rows.values()),
+        columns=sum(len(profile.columns) for profile in profiles),
+        mebibytes=sum(path.stat().st_size * rows[path] / held[path] for path in rows) / MIB,
+        limit=limit(rows),
+        seconds=cost.seconds,
+        driver=cost.megabytes,
+        java=java / MIB,
+        worker=worker / MIB,
+    )
+
+
+HEADERS = (
+    "scale",
+    "rows",
+    "read",
+    "columns",
+    "MiB read",
+    "limit, s",
+    "profile, s",
+    "of limit",
+    "MiB/s",
+    "columns/s",
+    "driver, MiB",
+    "Java, MiB",
+    "worker, MiB",
+)
+
+
+def _row(run: Run) -> list[str]:
+    return [
+        str(run.scale),
+        f"{run.rows:,}",
+        f"{run.read:,}",
+        str(run.columns),
+        f"{run.mebibytes:,.0f}",
+        f"{run.limit:.1f}",
+        f"{run.seconds:.1f}",
+        f"{run.limit / run.seconds:.0%}",
+        f"{run.mebibytes / run.seconds:,.1f}",
+        f"{run.columns / run.seconds:,.1f}",
+        *(f"{peak:,.0f}" for peak in (run.driver, run.java, run.worker)),
+    ]
+
+
+def print_table(runs: Sequence[Run]) -> None:
+    """The runs so far."""
+    print(tabulate([_row(run) for run in runs], HEADERS, disable_numparse=True), "\n")
+
+
+def main() -> None:
+    """Prints the table, line by line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scale", type=int, nargs="+", default=[1], help="scale factors")
+    parser.add_argument("--rows", type=int, nargs="+", default=ROWS, help="most rows of a table")
+    options = parser.parse_args()
+    runs: list[Run] = []
+    for scale in options.scale:
+        with tempfile.TemporaryDirectory() as folder:
+            write_database(Path(folder), scale)
+            for max_rows in options.rows:
+                # With Python workers of its own, whose peaks are those of this pass.
+                with borrow_session(SessionConfig()) as session:
+                    session.range(1).toArrow()
+                    runs.append(measure(session, Path(folder), scale, max_rows))
+                print_table(runs)
+
+
+if __name__ == "__main__":
+    main()
