@@ -178,7 +178,7 @@ def to_bytes(hashes: Hashes) -> bytes:
         >>> to_bytes(np.array([1, 256], np.uint64)).hex()
         '01000000000000000001000000000000'
     """
-    return hashes.astype("<u8").tobytes()
+    return hashes.astype("<u8", copy=False).tobytes()
 
 
 def estimate_distinct(hashes: Hashes, size: int) -> int:
@@ -221,9 +221,10 @@ def _gathered(
     fresh[1:] = ordered[1:] != ordered[:-1]
     fresh[bounds[:-1][np.diff(bounds) > 0]] = True
     first = np.flatnonzero(fresh)
-    counts = np.add.reduceat(counts[order], first)
-    # The sort is not stable: of equal hashes, the first row is the smallest place.
-    rows = np.minimum.reduceat(order, first)
+    counts, rows = counts[order], order
+    if len(first) < len(order):
+        # The sort is not stable: of equal hashes, the first row is the smallest place.
+        counts, rows = np.add.reduceat(counts, first), np.minimum.reduceat(rows, first)
     ends = within(fresh, bounds)
     kept = np.arange(len(first)) - np.repeat(ends[:-1], np.diff(ends)) < size
     hashes, counts = ordered[first[kept]], counts[kept]
