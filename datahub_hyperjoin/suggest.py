@@ -19,9 +19,9 @@ from datahub_hyperjoin.model.state import Epoch
 from datahub_hyperjoin.model.structure import Structure, build_structure
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.lake import profile_lake
+from datahub_hyperjoin.spark.profiles.lake import profile_lake
+from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import Session
-from datahub_hyperjoin.spark.store import Store
 from datahub_hyperjoin.spark.verify import Known, verify_joins
 from datahub_hyperjoin.tables import (
     ColumnId,

@@ -14,16 +14,16 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.normal import Synonyms
 from datahub_hyperjoin.places import Relation
-from datahub_hyperjoin.spark.bringing import arriving, bring, files_of
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.engines import Databases
-from datahub_hyperjoin.spark.frames import SPARK_FAULTS, load, read_of, select_columns
+from datahub_hyperjoin.spark.counting.sketch import Values
+from datahub_hyperjoin.spark.counting.tally import NOTHING, Tally, add, tally
+from datahub_hyperjoin.spark.counting.written import count_written
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.native.bringing import arriving, bring, files_of
+from datahub_hyperjoin.spark.native.frames import SPARK_FAULTS, load, read_of, select_columns
 from datahub_hyperjoin.spark.packing import pack
+from datahub_hyperjoin.spark.profiles.ways import Way, way_of
 from datahub_hyperjoin.spark.read import read_table
-from datahub_hyperjoin.spark.sketch import Values
-from datahub_hyperjoin.spark.tally import NOTHING, Tally, add, tally
-from datahub_hyperjoin.spark.ways import Way, way_of
-from datahub_hyperjoin.spark.written import count_written
 from datahub_hyperjoin.tables import Table
 
 VALUES = pa.schema(

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from datahub_hyperjoin.normal import Hashes
-from datahub_hyperjoin.spark.sketch import Counts
+from datahub_hyperjoin.spark.counting.sketch import Counts
 from datahub_hyperjoin.tables import Cardinality, Evidence
 
 

@@ -21,17 +21,17 @@ from datahub_hyperjoin.places import (
     Relation,
     is_remote,
 )
-from datahub_hyperjoin.spark.avro import read_avro
 from datahub_hyperjoin.spark.columns import Reading
-from datahub_hyperjoin.spark.delimited import read_delimited
-from datahub_hyperjoin.spark.delta import read_delta
-from datahub_hyperjoin.spark.engines import Databases
-from datahub_hyperjoin.spark.iceberg import read_iceberg
-from datahub_hyperjoin.spark.json_lines import read_json_lines
-from datahub_hyperjoin.spark.orc import read_orc
-from datahub_hyperjoin.spark.parquet import read_parquet
-from datahub_hyperjoin.spark.parts import read_parts
-from datahub_hyperjoin.spark.relations import read_relation
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.databases.relations import read_relation
+from datahub_hyperjoin.spark.files.avro import read_avro
+from datahub_hyperjoin.spark.files.delimited import read_delimited
+from datahub_hyperjoin.spark.files.delta import read_delta
+from datahub_hyperjoin.spark.files.iceberg import read_iceberg
+from datahub_hyperjoin.spark.files.json_lines import read_json_lines
+from datahub_hyperjoin.spark.files.orc import read_orc
+from datahub_hyperjoin.spark.files.parquet import read_parquet
+from datahub_hyperjoin.spark.files.parts import read_parts
 from datahub_hyperjoin.tables import Table
 
 _READERS: Mapping[FileFormat, Callable[[Path, Collection[str] | None], Reading]] = {

@@ -24,11 +24,11 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.normal import Synonyms
 from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.counting.sketch import Values, merge
 from datahub_hyperjoin.spark.cut import Asked, cut_lake
-from datahub_hyperjoin.spark.frames import SPARK_FAULTS
+from datahub_hyperjoin.spark.native.frames import SPARK_FAULTS
 from datahub_hyperjoin.spark.overlap import Overlap, evidence, overlap
 from datahub_hyperjoin.spark.read import located
-from datahub_hyperjoin.spark.sketch import Values, merge
 from datahub_hyperjoin.tables import ColumnId, Evidence, Pair, Table, TableId
 
 logger = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ import httpx2
 import pyspark
 
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
-from datahub_hyperjoin.spark.profile import profile_tables
+from datahub_hyperjoin.spark.profiles.profile import profile_tables
 from datahub_hyperjoin.spark.session import borrow_session
 from datahub_hyperjoin.spark.verify import verify_joins
 from datahub_hyperjoin.tables import Evidence, Pair, Table, TableProfile

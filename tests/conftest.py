@@ -4,10 +4,15 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 from pyspark.sql import SparkSession
 
 import clusters
 from datahub_hyperjoin.spark.session import borrow_session
+
+# What a machine that others use takes for an example says nothing of the code.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

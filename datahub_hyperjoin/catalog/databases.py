@@ -3,8 +3,8 @@
 from datahub_hyperjoin.catalog.selection import Selection
 from datahub_hyperjoin.errors import NoTablesError
 from datahub_hyperjoin.places import Database, Relation
-from datahub_hyperjoin.spark.engines import open_engine
-from datahub_hyperjoin.spark.listing import list_relations
+from datahub_hyperjoin.spark.databases.engines import open_engine
+from datahub_hyperjoin.spark.databases.listing import list_relations
 from datahub_hyperjoin.tables import Table
 
 

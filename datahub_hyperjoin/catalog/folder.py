@@ -10,7 +10,7 @@ from datahub.configuration.common import AllowDenyPattern
 
 from datahub_hyperjoin.errors import MissingFolderError, NoTablesError
 from datahub_hyperjoin.places import DeltaFolder, File, FileFormat, Folder, IcebergFolder, Place
-from datahub_hyperjoin.spark.compression import COMPRESSIONS
+from datahub_hyperjoin.spark.files.compression import COMPRESSIONS
 from datahub_hyperjoin.tables import Table, TableId
 
 _FORMATS = {

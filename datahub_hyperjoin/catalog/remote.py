@@ -20,8 +20,8 @@ from datahub_hyperjoin.places import (
     RemoteFolder,
 )
 from datahub_hyperjoin.spark.errors import UnreachableSourceError
-from datahub_hyperjoin.spark.frames import SPARK_FAULTS, words_of
-from datahub_hyperjoin.spark.remote import ListedFile, list_files, list_logs
+from datahub_hyperjoin.spark.native.frames import SPARK_FAULTS, words_of
+from datahub_hyperjoin.spark.native.remote import ListedFile, list_files, list_logs
 from datahub_hyperjoin.tables import Table
 
 

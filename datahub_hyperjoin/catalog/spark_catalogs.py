@@ -5,7 +5,7 @@ from pyspark.sql import SparkSession
 from datahub_hyperjoin.catalog.selection import Selection
 from datahub_hyperjoin.errors import NoTablesError
 from datahub_hyperjoin.places import CatalogTable, SparkCatalog
-from datahub_hyperjoin.spark.catalogs import list_catalog
+from datahub_hyperjoin.spark.native.catalogs import list_catalog
 from datahub_hyperjoin.tables import Table
 
 

@@ -31,9 +31,9 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.overlap import measure_overlap
 from datahub_hyperjoin.places import File
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
-from datahub_hyperjoin.spark.profile import profile_tables
+from datahub_hyperjoin.spark.profiles.profile import profile_tables
+from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import borrow_session
-from datahub_hyperjoin.spark.store import Store
 from datahub_hyperjoin.spark.verify import verify_joins
 from datahub_hyperjoin.tables import Table, TableProfile
 

@@ -11,7 +11,7 @@ from datahub_hyperjoin.errors import NoTablesError
 from datahub_hyperjoin.places import CatalogTable, SparkCatalog
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.errors import UnreachableSourceError
-from datahub_hyperjoin.spark.lake import profile_lake
+from datahub_hyperjoin.spark.profiles.lake import profile_lake
 from datahub_hyperjoin.spark.verify import verify_joins
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
 

@@ -18,7 +18,7 @@ from datahub.metadata.schema_classes import (
     UpstreamLineageClass,
 )
 from datahub.specific.dataset import DatasetPatchBuilder
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.emit.lineage import Edge, Lineage, direct, emit_lineage
@@ -215,7 +215,6 @@ def a_join(draw: st.DrawFn) -> Join:
 steps = st.lists(st.tuples(st.sampled_from(TABLES), st.sampled_from(TABLES)), max_size=6)
 
 
-@settings(deadline=None)
 @given(st.lists(a_join(), max_size=20), steps)
 def test_no_edge_of_ours_lies_on_a_circle(
     joins: list[Join], already: list[tuple[TableId, TableId]]
@@ -229,7 +228,6 @@ def test_no_edge_of_ours_lies_on_a_circle(
         assert not ours.intersection(pairwise([*circle, circle[0]]))
 
 
-@settings(deadline=None)
 @given(st.lists(a_join(), max_size=20), steps)
 def test_every_join_is_an_edge_or_has_a_reason(
     joins: list[Join], already: list[tuple[TableId, TableId]]

@@ -1,6 +1,6 @@
 import numpy as np
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.model.adjacency import Adjacency
@@ -13,7 +13,6 @@ def adjacency_of(pairs: list[tuple[int, int]]) -> Adjacency:
     return Adjacency.from_incidence(10, 6, incidence)
 
 
-@settings(deadline=None)
 @given(INCIDENCE)
 def test_it_is_the_row_normalised_count_of_shared_columns(pairs: list[tuple[int, int]]) -> None:
     found = adjacency_of(pairs)
@@ -26,7 +25,6 @@ def test_it_is_the_row_normalised_count_of_shared_columns(pairs: list[tuple[int,
     np.testing.assert_allclose(dense, shared / np.maximum(shared.sum(1, keepdims=True), 1))
 
 
-@settings(deadline=None)
 @given(INCIDENCE)
 def test_the_mirror_of_an_entry_is_the_other_way_round(pairs: list[tuple[int, int]]) -> None:
     found = adjacency_of(pairs)
@@ -34,7 +32,6 @@ def test_the_mirror_of_an_entry_is_the_other_way_round(pairs: list[tuple[int, in
     assert torch.equal(found.lists.members[found.mirror], found.row)
 
 
-@settings(deadline=None)
 @given(INCIDENCE)
 def test_entries_are_numbered_row_by_row(pairs: list[tuple[int, int]]) -> None:
     found = adjacency_of(pairs)

@@ -58,7 +58,7 @@ def test_embeddings_are_unit_vectors(network: HIN) -> None:
     torch.testing.assert_close(embeddings.norm(dim=1), torch.ones(COLUMNS))
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(order=st.permutations(range(COLUMNS)), edges=st.permutations(range(3)))
 def test_order_of_columns_and_hyperedges_makes_no_difference(
     network: HIN, order: list[int], edges: list[int]

@@ -12,7 +12,7 @@ def unit_vectors(count: int, seed: int) -> np.ndarray:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     count=st.integers(1, 40),
     tables=st.integers(1, 6),

@@ -1,5 +1,5 @@
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.model.ragged import Lists, mean_of_members
@@ -15,7 +15,6 @@ def both_ways(pairs: list[tuple[int, int]]) -> tuple[Lists, Lists, torch.Tensor]
     return Lists.from_pairs(owner, member, 5), Lists.from_pairs(member, owner, 7), dense
 
 
-@settings(deadline=None)
 @given(PAIRS)
 def test_a_sum_is_the_product_with_the_dense_matrix(pairs: list[tuple[int, int]]) -> None:
     lists, _, dense = both_ways(pairs)
@@ -27,7 +26,6 @@ def test_a_sum_is_the_product_with_the_dense_matrix(pairs: list[tuple[int, int]]
     torch.testing.assert_close(lists.sum(values, weights), weighed @ values)
 
 
-@settings(deadline=None)
 @given(PAIRS)
 def test_a_mean_is_that_of_the_dense_matrix(pairs: list[tuple[int, int]]) -> None:
     lists, inverse, dense = both_ways(pairs)

@@ -1,7 +1,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.model.lake import Lake
@@ -10,7 +10,6 @@ from datahub_hyperjoin.model.split import relocate, split_columns, split_values
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
 
 
-@settings(deadline=None)
 @given(counts=st.lists(st.integers(1, 50), min_size=1, max_size=30), seed=st.integers(0, 2**16))
 def test_each_half_of_the_rows_holds_some_value(counts: list[int], seed: int) -> None:
     for half in split_values(counts, np.random.default_rng(seed)):

@@ -13,7 +13,7 @@ from pandas.util import hash_array
 
 from datahub_hyperjoin.normal import normal_form
 from datahub_hyperjoin.places import File, FileFormat
-from datahub_hyperjoin.spark.kinds import MISSING
+from datahub_hyperjoin.spark.counting.kinds import MISSING
 from datahub_hyperjoin.tables import Cardinality, DataType, Evidence, Table, TableId
 
 Cells = Sequence[str | None]

@@ -14,10 +14,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from datahub_hyperjoin.places import Database
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.engines import Databases, open_engine
+from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
+from datahub_hyperjoin.spark.databases.listing import list_relations
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
-from datahub_hyperjoin.spark.listing import list_relations
-from datahub_hyperjoin.spark.profile import profile_table, profile_tables
+from datahub_hyperjoin.spark.profiles.profile import profile_table, profile_tables
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.spark.verify import verify_joins
 from datahub_hyperjoin.tables import Cardinality, ColumnId, DataType, Table, TableProfile

@@ -15,8 +15,8 @@ from sqlalchemy import create_engine, make_url, text
 
 from datahub_hyperjoin.places import Database
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.engines import Databases
-from datahub_hyperjoin.spark.profile import profile_table, profile_tables
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.profiles.profile import profile_table, profile_tables
 from datahub_hyperjoin.tables import DataType
 
 TABLES = 200

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.errors import UnreadableTableError
-from datahub_hyperjoin.spark.encoding import TextStream
+from datahub_hyperjoin.spark.files.encoding import TextStream
 
 LINES = st.text(
     st.characters(exclude_categories=["Cc", "Cs"], exclude_characters='"'), min_size=1, max_size=20

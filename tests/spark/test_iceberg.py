@@ -15,10 +15,10 @@ from pyspark.sql import SparkSession
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.places import IcebergFolder
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.engines import Databases
+from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import MissingIcebergError, NoMetadataError
-from datahub_hyperjoin.spark.lake import profile_lake
-from datahub_hyperjoin.spark.profile import profile_table
+from datahub_hyperjoin.spark.profiles.lake import profile_lake
+from datahub_hyperjoin.spark.profiles.profile import profile_table
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import DataType, Table, TableId
 

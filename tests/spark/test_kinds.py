@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.spark.kinds import kinds_of, type_of
+from datahub_hyperjoin.spark.counting.kinds import kinds_of, type_of
 from datahub_hyperjoin.strings import bounds_of
 from datahub_hyperjoin.tables import DataType
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.normal import Hashes
+from datahub_hyperjoin.spark.counting.sketch import Counts, Spellings, distinct_values
 from datahub_hyperjoin.spark.overlap import evidence, overlap
-from datahub_hyperjoin.spark.sketch import Counts, Spellings, distinct_values
 from datahub_hyperjoin.strings import bounds_of
 from datahub_hyperjoin.tables import Cardinality, Evidence
 

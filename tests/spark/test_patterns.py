@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.spark.patterns import patterns, shapes
+from datahub_hyperjoin.spark.counting.patterns import patterns, shapes
 from datahub_hyperjoin.strings import bounds_of
 
 REWRITES = (

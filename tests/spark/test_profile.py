@@ -11,8 +11,8 @@ from pyspark.sql.utils import is_remote
 
 from datahub_hyperjoin.places import File, FileFormat
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.engines import Databases
-from datahub_hyperjoin.spark.profile import profile_table, profile_tables
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.profiles.profile import profile_table, profile_tables
 from datahub_hyperjoin.tables import DataType, Table
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]

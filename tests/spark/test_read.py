@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.places import File, FileFormat
 from datahub_hyperjoin.spark.columns import Reading
-from datahub_hyperjoin.spark.delimited import find_delimiter
-from datahub_hyperjoin.spark.engines import Databases
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.files.delimited import find_delimiter
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import DataType, Table
 

@@ -12,14 +12,14 @@ from servers import KINDS, Server, serving
 
 from datahub_hyperjoin.places import Relation
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.engines import Databases
+from datahub_hyperjoin.spark.databases.data_source import load_relation
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.databases.key_ranges import WHOLE, count_rows, cut_key, find_key
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
-from datahub_hyperjoin.spark.key_ranges import WHOLE, count_rows, cut_key, find_key
-from datahub_hyperjoin.spark.lake import profile_lake
-from datahub_hyperjoin.spark.profile import profile_table
-from datahub_hyperjoin.spark.relation_source import load_relation
+from datahub_hyperjoin.spark.profiles.lake import profile_lake
+from datahub_hyperjoin.spark.profiles.profile import profile_table
+from datahub_hyperjoin.spark.profiles.ways import Way, way_of
 from datahub_hyperjoin.spark.verify import verify_joins
-from datahub_hyperjoin.spark.ways import Way, way_of
 from datahub_hyperjoin.tables import ColumnId, DataType, Table
 
 ROWS = 1_000

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 PROFILES = """
     from pathlib import Path
     from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
-    from datahub_hyperjoin.spark.profile import profile_tables
+    from datahub_hyperjoin.spark.profiles.profile import profile_tables
     from datahub_hyperjoin.spark.session import borrow_session
     from datahub_hyperjoin.spark.verify import verify_joins
     from datahub_hyperjoin.places import File, FileFormat

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pyarrow as pa
 import pytest
 
-from datahub_hyperjoin.spark import shelf
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.engines import Databases
-from datahub_hyperjoin.spark.profile import profile_each, profile_table
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.profiles import shelf
+from datahub_hyperjoin.spark.profiles.profile import profile_each, profile_table
 from datahub_hyperjoin.tables import Table, TableProfile
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.normal import hash_values
-from datahub_hyperjoin.spark.sketch import (
+from datahub_hyperjoin.spark.counting.sketch import (
     Spellings,
     Values,
     distinct_values,

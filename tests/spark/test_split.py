@@ -17,10 +17,10 @@ from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
 
 from datahub_hyperjoin.places import CatalogTable, DeltaFolder, File, FileFormat, Folder, Place
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.engines import Databases
-from datahub_hyperjoin.spark.lake import profile_lake
-from datahub_hyperjoin.spark.profile import profile_table
-from datahub_hyperjoin.spark.split import profile_split
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.profiles.lake import profile_lake
+from datahub_hyperjoin.spark.profiles.profile import profile_table
+from datahub_hyperjoin.spark.profiles.split import profile_split
 from datahub_hyperjoin.spark.verify import Known, verify_joins
 from datahub_hyperjoin.tables import ColumnId, DataType, Table, TableId
 

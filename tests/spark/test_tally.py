@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.facts import Whole, profile_columns
-from datahub_hyperjoin.spark.tally import NOTHING, Tally, add, tally
-from datahub_hyperjoin.spark.written import count_written
+from datahub_hyperjoin.spark.counting.facts import Whole, profile_columns
+from datahub_hyperjoin.spark.counting.tally import NOTHING, Tally, add, tally
+from datahub_hyperjoin.spark.counting.written import count_written
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths, TableId
 
 CITY = ColumnId(TableId("file", "cities"), "city")

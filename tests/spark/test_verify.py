@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from datahub_hyperjoin.normal import Synonyms, hash_values, normal_forms
 from datahub_hyperjoin.places import File, FileFormat
 from datahub_hyperjoin.spark.cut import Asked, cut_values
-from datahub_hyperjoin.spark.engines import Databases
+from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.verify import Known, meet, verify_joins
 from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Table
 

@@ -1,7 +1,7 @@
 """The cells of a benchmark's columns, read whole: what the rivals know of a lake.
 
 The product sees profiles; the literature's methods want every value. Both read files by the same
-rules (`datahub_hyperjoin.spark.delimited`), so that tables, columns and values agree.
+rules (`datahub_hyperjoin.spark.files.delimited`), so that tables, columns and values agree.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.evaluate.suite import ColumnName, Suite
-from datahub_hyperjoin.spark.delimited import read_delimited
+from datahub_hyperjoin.spark.files.delimited import read_delimited
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.model.llm.answers import accept, read_names
@@ -35,13 +35,11 @@ def test_names_are_matched_by_number_whatever_stands_around_them(
     assert read_names(text, 2) == found
 
 
-@settings(deadline=None)
 @given(st.text(), st.integers(1, 3))
 def test_no_text_is_an_error(text: str, count: int) -> None:
     assert set(read_names(text, count)) <= set(range(1, count + 1))
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.integers(1, 5), st.text(), min_size=1), st.text(alphabet="ab`[]: \n"))
 def test_what_was_written_is_read(names: dict[int, str], around: str) -> None:
     entries = [{"number": number, "name": name} for number, name in names.items()]
@@ -82,7 +80,6 @@ def test_what_is_no_other_name_is_dropped(said: str) -> None:
     assert accept(said, QUESTION) is None
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_whatever_is_taken_is_a_bounded_name_of_its_own(said: str) -> None:
     name = accept(said, QUESTION)

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from datahub_hyperjoin.spark.columns import Column, Reading, choose
-from datahub_hyperjoin.spark.nested import flatten, leaves_of, parsing
+from datahub_hyperjoin.spark.files.nested import flatten, leaves_of, parsing
 
 _CELLS = 1 << 22
 _LEAST_ROWS = 1024

@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from datahub_hyperjoin.spark.columns import Column
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.engines import Databases
-from datahub_hyperjoin.spark.facts import Whole, opaque_profile, profile_columns
+from datahub_hyperjoin.spark.counting.facts import Whole, opaque_profile, profile_columns
+from datahub_hyperjoin.spark.counting.tally import Tally, add, tally
+from datahub_hyperjoin.spark.counting.written import count_written
+from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.read import read_table
-from datahub_hyperjoin.spark.tally import Tally, add, tally
-from datahub_hyperjoin.spark.written import count_written
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,

@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 
 from datahub_hyperjoin.spark.columns import Column
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.patterns import patterns
-from datahub_hyperjoin.spark.sketch import Values, estimate_distinct, to_bytes
-from datahub_hyperjoin.spark.tally import Tally
+from datahub_hyperjoin.spark.counting.patterns import patterns
+from datahub_hyperjoin.spark.counting.sketch import Values, estimate_distinct, to_bytes
+from datahub_hyperjoin.spark.counting.tally import Tally
 from datahub_hyperjoin.strings import Places, bounds_of, cut
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths
 

@@ -8,7 +8,7 @@ from pyarrow import dataset
 
 from datahub_hyperjoin.spark.columns import Column, Reading, choose
 from datahub_hyperjoin.spark.errors import MissingDeltaError
-from datahub_hyperjoin.spark.nested import fields_of, flatten, leaves_of, parsing
+from datahub_hyperjoin.spark.files.nested import fields_of, flatten, leaves_of, parsing
 
 
 def read_delta(path: Path, paths: Collection[str] | None) -> Reading:

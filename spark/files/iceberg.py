@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from datahub_hyperjoin.spark.columns import Reading, choose
 from datahub_hyperjoin.spark.errors import MissingIcebergError, NoMetadataError
-from datahub_hyperjoin.spark.nested import fields_of, flatten, leaves_of, parsing
+from datahub_hyperjoin.spark.files.nested import fields_of, flatten, leaves_of, parsing
 
 if TYPE_CHECKING:
     from pyiceberg.table import StaticTable

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.spark.brought import profile_brought
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.profile import profile_tables
-from datahub_hyperjoin.spark.split import profile_split
-from datahub_hyperjoin.spark.ways import Way, way_of
+from datahub_hyperjoin.spark.profiles.brought import profile_brought
+from datahub_hyperjoin.spark.profiles.profile import profile_tables
+from datahub_hyperjoin.spark.profiles.split import profile_split
+from datahub_hyperjoin.spark.profiles.ways import Way, way_of
 from datahub_hyperjoin.tables import Table, TableProfile
 
 

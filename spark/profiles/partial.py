@@ -16,10 +16,10 @@ from pyspark import TaskContext
 from datahub_hyperjoin.errors import EmptyTableError
 from datahub_hyperjoin.spark.columns import Column, Reading
 from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.counting.facts import Whole, opaque_profile, profile_columns
+from datahub_hyperjoin.spark.counting.tally import NOTHING, Tally, add, tally
+from datahub_hyperjoin.spark.counting.written import count_written
 from datahub_hyperjoin.spark.errors import UnbroughtFileError
-from datahub_hyperjoin.spark.facts import Whole, opaque_profile, profile_columns
-from datahub_hyperjoin.spark.tally import NOTHING, Tally, add, tally
-from datahub_hyperjoin.spark.written import count_written
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableProfile
 
 PARTIAL = pa.schema(

@@ -14,12 +14,12 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.errors import EmptyTableError, TableError, UnreadableTableError
 from datahub_hyperjoin.places import File, Folder
-from datahub_hyperjoin.spark.bringing import Part, arriving, bring, files_of
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.engines import Databases
+from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import UnbroughtFileError
-from datahub_hyperjoin.spark.parcels import PARCEL, unwrap, wrap
-from datahub_hyperjoin.spark.partial import (
+from datahub_hyperjoin.spark.native.bringing import Part, arriving, bring, files_of
+from datahub_hyperjoin.spark.profiles.parcels import PARCEL, unwrap, wrap
+from datahub_hyperjoin.spark.profiles.partial import (
     PARTIAL,
     WHOLE,
     add_up,
@@ -27,7 +27,7 @@ from datahub_hyperjoin.spark.partial import (
     count_part,
     void_part,
 )
-from datahub_hyperjoin.spark.profile import profile_each
+from datahub_hyperjoin.spark.profiles.profile import profile_each
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import Table, TableProfile
 

@@ -11,11 +11,11 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.errors import HyperJoinError, UnreadableTableError
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.engines import Databases
+from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.packing import pack
-from datahub_hyperjoin.spark.parcels import PARCEL, unwrap, wrap
+from datahub_hyperjoin.spark.profiles.parcels import PARCEL, unwrap, wrap
+from datahub_hyperjoin.spark.profiles.shelf import Shelf
 from datahub_hyperjoin.spark.read import located
-from datahub_hyperjoin.spark.shelf import Shelf
 from datahub_hyperjoin.tables import Table, TableProfile
 
 logger = logging.getLogger(__name__)

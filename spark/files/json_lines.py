@@ -9,8 +9,8 @@ import pyarrow.json
 
 from datahub_hyperjoin.errors import UnreadableTableError
 from datahub_hyperjoin.spark.columns import Column, Reading, choose
-from datahub_hyperjoin.spark.compression import open_bytes
-from datahub_hyperjoin.spark.nested import flatten, leaves_of
+from datahub_hyperjoin.spark.files.compression import open_bytes
+from datahub_hyperjoin.spark.files.nested import flatten, leaves_of
 
 _BLOCK = 1 << 22
 """Bytes that are parsed at once; the first ones tell the columns."""

@@ -17,8 +17,8 @@ import pyarrow.csv
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.spark.columns import Column, Reading, addressable, wanted
-from datahub_hyperjoin.spark.compression import open_bytes
-from datahub_hyperjoin.spark.encoding import TextStream
+from datahub_hyperjoin.spark.files.compression import open_bytes
+from datahub_hyperjoin.spark.files.encoding import TextStream
 
 _BLOCK = 1 << 24
 _DELIMITERS = ",;\t|"

@@ -12,11 +12,18 @@ from pyspark.sql.types import StructType
 
 from datahub_hyperjoin.places import Database, Relation
 from datahub_hyperjoin.spark.columns import choose
-from datahub_hyperjoin.spark.engines import Databases
-from datahub_hyperjoin.spark.frames import Opened, read_of
-from datahub_hyperjoin.spark.key_ranges import WHOLE, Range, count_rows, cut_key, find_key, within
-from datahub_hyperjoin.spark.relations import columns_of, read_rows, select_from
-from datahub_hyperjoin.spark.written import texts_of
+from datahub_hyperjoin.spark.counting.written import texts_of
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.databases.key_ranges import (
+    WHOLE,
+    Range,
+    count_rows,
+    cut_key,
+    find_key,
+    within,
+)
+from datahub_hyperjoin.spark.databases.relations import columns_of, read_rows, select_from
+from datahub_hyperjoin.spark.native.frames import Opened, read_of
 
 _SAMPLED = 16
 """Ranges of a partition from each of which some rows are read, where not all are."""

@@ -11,7 +11,7 @@ from fastavro.schema import expand_schema
 
 from datahub_hyperjoin.spark.columns import Column, Reading, choose
 from datahub_hyperjoin.spark.errors import NotAvroError
-from datahub_hyperjoin.spark.nested import parsing
+from datahub_hyperjoin.spark.files.nested import parsing
 from datahub_hyperjoin.spark.objects import batch_of
 from datahub_hyperjoin.tables import DataType
 
@@ -36,7 +36,7 @@ def read_avro(path: Path, paths: Collection[str] | None) -> Reading:
     if not fastavro.is_avro(str(path)):
         raise NotAvroError.at_the_beginning()
     with path.open("rb") as source, parsing(*_FAULTS):
-        schema = expand_schema(fastavro.reader(source).writer_schema)
+        schema = expand_schema(fastavro.reader(source).writer_schema or "null")
     leaves = [Column(leaf, at, opaque) for at, (leaf, opaque) in enumerate(_leaves(schema))]
     columns, notes = choose(leaves, paths)
     return Reading(columns, _batches(path, [one.path for one in columns if not one.opaque]), notes)

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
+from datahub_hyperjoin.spark.databases.listing import Listed
 from datahub_hyperjoin.spark.errors import UnreachableSourceError
-from datahub_hyperjoin.spark.frames import SPARK_FAULTS, quoted, words_of
-from datahub_hyperjoin.spark.listing import Listed
+from datahub_hyperjoin.spark.native.frames import SPARK_FAULTS, quoted, words_of
 
 
 def list_catalog(

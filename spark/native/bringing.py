@@ -16,8 +16,8 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
 
 from datahub_hyperjoin.places import File, Folder
-from datahub_hyperjoin.spark.parts import in_order
-from datahub_hyperjoin.spark.remote import literal
+from datahub_hyperjoin.spark.files.parts import in_order
+from datahub_hyperjoin.spark.native.remote import literal
 from datahub_hyperjoin.tables import Table
 
 _LARGEST = 1 << 30

@@ -8,9 +8,9 @@ from sqlalchemy.sql.elements import quoted_name
 from sqlalchemy.types import Integer
 
 from datahub_hyperjoin.places import Relation
-from datahub_hyperjoin.spark.engines import words_of
+from datahub_hyperjoin.spark.databases.engines import words_of
+from datahub_hyperjoin.spark.databases.relations import select_from
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
-from datahub_hyperjoin.spark.relations import select_from
 
 Range = tuple[int | None, int | None]
 """From which number on, and before which; none has no end."""

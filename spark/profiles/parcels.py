@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from datahub_hyperjoin.spark.rows import PROFILE_ROW, from_row, list_rows, to_rows
+from datahub_hyperjoin.spark.profiles.rows import PROFILE_ROW, from_row, list_rows, to_rows
 from datahub_hyperjoin.tables import Table, TableProfile
 
 PARCEL = pa.schema({"places": pa.list_(pa.int64()), "profiles": pa.binary()})

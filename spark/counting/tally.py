@@ -15,15 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from datahub_hyperjoin.normal import normal_forms
-from datahub_hyperjoin.spark.kinds import MISSING, kinds_of, type_of
-from datahub_hyperjoin.spark.sketch import (
+from datahub_hyperjoin.spark.counting.kinds import MISSING, kinds_of, type_of
+from datahub_hyperjoin.spark.counting.sketch import (
     NO_VALUES,
     Spellings,
     Values,
     distinct_values,
     merge,
 )
-from datahub_hyperjoin.spark.written import Written
+from datahub_hyperjoin.spark.counting.written import Written
 from datahub_hyperjoin.strings import Mask, Places, StringBytes, bounds_of, cut
 from datahub_hyperjoin.tables import DataType
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 from pyarrow import orc
 
 from datahub_hyperjoin.spark.columns import Reading, choose
-from datahub_hyperjoin.spark.nested import fields_of, flatten, leaves_of, parsing
+from datahub_hyperjoin.spark.files.nested import fields_of, flatten, leaves_of, parsing
 
 
 def read_orc(path: Path, paths: Collection[str] | None) -> Reading:

@@ -24,8 +24,8 @@ from datahub_hyperjoin.places import (
 from datahub_hyperjoin.redact import in_short
 from datahub_hyperjoin.spark.columns import Column, choose
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
-from datahub_hyperjoin.spark.parts import keys_of
-from datahub_hyperjoin.spark.remote import literal
+from datahub_hyperjoin.spark.files.parts import keys_of
+from datahub_hyperjoin.spark.native.remote import literal
 from datahub_hyperjoin.tables import DataType
 
 SPARK_FAULTS = (PySparkException, Py4JJavaError)

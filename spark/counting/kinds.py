@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datahub_hyperjoin.spark.sketch import within
+from datahub_hyperjoin.spark.counting.sketch import within
 from datahub_hyperjoin.strings import Mask, Places, StringBytes
 from datahub_hyperjoin.tables import DataType
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datahub_hyperjoin.spark.sketch import Counts
+from datahub_hyperjoin.spark.counting.sketch import Counts
 
 _EXACT_FLOATS = 2.0**53
 

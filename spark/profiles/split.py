@@ -17,10 +17,11 @@ from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.places import Database, Relation
 from datahub_hyperjoin.spark.columns import Column, Reading
 from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.counting.facts import opaque_profile
+from datahub_hyperjoin.spark.databases.data_source import load_relation
 from datahub_hyperjoin.spark.errors import EmptyRelationError
-from datahub_hyperjoin.spark.facts import opaque_profile
-from datahub_hyperjoin.spark.frames import Opened, fault_of, load, read_of, select_columns
-from datahub_hyperjoin.spark.partial import (
+from datahub_hyperjoin.spark.native.frames import Opened, fault_of, load, read_of, select_columns
+from datahub_hyperjoin.spark.profiles.partial import (
     PARTIAL,
     WHOLE,
     add_up,
@@ -28,7 +29,6 @@ from datahub_hyperjoin.spark.partial import (
     count_part,
     part_number,
 )
-from datahub_hyperjoin.spark.relation_source import load_relation
 from datahub_hyperjoin.tables import ColumnId, Table, TableId, TableProfile
 
 logger = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import Engine, Inspector, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from datahub_hyperjoin.spark.engines import words_of
+from datahub_hyperjoin.spark.databases.engines import words_of
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 
 _OF_THE_SYSTEM = {"information_schema", "mysql", "performance_schema", "sys", "pg_catalog"}

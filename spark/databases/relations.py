@@ -11,7 +11,7 @@ from sqlalchemy.types import ARRAY, JSON, LargeBinary, TypeEngine, _Binary
 
 from datahub_hyperjoin.places import Relation
 from datahub_hyperjoin.spark.columns import Column, Reading, choose
-from datahub_hyperjoin.spark.engines import quietly, words_of
+from datahub_hyperjoin.spark.databases.engines import quietly, words_of
 from datahub_hyperjoin.spark.errors import EmptyRelationError, UnreadableRelationError
 from datahub_hyperjoin.spark.objects import batch_of
 from datahub_hyperjoin.tables import DataType

@@ -1,0 +1,1 @@
+"""What columns hold: counted batch by batch, many columns at once."""

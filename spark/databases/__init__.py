@@ -1,0 +1,1 @@
+"""Databases: opened gently, listed, and read whole or in ranges of a key."""

@@ -1,0 +1,1 @@
+"""Files as streams of Arrow batches: a reader for each format."""

@@ -1,0 +1,1 @@
+"""Profiles of tables, whichever way they are read, and the store that keeps them."""
