@@ -15,7 +15,7 @@ import httpx2
 import pyspark
 
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
-from datahub_hyperjoin.spark.profiles.profile import profile_tables
+from datahub_hyperjoin.spark.profiles.packed import profile_packed
 from datahub_hyperjoin.spark.session import borrow_session
 from datahub_hyperjoin.spark.verify import verify_joins
 from datahub_hyperjoin.tables import Evidence, Pair, Table, TableProfile
@@ -51,7 +51,7 @@ def find(config: SessionConfig, folder: Path, tables: list[Table], pairs: list[P
     with borrow_session(config) as session:
         return Found(
             session=type(session).__module__,
-            profiles=profile_tables(session, tables, ProfileConfig()),
+            profiles=profile_packed(session, tables, ProfileConfig()),
             evidence=verify_joins(session, tables, pairs),
         )
 

@@ -85,7 +85,9 @@ class _Reader(DataSourceReader):
                     yield pa.RecordBatch.from_arrays(texts, names=self._fields)
 
 
-def load_relation(session: SparkSession, relation: Relation, *, max_rows: int) -> Opened:
+def load_relation(
+    session: SparkSession, relation: Relation, *, max_rows: int, share: float = 1.0
+) -> Opened:
     """A table or a view as Spark has it.
 
     Args:
@@ -93,6 +95,7 @@ def load_relation(session: SparkSession, relation: Relation, *, max_rows: int) -
         relation: Which one. It has as many partitions as its database may have connections.
         max_rows: About how many rows are read, if it has more: as many of each of some ranges of
             its key.
+        share: The share of its rows that is read at most.
 
     Returns:
         Its rows.
@@ -105,11 +108,12 @@ def load_relation(session: SparkSession, relation: Relation, *, max_rows: int) -
         engine = databases.engine(relation)
         columns, notes = choose(columns_of(relation, engine), None)
         rows, key = count_rows(relation, engine), find_key(relation, engine)
-        parts = most if rows <= max_rows else most * _SAMPLED
+        wanted = min(max_rows, round(rows * share))
+        parts = most if rows <= wanted else most * _SAMPLED
         ranges = cut_key(relation, engine, key, parts) if key else [WHOLE]
     limit = None
-    if rows > max_rows:
-        limit = -(-max_rows // len(ranges))
+    if rows > wanted:
+        limit = -(-wanted // len(ranges))
         where = f"of each of {len(ranges)} ranges of {key!r}" if key else "in no order of ours"
         notes.append(f"read {limit} rows {where}; it has {rows}")
     partitions = [ranges[at::most] for at in range(min(most, len(ranges)))]

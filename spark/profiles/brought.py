@@ -12,12 +12,13 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from datahub_hyperjoin.errors import EmptyTableError, TableError, UnreadableTableError
+from datahub_hyperjoin.errors import EmptyTableError
 from datahub_hyperjoin.places import File, Folder
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import UnbroughtFileError
 from datahub_hyperjoin.spark.native.bringing import Part, arriving, bring, files_of
+from datahub_hyperjoin.spark.profiles.packed import profile_each, said_of
 from datahub_hyperjoin.spark.profiles.parcels import PARCEL, unwrap, wrap
 from datahub_hyperjoin.spark.profiles.partial import (
     PARTIAL,
@@ -27,7 +28,6 @@ from datahub_hyperjoin.spark.profiles.partial import (
     count_part,
     void_part,
 )
-from datahub_hyperjoin.spark.profiles.profile import profile_each
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import Table, TableProfile
 
@@ -115,8 +115,5 @@ def _count(part: Part, here: Table, config: ProfileConfig) -> pa.RecordBatch:
         return count_part(part.at, part.number, reading, size=size, file=part.path)
     except EmptyTableError:
         return void_part(part.at, part.number)
-    except TableError as fault:
-        return void_part(part.at, part.number, file=part.path, fault=str(fault))
     except Exception as fault:  # noqa: BLE001 (the guard that keeps one file from ending the run)
-        unknown = UnreadableTableError.because(f"{type(fault).__name__}: {fault}")
-        return void_part(part.at, part.number, file=part.path, fault=str(unknown))
+        return void_part(part.at, part.number, file=part.path, fault=said_of(fault))

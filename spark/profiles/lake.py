@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.brought import profile_brought
-from datahub_hyperjoin.spark.profiles.profile import profile_tables
+from datahub_hyperjoin.spark.profiles.packed import profile_packed
 from datahub_hyperjoin.spark.profiles.split import profile_split
 from datahub_hyperjoin.spark.profiles.ways import Way, way_of
 from datahub_hyperjoin.tables import Table, TableProfile
@@ -31,7 +31,7 @@ def profile_lake(
     for table in tables:
         ways[way_of(table, config)].append(table)
     found = [
-        *profile_tables(session, ways[Way.PACKED], config),
+        *profile_packed(session, ways[Way.PACKED], config),
         *profile_split(session, ways[Way.SPLIT], config),
         *profile_brought(session, ways[Way.BROUGHT], config),
     ]

@@ -7,7 +7,13 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from datahub_hyperjoin.spark.profiles.rows import PROFILE_ROW, from_row, list_rows, to_rows
+from datahub_hyperjoin.spark.profiles.rows import (
+    PROFILE_ROW,
+    from_row,
+    list_rows,
+    to_rows,
+    without_collecting,
+)
 from datahub_hyperjoin.tables import Table, TableProfile
 
 PARCEL = pa.schema({"places": pa.list_(pa.int64()), "profiles": pa.binary()})
@@ -42,7 +48,11 @@ def unwrap(parcels: pa.Table, tables: Sequence[Table]) -> dict[int, TableProfile
         The profiles by their tables' numbers.
     """
     profiles: dict[int, TableProfile] = {}
-    for places, parcel in zip(parcels["places"].to_pylist(), parcels["profiles"], strict=True):
-        rows = [row for batch in pa.ipc.open_stream(parcel.as_buffer()) for row in list_rows(batch)]
-        profiles |= {at: from_row(tables[at], row) for at, row in zip(places, rows, strict=True)}
+    with without_collecting():
+        for places, parcel in zip(parcels["places"].to_pylist(), parcels["profiles"], strict=True):
+            batches = pa.ipc.open_stream(parcel.as_buffer())
+            rows = (row for batch in batches for row in list_rows(batch))
+            profiles |= {
+                at: from_row(tables[at], row) for at, row in zip(places, rows, strict=True)
+            }
     return profiles

@@ -96,12 +96,13 @@ def _read_profile(session: SparkSession, table: Table, config: ProfileConfig) ->
 
 
 def _open(session: SparkSession, table: Table, config: ProfileConfig) -> Opened:
+    share = min(1.0, config.max_bytes / max(table.size, 1))
     if isinstance(table.place, Relation):
-        return load_relation(session, table.place, max_rows=config.max_rows)
+        return load_relation(session, table.place, max_rows=config.max_rows, share=share)
     everything = load(session, table.place)
     frame, columns, notes = select_columns(everything, None)
     rows = everything.count()
-    share = min(1.0, config.max_rows / max(rows, 1), config.max_bytes / max(table.size, 1))
+    share = min(share, config.max_rows / max(rows, 1))
     if share < 1:
         frame = frame.sample(fraction=share, seed=_SEED)
         notes.append(f"read a sample of {share:.2%} of {rows} rows")

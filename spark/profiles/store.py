@@ -18,7 +18,13 @@ import pyarrow.parquet as pq
 
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.profiles.rows import PROFILE_ROW, from_row, list_rows, to_rows
+from datahub_hyperjoin.spark.profiles.rows import (
+    PROFILE_ROW,
+    from_row,
+    list_rows,
+    to_rows,
+    without_collecting,
+)
 from datahub_hyperjoin.tables import Cardinality, Evidence, Pair, Table, TableId, TableProfile
 
 logger = logging.getLogger(__name__)
@@ -67,9 +73,12 @@ class Store:
         Returns:
             What is kept of them.
         """
-        rows = self._rows(_PROFILES)
         keys = {table: _key(table, self._made_of) for table in tables if table.state}
-        return {table.id: from_row(table, rows[key]) for table, key in keys.items() if key in rows}
+        with without_collecting():
+            rows = self._rows(_PROFILES)
+            return {
+                table.id: from_row(table, rows[key]) for table, key in keys.items() if key in rows
+            }
 
     def keep_profiles(self, profiles: Sequence[TableProfile]) -> None:
         """Keeps profiles, in place of all that are kept.

@@ -31,7 +31,7 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.overlap import measure_overlap
 from datahub_hyperjoin.places import File
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
-from datahub_hyperjoin.spark.profiles.profile import profile_tables
+from datahub_hyperjoin.spark.profiles.packed import profile_packed
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import borrow_session
 from datahub_hyperjoin.spark.verify import verify_joins
@@ -135,9 +135,9 @@ def measure(session: SparkSession, folder: Path, tables: int) -> tuple[Run, list
     config = ProfileConfig(store=folder / "store")
     before = _limit(lake)
     with timed() as cold:
-        profiles = profile_tables(session, lake, config)
+        profiles = profile_packed(session, lake, config)
     with timed() as warm:
-        profiles = profile_tables(session, lake, config)
+        profiles = profile_packed(session, lake, config)
     limit = (before + _limit(lake)) / 2
     Store(config).keep_profiles(profiles)
     with timed() as kept:
@@ -213,7 +213,7 @@ def sketch_errors(
     """
     small = replace(ProfileConfig(), sketch_size=256)
     tables = [profile.table for profile in profiles]
-    rough = profile_tables(session, tables, small)
+    rough = profile_packed(session, tables, small)
     exact = {column.id: column.distinct for table in profiles for column in table.columns}
     guessed = {column.id: column.distinct for table in rough for column in table.columns}
     large = [column for column in exact if exact[column] > small.sketch_size]

@@ -16,7 +16,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.native.remote import list_files, list_logs
 from datahub_hyperjoin.spark.profiles.lake import profile_lake
-from datahub_hyperjoin.spark.profiles.profile import profile_table
+from datahub_hyperjoin.spark.profiles.packed import profile_table
 from datahub_hyperjoin.spark.profiles.ways import Way, way_of
 from datahub_hyperjoin.spark.verify import Known, verify_joins
 from datahub_hyperjoin.tables import ColumnId, DataType, Table, TableId

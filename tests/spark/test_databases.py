@@ -17,7 +17,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
 from datahub_hyperjoin.spark.databases.listing import list_relations
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
-from datahub_hyperjoin.spark.profiles.profile import profile_table, profile_tables
+from datahub_hyperjoin.spark.profiles.packed import profile_packed, profile_table
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.spark.verify import verify_joins
 from datahub_hyperjoin.tables import Cardinality, ColumnId, DataType, Table, TableProfile
@@ -151,7 +151,7 @@ def test_joins_are_verified_on_all_rows_over_few_connections(
     )
     database = server.database(max_connections=1)
     tables = [server.table(name, database) for name in ("cities", "offices")]
-    profiles = profile_tables(spark, tables, CONFIG)
+    profiles = profile_packed(spark, tables, CONFIG)
     assert [profile.fault for profile in profiles] == ["", ""]
     pair = ColumnId(tables[0].id, "name"), ColumnId(tables[1].id, "city")
     found = verify_joins(spark, tables, [pair])[pair]
@@ -195,7 +195,7 @@ def test_a_table_that_the_user_may_not_read_is_named_and_the_others_are_read(
         url = make_url(server.url).set(username=reader)
         database = Database(url=SecretStr(url.render_as_string(hide_password=False)))
         tables = [server.table(name, database) for name in ("open", "secret")]
-        readable, refused = profile_tables(spark, tables, CONFIG)
+        readable, refused = profile_packed(spark, tables, CONFIG)
     finally:
         server.run(f"DROP OWNED BY {reader}", f"DROP ROLE {reader}")
     assert (readable.rows, readable.fault) == (1, "")

@@ -12,7 +12,7 @@ from pyspark.sql.utils import is_remote
 from datahub_hyperjoin.places import File, FileFormat
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.profiles.profile import profile_table, profile_tables
+from datahub_hyperjoin.spark.profiles.packed import profile_packed, profile_table
 from datahub_hyperjoin.tables import DataType, Table
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]
@@ -26,7 +26,7 @@ WIDE = ",".join(f"c{at}" for at in range(3000)) + "\n" + ",".join(map(str, range
 def test_a_profile_is_what_plain_python_counts(
     spark: SparkSession, make_table: MakeTable, plain_profile: PlainProfile
 ) -> None:
-    [found] = profile_tables(spark, [make_table("cities.csv", CITIES)], CONFIG)
+    [found] = profile_packed(spark, [make_table("cities.csv", CITIES)], CONFIG)
     cells: dict[str, tuple[Sequence[str | None], DataType]] = {
         "id": (["1", "2", "3", "4"], DataType.INTEGER),
         "city": (["Köln", "Windhoek", "Windhoek", None], DataType.TEXT),
@@ -43,7 +43,7 @@ def test_profiles_come_in_the_order_of_tables_as_if_read_here(
     spark: SparkSession, make_table: MakeTable
 ) -> None:
     tables = [make_table(f"t{at}.csv", "id\n" + f"{at}\n" * (at + 1)) for at in range(20)]
-    assert profile_tables(spark, tables, CONFIG) == [
+    assert profile_packed(spark, tables, CONFIG) == [
         profile_table(t, CONFIG, NOWHERE) for t in tables
     ]
 
@@ -61,7 +61,7 @@ def test_a_table_that_cannot_be_used_does_not_affect_the_others(
     spark: SparkSession, make_table: MakeTable, name: str, content: bytes, fault: str
 ) -> None:
     tables = [make_table(name, content), make_table("cities.csv", CITIES)]
-    bad, good = profile_tables(spark, tables, CONFIG)
+    bad, good = profile_packed(spark, tables, CONFIG)
     assert bad.fault.startswith(fault)
     assert (bad.columns, bad.rows) == ((), 0)
     assert (good.fault, good.rows) == ("", 4)
@@ -81,7 +81,7 @@ def test_a_table_that_can_be_used_in_part_says_so(
     spark: SparkSession, make_table: MakeTable, name: str, content: bytes, columns: int, note: str
 ) -> None:
     tables = [make_table("cities.csv", CITIES), make_table(name, content)]
-    good, found = profile_tables(spark, tables, CONFIG)
+    good, found = profile_packed(spark, tables, CONFIG)
     assert (good.notes, found.fault, len(found.columns)) == ((), "", columns)
     assert found.notes[0].startswith(note)
 
@@ -89,7 +89,7 @@ def test_a_table_that_can_be_used_in_part_says_so(
 def test_a_table_of_three_thousand_columns_is_one_of_many(
     spark: SparkSession, make_table: MakeTable
 ) -> None:
-    wide, cities = profile_tables(
+    wide, cities = profile_packed(
         spark, [make_table("wide.csv", WIDE), make_table("cities.csv", CITIES)], CONFIG
     )
     assert [column.sample for column in wide.columns] == [(str(at),) for at in range(3000)]
@@ -118,10 +118,10 @@ def test_many_tables_are_one_job(spark: SparkSession, make_table: MakeTable) -> 
     tables = [make_table(f"t{at}.csv", CITIES) for at in range(12)]
     context = spark.sparkContext
     context.setJobGroup("profile", "counts its jobs")
-    profile_tables(spark, tables, CONFIG)
+    profile_packed(spark, tables, CONFIG)
     context.setJobGroup("other", "counts no more")
     assert len(context.statusTracker().getJobIdsForGroup("profile")) == 1
 
 
 def test_no_tables_are_no_job(spark: SparkSession) -> None:
-    assert profile_tables(spark, [], CONFIG) == []
+    assert profile_packed(spark, [], CONFIG) == []

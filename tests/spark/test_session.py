@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 PROFILES = """
     from pathlib import Path
     from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
-    from datahub_hyperjoin.spark.profiles.profile import profile_tables
+    from datahub_hyperjoin.spark.profiles.packed import profile_packed
     from datahub_hyperjoin.spark.session import borrow_session
     from datahub_hyperjoin.spark.verify import verify_joins
     from datahub_hyperjoin.places import File, FileFormat
@@ -33,7 +33,7 @@ PROFILES = """
             place=File(location=str(path), format=FileFormat.CSV),
             size=path.stat().st_size,
         )
-        [profile] = profile_tables(session, [table], ProfileConfig())
+        [profile] = profile_packed(session, [table], ProfileConfig())
         city = profile.columns[0].id
         found = verify_joins(session, [table], [(city, city)])
         print(profile.fault, profile.columns[0].distinct, found[city, city].shared)

@@ -8,7 +8,7 @@ import pytest
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles import shelf
-from datahub_hyperjoin.spark.profiles.profile import profile_each, profile_table
+from datahub_hyperjoin.spark.profiles.packed import profile_each, profile_table
 from datahub_hyperjoin.tables import Table, TableProfile
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]

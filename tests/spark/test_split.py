@@ -19,7 +19,7 @@ from datahub_hyperjoin.places import CatalogTable, DeltaFolder, File, FileFormat
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.lake import profile_lake
-from datahub_hyperjoin.spark.profiles.profile import profile_table
+from datahub_hyperjoin.spark.profiles.packed import profile_table
 from datahub_hyperjoin.spark.profiles.split import profile_split
 from datahub_hyperjoin.spark.verify import Known, verify_joins
 from datahub_hyperjoin.tables import ColumnId, DataType, Table, TableId

@@ -11,7 +11,7 @@ import pytest
 from datahub_hyperjoin.places import File, FileFormat
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.profiles.profile import profile_table
+from datahub_hyperjoin.spark.profiles.packed import profile_table
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Table, TableProfile
 

@@ -1,4 +1,4 @@
-"""Profiles tables: one pass over each, one Spark job for all of them."""
+"""Profiles tables that tasks open: one pass over each, one Spark job for all of them."""
 
 import logging
 import pickle
@@ -21,7 +21,7 @@ from datahub_hyperjoin.tables import Table, TableProfile
 logger = logging.getLogger(__name__)
 
 
-def profile_tables(
+def profile_packed(
     session: SparkSession, tables: Sequence[Table], config: ProfileConfig
 ) -> list[TableProfile]:
     """Reads every table once and says what its columns hold.
@@ -92,7 +92,7 @@ def _fault_of(table: Table, shelf: Shelf) -> str:
     try:
         shelf.put(table)
     except Exception as fault:  # noqa: BLE001 (the guard that keeps one table from ending the run)
-        return _said(fault)
+        return said_of(fault)
     return ""
 
 
@@ -103,7 +103,7 @@ def _profiles(
         made = iter(shelf.profiles())
     except Exception as fault:  # noqa: BLE001 (the same guard)
         if len(group) == 1:
-            return [TableProfile(table=group[0][0], fault=_said(fault))]
+            return [TableProfile(table=group[0][0], fault=said_of(fault))]
         # One of them is to blame, which shows when each is read on its own.
         return [profile_table(table, config, databases) for table, _ in group]
     return [
@@ -111,7 +111,15 @@ def _profiles(
     ]
 
 
-def _said(fault: Exception) -> str:
+def said_of(fault: Exception) -> str:
+    """Why a table cannot be used, for people.
+
+    Args:
+        fault: What was raised.
+
+    Returns:
+        Its own words if it is ours.
+    """
     if isinstance(fault, HyperJoinError):
         return str(fault)
     return str(UnreadableTableError.because(f"{type(fault).__name__}: {fault}"))

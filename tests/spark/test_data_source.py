@@ -17,7 +17,7 @@ from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.databases.key_ranges import WHOLE, count_rows, cut_key, find_key
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 from datahub_hyperjoin.spark.profiles.lake import profile_lake
-from datahub_hyperjoin.spark.profiles.profile import profile_table
+from datahub_hyperjoin.spark.profiles.packed import profile_table
 from datahub_hyperjoin.spark.profiles.ways import Way, way_of
 from datahub_hyperjoin.spark.verify import verify_joins
 from datahub_hyperjoin.tables import ColumnId, DataType, Table
@@ -99,6 +99,9 @@ def test_of_a_table_with_more_rows_some_of_each_range_are_read(
     keys = sorted(int(value) for value in found.columns[0].sample)
     assert (found.rows, len(keys)) == (64, 64)
     assert (keys[0], keys[-1] > 600) == (-300, True)
+    large = replace(orders, size=1000)
+    [bound] = profile_lake(spark, [large], ProfileConfig(split_bytes=1, max_bytes=96))
+    assert bound.notes[-1] == "read 3 rows of each of 32 ranges of 'Sel%ect'; it has 1000"
     [few] = profile_lake(spark, [words], replace(config, max_rows=2))
     assert few.notes == ("read 2 rows in no order of ours; it has 3",)
     assert few.rows == 2
