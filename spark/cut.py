@@ -75,7 +75,7 @@ def cut_lake(
         # Databases are packed whatever they hold: that bounds their connections.
         packed = isinstance(one.table.place, Relation)
         ways[Way.PACKED if packed else way_of(one.table, config)].append(one)
-    frames = [session.createDataFrame([], from_arrow_schema(VALUES))]
+    frames = []
     if ways[Way.PACKED]:
         frames.append(cut_tables(session, ways[Way.PACKED], synonyms, ranges=ranges))
     if ways[Way.BROUGHT]:
@@ -83,7 +83,7 @@ def cut_lake(
     for one in ways[Way.SPLIT]:
         with suppress(*SPARK_FAULTS):
             frames.append(cut_parts(session, one, synonyms, ranges=ranges))
-    return _united(frames)
+    return _united(frames or [session.createDataFrame([], from_arrow_schema(VALUES))])
 
 
 def _united(frames: Sequence[DataFrame]) -> DataFrame:

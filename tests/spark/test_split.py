@@ -268,6 +268,7 @@ def test_a_table_gone_since_it_was_profiled_does_not_affect_the_evidence_of_othe
     id_, lost = ColumnId(parquet.id, "id"), ColumnId(gone.id, "id")
     found = verify_joins(spark, [parquet, gone], [(id_, id_), (lost, id_)], config=IN_PARTS)
     assert {pair: said.shared for pair, said in found.items()} == {(id_, id_): ROWS}
+    assert verify_joins(spark, [gone], [(lost, lost)], config=IN_PARTS) == {}
 
 
 def test_a_table_that_breaks_while_it_is_verified_does_not_affect_the_evidence_of_others(
