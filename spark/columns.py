@@ -1,7 +1,7 @@
 """Which columns of a table can be spoken of, and the stream in which they are read."""
 
 from collections import Counter
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -106,6 +106,18 @@ def choose(
     chosen = wanted(addressable(columns, notes), paths)
     note_opaque(chosen, notes)
     return chosen, notes
+
+
+def read_of(columns: Iterable[Column]) -> list[str]:
+    """The columns that have values.
+
+    Args:
+        columns: Some of a table's.
+
+    Returns:
+        Their paths, in the order in which they are read.
+    """
+    return [column.path for column in columns if not column.opaque]
 
 
 def _listed(names: Sequence[str], most: int = 5) -> str:

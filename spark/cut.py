@@ -11,16 +11,16 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.normal import Synonyms
 from datahub_hyperjoin.places import Relation
+from datahub_hyperjoin.spark.columns import read_of
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.sketch import Values
 from datahub_hyperjoin.spark.counting.tally import NOTHING, Tally, add, tally
 from datahub_hyperjoin.spark.counting.written import count_written
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.native.bringing import arriving, bring, files_of
-from datahub_hyperjoin.spark.native.frames import SPARK_FAULTS, load, read_of, select_columns
+from datahub_hyperjoin.spark.native.frames import SPARK_FAULTS, load, select_columns
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.profiles.ways import Way, way_of
 from datahub_hyperjoin.spark.read import read_table
@@ -199,10 +199,8 @@ def cut_values(
     paths = asked.columns.keys()
     try:
         reading = read_table(asked.table, databases, max_rows=_ALL, paths=paths)
-        read = [column.path for column in reading.columns if not column.opaque]
+        read = read_of(reading.columns)
         tallies = _tallies(reading.batches, read)
-    except TableError:
-        return
     except Exception:  # noqa: BLE001 (the guard that keeps one table from ending the run)
         return
     for path, seen in tallies.items():

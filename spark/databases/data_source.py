@@ -11,7 +11,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from datahub_hyperjoin.places import Database, Relation
-from datahub_hyperjoin.spark.columns import choose
+from datahub_hyperjoin.spark.columns import choose, read_of
 from datahub_hyperjoin.spark.counting.written import texts_of
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.databases.key_ranges import (
@@ -23,7 +23,7 @@ from datahub_hyperjoin.spark.databases.key_ranges import (
     within,
 )
 from datahub_hyperjoin.spark.databases.relations import columns_of, read_rows, select_from
-from datahub_hyperjoin.spark.native.frames import Opened, read_of
+from datahub_hyperjoin.spark.native.frames import Opened
 
 _SAMPLED = 16
 """Ranges of a partition from each of which some rows are read, where not all are."""

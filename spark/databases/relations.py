@@ -10,7 +10,7 @@ from sqlalchemy.sql.elements import quoted_name
 from sqlalchemy.types import ARRAY, JSON, LargeBinary, TypeEngine, _Binary
 
 from datahub_hyperjoin.places import Relation
-from datahub_hyperjoin.spark.columns import Column, Reading, choose
+from datahub_hyperjoin.spark.columns import Column, Reading, choose, read_of
 from datahub_hyperjoin.spark.databases.engines import quietly, words_of
 from datahub_hyperjoin.spark.errors import EmptyRelationError, UnreadableRelationError
 from datahub_hyperjoin.spark.objects import batch_of
@@ -40,7 +40,7 @@ def read_relation(
         UnreadableTableError: The database does not tell its columns.
     """
     chosen, notes = choose(columns_of(relation, engine), paths)
-    names = [one.path for one in chosen if not one.opaque]
+    names = read_of(chosen)
     statement = select_from(relation, names)
     if max_rows < _MOST_ROWS:
         statement = statement.limit(max_rows + 1)

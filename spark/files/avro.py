@@ -9,7 +9,7 @@ import fastavro
 import pyarrow as pa
 from fastavro.schema import expand_schema
 
-from datahub_hyperjoin.spark.columns import Column, Reading, choose
+from datahub_hyperjoin.spark.columns import Column, Reading, choose, read_of
 from datahub_hyperjoin.spark.errors import NotAvroError
 from datahub_hyperjoin.spark.files.nested import parsing
 from datahub_hyperjoin.spark.objects import batch_of
@@ -39,7 +39,7 @@ def read_avro(path: Path, paths: Collection[str] | None) -> Reading:
         schema = expand_schema(fastavro.reader(source).writer_schema or "null")
     leaves = [Column(leaf, at, opaque) for at, (leaf, opaque) in enumerate(_leaves(schema))]
     columns, notes = choose(leaves, paths)
-    return Reading(columns, _batches(path, [one.path for one in columns if not one.opaque]), notes)
+    return Reading(columns, _batches(path, read_of(columns)), notes)
 
 
 def _leaves(schema: Any, above: str = "") -> Iterator[tuple[str, DataType | None]]:  # noqa: ANN401

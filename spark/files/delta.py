@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import dataset
 
-from datahub_hyperjoin.spark.columns import Column, Reading, choose
+from datahub_hyperjoin.spark.columns import Column, Reading, choose, read_of
 from datahub_hyperjoin.spark.errors import MissingDeltaError
 from datahub_hyperjoin.spark.files.nested import fields_of, flatten, leaves_of, parsing
 
@@ -39,7 +39,7 @@ def read_delta(path: Path, paths: Collection[str] | None) -> Reading:
 def _batches(
     files: dataset.Dataset, columns: Collection[Column]
 ) -> Generator[pa.RecordBatch, None, None]:
-    read = [column.path for column in columns if not column.opaque]
+    read = read_of(columns)
     with parsing():
         for batch in files.to_batches(columns=fields_of(files.schema, read), use_threads=False):
             yield flatten(batch, read)

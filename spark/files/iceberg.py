@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from datahub_hyperjoin.spark.columns import Reading, choose
+from datahub_hyperjoin.spark.columns import Reading, choose, read_of
 from datahub_hyperjoin.spark.errors import MissingIcebergError, NoMetadataError
 from datahub_hyperjoin.spark.files.nested import fields_of, flatten, leaves_of, parsing
 
@@ -48,7 +48,7 @@ def read_iceberg(path: Path, paths: Collection[str] | None, *, max_rows: int) ->
         raise NoMetadataError.in_file(newest.name) from fault
     schema = table.schema().as_arrow()
     columns, notes = choose(leaves_of(schema), paths)
-    names = [column.path for column in columns if not column.opaque]
+    names = read_of(columns)
     # Rows count though nothing that can be compared is asked for.
     fields = fields_of(schema, names) or schema.names[:1]
     return Reading(columns, _batches(table, fields, names, max_rows), notes)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.json
 
 from datahub_hyperjoin.errors import UnreadableTableError
-from datahub_hyperjoin.spark.columns import Column, Reading, choose
+from datahub_hyperjoin.spark.columns import Column, Reading, choose, read_of
 from datahub_hyperjoin.spark.files.compression import open_bytes
 from datahub_hyperjoin.spark.files.nested import flatten, leaves_of
 
@@ -46,7 +46,7 @@ def _opened(path: Path) -> Iterator[pa.RecordBatchReader]:
 
 
 def _batches(path: Path, columns: Sequence[Column]) -> Generator[pa.RecordBatch, None, None]:
-    paths = [column.path for column in columns if not column.opaque]
+    paths = read_of(columns)
     with _opened(path) as lines:
         for batch in lines:
             yield flatten(batch, paths)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import orc
 
-from datahub_hyperjoin.spark.columns import Reading, choose
+from datahub_hyperjoin.spark.columns import Reading, choose, read_of
 from datahub_hyperjoin.spark.files.nested import fields_of, flatten, leaves_of, parsing
 
 
@@ -26,7 +26,7 @@ def read_orc(path: Path, paths: Collection[str] | None) -> Reading:
     with parsing():
         file = orc.ORCFile(path)
     columns, notes = choose(leaves_of(file.schema), paths)
-    read = [column.path for column in columns if not column.opaque]
+    read = read_of(columns)
     return Reading(columns, _batches(file, read), notes)
 
 

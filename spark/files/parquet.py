@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from datahub_hyperjoin.spark.columns import Column, Reading, choose
+from datahub_hyperjoin.spark.columns import Column, Reading, choose, read_of
 from datahub_hyperjoin.spark.files.nested import flatten, leaves_of, parsing
 
 _CELLS = 1 << 22
@@ -35,7 +35,7 @@ def read_parquet(path: Path, paths: Collection[str] | None) -> Reading:
 def _batches(
     file: pq.ParquetFile, columns: tuple[Column, ...]
 ) -> Generator[pa.RecordBatch, None, None]:
-    paths = [column.path for column in columns if not column.opaque]
+    paths = read_of(columns)
     rows = max(_LEAST_ROWS, _CELLS // max(1, len(paths)))
     with file, parsing():
         for batch in file.iter_batches(rows, columns=paths, use_threads=False):

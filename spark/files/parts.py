@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from datahub_hyperjoin.errors import EmptyTableError, TableError
 from datahub_hyperjoin.places import File, Folder
-from datahub_hyperjoin.spark.columns import Column, Reading, wanted
+from datahub_hyperjoin.spark.columns import Column, Reading, read_of, wanted
 
 _KEY = re.compile(r"([^/=]+)=([^/]*)/")
-_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+"""What the key of a folder has for a value where there is none."""
 _NAMED = 3
 """Notes of single files that are passed on; a thousand files may all say the same."""
 
@@ -39,11 +40,11 @@ def read_parts(folder: Folder, paths: Collection[str] | None, *, open_file: Open
     """
     parts = in_order(folder)
     first = _first(folder, parts, open_file)
-    held = [column.path for column in first.columns if not column.opaque]
+    held = read_of(first.columns)
     keys = [key for key in keys_of(parts[0]) if key not in held]
     ends = [Column(key, len(first.columns) + at) for at, key in enumerate(keys)]
     chosen = wanted([*first.columns, *ends], paths)
-    names = [column.path for column in chosen if not column.opaque]
+    names = read_of(chosen)
     # Rows count though nothing but keys is asked for.
     asked = [name for name in names if name in held] or held[:1]
     notes = [*first.notes]
@@ -78,7 +79,7 @@ def keys_of(part: str) -> dict[str, str | None]:
     ({'year': None}, {})
     """
     found = ((unquote(key), unquote(value)) for key, value in _KEY.findall(part))
-    return {key: None if value == _NO_VALUE else value for key, value in found}
+    return {key: None if value == NO_VALUE else value for key, value in found}
 
 
 def _first(folder: Folder, parts: Sequence[str], open_file: Open) -> Reading:

@@ -1,6 +1,6 @@
 """Tables that Spark's own readers read: those of its catalogs, and large files."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -22,9 +22,9 @@ from datahub_hyperjoin.places import (
     is_remote,
 )
 from datahub_hyperjoin.redact import in_short
-from datahub_hyperjoin.spark.columns import Column, choose
+from datahub_hyperjoin.spark.columns import Column, choose, read_of
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
-from datahub_hyperjoin.spark.files.parts import keys_of
+from datahub_hyperjoin.spark.files.parts import NO_VALUE, keys_of
 from datahub_hyperjoin.spark.native.remote import literal
 from datahub_hyperjoin.tables import DataType
 
@@ -46,8 +46,6 @@ _HAVE_TEXTS = (
 
 _CALLED = "An error occurred while calling"
 """What the bridge to Java says before Java says what is wrong."""
-
-_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +127,6 @@ def select_columns(
     return frame.select(*read), chosen, notes
 
 
-def read_of(columns: Iterable[Column]) -> list[str]:
-    """Paths of the columns that have values, in the order in which they are read."""
-    return [column.path for column in columns if not column.opaque]
-
-
 def words_of(error: Exception) -> str:
     """What Spark says of an error.
 
@@ -179,7 +172,7 @@ def _key(key: str) -> Expression:
     path = F.col("_metadata.file_path")
     # Once for the URI of the file, once for how writers of such folders spell values.
     found = F.url_decode(F.url_decode(F.regexp_extract(path, f"/{signs}=([^/]*)/", 1)))
-    return F.when(found != _NO_VALUE, found)
+    return F.when(found != NO_VALUE, found)
 
 
 def _uri(location: str) -> str:

@@ -15,12 +15,12 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.places import Database, Relation
-from datahub_hyperjoin.spark.columns import Column, Reading
+from datahub_hyperjoin.spark.columns import Column, Reading, read_of
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.facts import opaque_profile
 from datahub_hyperjoin.spark.databases.data_source import load_relation
 from datahub_hyperjoin.spark.errors import EmptyRelationError
-from datahub_hyperjoin.spark.native.frames import Opened, fault_of, load, read_of, select_columns
+from datahub_hyperjoin.spark.native.frames import Opened, fault_of, load, select_columns
 from datahub_hyperjoin.spark.profiles.partial import (
     PARTIAL,
     WHOLE,
