@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -23,6 +23,14 @@ class Column:
     """Set when its values cannot be compared and are not read: `NESTED` or `BINARY`."""
 
 
+@dataclass(slots=True)
+class Extent:
+    """How long a table is, as far as its reader can tell."""
+
+    rows: float = 0
+    """Its rows; a reader that estimates them tells better as it reads on, and 0 is not to tell."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """A table being read."""
@@ -35,6 +43,9 @@ class Reading:
 
     notes: list[str]
     """What a person should know; complete once the batches are."""
+
+    extent: Extent = field(default_factory=Extent)
+    """How many rows there are."""
 
 
 def addressable(columns: Sequence[Column], notes: list[str]) -> tuple[Column, ...]:

@@ -20,14 +20,14 @@ class ProfileConfig:
     """What one pass over a table reads and keeps."""
 
     max_rows: int = 1_000_000
-    """Rows read of each table."""
+    """Rows profiled of each table; if it has more, some of all its parts, the same in every run."""
 
     max_bytes: int = 1 << 32
     """Bytes read of each table, as its rows take in memory; a table of few long rows ends by it."""
 
     split_bytes: int = 1 << 28
     """Parquet, ORC and tables of databases of so many bytes or more are read in parts, by many
-    tasks each; if one has more than `max_rows` rows, those that are read are of all its parts."""
+    tasks each."""
 
     sketch_size: int = 4096
     """Hashes kept of each column; the error of a containment is about 1/sqrt of it."""

@@ -1,13 +1,10 @@
 """Reads one table in a worker, as a stream of Arrow batches."""
 
 import sys
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
-
-import pyarrow as pa
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.places import (
@@ -32,6 +29,7 @@ from datahub_hyperjoin.spark.files.json_lines import read_json_lines
 from datahub_hyperjoin.spark.files.orc import read_orc
 from datahub_hyperjoin.spark.files.parquet import read_parquet
 from datahub_hyperjoin.spark.files.parts import read_parts
+from datahub_hyperjoin.spark.sampling import draw
 from datahub_hyperjoin.tables import Table
 
 _READERS: Mapping[FileFormat, Callable[[Path, Collection[str] | None], Reading]] = {
@@ -57,8 +55,8 @@ def read_table(
     Args:
         table: Which one.
         databases: Where tables of databases are read.
-        max_rows: Rows read at most; a note says when there are more.
-        max_bytes: Bytes read at most, about; the same note.
+        max_rows: Rows drawn at most; a note says when there are more.
+        max_bytes: Bytes read at most, about; a note says when there are more.
         paths: The columns to read; without it, all.
 
     Returns:
@@ -74,14 +72,14 @@ def read_table(
     elif isinstance(table.place, DeltaFolder):
         reading = read_delta(local_path(table.place.location), paths)
     elif isinstance(table.place, IcebergFolder):
-        reading = read_iceberg(local_path(table.place.location), paths, max_rows=max_rows)
+        reading = read_iceberg(local_path(table.place.location), paths)
     elif isinstance(table.place, Relation):
         engine = databases.engine(table.place)
         reading = read_relation(table.place, engine, paths, max_rows=max_rows)
     else:
         message = f"Spark itself reads {table.place}"
         raise TypeError(message)
-    return Reading(reading.columns, _limited(reading, max_rows, max_bytes), reading.notes)
+    return replace(reading, batches=draw(reading, max_rows=max_rows, max_bytes=max_bytes))
 
 
 def read_file(file: File, paths: Collection[str] | None) -> Reading:
@@ -138,22 +136,3 @@ def _located(place: Place) -> Place:
     if isinstance(place, (Relation, CatalogTable)) or is_remote(place.location):
         return place
     return replace(place, location=str(local_path(place.location).absolute()))
-
-
-def _limited(
-    reading: Reading, max_rows: int, max_bytes: int
-) -> Generator[pa.RecordBatch, None, None]:
-    left, room = max_rows, max_bytes
-    with closing(reading.batches) as batches:
-        for batch in batches:
-            fit = min(left, len(batch) * room // max(batch.nbytes, room, 1))
-            if fit < len(batch):
-                read = max_rows - left + fit
-                reading.notes.append(f"read up to row {read}; there are more")
-                yield batch.slice(0, fit)
-                return
-            left -= len(batch)
-            room -= batch.nbytes
-            yield batch
-    if left == max_rows:
-        raise EmptyTableError.without_rows()

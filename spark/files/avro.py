@@ -9,7 +9,7 @@ import fastavro
 import pyarrow as pa
 from fastavro.schema import expand_schema
 
-from datahub_hyperjoin.spark.columns import Column, Reading, choose, read_of
+from datahub_hyperjoin.spark.columns import Column, Extent, Reading, choose, read_of
 from datahub_hyperjoin.spark.errors import NotAvroError
 from datahub_hyperjoin.spark.files.nested import parsing
 from datahub_hyperjoin.spark.objects import batch_of
@@ -39,7 +39,8 @@ def read_avro(path: Path, paths: Collection[str] | None) -> Reading:
         schema = expand_schema(fastavro.reader(source).writer_schema or "null")
     leaves = [Column(leaf, at, opaque) for at, (leaf, opaque) in enumerate(_leaves(schema))]
     columns, notes = choose(leaves, paths)
-    return Reading(columns, _batches(path, read_of(columns)), notes)
+    extent = Extent()
+    return Reading(columns, _batches(path, read_of(columns), extent), notes, extent)
 
 
 def _leaves(schema: Any, above: str = "") -> Iterator[tuple[str, DataType | None]]:  # noqa: ANN401
@@ -69,11 +70,15 @@ def _filled(type_: Any) -> Any:  # noqa: ANN401
     return others[0] if len(others) == 1 else "string"
 
 
-def _batches(path: Path, paths: Sequence[str]) -> Generator[pa.RecordBatch, None, None]:
-    rows = max(1, _CELLS // max(1, len(paths)))
+def _batches(
+    path: Path, paths: Sequence[str], extent: Extent
+) -> Generator[pa.RecordBatch, None, None]:
+    rows, read, size = max(1, _CELLS // max(1, len(paths))), 0, path.stat().st_size
     with path.open("rb") as source, parsing(*_FAULTS):
         records = fastavro.reader(source)
         while part := list(islice(records, rows)):
+            read += len(part)
+            extent.rows = read * size / source.tell()
             columns = [[_value(record, name.split(".")) for record in part] for name in paths]
             yield batch_of(paths, columns, rows=len(part))
 

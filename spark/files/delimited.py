@@ -11,19 +11,27 @@ from collections.abc import Collection, Generator, Iterator
 from contextlib import ExitStack, suppress
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.csv
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
-from datahub_hyperjoin.spark.columns import Column, Reading, addressable, wanted
-from datahub_hyperjoin.spark.files.compression import open_bytes
+from datahub_hyperjoin.spark.columns import Column, Extent, Reading, addressable, wanted
+from datahub_hyperjoin.spark.files.compression import Unpacked
 from datahub_hyperjoin.spark.files.encoding import TextStream
 
 _BLOCK = 1 << 24
 _DELIMITERS = ",;\t|"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _LOOKED_AT = 200
+
+
+class _Text(NamedTuple):
+    """What a file holds."""
+
+    stream: TextStream
+    delimiter: str
 
 
 class _Ragged:
@@ -54,7 +62,7 @@ def read_delimited(path: Path, delimiter: str, paths: Collection[str] | None) ->
         UnreadableTableError: The file is no text.
     """
     with ExitStack() as opened:
-        stream = TextStream(opened.enter_context(open_bytes(path)))
+        stream = TextStream(opened.enter_context(Unpacked(path)))
         head, notes = stream.head(), stream.notes
         delimiter = delimiter or find_delimiter(head)
         names = _header(head, delimiter)
@@ -62,7 +70,9 @@ def read_delimited(path: Path, delimiter: str, paths: Collection[str] | None) ->
         if not columns:
             raise UnreadableTableError.without_names()
         opened.pop_all()
-    return Reading(columns, _batches(stream, delimiter, names, columns), notes)
+    extent = Extent()
+    batches = _batches(_Text(stream, delimiter), names, columns, extent)
+    return Reading(columns, batches, notes, extent)
 
 
 def find_delimiter(head: str) -> str:
@@ -117,19 +127,20 @@ def _rows(head: str, delimiter: str) -> Iterator[list[str]]:
 
 
 def _batches(
-    stream: TextStream, delimiter: str, names: list[str], columns: tuple[Column, ...]
+    text: _Text, names: list[str], columns: tuple[Column, ...], extent: Extent
 ) -> Generator[pa.RecordBatch, None, None]:
-    ragged = _Ragged()
+    stream, ragged = text.stream, _Ragged()
     rows = 0
     places = [str(place) for place in range(len(names))]
     read = [str(column.position) for column in columns]
     parsing = pa.csv.ParseOptions(
-        delimiter=delimiter, newlines_in_values=True, invalid_row_handler=ragged
+        delimiter=text.delimiter, newlines_in_values=True, invalid_row_handler=ragged
     )
     try:
         with stream, _source(stream) as source:
-            for batch in _open(source, places, read, parsing=parsing):
+            for at, batch in enumerate(_open(source, places, read, parsing=parsing), start=1):
                 rows += len(batch)
+                extent.rows = rows * max(1.0, stream.size() / _BLOCK / at)
                 yield batch.rename_columns([column.path for column in columns])
     except pa.ArrowInvalid as fault:
         raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault

@@ -7,12 +7,12 @@ was plain ASCII so far, make the file Windows-1252, which is what Latin-1 files 
 
 import codecs
 import io
-from typing import BinaryIO
 
 import numpy as np
 from typing_extensions import Buffer
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
+from datahub_hyperjoin.spark.files.compression import Unpacked
 
 _BLOCK = 1 << 20
 _MARKS = (
@@ -30,7 +30,7 @@ _NEWLINE, _SPACE, _QUOTE = b'\n "'
 class TextStream(io.RawIOBase):
     """A file read as UTF-8; its notes say what had to be changed for that."""
 
-    def __init__(self, raw: BinaryIO) -> None:
+    def __init__(self, raw: Unpacked) -> None:
         """Reads the first block, and refuses a file that is empty or no text."""
         super().__init__()
         self.notes: list[str] = []
@@ -39,7 +39,8 @@ class TextStream(io.RawIOBase):
         self._ended = False
         self._quotes = 0
         block = raw.read(_BLOCK)
-        self._is_short = len(block) < _BLOCK
+        self.is_short = len(block) < _BLOCK
+        """Whether the first block was all of the file."""
         if not block:
             raise EmptyTableError.without_content()
         self._encoding = next((name for mark, name in _MARKS if block.startswith(mark)), "utf-8")
@@ -52,6 +53,15 @@ class TextStream(io.RawIOBase):
             _refuse_binary(block)
         # Arrow would take a blank first line for the header.
         self._ready = self._as_utf8(block).lstrip(b"\r\n")
+        self._growth = len(self._ready) / len(block)
+
+    def size(self) -> float:
+        """How many bytes of UTF-8 there are of all.
+
+        Returns:
+            About how many, as what has been read tells.
+        """
+        return self._growth * self._raw.size()
 
     def head(self) -> str:
         """The first block, to look at; it is still read afterwards.
@@ -67,7 +77,7 @@ class TextStream(io.RawIOBase):
         Returns:
             UTF-8, which is then no longer to be read; nothing if the file is longer.
         """
-        if self._is_short:
+        if self.is_short:
             self._ready += self._read_on()
         if not self._ended:
             return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from datahub_hyperjoin.spark.columns import Reading, choose, read_of
+from datahub_hyperjoin.spark.columns import Extent, Reading, choose, read_of
 from datahub_hyperjoin.spark.errors import MissingIcebergError, NoMetadataError
 from datahub_hyperjoin.spark.files.nested import fields_of, flatten, leaves_of, parsing
 
@@ -18,13 +18,12 @@ _VERSION = re.compile(r"v?(\d+).*\.metadata\.json")
 _HINT = "version-hint.text"
 
 
-def read_iceberg(path: Path, paths: Collection[str] | None, *, max_rows: int) -> Reading:
+def read_iceberg(path: Path, paths: Collection[str] | None) -> Reading:
     """Opens an Iceberg table.
 
     Args:
         path: Its folder.
         paths: The columns to read; without it, all.
-        max_rows: About how many rows are wanted; of no file more than one row more is read.
 
     Returns:
         The reading. Data files are where the metadata says, which may be outside the folder, and
@@ -51,7 +50,8 @@ def read_iceberg(path: Path, paths: Collection[str] | None, *, max_rows: int) ->
     names = read_of(columns)
     # Rows count though nothing that can be compared is asked for.
     fields = fields_of(schema, names) or schema.names[:1]
-    return Reading(columns, _batches(table, fields, names, max_rows), notes)
+    extent = Extent()
+    return Reading(columns, _batches(table, fields, names, extent), notes, extent)
 
 
 def newest_metadata(folder: Path) -> Path:
@@ -83,7 +83,7 @@ def newest_metadata(folder: Path) -> Path:
 
 
 def _batches(
-    table: "StaticTable", fields: Sequence[str], names: Sequence[str], max_rows: int
+    table: "StaticTable", fields: Sequence[str], names: Sequence[str], extent: Extent
 ) -> Generator[pa.RecordBatch, None, None]:
     from pyiceberg.exceptions import ResolveError  # noqa: PLC0415 (an optional requirement)
     from pyiceberg.io.pyarrow import ArrowScan  # noqa: PLC0415
@@ -91,9 +91,10 @@ def _batches(
     with parsing(ValueError, NotImplementedError, ResolveError):
         scan = table.scan(selected_fields=tuple(fields))
         # Asked for all files at once, it would hold all of them in memory.
-        files = ArrowScan(
-            scan.table_metadata, scan.io, scan.projection(), scan.row_filter, limit=max_rows + 1
-        )
-        for task in scan.plan_files():
+        files = ArrowScan(scan.table_metadata, scan.io, scan.projection(), scan.row_filter)
+        tasks = [*scan.plan_files()]
+        # Rows that were deleted since are counted, too.
+        extent.rows = sum(task.file.record_count for task in tasks)
+        for task in tasks:
             for batch in files.to_record_batches([task]):
                 yield flatten(batch, names)

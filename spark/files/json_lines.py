@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.json
 
 from datahub_hyperjoin.errors import UnreadableTableError
-from datahub_hyperjoin.spark.columns import Column, Reading, choose, read_of
-from datahub_hyperjoin.spark.files.compression import open_bytes
+from datahub_hyperjoin.spark.columns import Column, Extent, Reading, choose, read_of
+from datahub_hyperjoin.spark.files.compression import Unpacked
 from datahub_hyperjoin.spark.files.nested import flatten, leaves_of
 
 _BLOCK = 1 << 22
@@ -29,24 +29,29 @@ def read_json_lines(path: Path, paths: Collection[str] | None) -> Reading:
     Raises:
         UnreadableTableError: A line is no object, or a key has values of different types.
     """
-    with _opened(path) as lines:
+    with _opened(path) as (lines, _):
         schema = lines.schema
     columns, notes = choose(leaves_of(schema), paths)
-    return Reading(columns, _batches(path, columns), notes)
+    extent = Extent()
+    return Reading(columns, _batches(path, columns, extent), notes, extent)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[pa.RecordBatchReader]:
+def _opened(path: Path) -> Iterator[tuple[pa.RecordBatchReader, Unpacked]]:
     options = pa.json.ReadOptions(use_threads=False, block_size=_BLOCK)
     try:
-        with open_bytes(path) as source, pa.json.open_json(source, read_options=options) as lines:
-            yield lines
+        with Unpacked(path) as source, pa.json.open_json(source, read_options=options) as lines:
+            yield lines, source
     except pa.ArrowInvalid as fault:
         raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault
 
 
-def _batches(path: Path, columns: Sequence[Column]) -> Generator[pa.RecordBatch, None, None]:
-    paths = read_of(columns)
-    with _opened(path) as lines:
-        for batch in lines:
+def _batches(
+    path: Path, columns: Sequence[Column], extent: Extent
+) -> Generator[pa.RecordBatch, None, None]:
+    paths, rows = read_of(columns), 0
+    with _opened(path) as (lines, source):
+        for at, batch in enumerate(lines, start=1):
+            rows += len(batch)
+            extent.rows = rows * max(1.0, source.size() / _BLOCK / at)
             yield flatten(batch, paths)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import orc
 
-from datahub_hyperjoin.spark.columns import Reading, choose, read_of
+from datahub_hyperjoin.spark.columns import Extent, Reading, choose, read_of
 from datahub_hyperjoin.spark.files.nested import fields_of, flatten, leaves_of, parsing
 
 
@@ -27,7 +27,7 @@ def read_orc(path: Path, paths: Collection[str] | None) -> Reading:
         file = orc.ORCFile(path)
     columns, notes = choose(leaves_of(file.schema), paths)
     read = read_of(columns)
-    return Reading(columns, _batches(file, read), notes)
+    return Reading(columns, _batches(file, read), notes, Extent(file.nrows))
 
 
 def _batches(file: orc.ORCFile, paths: Sequence[str]) -> Generator[pa.RecordBatch, None, None]:

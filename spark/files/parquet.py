@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from datahub_hyperjoin.spark.columns import Column, Reading, choose, read_of
+from datahub_hyperjoin.spark.columns import Column, Extent, Reading, choose, read_of
 from datahub_hyperjoin.spark.files.nested import flatten, leaves_of, parsing
 
 _CELLS = 1 << 22
@@ -29,7 +29,7 @@ def read_parquet(path: Path, paths: Collection[str] | None) -> Reading:
     with parsing():
         file = pq.ParquetFile(path)
     columns, notes = choose(leaves_of(file.schema_arrow), paths)
-    return Reading(columns, _batches(file, columns), notes)
+    return Reading(columns, _batches(file, columns), notes, Extent(file.metadata.num_rows))
 
 
 def _batches(

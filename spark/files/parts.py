@@ -2,15 +2,18 @@
 
 import re
 import zlib
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote
 
 import pyarrow as pa
 
 from datahub_hyperjoin.errors import EmptyTableError, TableError
 from datahub_hyperjoin.places import File, Folder
-from datahub_hyperjoin.spark.columns import Column, Reading, read_of, wanted
+from datahub_hyperjoin.spark.columns import Column, Extent, Reading, read_of, wanted
 
 _KEY = re.compile(r"([^/=]+)=([^/]*)/")
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -19,6 +22,15 @@ _NAMED = 3
 """Notes of single files that are passed on; a thousand files may all say the same."""
 
 Open = Callable[[File, Collection[str] | None], Reading]
+
+
+class _Part(NamedTuple):
+    """A file of the table."""
+
+    path: str
+    size: int
+    """Bytes of it."""
+    open: Callable[[], Reading]
 
 
 def read_parts(folder: Folder, paths: Collection[str] | None, *, open_file: Open) -> Reading:
@@ -47,9 +59,12 @@ def read_parts(folder: Folder, paths: Collection[str] | None, *, open_file: Open
     names = read_of(chosen)
     # Rows count though nothing but keys is asked for.
     asked = [name for name in names if name in held] or held[:1]
-    notes = [*first.notes]
-    readings = ((part, lambda part=part: open_file(_file(folder, part), asked)) for part in parts)
-    return Reading(chosen, _batches(readings, names, notes), notes)
+    notes, extent = [*first.notes], Extent()
+    readings = [
+        _Part(part, _size(folder, part), partial(open_file, _file(folder, part), asked))
+        for part in parts
+    ]
+    return Reading(chosen, _batches(readings, names, notes, extent), notes, extent)
 
 
 def in_order(folder: Folder) -> list[str]:
@@ -100,23 +115,34 @@ def _file(folder: Folder, part: str) -> File:
     return File(location=f"{folder.location}/{part}", format=folder.format)
 
 
+def _size(folder: Folder, part: str) -> int:
+    path = Path(folder.location, part)
+    return path.stat().st_size if path.exists() else 0
+
+
 def _batches(
-    readings: Iterable[tuple[str, Callable[[], Reading]]], names: Sequence[str], notes: list[str]
+    parts: Sequence[_Part], names: Sequence[str], notes: list[str], extent: Extent
 ) -> Generator[pa.RecordBatch, None, None]:
     said = dict.fromkeys(notes)
     lost: list[str] = []
-    for part, open_part in readings:
-        keys = keys_of(part)
+    total, before, rows = sum(part.size for part in parts), 0, 0
+    for part in parts:
+        keys, own = keys_of(part.path), 0
         try:
-            reading = open_part()
+            reading = part.open()
             with closing(reading.batches) as batches:
                 for batch in batches:
+                    own += len(batch)
+                    read = before + part.size * own / max(reading.extent.rows, own, 1)
+                    extent.rows = (rows + own) * total / max(read, 1)
                     yield _conform(batch, names, keys)
             said.update(dict.fromkeys(reading.notes))
         except EmptyTableError:
             continue
         except TableError as fault:
-            lost.append(f"{part} {fault}")
+            lost.append(f"{part.path} {fault}")
+        finally:
+            before, rows = before + part.size, rows + own
     notes[:] = [*said][:_NAMED]
     if lost:
         notes.append(f"files left out: {len(lost)}, for example {lost[0]}")

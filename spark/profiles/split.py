@@ -29,15 +29,13 @@ from datahub_hyperjoin.spark.profiles.partial import (
     count_part,
     part_number,
 )
+from datahub_hyperjoin.spark.sampling import SEED
 from datahub_hyperjoin.tables import ColumnId, Table, TableId, TableProfile
 
 logger = logging.getLogger(__name__)
 
 _AT_ONCE = 4
 """Tables read at a time: small ones would leave most of a cluster idle."""
-
-_SEED = 0
-"""Another run draws the same rows."""
 
 
 def profile_split(
@@ -104,7 +102,7 @@ def _open(session: SparkSession, table: Table, config: ProfileConfig) -> Opened:
     rows = everything.count()
     share = min(share, config.max_rows / max(rows, 1))
     if share < 1:
-        frame = frame.sample(fraction=share, seed=_SEED)
+        frame = frame.sample(fraction=share, seed=SEED)
         notes.append(f"read a sample of {share:.2%} of {rows} rows")
     return Opened(frame if frame.columns else None, columns, notes, rows)
 

@@ -142,7 +142,7 @@ def test_of_a_table_of_many_files_each_has_its_share_of_the_rows(
     assert found.rows == 3
     assert sorted(found.columns[2].sample) == ["2023", "2024"]
     assert sorted(found.notes) == [
-        f"{name}: read up to row 1; there are more" for name in sorted(PARTS)[:2]
+        f"{name}: read a sample of 50.00% of 2 rows" for name in sorted(PARTS)[:2]
     ]
 
 

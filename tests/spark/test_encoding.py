@@ -1,12 +1,15 @@
 """Whether bytes of any encoding come out as UTF-8, block by block."""
 
 import io
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.errors import UnreadableTableError
+from datahub_hyperjoin.spark.files.compression import Unpacked
 from datahub_hyperjoin.spark.files.encoding import TextStream
 
 LINES = st.text(
@@ -15,8 +18,11 @@ LINES = st.text(
 
 
 def read(content: bytes) -> tuple[str, list[str]]:
-    with TextStream(io.BytesIO(content)) as stream:
-        return io.BufferedReader(stream).read().decode(), stream.notes
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "lines.txt")
+        path.write_bytes(content)
+        with TextStream(Unpacked(path)) as stream:
+            return io.BufferedReader(stream).read().decode(), stream.notes
 
 
 @given(LINES, st.sampled_from(["utf-8-sig", "utf-16", "utf-32"]))

@@ -111,7 +111,7 @@ def test_no_more_rows_are_read_than_wanted(people: IcebergTable) -> None:
         people.append(PEOPLE)
     reading = read_table(at(folder_of(people)), Databases(), max_rows=4)
     assert sum(map(len, reading.batches)) == 4
-    assert reading.notes[-1] == "read up to row 4; there are more"
+    assert reading.notes[-1] == "read a sample of 33.33% of 12 rows"
     assert len(rows_of(folder_of(people))) == 12
 
 
