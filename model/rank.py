@@ -1,6 +1,7 @@
 """From embeddings to a coherent top-K for every key column (paper, section 5)."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
@@ -17,7 +18,7 @@ from datahub_hyperjoin.model.structure import Structure
 from datahub_hyperjoin.tables import Suggestion
 
 _CHUNK = 128
-"""Queries ranked at once; memory grows with their candidates' pairs."""
+"""Queries ranked at once; memory grows with their candidates."""
 
 
 def number_twins(lake: Lake) -> Int[np.ndarray, " column"]:
@@ -60,6 +61,14 @@ def _learn_scale(weight: PairWeight, known: Known) -> Calibration:
     return calibrate(scores(known.accepted), scores(known.rejected))
 
 
+def _weigh_among(
+    weight: PairWeight,
+    near: Int[np.ndarray, "query candidate"],
+    places: Int[np.ndarray, " query"],
+) -> Float[np.ndarray, "query candidate"]:
+    return weight.between(np.take_along_axis(near, places[:, None], axis=1), near)[:, 0]
+
+
 def _choose(
     structure: Structure,
     candidates: Int[np.ndarray, "key candidate"],
@@ -74,7 +83,7 @@ def _choose(
         relevance = np.where(near == NOBODY, -np.inf, relevance)
         picked = select_coherent(
             relevance,
-            weight.between(near, near),
+            partial(_weigh_among, weight, near),
             count=config.top_k,
             coherence=config.coherence,
             twins=twins[near] if config.hold_copies else None,

@@ -1,14 +1,19 @@
 """Keeps the coherent candidates: greedy growth of a maximum spanning tree (paper, algorithm 1)."""
 
+from collections.abc import Callable
+
 import numpy as np
 from jaxtyping import Float, Int
 
 from datahub_hyperjoin.model.index import NOBODY
 
+Among = Callable[[Int[np.ndarray, " query"]], Float[np.ndarray, "query candidate"]]
+"""Weights of one candidate of each query, given by its place, and all of that query's."""
+
 
 def select_coherent(
     relevance: Float[np.ndarray, "query candidate"],
-    among: Float[np.ndarray, "query candidate candidate"],
+    among: Among,
     *,
     count: int,
     coherence: float,
@@ -20,11 +25,12 @@ def select_coherent(
 
     $$\Delta(C) = w(C_q, C) + \lambda \max_{C' \in S} w(C, C'),\quad S = \{C_q\} \cup R$$
 
-    Cost is proportional to queries, candidates and `count`.
+    Cost is proportional to queries, candidates and `count`: of the weights of candidates only those
+    of the ones picked are ever asked for.
 
     Args:
         relevance: Weight of each query and candidate; minus infinity for a place without one.
-        among: Weight of each two candidates of a query.
+        among: Weights of candidates among each other.
         count: How many to pick, K.
         coherence: lambda.
         twins: Numbers that copies of one column share; a second copy waits until no other
@@ -47,7 +53,8 @@ def select_coherent(
         alive = waiting[rows, best]
         picked[alive, step] = best[alive]
         waiting[rows, best] = False
-        attachment = np.maximum(attachment, among[rows, best])
+        if coherence and step + 1 < count:
+            attachment = np.maximum(attachment, among(best))
         if twins is not None:
             second |= twins == twins[rows, best][:, None]
     return picked

@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from datahub_hyperjoin.model.index import NOBODY
-from datahub_hyperjoin.model.rerank import select_coherent
+from datahub_hyperjoin.model.rerank import Among, select_coherent
+
+
+def rows_of(among: np.ndarray) -> Among:
+    return lambda places: among[np.arange(len(among)), places]
 
 
 def one_query_at_a_time(
@@ -30,7 +34,7 @@ def test_all_queries_at_once_equal_one_at_a_time(seed: int, coherence: float) ->
     relevance, among = random.random((5, 8)), random.random((5, 8, 8))
     among = (among + among.transpose(0, 2, 1)) / 2
     relevance[random.random((5, 8)) < 0.2] = -np.inf
-    found = select_coherent(relevance, among, count=4, coherence=coherence)
+    found = select_coherent(relevance, rows_of(among), count=4, coherence=coherence)
     for row, places in enumerate(found):
         expected = one_query_at_a_time(relevance[row], among[row], 4, coherence)
         assert [place for place in places if place != NOBODY] == expected
@@ -43,7 +47,8 @@ def test_the_tree_grown_is_never_heavier_than_the_maximum_spanning_tree(seed: in
     among = (among + among.transpose(0, 2, 1)) / 2
     weights = np.block([[np.zeros((1, 1)), relevance], [relevance.T, among[0]]])
     picked = [
-        int(place) + 1 for place in select_coherent(relevance, among, count=5, coherence=1.0)[0]
+        int(place) + 1
+        for place in select_coherent(relevance, rows_of(among), count=5, coherence=1.0)[0]
     ]
     grown = sum(
         max(weights[new, old] for old in [0, *picked[:at]]) for at, new in enumerate(picked)
@@ -59,19 +64,33 @@ def test_coherence_prefers_the_candidate_that_agrees() -> None:
     relevance = np.array([[0.9, 0.5, 0.6]])
     among = np.zeros((1, 3, 3))
     among[0, 0, 1] = among[0, 1, 0] = 0.95
-    assert select_coherent(relevance, among, count=2, coherence=1.0).tolist() == [[0, 1]]
-    assert select_coherent(relevance, among, count=2, coherence=0.0).tolist() == [[0, 2]]
+    assert select_coherent(relevance, rows_of(among), count=2, coherence=1.0).tolist() == [[0, 1]]
+    assert select_coherent(relevance, rows_of(among), count=2, coherence=0.0).tolist() == [[0, 2]]
 
 
 def test_copies_of_a_table_wait_until_others_are_placed() -> None:
     relevance = np.array([[0.9, 0.9, 0.9, 0.2]])
     twins = np.array([[7, 7, 7, 8]])
     among = np.ones((1, 4, 4))
-    found = select_coherent(relevance, among, count=3, coherence=1.0, twins=twins)
+    found = select_coherent(relevance, rows_of(among), count=3, coherence=1.0, twins=twins)
     assert found.tolist() == [[0, 3, 1]]
 
 
 def test_places_without_a_candidate_stay_empty() -> None:
     relevance = np.array([[0.3, -np.inf]])
-    found = select_coherent(relevance, np.zeros((1, 2, 2)), count=3, coherence=0.0)
+    found = select_coherent(relevance, rows_of(np.zeros((1, 2, 2))), count=3, coherence=0.0)
     assert found.tolist() == [[0, NOBODY, NOBODY]]
+
+
+def test_only_candidates_that_are_picked_are_compared_with_others() -> None:
+    asked: list[int] = []
+
+    def among(places: np.ndarray) -> np.ndarray:
+        asked.extend(places.tolist())
+        return np.zeros((1, 4))
+
+    relevance = np.array([[0.1, 0.4, 0.3, 0.2]])
+    select_coherent(relevance, among, count=3, coherence=1.0)
+    assert asked == [1, 2]
+    select_coherent(relevance, among, count=3, coherence=0.0)
+    assert asked == [1, 2]
