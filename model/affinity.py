@@ -93,6 +93,7 @@ class BlendWeight(PairWeight):
 
     def __init__(self, structure: Structure, cosine: CosineWeight | None) -> None:
         self._overlap = structure.overlap
+        self._enough = 1 - np.exp(-structure.overlap.shared / _FEW)
         self._cells = structure.cells
         self._known = structure.known
         self._cosine = cosine
@@ -109,8 +110,7 @@ class BlendWeight(PairWeight):
         """Weighs pairs by all signals."""
         one, other = np.broadcast_arrays(left[:, :, None], right[:, None, :])
         forth = self._overlap.lookup(self._overlap.beyond_chance, one, other)
-        shared = self._overlap.lookup(self._overlap.shared.astype(float), one, other)
-        enough = 1 - np.exp(-shared / _FEW)
+        enough = self._overlap.lookup(self._enough, one, other)
         overlap = self._overlap.lookup(self._overlap.either_way, one, other) * enough
         differ = (
             (1 - _VALUES * overlap)

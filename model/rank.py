@@ -47,6 +47,8 @@ def number_twins(lake: Lake) -> Int[np.ndarray, " column"]:
 def _score(
     weight: PairWeight, one: Int[np.ndarray, " pair"], other: Int[np.ndarray, " pair"]
 ) -> Float[np.ndarray, " pair"]:
+    if not len(one):
+        return np.zeros(0)
     return np.clip(weight.between(one[:, None], other[:, None])[:, 0, 0], 0.0, 1.0)
 
 
