@@ -61,9 +61,10 @@ compat: $(VENV)/.dev ## Run the tests of what DataHub sees with the oldest and o
 bench-hin: $(VENV)/.dev ## Time the network on lakes of 5,000 to 300,000 columns; a quarter of an hour
 	@$(BIN)/python tests/benchmarks/bench_hin.py
 
-bench-profile: $(VENV)/.dev ## Time profiling on lakes of 250 to 10,000 tables and on TPC-H; some minutes
+bench-profile: $(VENV)/.dev ## Time profiling on lakes of 250 to 10,000 tables and on TPC-H, and a second run; some minutes
 	@$(BIN)/python tests/benchmarks/bench_profile.py
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_tpch
+	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_unchanged
 
 golden: $(VENV)/.dev ## Rewrite the golden files; review the difference
 	@HYPERJOIN_UPDATE_GOLDEN=1 $(BIN)/pytest tests/emit tests/evaluate/test_table.py
