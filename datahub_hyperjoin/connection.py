@@ -1,7 +1,7 @@
 """Whether a recipe could run: what `datahub ingest --test-source-connection` asks."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -72,7 +72,7 @@ def _try_source(
 
 
 def _scan_source(key: str, one: ConnectionConfig, session: Session) -> list[Table]:
-    source, chosen = one.source, one.selection
+    source, chosen = one.source, replace(one.selection, key=key)
     if isinstance(source, Database):
         return scan_database(key, source, chosen)
     if isinstance(source, SparkCatalog):

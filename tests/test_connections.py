@@ -105,6 +105,7 @@ def test_tables_that_only_spark_reaches_join_with_those_of_a_database(
     tmp_path: Path, shop: dict[str, Any], spark: SparkSession
 ) -> None:
     write_table(tmp_path / "far", "delays.csv", {"carrier": codes("CA")})
+    (tmp_path / "far" / "odd.csv").write_text("code,name\n")
     key = "fs.viewfs.mounttable.connections.link./data"
     spark.conf.set(key, (tmp_path / "far").as_uri())
     spark.createDataFrame([(code,) for code in codes("CA")], ["carrier"]).write.saveAsTable("hubs")
@@ -114,7 +115,11 @@ def test_tables_that_only_spark_reaches_join_with_those_of_a_database(
     report = run(tmp_path / "out.json", shop, far, own, **store)
     spark.sql("DROP TABLE hubs")
     spark.conf.unset(key)
-    assert said(report) == []
+    [(title, context)] = said(report)
+    assert title == "Table skipped"
+    assert context.endswith(
+        "odd.csv: has a header and no rows. Fill it, or leave it out with `connections[1].tables`"
+    )
     joined = {urn.split(",")[1] for pair in ends(tmp_path / "out.json") for urn in pair}
     assert joined == {"main.airlines", "main.flights", "lake/delays.csv", "default.hubs"}
     assert report.tables_unchanged == 0

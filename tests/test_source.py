@@ -110,14 +110,17 @@ def repeated(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "warning"),
     [
-        (lambda folder: folder.joinpath("odd.csv").touch(), "is an empty file. Fill it, or leave"),
+        (
+            lambda folder: folder.joinpath("odd.csv").touch(),
+            "is an empty file. Fill it, or leave it out with `catalog.tables`$",
+        ),
         (
             lambda folder: folder.joinpath("odd.csv").write_text("code,name\n"),
-            "has a header and no rows. Fill it, or leave",
+            "has a header and no rows. Fill it, or leave it out with `catalog.tables`$",
         ),
         (
             lambda folder: folder.joinpath("odd.csv").write_bytes(bytes(range(256)) * 40),
-            "cannot be read: .* Fix the file, or leave it out",
+            "cannot be read: .* Fix the file, or leave it out with `catalog.tables`$",
         ),
         (ragged, "rows left out, because they have more or fewer fields than the header: 1"),
         (latin, "(?i)latin-1|cp1252|windows-1252"),
