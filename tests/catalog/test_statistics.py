@@ -194,10 +194,10 @@ def _put_many(gms: Gms, describe: Describe, count: int) -> list[TableId]:
 
 @pytest.mark.slow
 @pytest.mark.no_cover
-def test_ten_thousand_tables_are_read_in_less_than_a_minute(
+def test_thousands_of_tables_are_read_in_seconds(
     gms: Gms, graph: DataHubGraph, describe: Describe
 ) -> None:
-    count = 10_000
+    count = 2_000
     tables = _put_many(gms, describe, count)
     before = len(gms.requests)
     start = time.process_time()
@@ -208,5 +208,5 @@ def test_ten_thousand_tables_are_read_in_less_than_a_minute(
     print(f"{count} tables: {seconds:.1f} s, {requests} requests")  # noqa: T201 - seen with -s
     assert (len(datasets), len(unique), len(declared)) == (count, count, count)
     assert len(statistics) == 7 * count
-    assert seconds < 60
-    assert requests < 200
+    assert seconds < 12
+    assert requests < 40
