@@ -1,9 +1,7 @@
 """Whether a recipe could run: what `datahub ingest --test-source-connection` asks."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from datahub.ingestion.api.source import CapabilityReport, TestConnectionReport
@@ -22,6 +20,9 @@ from datahub_hyperjoin.errors import CatalogError, HyperJoinError
 from datahub_hyperjoin.places import Database, SparkCatalog
 from datahub_hyperjoin.spark.session import Session, find_java, lazily
 from datahub_hyperjoin.tables import Table, TableId
+
+_Listed = tuple[list[Table], HyperJoinError | None]
+"""The tables of a connection, or why there are none."""
 
 
 @dataclass(frozen=True)
@@ -48,31 +49,39 @@ def scan(config: HyperJoinConfig, warn: Warn, session: Session) -> Scan:
 
     Raises:
         CatalogError: There is no folder, or no table in it, or no connection gives tables.
+        SparkError: Spark is needed and cannot run.
     """
-    tables = _scan_folder(config, config.catalog.folder) if config.catalog.folder else []
-    found = {key: _try_source(key, one, session) for key, one in config.keyed.items()}
+    tables = _scan_folder(config)
+    return _put_together(config, tables, _list_sources(config, session), warn)
+
+
+def _put_together(
+    config: HyperJoinConfig, tables: Sequence[Table], found: Mapping[str, _Listed], warn: Warn
+) -> Scan:
+    """Adds what connections have to the tables of the folder."""
     faults = [fault for _, fault in found.values() if fault]
-    tables += [table for listed, _ in found.values() for table in listed]
-    if faults and not tables:
-        raise faults[0]
+    tables = [*tables, *(table for listed, _ in found.values() for table in listed)]
     for fault in faults:
+        if not tables or not isinstance(fault, CatalogError):
+            raise fault
         warn("Connection left out", "Its tables get no suggestions; the others do", str(fault))
     silent = tuple(config.keyed[key].home for key, (_, fault) in found.items() if fault)
     return Scan(_told_apart(tables, warn), silent)
 
 
-def _try_source(
-    key: str, one: ConnectionConfig, session: Session
-) -> tuple[list[Table], CatalogError | None]:
-    """Its tables, or why there are none."""
+def _list_sources(config: HyperJoinConfig, session: Session) -> dict[str, _Listed]:
+    return {key: _try_source(key, one, session) for key, one in config.keyed.items()}
+
+
+def _try_source(key: str, one: ConnectionConfig, session: Session) -> _Listed:
     try:
         return _scan_source(key, one, session), None
-    except CatalogError as fault:
+    except HyperJoinError as fault:
         return [], fault
 
 
 def _scan_source(key: str, one: ConnectionConfig, session: Session) -> list[Table]:
-    source, chosen = one.source, one.selection
+    source, chosen = one.source, replace(one.selection, key=key)
     if isinstance(source, Database):
         return scan_database(key, source, chosen)
     if isinstance(source, SparkCatalog):
@@ -80,7 +89,10 @@ def _scan_source(key: str, one: ConnectionConfig, session: Session) -> list[Tabl
     return scan_remote_folder(session(), key, source, chosen)
 
 
-def _scan_folder(config: HyperJoinConfig, folder: Path) -> list[Table]:
+def _scan_folder(config: HyperJoinConfig) -> list[Table]:
+    folder = config.catalog.folder
+    if not folder:
+        return []
     return scan_folder(
         folder,
         platform=config.catalog.platform,
@@ -121,18 +133,16 @@ def check(config_dict: dict[str, Any]) -> TestConnectionReport:
     remote = config.spark.master.startswith("sc://")
     capable = CapabilityReport(capable=True)
     with lazily(config.spark) as session:
-        return TestConnectionReport(
-            basic_connectivity=capable
-            if pending
-            else _attempt(lambda: scan(config, _no_news, session)),
-            capability_report={
-                "Spark": capable if remote else _attempt(find_java),
-                **{
-                    key: _attempt(partial(_scan_source, key, one, session))
-                    for key, one in config.keyed.items()
-                },
-            },
-        )
+        found = _list_sources(config, session)
+    return TestConnectionReport(
+        basic_connectivity=capable
+        if pending
+        else _attempt(lambda: _put_together(config, _scan_folder(config), found, _no_news)),
+        capability_report={
+            "Spark": capable if remote else _attempt(find_java),
+            **{key: _capability(fault) for key, (_, fault) in found.items()},
+        },
+    )
 
 
 def _no_news(title: str, message: str, context: str) -> None:
@@ -143,5 +153,9 @@ def _attempt(step: Callable[[], object]) -> CapabilityReport:
     try:
         step()
     except HyperJoinError as error:
-        return CapabilityReport(capable=False, failure_reason=str(error))
-    return CapabilityReport(capable=True)
+        return _capability(error)
+    return _capability(None)
+
+
+def _capability(fault: HyperJoinError | None) -> CapabilityReport:
+    return CapabilityReport(capable=not fault, failure_reason=str(fault) if fault else None)

@@ -40,7 +40,7 @@ class HyperJoinError(Exception):
 
 
 class TableError(HyperJoinError):
-    """One table cannot be used; the others are not affected."""
+    """One table cannot be used. Whoever says so adds the recipe's key that leaves it out."""
 
 
 class UnreadableTableError(TableError, ValueError):
@@ -49,7 +49,7 @@ class UnreadableTableError(TableError, ValueError):
     @classmethod
     def because(cls, reason: str) -> Self:
         """The table's bytes do not parse, for a reason in the reader's words."""
-        return cls(f"cannot be read: {reason}. Fix the file, or leave it out with `catalog.tables`")
+        return cls(f"cannot be read: {reason}. Fix the file")
 
     @classmethod
     def not_text(cls) -> Self:
@@ -73,12 +73,12 @@ class EmptyTableError(TableError, ValueError):
     @classmethod
     def without_content(cls) -> Self:
         """The file has no bytes at all."""
-        return cls("is an empty file. Fill it, or leave it out with `catalog.tables`")
+        return cls("is an empty file. Fill it")
 
     @classmethod
     def without_rows(cls) -> Self:
         """The file has a header and nothing else."""
-        return cls("has a header and no rows. Fill it, or leave it out with `catalog.tables`")
+        return cls("has a header and no rows. Fill it")
 
 
 class ModelError(HyperJoinError):

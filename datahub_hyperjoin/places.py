@@ -17,6 +17,23 @@ class FileFormat(str, Enum):
     JSON_LINES = "jsonl"
 
 
+@dataclass(frozen=True, slots=True)
+class ListedFile:
+    """A file found in a folder."""
+
+    location: str
+    """Its path, or its URI, not encoded, as Spark writes it."""
+
+    path: str
+    """Its path below the folder."""
+
+    size: int
+    """Bytes."""
+
+    changed: int
+    """When it was written last, in nanoseconds since 1970."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
     """A file."""

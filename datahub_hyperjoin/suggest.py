@@ -98,7 +98,9 @@ def read_profiles(
         if profile.fault:
             progress.count("tables_skipped", 1)
             progress.warn(
-                "Table skipped", "It gets no suggestions; the others do", f"{name}: {profile.fault}"
+                "Table skipped",
+                "It gets no suggestions; the others do",
+                f"{name}: {profile.fault}, or leave it out with `{profile.table.chosen_by}`",
             )
             continue
         progress.count("tables_profiled", 1)

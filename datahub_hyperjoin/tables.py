@@ -117,6 +117,9 @@ class Table:
     state: str = ""
     """Another one whenever its rows may be others; empty if nothing tells."""
 
+    chosen_by: str = "catalog.tables"
+    """The recipe's key that can leave it out."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lengths:

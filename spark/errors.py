@@ -53,8 +53,7 @@ class UnreadableRelationError(UnreadableTableError):
     def because(cls, reason: str) -> Self:
         """What the database says."""
         return cls(
-            f"cannot be read: {reason.rstrip('.')}. Let the user of the connection select from it, "
-            "or leave it out with the connection's `tables`"
+            f"cannot be read: {reason.rstrip('.')}. Let the user of the connection select from it"
         )
 
     @classmethod
@@ -69,7 +68,7 @@ class EmptyRelationError(EmptyTableError):
     @classmethod
     def without_rows(cls) -> Self:
         """Nothing was selected."""
-        return cls("has no rows. Fill it, or leave it out with the connection's `tables`")
+        return cls("has no rows. Fill it")
 
 
 class MissingDeltaError(UnreadableTableError):
@@ -80,7 +79,7 @@ class MissingDeltaError(UnreadableTableError):
         """The package, and the extra that carries it."""
         return cls(
             "is a Delta table, which needs the package deltalake. Install it with "
-            "`pip install 'datahub-hyperjoin[delta]'`, or leave it out with `catalog.tables`"
+            "`pip install 'datahub-hyperjoin[delta]'`"
         )
 
 
@@ -92,7 +91,7 @@ class MissingIcebergError(UnreadableTableError):
         """The package, and the extra that carries it."""
         return cls(
             "is an Iceberg table, which needs the package pyiceberg. Install it with "
-            "`pip install 'datahub-hyperjoin[iceberg]'`, or leave it out with `catalog.tables`"
+            "`pip install 'datahub-hyperjoin[iceberg]'`"
         )
 
 
@@ -127,6 +126,5 @@ class UnbroughtFileError(UnreadableTableError):
         """Spark does not say why: it is told to go on with the others."""
         return cls(
             "cannot be read: Spark does not bring it, as it is gone, may not be read, or has more "
-            "than 1 GiB. Let Spark's user read it, keep it as Parquet, or leave it out with the "
-            "connection's `tables`"
+            "than 1 GiB. Let Spark's user read it, or keep it as Parquet"
         )

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -44,15 +45,23 @@ class Found:
     profiles: list[TableProfile]
     evidence: dict[Pair, Evidence]
 
+    rows_after: int
+    """Rows of a table of three that a session reads after it was borrowed."""
+
 
 def find(config: SessionConfig, folder: Path, tables: list[Table], pairs: list[Pair]) -> Found:
-    """Profiles and verifies with a session of its own, seen from a folder."""
+    """Profiles and verifies with a session of its own that is borrowed, seen from a folder."""
+    warnings.simplefilter("error")
     os.chdir(folder)
-    with borrow_session(config) as session:
+    with borrow_session(config) as own:
+        with borrow_session(SessionConfig()) as session:
+            profiles = profile_packed(session, tables, ProfileConfig())
+            evidence = verify_joins(session, tables, pairs)
         return Found(
             session=type(session).__module__,
-            profiles=profile_packed(session, tables, ProfileConfig()),
-            evidence=verify_joins(session, tables, pairs),
+            profiles=profiles,
+            evidence=evidence,
+            rows_after=own.range(3).count(),
         )
 
 

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,15 @@ from datahub.ingestion.run.pipeline import Pipeline
 from datahub.metadata.schema_classes import ERModelRelationshipPropertiesClass, StatusClass
 from pyspark.sql import SparkSession
 
+from datahub_hyperjoin.catalog import scan_database
+from datahub_hyperjoin.config import HyperJoinConfig
+from datahub_hyperjoin.connection import scan
+from datahub_hyperjoin.errors import MissingJavaError
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.source import HyperJoinSource
+from datahub_hyperjoin.spark.config import SessionConfig
+from datahub_hyperjoin.spark.session import Session
+from datahub_hyperjoin.tables import Table
 from gms import Gms
 from lake import codes, describe, write_table
 
@@ -105,6 +112,7 @@ def test_tables_that_only_spark_reaches_join_with_those_of_a_database(
     tmp_path: Path, shop: dict[str, Any], spark: SparkSession
 ) -> None:
     write_table(tmp_path / "far", "delays.csv", {"carrier": codes("CA")})
+    (tmp_path / "far" / "odd.csv").write_text("code,name\n")
     key = "fs.viewfs.mounttable.connections.link./data"
     spark.conf.set(key, (tmp_path / "far").as_uri())
     spark.createDataFrame([(code,) for code in codes("CA")], ["carrier"]).write.saveAsTable("hubs")
@@ -114,7 +122,11 @@ def test_tables_that_only_spark_reaches_join_with_those_of_a_database(
     report = run(tmp_path / "out.json", shop, far, own, **store)
     spark.sql("DROP TABLE hubs")
     spark.conf.unset(key)
-    assert said(report) == []
+    [(title, context)] = said(report)
+    assert title == "Table skipped"
+    assert context.endswith(
+        "odd.csv: has a header and no rows. Fill it, or leave it out with `connections[1].tables`"
+    )
     joined = {urn.split(",")[1] for pair in ends(tmp_path / "out.json") for urn in pair}
     assert joined == {"main.airlines", "main.flights", "lake/delays.csv", "default.hubs"}
     assert report.tables_unchanged == 0
@@ -245,7 +257,14 @@ def test_what_only_a_server_knows_needs_one(tmp_path: Path, shop: dict[str, Any]
     assert reason.endswith("Give a `datahub-rest` sink, or leave them out")
 
 
-def test_each_database_is_tried(shop: dict[str, Any]) -> None:
+def test_each_database_is_tried_once(shop: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+
+    def listed(key: str, *rest: Any) -> list[Table]:  # noqa: ANN401
+        tried.append(key)
+        return scan_database(key, *rest)
+
+    monkeypatch.setattr("datahub_hyperjoin.connection.scan_database", listed)
     found = HyperJoinSource.test_connection({"connections": [NOWHERE, shop]})
     assert found.basic_connectivity
     assert found.basic_connectivity.capable
@@ -253,3 +272,27 @@ def test_each_database_is_tried(shop: dict[str, Any]) -> None:
     refused, fine = (found.capability_report[f"connections[{at}]"] for at in range(2))
     assert (refused.capable, fine.capable) == (False, True)
     assert "cannot be read" in (refused.failure_reason or "")
+    assert tried == ["connections[0]", "connections[1]"]
+
+
+def test_without_java_what_needs_spark_stops_the_run_and_fails_the_test(
+    shop: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def without_java(_: SessionConfig) -> Iterator[Session]:
+        yield none
+
+    def none() -> SparkSession:
+        raise MissingJavaError.nowhere()
+
+    config = {"connections": [shop, {"spark_catalog": "spark_catalog"}]}
+    with pytest.raises(MissingJavaError, match="Spark needs Java 17 or newer"):
+        scan(HyperJoinConfig.model_validate(config), lambda *_: None, none)
+    monkeypatch.setattr("datahub_hyperjoin.connection.lazily", without_java)
+    found = HyperJoinSource.test_connection(config)
+    assert found.basic_connectivity
+    assert found.capability_report
+    fine, refused = (found.capability_report[f"connections[{at}]"] for at in range(2))
+    assert (fine.capable, fine.failure_reason, refused.capable) == (True, None, False)
+    for one in (found.basic_connectivity, refused):
+        assert "Spark needs Java 17 or newer" in (one.failure_reason or "")

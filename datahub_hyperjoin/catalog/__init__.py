@@ -2,9 +2,10 @@
 
 from datahub_hyperjoin.catalog.config import CatalogConfig, ConnectionConfig
 from datahub_hyperjoin.catalog.databases import scan_database
+from datahub_hyperjoin.catalog.datasets import Home
 from datahub_hyperjoin.catalog.folder import scan_folder
 from datahub_hyperjoin.catalog.highlights import Highlights, read_highlights
-from datahub_hyperjoin.catalog.read import Catalog, History, Home, Scope, read_catalog
+from datahub_hyperjoin.catalog.read import Catalog, History, Scope, read_catalog
 from datahub_hyperjoin.catalog.relationships import Warn
 from datahub_hyperjoin.catalog.remote import scan_remote_folder
 from datahub_hyperjoin.catalog.spark_catalogs import scan_spark_catalog

@@ -11,7 +11,7 @@ from sqlalchemy.exc import ArgumentError
 from typing_extensions import Self
 
 from datahub_hyperjoin.catalog.among import Among
-from datahub_hyperjoin.catalog.read import Home
+from datahub_hyperjoin.catalog.datasets import Home
 from datahub_hyperjoin.catalog.selection import OWN_CATALOG, Selection, names_of, platform_of
 from datahub_hyperjoin.places import Database, RemoteFolder, Source, SparkCatalog, is_remote
 

@@ -1,5 +1,6 @@
 """The tables that DataHub knows, with their columns and the keys that are declared on them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from datahub.ingestion.graph.client import DataHubGraph
@@ -31,6 +32,33 @@ _ASPECTS = tuple(
 _ALL = Among()
 _MESSAGE_KEY = "[key=True]"
 """Stands in the field paths of a message's key, which says nothing of uniqueness."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Home:
+    """Where tables stand in the catalog."""
+
+    platform: str
+    """DataHub platform."""
+
+    env: str
+    """DataHub environment."""
+
+    instance: str | None = None
+    """DataHub platform instance; None for all of the platform."""
+
+    def holds(self, table: TableId) -> bool:
+        """Whether a table stands here, as far as its name tells.
+
+        Args:
+            table: Which table.
+
+        >>> eu = Home(platform="postgres", env="PROD", instance="eu")
+        >>> eu.holds(TableId("postgres", "eu.shop.orders")), eu.holds(TableId("postgres", "shop.x"))
+        (True, False)
+        """
+        within = not self.instance or table.name.startswith(f"{self.instance}.")
+        return within and (table.platform, table.env) == (self.platform, self.env)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,23 +170,20 @@ def dataset_of(urn: str, aspects: Aspects, *, warn: Warn = log_left_out) -> Data
     )
 
 
-def _stands_in(instance: str | None, table: TableId, aspects: Aspects) -> bool:
-    """Whether a dataset is the platform instance's: by its aspect, or else by its name."""
-    if not instance:
-        return True
+def _stands_in(home: Home, table: TableId, aspects: Aspects) -> bool:
+    """Whether a dataset stands somewhere: in an instance by its aspect, or else by its name."""
     stated = aspect_of(aspects, DataPlatformInstanceClass)
-    if stated is None or not stated.instance:
-        return table.name.startswith(f"{instance}.")
+    if not home.instance or stated is None or not stated.instance:
+        return home.holds(table)
     platform = DataPlatformUrn(table.platform).urn()
-    return stated.instance == DataPlatformInstanceUrn(platform, instance).urn()
+    within = stated.instance == DataPlatformInstanceUrn(platform, home.instance).urn()
+    return within and (table.platform, table.env) == (home.platform, home.env)
 
 
 def read_datasets(
     graph: DataHubGraph,
+    homes: Sequence[Home],
     *,
-    platform: str,
-    env: str,
-    instance: str | None = None,
     among: Among = _ALL,
     warn: Warn = log_left_out,
 ) -> list[Dataset]:
@@ -169,9 +194,7 @@ def read_datasets(
 
     Args:
         graph: The client.
-        platform: DataHub platform of the tables.
-        env: DataHub environment of the tables.
-        instance: DataHub platform instance of the tables; None for all of the platform.
+        homes: Where the tables stand; all of them are asked for at once.
         among: What they must be filed under.
         warn: Told the urn of each dataset whose schema or foreign key cannot be read, and why.
 
@@ -188,11 +211,14 @@ def read_datasets(
                 {"field": "origin", "values": [env]},
             ]
         }
+        for platform, env in dict.fromkeys((home.platform, home.env) for home in homes)
     ]
     found = []
     wanted = [*_ASPECTS, *among.aspects]
     for urn, aspects in scroll(graph, "dataset", wanted, filters=filters, warn=warn):
         dataset = dataset_of(urn, aspects, warn=warn)
-        if dataset and _stands_in(instance, dataset.table, aspects) and among.holds(aspects):
+        if not dataset or not among.holds(aspects):
+            continue
+        if any(_stands_in(home, dataset.table, aspects) for home in homes):
             found.append(dataset)
     return sorted(found, key=lambda dataset: dataset.table)

@@ -11,7 +11,7 @@ from datahub.metadata.schema_classes import StructuredPropertiesClass
 from datahub_hyperjoin.catalog.among import Among
 from datahub_hyperjoin.catalog.assemble import assemble
 from datahub_hyperjoin.catalog.bulk import aspect_of, fetch
-from datahub_hyperjoin.catalog.datasets import Dataset, read_datasets
+from datahub_hyperjoin.catalog.datasets import Dataset, Home, read_datasets
 from datahub_hyperjoin.catalog.decisions import Decision, read_decisions
 from datahub_hyperjoin.catalog.relationships import (
     Relationship,
@@ -38,28 +38,6 @@ Value = TypeVar("Value")
 
 _NAMED = 5
 """Tables that a message names; a number stands for the others."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Home:
-    """Where tables stand in the catalog."""
-
-    platform: str
-    env: str
-    instance: str | None
-
-    def holds(self, table: TableId) -> bool:
-        """Whether a table stands here, as far as its name tells.
-
-        Args:
-            table: Which table.
-
-        >>> eu = Home(platform="postgres", env="PROD", instance="eu")
-        >>> eu.holds(TableId("postgres", "eu.shop.orders")), eu.holds(TableId("postgres", "shop.x"))
-        (True, False)
-        """
-        within = not self.instance or table.name.startswith(f"{self.instance}.")
-        return within and (table.platform, table.env) == (self.platform, self.env)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,15 +148,7 @@ def read_catalog(
     """
     datasets = {
         dataset.table: dataset
-        for home in scope.homes
-        for dataset in read_datasets(
-            graph,
-            platform=home.platform,
-            env=home.env,
-            instance=home.instance,
-            among=scope.among,
-            warn=left_out(warn),
-        )
+        for dataset in read_datasets(graph, scope.homes, among=scope.among, warn=left_out(warn))
     }
     chosen = _choose(tables, datasets, scope=scope, warn=warn)
     people = _listen(graph, scope=scope, history=history, warn=warn)

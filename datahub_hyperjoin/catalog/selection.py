@@ -53,6 +53,9 @@ class Selection:
     views: bool
     """Whether views are, too."""
 
+    key: str = "catalog"
+    """What the recipe calls the place, as in `connections[0]`."""
+
     def table(
         self, *, title: str, place: Place, size: int = 0, state: str = "", **parts: str
     ) -> Table:
@@ -77,6 +80,7 @@ class Selection:
             size=size,
             instance=self.instance or "",
             state=state,
+            chosen_by=f"{self.key}.tables",
         )
 
 

@@ -1,31 +1,15 @@
 """Lists file systems that Spark is told how to reach, as `s3a`, `abfs`, `gs` and `hdfs` are."""
 
 import re
-from dataclasses import dataclass
-from datetime import datetime
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
+
+from datahub_hyperjoin.places import ListedFile
 
 _BELOW = re.compile(r"[a-zA-Z0-9+.-]+:(?://[^/]*)?(/.*)")
 _SIGNS_OF_PATTERNS = r"\*?[]{}"
-
-
-@dataclass(frozen=True, slots=True)
-class ListedFile:
-    """A file that Spark has found."""
-
-    location: str
-    """Its URI, not encoded, as Spark writes it."""
-
-    path: str
-    """Its path below the folder."""
-
-    size: int
-    """Bytes."""
-
-    changed: datetime
-    """When it was written last."""
 
 
 def list_files(session: SparkSession, folder: str) -> list[ListedFile]:
@@ -68,7 +52,8 @@ def list_logs(session: SparkSession, folder: str, *, depth: int) -> list[ListedF
 
 def _listed(files: DataFrame, folder: str) -> list[ListedFile]:
     start = len(_below(folder.rstrip("/"))) + 1
-    found = files.select("path", "length", "modificationTime").collect()
+    micros = F.unix_micros("modificationTime")
+    found = files.select("path", "length", micros * 1000).collect()
     return sorted(
         (ListedFile(path, _below(path)[start:], size, changed) for path, size, changed in found),
         key=lambda file: file.path,

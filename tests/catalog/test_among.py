@@ -14,7 +14,7 @@ from datahub.metadata.schema_classes import (
 )
 
 from datahub_hyperjoin.catalog.among import Among
-from datahub_hyperjoin.catalog.datasets import read_datasets
+from datahub_hyperjoin.catalog.datasets import Home, read_datasets
 from datahub_hyperjoin.tables import TableId
 from datahub_hyperjoin.urns import dataset_urn
 from gms import Gms
@@ -50,5 +50,5 @@ def shop(gms: Gms, describe: Describe) -> None:
     ],
 )
 def test_a_dataset_has_one_of_each(graph: DataHubGraph, among: Among, names: list[str]) -> None:
-    found = read_datasets(graph, platform="postgres", env="PROD", among=among)
+    found = read_datasets(graph, [Home(platform="postgres", env="PROD")], among=among)
     assert [dataset.table.name for dataset in found] == names

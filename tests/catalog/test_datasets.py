@@ -11,7 +11,7 @@ from datahub.metadata.schema_classes import (
 )
 
 from datahub_hyperjoin.catalog.bulk import Aspects, Warn, log_left_out
-from datahub_hyperjoin.catalog.datasets import Dataset, ForeignKey, dataset_of, read_datasets
+from datahub_hyperjoin.catalog.datasets import Dataset, ForeignKey, Home, dataset_of, read_datasets
 from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
 from datahub_hyperjoin.urns import column_urn, dataset_urn
 from gms import Gms
@@ -24,7 +24,8 @@ STRUCT = "[version=2.0].[type=struct]"
 def read(
     graph: DataHubGraph, *, instance: str | None = None, warn: Warn = log_left_out
 ) -> list[Dataset]:
-    return read_datasets(graph, platform="postgres", env="PROD", instance=instance, warn=warn)
+    home = Home(platform="postgres", env="PROD", instance=instance)
+    return read_datasets(graph, [home], warn=warn)
 
 
 def put(gms: Gms, table: TableId, schema: SchemaMetadataClass) -> None:
@@ -168,3 +169,27 @@ def test_a_table_stands_in_an_instance_by_its_aspect_or_else_by_its_name(
     found = [dataset.table.name for dataset in read(graph, instance="eu")]
     assert found == ["eu.empty", "eu.named", "stated"]
     assert len(read(graph)) == len(names)
+
+
+def test_several_places_are_asked_for_at_once(
+    gms: Gms, graph: DataHubGraph, describe: Describe
+) -> None:
+    tables = [
+        TableId("hive", "orders"),
+        TableId("mysql", "orders"),
+        TableId("postgres", "eu.orders"),
+        TableId("postgres", "eu.orders", "DEV"),
+        TableId("postgres", "us.orders"),
+        TableId("postgres", "orders"),
+    ]
+    for table in tables:
+        put(gms, table, describe("id"))
+    homes = [
+        Home(platform="hive", env="PROD"),
+        Home(platform="postgres", env="PROD", instance="us"),
+        Home(platform="postgres", env="PROD", instance="eu"),
+    ]
+    before = len(gms.requests)
+    found = [dataset.table for dataset in read_datasets(graph, homes)]
+    assert found == [tables[0], tables[2], tables[4]]
+    assert len(gms.requests) == before + 1

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -102,12 +103,22 @@ def test_a_folder_with_a_log_is_one_table(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("1234")
     [table] = scan(tmp_path)
-    assert (table.id.name, table.title, table.size) == ("sales", "sales", 8)
+    assert (table.id.name, table.title, table.size) == ("sales", "sales", 12)
     assert table.place == DeltaFolder(location=str(tmp_path.resolve() / "sales"))
     (tmp_path / "sales" / "2.parquet").write_text("not in the log")
     assert scan(tmp_path)[0].state == table.state
     (tmp_path / "sales" / "_delta_log" / "1.json").write_text("{}")
     assert scan(tmp_path)[0].state != table.state
+
+
+def test_what_a_log_holds_is_no_table(tmp_path: Path) -> None:
+    for name in ("_delta_log/1.checkpoint.parquet", "empty/_delta_log/0.json", "0.parquet"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("1234")
+    file, empty = scan(tmp_path)
+    assert (file.id.name, type(file.place)) == ("0.parquet", File)
+    assert empty.place == DeltaFolder(location=str(tmp_path.resolve() / "empty"))
 
 
 def test_a_folder_with_metadata_is_one_table(tmp_path: Path) -> None:
@@ -153,3 +164,12 @@ def test_a_table_has_another_state_when_a_file_of_it_changes(lake: Path) -> None
     (lake / "zones.tsv").write_text("code\nAA\nBB\n")
     after = {table.id.name: table.state for table in scan(lake)}
     assert {name for name in before if before[name] != after[name]} == {"zones.tsv"}
+
+
+def test_a_change_within_a_microsecond_shows(lake: Path) -> None:
+    zones = lake / "zones.tsv"
+    states = []
+    for moment in (10**18, 10**18 + 1):
+        os.utime(zones, ns=(moment, moment))
+        states.append(scan(lake)[-1].state)
+    assert len({*states}) == 2

@@ -16,7 +16,7 @@ from datahub.metadata.schema_classes import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.catalog.datasets import read_datasets
+from datahub_hyperjoin.catalog.datasets import Home, read_datasets
 from datahub_hyperjoin.catalog.keys import declared_pairs, unique_columns
 from datahub_hyperjoin.catalog.statistics import read_statistics, statistics_of
 from datahub_hyperjoin.errors import UnreadableCatalogError
@@ -194,19 +194,19 @@ def _put_many(gms: Gms, describe: Describe, count: int) -> list[TableId]:
 
 @pytest.mark.slow
 @pytest.mark.no_cover
-def test_ten_thousand_tables_are_read_in_less_than_a_minute(
+def test_thousands_of_tables_are_read_in_seconds(
     gms: Gms, graph: DataHubGraph, describe: Describe
 ) -> None:
-    count = 10_000
+    count = 2_000
     tables = _put_many(gms, describe, count)
     before = len(gms.requests)
     start = time.process_time()
-    datasets = read_datasets(graph, platform="postgres", env="PROD")
+    datasets = read_datasets(graph, [Home(platform="postgres", env="PROD")])
     unique, declared = unique_columns(datasets), declared_pairs(datasets)
     statistics = read_statistics(graph, tables)
     seconds, requests = time.process_time() - start, len(gms.requests) - before
     print(f"{count} tables: {seconds:.1f} s, {requests} requests")  # noqa: T201 - seen with -s
     assert (len(datasets), len(unique), len(declared)) == (count, count, count)
     assert len(statistics) == 7 * count
-    assert seconds < 60
-    assert requests < 200
+    assert seconds < 12
+    assert requests < 40

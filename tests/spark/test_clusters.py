@@ -55,6 +55,7 @@ def check(found: clusters.Found, tables: list[Table], plain_evidence: PlainEvide
     here = [profile_table(table, ProfileConfig(), Databases()) for table in tables]
     assert {profile.fault for profile in here} == {""}
     assert found.profiles == here
+    assert found.rows_after == 3
     assert found.evidence == {
         (left, right): plain_evidence(CELLS[left.table.name], CELLS[right.table.name])
         for left, right in PAIRS

@@ -97,12 +97,9 @@ def test_views_are_tables_too_and_empty_ones_are_named(server: Server) -> None:
     assert listed(views=True) == ["northern", "orders", "vacant"]
     assert listed(views=False) == ["orders", "vacant"]
     assert profile_of(server.table("northern")).rows == 1
-    assert profile_of(server.table("vacant")).fault == (
-        "has no rows. Fill it, or leave it out with the connection's `tables`"
-    )
+    assert profile_of(server.table("vacant")).fault == "has no rows. Fill it"
     assert profile_of(server.table("gone")).fault == (
-        "cannot be read: it is no longer there. Let the user of the connection select from it, "
-        "or leave it out with the connection's `tables`"
+        "cannot be read: it is no longer there. Let the user of the connection select from it"
     )
 
 
@@ -201,7 +198,7 @@ def test_a_table_that_the_user_may_not_read_is_named_and_the_others_are_read(
     assert (readable.rows, readable.fault) == (1, "")
     assert refused.fault == (
         "cannot be read: permission denied for table secret. Let the user of the connection "
-        "select from it, or leave it out with the connection's `tables`"
+        "select from it"
     )
 
 

@@ -170,5 +170,5 @@ def test_a_server_that_dies_takes_only_its_own_tables_with_it(server: Server) ->
         for _ in range(2):
             fault = profile_table(late, CONFIG, databases).fault
             assert fault.startswith("cannot be read: ")
-            assert fault.endswith("or leave it out with the connection's `tables`")
+            assert fault.endswith(". Let the user of the connection select from it")
         assert profile_table(server.table("late"), CONFIG, databases).fault == ""

@@ -133,5 +133,5 @@ def test_a_delta_table_that_cannot_be_read_is_refused(
     with pytest.raises(UnreadableTableError, match=r"cannot be read: .*\. Fix the file"):
         rows_of(one)
     monkeypatch.setitem(sys.modules, "deltalake", None)
-    with pytest.raises(MissingDeltaError, match=r"Install it with `pip install 'datahub-hyperjoin"):
+    with pytest.raises(MissingDeltaError, match=r"`pip install 'datahub-hyperjoin\[delta\]'`$"):
         rows_of(one)

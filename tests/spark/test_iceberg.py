@@ -203,5 +203,5 @@ def test_without_pyiceberg_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyiceberg.exceptions", None)
-    with pytest.raises(MissingIcebergError, match=r"pip install 'datahub-hyperjoin\[iceberg\]'"):
+    with pytest.raises(MissingIcebergError, match=r"`pip install 'datahub-hyperjoin\[iceberg\]'`$"):
         rows_of(tmp_path)

@@ -1,4 +1,4 @@
-"""Whether a session is borrowed when there is one, and built and stopped when there is none."""
+"""Whether a session is borrowed when there is one, and told what it needs when it is built."""
 
 import os
 import subprocess
@@ -15,81 +15,12 @@ from datahub_hyperjoin.spark.config import SessionConfig
 from datahub_hyperjoin.spark.session import borrow_session, find_java, settings_for
 
 ROOT = Path(__file__).parents[2]
-PROFILES = """
-    from pathlib import Path
-    from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
-    from datahub_hyperjoin.spark.profiles.packed import profile_packed
-    from datahub_hyperjoin.spark.session import borrow_session
-    from datahub_hyperjoin.spark.verify import verify_joins
-    from datahub_hyperjoin.places import File, FileFormat
-    from datahub_hyperjoin.tables import Table, TableId
-
-    def profile_and_verify(session):
-        path = Path("cities.csv")
-        path.write_text("city\\nOslo\\nRome\\nRome\\n")
-        table = Table(
-            id=TableId("file", "cities"),
-            title="cities",
-            place=File(location=str(path), format=FileFormat.CSV),
-            size=path.stat().st_size,
-        )
-        [profile] = profile_packed(session, [table], ProfileConfig())
-        city = profile.columns[0].id
-        found = verify_joins(session, [table], [(city, city)])
-        print(profile.fault, profile.columns[0].distinct, found[city, city].shared)
-"""
-
-
-def run_alone(program: str, folder: Path) -> str:
-    """Runs a program in a process of its own: a process has one kind of session for life."""
-    source = textwrap.dedent(PROFILES) + textwrap.dedent(program)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", source],
-        cwd=folder,
-        env={name: value for name, value in os.environ.items() if name not in LEFT_BY_CONNECT},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_an_active_session_is_borrowed_and_goes_on(spark: SparkSession) -> None:
     with borrow_session(SessionConfig(master="local[1]")) as borrowed:
         assert borrowed is spark
     assert spark.range(3).count() == 3
-
-
-@pytest.mark.spark
-def test_a_session_of_our_own_is_stopped_at_the_end(tmp_path: Path) -> None:
-    program = """
-        import os
-        from pyspark.sql import SparkSession
-        ours = ("PYSPARK_PYTHON", "SPARK_LOCAL_IP")
-        before = [os.environ.get(name) for name in ours]
-        with borrow_session(SessionConfig(master="local[1]")) as session:
-            profile_and_verify(session)
-            print(session.conf.get("spark.ui.enabled"))
-        print(SparkSession.getActiveSession(), [os.environ.get(name) for name in ours] == before)
-    """
-    assert run_alone(program, tmp_path).split() == ["2", "2", "false", "None", "True"]
-
-
-@pytest.mark.spark
-def test_everything_runs_on_spark_connect(tmp_path: Path) -> None:
-    program = """
-        import os, sys
-        from pyspark.sql import SparkSession
-        os.environ["PYSPARK_PYTHON"] = sys.executable
-        server = SparkSession.builder.remote("local[2]").getOrCreate()
-        with borrow_session(SessionConfig()) as session:
-            print(type(session).__module__)
-            profile_and_verify(session)
-        print(server.range(3).count())
-        server.stop()
-    """
-    assert run_alone(program, tmp_path).split() == ["pyspark.sql.connect.session", "2", "2", "3"]
 
 
 def test_settings_of_the_recipe_go_before_ours() -> None:
@@ -131,17 +62,25 @@ def test_java_that_ends_at_once_is_named(tmp_path: Path) -> None:
     java.parent.mkdir()
     java.write_text("#!/bin/sh\nexit 1\n")
     java.chmod(0o755)
-    program = f"""
-        import os
+    program = """
         from datahub_hyperjoin.errors import MissingJavaError
-        os.environ["JAVA_HOME"] = {str(tmp_path)!r}
+        from datahub_hyperjoin.spark.config import SessionConfig
+        from datahub_hyperjoin.spark.session import borrow_session
         try:
             with borrow_session(SessionConfig(master="local[1]")):
                 print("started")
         except MissingJavaError as fault:
             print(fault)
     """
-    assert f"{java} ended before Spark had started" in run_alone(program, tmp_path)
+    variables = {name: value for name, value in os.environ.items() if name not in LEFT_BY_CONNECT}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(program)],
+        env={**variables, "JAVA_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert f"{java} ended before Spark had started" in done.stdout
 
 
 @pytest.mark.parametrize("name", ["sparkContext", ".rdd", "_jvm", "_jdf", "_jsc"])
