@@ -22,7 +22,7 @@ from datahub_hyperjoin.spark.databases.key_ranges import (
     find_key,
     within,
 )
-from datahub_hyperjoin.spark.databases.relations import columns_of, read_rows, select_from
+from datahub_hyperjoin.spark.databases.relations import columns_of, look_at, read_rows, select_from
 from datahub_hyperjoin.spark.native.frames import Opened
 
 _SAMPLED = 16
@@ -106,8 +106,9 @@ def load_relation(
     most = relation.database.max_connections
     with Databases() as databases:
         engine = databases.engine(relation)
-        columns, notes = choose(columns_of(relation, engine), None)
-        rows, key = count_rows(relation, engine), find_key(relation, engine)
+        known = look_at(engine)
+        columns, notes = choose(columns_of(relation, known), None)
+        rows, key = count_rows(relation, engine), find_key(relation, known)
         wanted = min(max_rows, round(rows * share))
         parts = most if rows <= wanted else most * _SAMPLED
         ranges = cut_key(relation, engine, key, parts) if key else [WHOLE]

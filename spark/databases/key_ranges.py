@@ -2,14 +2,14 @@
 
 from itertools import pairwise
 
-from sqlalchemy import Engine, Select, column, func, inspect, select
+from sqlalchemy import Engine, Inspector, Select, column, func, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.sql.elements import quoted_name
 from sqlalchemy.types import Integer
 
 from datahub_hyperjoin.places import Relation
 from datahub_hyperjoin.spark.databases.engines import words_of
-from datahub_hyperjoin.spark.databases.relations import select_from
+from datahub_hyperjoin.spark.databases.relations import name_of, select_from
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 
 Range = tuple[int | None, int | None]
@@ -35,12 +35,12 @@ def count_rows(relation: Relation, engine: Engine) -> int:
     return _ask(engine, select(func.count()).select_from(everything)) or 0
 
 
-def find_key(relation: Relation, engine: Engine) -> str:
+def find_key(relation: Relation, known: Inspector) -> str:
     """The column by which a table can be cut.
 
     Args:
         relation: Which one.
-        engine: Its database.
+        known: What its database tells.
 
     Returns:
         Its primary key, if that is a whole number; empty if there is no such key.
@@ -50,12 +50,13 @@ def find_key(relation: Relation, engine: Engine) -> str:
     """
     at = relation.name, relation.schema or None
     try:
-        known = inspect(engine)
         key = known.get_pk_constraint(*at)["constrained_columns"]
         types = {one["name"]: one["type"] for one in known.get_columns(*at)}
     except SQLAlchemyError as error:
         raise UnreadableRelationError.because(words_of(error)) from None
-    return key[0] if len(key) == 1 and isinstance(types[key[0]], Integer) else ""
+    if len(key) != 1 or not isinstance(types[key[0]], Integer):
+        return ""
+    return name_of(key[0], known)
 
 
 def cut_key(relation: Relation, engine: Engine, key: str, parts: int) -> list[Range]:

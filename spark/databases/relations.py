@@ -4,7 +4,17 @@ from collections.abc import Collection, Generator, Sequence
 from contextlib import closing
 
 import pyarrow as pa
-from sqlalchemy import ColumnElement, Engine, Select, column, inspect, literal_column, select, table
+from sqlalchemy import (
+    ColumnElement,
+    Engine,
+    Inspector,
+    Select,
+    column,
+    inspect,
+    literal_column,
+    select,
+    table,
+)
 from sqlalchemy.exc import NoSuchTableError, SQLAlchemyError
 from sqlalchemy.sql.elements import quoted_name
 from sqlalchemy.types import ARRAY, JSON, LargeBinary, TypeEngine, _Binary
@@ -39,7 +49,7 @@ def read_relation(
     Raises:
         UnreadableTableError: The database does not tell its columns.
     """
-    chosen, notes = choose(columns_of(relation, engine), paths)
+    chosen, notes = choose(columns_of(relation, look_at(engine)), paths)
     names = read_of(chosen)
     statement = select_from(relation, names)
     if max_rows < _MOST_ROWS:
@@ -47,12 +57,30 @@ def read_relation(
     return Reading(chosen, _some(read_rows(engine, statement, names)), notes)
 
 
-def columns_of(relation: Relation, engine: Engine) -> list[Column]:
+def look_at(engine: Engine) -> Inspector:
+    """What a database tells of its tables.
+
+    Args:
+        engine: The database.
+
+    Returns:
+        What remembers the answers, so that nothing is asked twice.
+
+    Raises:
+        UnreadableRelationError: The database does not answer.
+    """
+    try:
+        return inspect(engine)
+    except SQLAlchemyError as error:
+        raise UnreadableRelationError.because(words_of(error)) from None
+
+
+def columns_of(relation: Relation, known: Inspector) -> list[Column]:
     """The columns of a table or a view.
 
     Args:
         relation: Which one.
-        engine: Its database.
+        known: What its database tells.
 
     Returns:
         All of them, in its order.
@@ -62,20 +90,29 @@ def columns_of(relation: Relation, engine: Engine) -> list[Column]:
     """
     try:
         with quietly():
-            listed = inspect(engine).get_columns(relation.name, relation.schema or None)
+            listed = known.get_columns(relation.name, relation.schema or None)
     except NoSuchTableError:
         raise UnreadableRelationError.gone() from None
     except SQLAlchemyError as error:
         raise UnreadableRelationError.because(words_of(error)) from None
     return [
-        Column(_name(one["name"], engine), at, _opaque(one["type"]))
+        Column(name_of(one["name"], known), at, _opaque(one["type"]))
         for at, one in enumerate(listed)
     ]
 
 
-def _name(listed: str, engine: Engine) -> str:
-    """Of MySQL, SQLAlchemy gives names as the statement that creates the table quotes them."""
-    return listed.replace("``", "`") if engine.dialect.name in {"mysql", "mariadb"} else listed
+def name_of(listed: str, known: Inspector) -> str:
+    """The name of a column.
+
+    Args:
+        listed: What SQLAlchemy gives: of MySQL, what stands between the quotes of the statement
+            that creates the table.
+        known: What the database tells.
+
+    Returns:
+        The name as it is.
+    """
+    return listed.replace("``", "`") if known.dialect.name in {"mysql", "mariadb"} else listed
 
 
 def _opaque(type_: TypeEngine[object]) -> DataType | None:

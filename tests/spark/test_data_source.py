@@ -9,12 +9,14 @@ from pydantic import SecretStr
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import spark_partition_id
 from servers import KINDS, Server, serving
+from sqlalchemy import event
 
 from datahub_hyperjoin.places import Relation
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.data_source import load_relation
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.databases.key_ranges import WHOLE, count_rows, cut_key, find_key
+from datahub_hyperjoin.spark.databases.relations import columns_of, look_at
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 from datahub_hyperjoin.spark.profiles.lake import profile_lake
 from datahub_hyperjoin.spark.profiles.packed import profile_table
@@ -23,6 +25,7 @@ from datahub_hyperjoin.spark.verify import verify_joins
 from datahub_hyperjoin.tables import ColumnId, DataType, Table
 
 ROWS = 1_000
+QUOTES = 'a`b"c'
 IN_PARTS = ProfileConfig(split_bytes=1)
 
 
@@ -73,12 +76,39 @@ def test_ranges_hold_every_row_once(server: Server) -> None:
     place = relation_of(server.table("orders"))
     with Databases() as databases:
         engine = databases.engine(place)
-        assert (count_rows(place, engine), find_key(place, engine)) == (ROWS, "Sel%ect")
+        known = look_at(engine)
+        assert (count_rows(place, engine), find_key(place, known)) == (ROWS, "Sel%ect")
         ranges = cut_key(place, engine, "Sel%ect", 4)
         assert ranges == [(None, -50), (-50, 200), (200, 450), (450, None)]
         void = relation_of(server.table("void"))
         assert cut_key(void, engine, "id", 4) == [WHOLE]
-        assert find_key(relation_of(server.table("words")), engine) == ""
+        assert find_key(relation_of(server.table("words")), known) == ""
+
+
+def test_a_key_may_have_any_name(server: Server, spark: SparkSession) -> None:
+    key = server.quote(QUOTES)
+    server.run(
+        f"CREATE TABLE keyed ({key} INTEGER PRIMARY KEY)",
+        "INSERT INTO keyed VALUES (1), (2), (3), (4)",
+    )
+    [found] = profile_lake(spark, [server.table("keyed")], replace(IN_PARTS, max_rows=2))
+    assert found.fault == ""
+    assert found.columns[0].id.path == QUOTES
+    assert found.notes[-1] == f"read 1 rows of each of 4 ranges of {QUOTES!r}; it has 4"
+
+
+def test_columns_are_asked_for_once(server: Server) -> None:
+    place = relation_of(server.table("orders"))
+    with Databases() as databases:
+        engine = databases.engine(place)
+        known = look_at(engine)
+        asked: list[str] = []
+        event.listen(engine, "before_cursor_execute", lambda *said: asked.append(said[2]))
+        columns_of(place, known)
+        of_columns = [*asked]
+        assert find_key(place, known) == "Sel%ect"
+        assert of_columns
+        assert not {*of_columns} & {*asked[len(of_columns) :]}
 
 
 def test_a_table_has_as_many_partitions_as_connections(server: Server, spark: SparkSession) -> None:
