@@ -20,7 +20,7 @@ from datahub_hyperjoin.places import (
 )
 from datahub_hyperjoin.spark.columns import Reading
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.databases.relations import read_relation
+from datahub_hyperjoin.spark.databases.whole import read_relation
 from datahub_hyperjoin.spark.files.avro import read_avro
 from datahub_hyperjoin.spark.files.delimited import read_delimited
 from datahub_hyperjoin.spark.files.delta import read_delta
@@ -75,7 +75,7 @@ def read_table(
         reading = read_iceberg(local_path(table.place.location), paths)
     elif isinstance(table.place, Relation):
         engine = databases.engine(table.place)
-        reading = read_relation(table.place, engine, paths, max_rows=max_rows)
+        reading = read_relation(table.place, engine, paths, max_rows=max_rows, size=table.size)
     else:
         message = f"Spark itself reads {table.place}"
         raise TypeError(message)

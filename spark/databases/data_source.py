@@ -20,13 +20,11 @@ from datahub_hyperjoin.spark.databases.key_ranges import (
     count_rows,
     cut_key,
     find_key,
+    sample_rows,
     within,
 )
 from datahub_hyperjoin.spark.databases.relations import columns_of, look_at, read_rows, select_from
 from datahub_hyperjoin.spark.native.frames import Opened
-
-_SAMPLED = 16
-"""Ranges of a partition from each of which some rows are read, where not all are."""
 
 
 @dataclass(frozen=True)
@@ -109,14 +107,12 @@ def load_relation(
         known = look_at(engine)
         columns, notes = choose(columns_of(relation, known), None)
         rows, key = count_rows(relation, engine), find_key(relation, known)
-        wanted = min(max_rows, round(rows * share))
-        parts = most if rows <= wanted else most * _SAMPLED
-        ranges = cut_key(relation, engine, key, parts) if key else [WHOLE]
-    limit = None
-    if rows > wanted:
-        limit = -(-wanted // len(ranges))
-        where = f"of each of {len(ranges)} ranges of {key!r}" if key else "in no order of ours"
-        notes.append(f"read {limit} rows {where}; it has {rows}")
+        wanted = max(1, min(max_rows, round(rows * share)))
+        if rows > wanted:
+            ranges, limit, note = sample_rows(relation, engine, key, rows=rows, wanted=wanted)
+            notes.append(note)
+        else:
+            ranges, limit = cut_key(relation, engine, key, most) if key else [WHOLE], None
     partitions = [ranges[at::most] for at in range(min(most, len(ranges)))]
     options = {
         **_options(relation),

@@ -1,6 +1,7 @@
 """Parts of a table of a database, by ranges of its key."""
 
 from itertools import pairwise
+from typing import NamedTuple
 
 from sqlalchemy import Engine, Inspector, Select, column, func, select
 from sqlalchemy.exc import SQLAlchemyError
@@ -16,6 +17,45 @@ Range = tuple[int | None, int | None]
 """From which number on, and before which; none has no end."""
 
 WHOLE: Range = (None, None)
+
+_SAMPLED = 16
+"""Ranges for each connection from each of which some rows are read, where not all are."""
+
+
+class Sample(NamedTuple):
+    """Which rows of a table are read, if not all are."""
+
+    ranges: list[Range]
+    """Ranges of its key in which every row is once."""
+
+    limit: int
+    """Rows read of each."""
+
+    note: str
+    """What a person should know."""
+
+
+def sample_rows(relation: Relation, engine: Engine, key: str, *, rows: int, wanted: int) -> Sample:
+    """Chooses as many rows of each of some ranges of a table's key.
+
+    Args:
+        relation: Which table.
+        engine: Its database.
+        key: The column of whole numbers; empty if there is none.
+        rows: How many it has.
+        wanted: How many are read at most.
+
+    Returns:
+        What to read: without a key, the first rows.
+
+    Raises:
+        UnreadableRelationError: The database does not tell where the key begins and ends.
+    """
+    most = min(relation.database.max_connections * _SAMPLED, wanted)
+    ranges = cut_key(relation, engine, key, most) if key else [WHOLE]
+    limit = wanted // len(ranges)
+    where = f"of each of {len(ranges)} ranges of {key!r}" if key else "in no order of ours"
+    return Sample(ranges, limit, f"read {limit} rows {where}; it has {rows}")
 
 
 def count_rows(relation: Relation, engine: Engine) -> int:

@@ -1,7 +1,6 @@
 """Reads tables and views of databases, as SQLAlchemy knows them."""
 
-from collections.abc import Collection, Generator, Sequence
-from contextlib import closing
+from collections.abc import Generator, Sequence
 
 import pyarrow as pa
 from sqlalchemy import (
@@ -20,41 +19,14 @@ from sqlalchemy.sql.elements import quoted_name
 from sqlalchemy.types import ARRAY, JSON, LargeBinary, TypeEngine, _Binary
 
 from datahub_hyperjoin.places import Relation
-from datahub_hyperjoin.spark.columns import Column, Reading, choose, read_of
+from datahub_hyperjoin.spark.columns import Column
 from datahub_hyperjoin.spark.databases.engines import quietly, words_of
-from datahub_hyperjoin.spark.errors import EmptyRelationError, UnreadableRelationError
+from datahub_hyperjoin.spark.errors import UnreadableRelationError
 from datahub_hyperjoin.spark.objects import batch_of
 from datahub_hyperjoin.tables import DataType
 
 _CELLS = 1 << 17
-_MOST_ROWS = 1 << 31
-"""What every database takes for a limit; more is none."""
 _NESTED = ("HSTORE", "TSVECTOR", "STRUCT", "MAP", "SUPER", "VARIANT", "OBJECT")
-
-
-def read_relation(
-    relation: Relation, engine: Engine, paths: Collection[str] | None, *, max_rows: int
-) -> Reading:
-    """Opens a table or a view.
-
-    Args:
-        relation: Which one.
-        engine: Its database.
-        paths: The columns to read; without it, all.
-        max_rows: About how many rows are wanted; the database is asked for one more.
-
-    Returns:
-        The reading; its rows stream from the database.
-
-    Raises:
-        UnreadableTableError: The database does not tell its columns.
-    """
-    chosen, notes = choose(columns_of(relation, look_at(engine)), paths)
-    names = read_of(chosen)
-    statement = select_from(relation, names)
-    if max_rows < _MOST_ROWS:
-        statement = statement.limit(max_rows + 1)
-    return Reading(chosen, _some(read_rows(engine, statement, names)), notes)
 
 
 def look_at(engine: Engine) -> Inspector:
@@ -164,15 +136,3 @@ def read_rows(
                 yield batch_of(names, columns, rows=len(part))
     except SQLAlchemyError as error:
         raise UnreadableRelationError.because(words_of(error)) from None
-
-
-def _some(
-    batches: Generator[pa.RecordBatch, None, None],
-) -> Generator[pa.RecordBatch, None, None]:
-    empty = True
-    with closing(batches):
-        for batch in batches:
-            empty = False
-            yield batch
-    if empty:
-        raise EmptyRelationError.without_rows()

@@ -3,8 +3,10 @@
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pydantic import SecretStr
 from pyspark.sql import SparkSession
@@ -250,3 +252,24 @@ def test_odd_values_of_sqlite_are_texts(tmp_path: Path) -> None:
     assert column.type is DataType.TEXT
     assert sorted(column.sample) == ["1", str(2**62), "one"]
     server.engine.dispose()
+
+
+def test_of_a_long_table_rows_of_all_its_parts_are_read(server: Server) -> None:
+    rows = ", ".join(f"({at})" for at in range(400))
+    server.run("CREATE TABLE many (id INTEGER PRIMARY KEY)", f"INSERT INTO many VALUES {rows}")
+
+    def read(size: int, most: int) -> tuple[list[int], list[str]]:
+        with Databases() as databases:
+            table = replace(server.table("many"), size=size)
+            reading = read_table(table, databases, max_rows=most)
+            ids = [int(one) for batch in reading.batches for one in batch["id"].to_pylist()]
+        return ids, reading.notes
+
+    ids, notes = read(0, 64)
+    assert notes == ["read 2 rows of each of 32 ranges of 'id'; it has 400"]
+    assert len({*ids}) == 64
+    assert np.histogram(ids, bins=4, range=(0, 400))[0].tolist() == [16] * 4
+    assert read(1 << 20, 64) == (ids, notes)
+    assert read(0, 400) == ([*range(400)], [])
+    # A table of so few bytes cannot have so many rows.
+    assert read(1, 64) == ([*range(64)], ["read up to row 64; there are more"])
