@@ -1,6 +1,6 @@
 """Where the rows of tables are."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from pydantic import SecretStr
@@ -82,7 +82,7 @@ class Database:
     url: SecretStr
     """Where it is, as SQLAlchemy writes it: `postgresql+psycopg2://reader@host/shop`."""
 
-    password: SecretStr | None = None
+    password: SecretStr | None = field(default=None, repr=False)
     """The user's password, if it stands not in the URL; write `${SHOP_PASSWORD}` and keep it in the
     environment."""
 

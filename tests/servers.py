@@ -1,7 +1,8 @@
 """Databases with a schema of its own for each test: servers that run here, and SQLite."""
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
@@ -12,9 +13,14 @@ from sqlalchemy import Engine, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError
 
 from datahub_hyperjoin.places import Database, Relation
+from datahub_hyperjoin.spark.databases.engines import open_engine
+from datahub_hyperjoin.spark.databases.listing import list_relations
 from datahub_hyperjoin.tables import Table, TableId
 
 KINDS = ("postgresql", "mariadb", "sqlite")
+_SETTLES = {"postgresql": 0.0, "mariadb": 3.2, "sqlite": 2.2}
+"""Seconds after a write until a database tells again for sure whether there was another one."""
+
 _SERVERS = {
     "postgresql": os.environ.get(
         "HYPERJOIN_POSTGRES", "postgresql+psycopg2://postgres@127.0.0.1/test"
@@ -83,3 +89,24 @@ def serving(kind: str, folder: Path) -> Iterator[Server]:
         cascade = "CASCADE" if kind == "postgresql" else ""
         connection.execute(text(f"DROP SCHEMA {schema} {cascade}"))
     asked.dispose()
+
+
+def settle(server: Server) -> None:
+    time.sleep(_SETTLES[server.kind])
+
+
+def states(server: Server, database: Database | None = None) -> dict[str, str]:
+    """The state of each table and view of the server's schema."""
+    engine = open_engine("connections[0]", database or server.database())
+    listed = list_relations(
+        engine, "connections[0]", wanted=lambda schema: schema == server.schema, views=True
+    )
+    engine.dispose()
+    return {one.name: one.state for one in listed}
+
+
+def alike(
+    one: Callable[[], dict[str, str]], other: Callable[[], dict[str, str]], tries: int = 20
+) -> bool:
+    """Whether states are the same, while others may write to the same server."""
+    return any(one() == other() for _ in range(tries))

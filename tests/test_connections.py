@@ -1,6 +1,7 @@
 """Whole runs on databases, alone and beside a folder."""
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -165,6 +166,21 @@ def test_a_database_that_does_not_answer_is_a_warning_and_the_others_are_read(
 def test_no_database_that_answers_is_one_clear_failure(tmp_path: Path) -> None:
     [failure] = run(tmp_path / "out.json", NOWHERE).failures
     assert "the database of `connections[0]` cannot be read: " in str(list(failure.context))
+
+
+def test_a_database_that_has_not_changed_is_not_read_again(
+    tmp_path: Path, shop: dict[str, Any]
+) -> None:
+    file, store = tmp_path / "shop.db", {"profile": {"store": str(tmp_path / "store")}}
+    os.utime(file, (10**9, 10**9))
+    found = [run(tmp_path / f"{at}.json", shop, **store) for at in range(2)]
+    assert [report.tables_unchanged for report in found] == [0, 2]
+    assert ends(tmp_path / "0.json") == ends(tmp_path / "1.json") == [CARRIERS]
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("UPDATE airlines SET carrier = 'no ' || carrier")
+        connection.commit()
+    assert run(tmp_path / "2.json", shop, **store).tables_unchanged == 0
+    assert ends(tmp_path / "2.json") == []
 
 
 def test_a_dataset_is_read_from_one_connection(tmp_path: Path, shop: dict[str, Any]) -> None:

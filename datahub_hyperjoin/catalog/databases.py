@@ -40,6 +40,7 @@ def scan_database(connection: str, database: Database, chosen: Selection) -> lis
                 database=database, connection=connection, schema=one.schema, name=one.name
             ),
             size=one.size,
+            state=one.state,
         )
         for one in listed
         if chosen.tables.allowed(f"{one.schema}.{one.name}")

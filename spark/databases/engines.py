@@ -46,6 +46,18 @@ def words_of(error: SQLAlchemyError) -> str:
     return in_short(str(getattr(error, "orig", None) or error))
 
 
+def system_of(engine: Engine) -> str:
+    """The system that a database is one of.
+
+    Args:
+        engine: The database, after it was first asked something.
+
+    Returns:
+        SQLAlchemy's name of it; MariaDB's also if the URL takes it for MySQL.
+    """
+    return "mariadb" if getattr(engine.dialect, "is_mariadb", False) else engine.dialect.name
+
+
 @contextmanager
 def quietly() -> Iterator[None]:
     """Types that SQLAlchemy does not know are no news: their columns are read as text."""
@@ -79,8 +91,7 @@ def open_engine(connection: str, database: Database) -> Engine:
 
     @event.listens_for(engine, "connect")
     def be_careful(raw: DBAPIConnection, _: ConnectionPoolEntry) -> None:
-        dialect = engine.dialect
-        name = "mariadb" if getattr(dialect, "is_mariadb", False) else dialect.name
+        name = system_of(engine)
         cursor = raw.cursor()
         if name in _CAREFUL:
             for statement in _CAREFUL[name](database.timeout):

@@ -1,4 +1,4 @@
-"""Which tables and views a database has, and how large they are."""
+"""Which tables and views a database has, how large they are, and in which state."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from sqlalchemy import Engine, Inspector, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from datahub_hyperjoin.spark.databases.engines import words_of
+from datahub_hyperjoin.spark.databases.states import states_of
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 
 _OF_THE_SYSTEM = {"information_schema", "mysql", "performance_schema", "sys", "pg_catalog"}
@@ -30,6 +31,9 @@ class Listed:
 
     size: int
     """Bytes on disk; 0 if the database does not tell."""
+
+    state: str = ""
+    """Another one whenever its rows may be others; empty if the database does not tell for sure."""
 
 
 def list_relations(
@@ -55,14 +59,16 @@ def list_relations(
     try:
         sizes = _sizes(engine)
         known = inspect(engine)
-        return sorted(
-            Listed(schema, name, sizes.get((schema, name), 0))
+        found = [
+            (schema, name)
             for schema in _schemas(engine, known)
             if wanted(schema)
             for name in _names(known, schema, views=views)
-        )
+        ]
     except SQLAlchemyError as error:
         raise UnreachableDatabaseError.because(connection, words_of(error)) from None
+    states = states_of(engine)
+    return sorted(Listed(*one, sizes.get(one, 0), states.get(one, "")) for one in found)
 
 
 def _schemas(engine: Engine, known: Inspector) -> list[str]:

@@ -2,7 +2,7 @@
 
 A profile is kept under what it was made from: the table's place and state, what was to be read of
 it, and this package's version. Evidence is kept under both tables' states and both columns. A table
-whose state nothing tells, as that of a database's, is read every time.
+whose state nothing tells, such as a view, is read every time.
 
 Each file of the store holds what the last run needed and no more, and is replaced as a whole.
 """

@@ -5,11 +5,15 @@ from pathlib import Path
 
 import pytest
 from datahub.configuration.common import AllowDenyPattern
-from servers import KINDS, Server, serving
+from pyspark.sql import SparkSession
+from servers import KINDS, Server, serving, settle
 
 from datahub_hyperjoin.catalog import ConnectionConfig, scan_database
 from datahub_hyperjoin.errors import NoTablesError
 from datahub_hyperjoin.places import Database
+from datahub_hyperjoin.report import HyperJoinReport
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.suggest import read_profiles
 from datahub_hyperjoin.tables import TableId
 
 KEY = "connections[0]"
@@ -79,6 +83,40 @@ def test_sizes_are_told_where_the_database_knows_them(server: Server) -> None:
     flights = scan_database(KEY, database_of(one), one.selection)[0]
     assert (flights.size > 0) is (server.kind != "sqlite")
     assert (flights.title, flights.instance) == ("flights", "")
+
+
+def test_a_table_that_has_not_changed_is_read_once(
+    server: Server, spark: SparkSession, tmp_path: Path
+) -> None:
+    one = connection(server, views=False)
+    kept = ProfileConfig(store=tmp_path / "kept")
+    started: list[SparkSession] = []
+
+    def start() -> SparkSession:
+        started.append(spark)
+        return spark
+
+    def run() -> tuple[int, list[int]]:
+        started.clear()
+        tables = scan_database(KEY, database_of(one), one.selection)
+        report = HyperJoinReport()
+        profiles = read_profiles(tables, start, kept, report)
+        return report.tables_unchanged, [profile.rows for profile in profiles]
+
+    if server.kind == "mariadb":  # some time after a write it makes statistics anew, and counts
+        server.run("ALTER TABLE planes STATS_AUTO_RECALC = 0")
+    server.run("INSERT INTO planes VALUES ('N1')")
+    settle(server)
+    assert run() == (0, [2, 1])
+    # On a server of PostgreSQL, whoever else writes has all tables read again.
+    assert any(run() == (2, [2, 1]) and not started for _ in range(10))
+    server.run("INSERT INTO flights VALUES ('DL')")
+    alone = 1 if server.kind == "mariadb" else 0
+    assert run() == (alone, [3, 1])
+    assert started
+    settle(server)
+    run()
+    assert any(run() == (2, [3, 1]) and not started for _ in range(10))
 
 
 def test_a_database_without_tables_is_named(server: Server) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from pydantic import SecretStr
 
-from datahub_hyperjoin.places import File, FileFormat
+from datahub_hyperjoin.places import Database, File, FileFormat, Relation
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.packed import profile_table
@@ -68,6 +69,22 @@ def test_what_cannot_be_told_from_another_state_is_never_kept(
     nameless = replace(cities, state="")
     Store(config).keep_profiles([profiled(nameless)])
     assert Store(config).profiles([nameless]) == {}
+
+
+def test_another_password_is_no_other_table(config: ProfileConfig, cities: Table) -> None:
+    def of(url: str, password: str | None = None) -> Table:
+        secret = SecretStr(password) if password else None
+        database = Database(url=SecretStr(url), password=secret)
+        place = Relation(
+            database=database, connection="connections[0]", schema="main", name="cities"
+        )
+        return replace(cities, place=place)
+
+    known = of("postgresql+psycopg2://me:hush@db/shop")
+    Store(config).keep_profiles([replace(profiled(cities), table=known)])
+    for same in (of("postgresql+psycopg2://me@db/shop", one) for one in (None, "hush", "other")):
+        assert same.id in Store(config).profiles([same])
+    assert Store(config).profiles([replace(known, state="second")]) == {}
 
 
 def test_a_fault_is_tried_again(config: ProfileConfig, cities: Table) -> None:
