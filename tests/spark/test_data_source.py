@@ -94,7 +94,7 @@ def test_a_key_may_have_any_name(server: Server, spark: SparkSession) -> None:
     [found] = profile_lake(spark, [server.table("keyed")], replace(IN_PARTS, max_rows=2))
     assert found.fault == ""
     assert found.columns[0].id.path == QUOTES
-    assert found.notes[-1] == f"read 1 rows of each of 4 ranges of {QUOTES!r}; it has 4"
+    assert found.notes[-1] == f"read 1 rows of each of 2 ranges of {QUOTES!r}; it has 4"
 
 
 def test_columns_are_asked_for_once(server: Server) -> None:
