@@ -7,6 +7,7 @@ random to a dense vector, which keeps cosines (Li, Hastie and Church, 2006).
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,12 @@ _PROJECTION: dict[str, Any] = {
 """Its cosines are off by some 0.03."""
 
 
+@cache
+def _projection() -> SparseRandomProjection:
+    """Depends on no lake, and takes most of a second to draw: once a process is enough."""
+    return SparseRandomProjection(**_PROJECTION).fit(np.zeros((1, _TRIGRAMS), dtype=np.float32))
+
+
 class CellSimilarity:
     """Cosines of the columns' trigrams.
 
@@ -53,8 +60,7 @@ class CellSimilarity:
     def __init__(self, samples: Sequence[Sequence[str]]) -> None:
         counts = HashingVectorizer(**_BAG).transform(map(" ".join, samples))
         weighed = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
-        projection = SparseRandomProjection(**_PROJECTION)
-        projected = normalize(projection.fit_transform(weighed))
+        projected = normalize(_projection().transform(weighed))
         self.vectors: Float32[np.ndarray, "column width"] = projected.astype(np.float32)
         """Unit vectors; zeros for a column without cells."""
 

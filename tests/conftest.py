@@ -14,6 +14,9 @@ from datahub_hyperjoin.spark.session import borrow_session
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
 
+# Java's second compiler and its threads take more of a short test than they ever give back.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
