@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from datahub_hyperjoin.errors import EmptyTableError
 from datahub_hyperjoin.spark.columns import Reading
+from datahub_hyperjoin.spark.counting.written import countable
 
 SEED = 0
 """Another run draws the same rows."""
@@ -59,4 +60,6 @@ def _some(batch: pa.RecordBatch, share: float, seed: tuple[int, int]) -> pa.Reco
     random = np.random.default_rng(seed)
     rows = floor(len(batch) * share + random.random())
     places = random.choice(len(batch), rows, replace=False, shuffle=False)
-    return batch.take(pa.array(np.sort(places)))
+    taken = pa.array(np.sort(places))
+    columns = [countable(column).take(taken) for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)

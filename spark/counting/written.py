@@ -40,7 +40,7 @@ def count_written(column: pa.Array) -> Written:
         >>> found.values.to_pylist(), found.counts.tolist()
         (['2', None, '0.5'], [2, 1, 1])
     """
-    found = pc.value_counts(_plain(column))
+    found = pc.value_counts(countable(column))
     return Written(len(column), _texts(found.field(0)), found.field(1).to_numpy())
 
 
@@ -53,15 +53,22 @@ def texts_of(column: pa.Array) -> pa.Array:
     Returns:
         As many strings.
     """
-    return _texts(_plain(column))
+    return _texts(countable(column))
 
 
-def _plain(column: pa.Array) -> pa.Array:
-    """The rows in a type that Arrow can count and write."""
+def countable(column: pa.Array) -> pa.Array:
+    """The rows in a type that Arrow can take, count and write, as not all are.
+
+    Args:
+        column: The rows, of any type that has a text.
+
+    Returns:
+        As many, with the same texts.
+    """
     if pa.types.is_string(column.type):
         return column
     if isinstance(column, pa.ExtensionArray):
-        return _plain(column.storage)
+        return countable(column.storage)
     for is_type, plain in _PLAIN:
         if is_type(column.type):
             return plain(column)
@@ -69,7 +76,7 @@ def _plain(column: pa.Array) -> pa.Array:
 
 
 _PLAIN: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.Array]], ...] = (
-    (pa.types.is_dictionary, lambda column: _plain(column.dictionary_decode())),
+    (pa.types.is_dictionary, lambda column: countable(column.dictionary_decode())),
     (pa.types.is_string_view, lambda column: column.cast(pa.string())),
     (pa.types.is_large_string, lambda column: column.cast(pa.string())),
     (pa.types.is_float16, lambda column: column.cast(pa.float32())),

@@ -1,6 +1,6 @@
 """How fast the tables of TPC-H are profiled: `make bench-profile`.
 
-Its generator writes a Parquet file a table. Of each table `profile.max_rows` rows are read, as in
+Its generator writes a Parquet file a table. Of each `profile.max_rows` rows are profiled, as in
 a run of the product, and in a second pass all. The machine's own limit is what pyarrow needs to
 read as many rows and to count the distinct values of every column exactly, on all cores, in the
 same run.

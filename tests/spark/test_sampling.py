@@ -21,6 +21,7 @@ from pyarrow import orc
 from datahub_hyperjoin.errors import EmptyTableError
 from datahub_hyperjoin.places import DeltaFolder, File, FileFormat, Folder, Place
 from datahub_hyperjoin.spark.columns import Column, Extent, Reading
+from datahub_hyperjoin.spark.counting.written import texts_of
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.spark.sampling import draw
@@ -184,6 +185,29 @@ def test_what_bytes_leave_room_for_is_drawn_from() -> None:
         "read up to row 500; there are more",
         "read a sample of 10.00% of 500 rows",
     ]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        *(pa.array(["a", "b"] * 50, one) for one in (pa.string_view(), pa.large_string())),
+        pa.array(["a", "b"] * 50).dictionary_encode(),
+        pa.array(np.array([0.5, 2.0] * 50, np.float16)),
+        *(
+            pa.array([0, 1] * 50, one)
+            for one in (pa.date32(), pa.time64("us"), pa.timestamp("ms", "UTC"), pa.duration("s"))
+        ),
+        pa.array([True, False] * 50),
+        pa.nulls(100),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_rows_of_any_type_are_drawn(column: pa.Array) -> None:
+    batch = pa.record_batch({"of": column})
+    reading = Reading((Column("of", 0),), (one for one in [batch]), [], Extent(100))
+    [drawn] = draw(reading, max_rows=20, max_bytes=1 << 30)
+    assert len(drawn) == 20
+    assert {*texts_of(drawn["of"]).to_pylist()} == {*texts_of(column).to_pylist()}
 
 
 def test_a_row_is_read_however_large_it_is() -> None:
