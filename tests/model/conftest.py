@@ -93,12 +93,12 @@ def know() -> Know:
     return knowledge
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_lake() -> MakeLake:
     return lambda tables: Lake.from_tables(profile_lake(tables))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def airline_tables() -> Tables:
     """Flights, airlines and planes, beside two tables that have nothing to do with them."""
     random = np.random.default_rng(7)

@@ -2,7 +2,7 @@ import logging
 import multiprocessing
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -49,7 +49,7 @@ def config(path: Path, **training: object) -> ModelConfig:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def structure(make_lake: MakeLake, airline_tables: Tables) -> Structure:
     return build_structure(make_lake(airline_tables), ModelConfig(), Knowledge())
 
@@ -78,18 +78,32 @@ def always_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journals, "_SHARE", float("inf"))
 
 
+@dataclass(frozen=True)
+class Whole:
+    """A run that nothing ends, and what it leaves."""
+
+    epochs: list[Epoch]
+    content: dict[str, bytes]
+
+
+@pytest.fixture(scope="module")
+def whole(structure: Structure, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    folder = tmp_path_factory.mktemp("whole")
+    return Whole(run(structure, config(folder)), content(folder))
+
+
 @pytest.mark.usefixtures("always_written")
 @pytest.mark.parametrize("after", range(1, EPOCHS + 1))
 def test_a_run_ended_after_any_epoch_makes_the_same_model(
-    structure: Structure, tmp_path: Path, after: int
+    structure: Structure, whole: Whole, tmp_path: Path, after: int
 ) -> None:
-    whole = run(structure, config(tmp_path / "whole"))
     kill(structure, config(tmp_path / "ended"), after)
     rest = run(structure, config(tmp_path / "ended"))
     assert [epoch.number for epoch in rest] == list(range(after + 1, EPOCHS + 1))
     assert [epoch.resumed for epoch in rest] == [True, *[False] * len(rest)][: len(rest)]
-    assert [(e.loss, e.recall) for e in rest] == [(e.loss, e.recall) for e in whole[after:]]
-    assert content(tmp_path / "ended") == content(tmp_path / "whole")
+    left = whole.epochs[after:]
+    assert [(e.loss, e.recall) for e in rest] == [(e.loss, e.recall) for e in left]
+    assert content(tmp_path / "ended") == whole.content
 
 
 def test_a_process_killed_again_and_again_makes_the_same_model(
@@ -187,7 +201,7 @@ def test_a_model_found_ends_the_training_that_was_left_beside_it(
 
 
 def test_a_run_ended_while_it_saves_leaves_no_half_model(
-    structure: Structure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    structure: Structure, whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop(*_: object) -> None:
         raise KilledError
@@ -200,8 +214,7 @@ def test_a_run_ended_while_it_saves_leaves_no_half_model(
             run(structure, settings)
     assert not holds_model(tmp_path / "model")
     run(structure, settings)
-    run(structure, replace(settings, path=tmp_path / "whole"))
-    assert content(tmp_path / "model") == content(tmp_path / "whole")
+    assert content(tmp_path / "model") == whole.content
 
 
 def test_without_a_folder_nothing_is_written(structure: Structure, tmp_path: Path) -> None:
