@@ -190,6 +190,8 @@ def test_several_places_are_asked_for_at_once(
         Home(platform="postgres", env="PROD", instance="eu"),
     ]
     before = len(gms.requests)
+    read_datasets(graph, homes[:1])
+    of_one = len(gms.requests) - before
     found = [dataset.table for dataset in read_datasets(graph, homes)]
     assert found == [tables[0], tables[2], tables[4]]
-    assert len(gms.requests) == before + 1
+    assert len(gms.requests) - before == 2 * of_one
