@@ -11,7 +11,6 @@ from collections.abc import Collection, Generator, Iterator
 from contextlib import ExitStack, suppress
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.csv
@@ -25,13 +24,6 @@ _BLOCK = 1 << 24
 _DELIMITERS = ",;\t|"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _LOOKED_AT = 200
-
-
-class _Text(NamedTuple):
-    """What a file holds."""
-
-    stream: TextStream
-    delimiter: str
 
 
 class _Ragged:
@@ -71,7 +63,7 @@ def read_delimited(path: Path, delimiter: str, paths: Collection[str] | None) ->
             raise UnreadableTableError.without_names()
         opened.pop_all()
     extent = Extent()
-    batches = _batches(_Text(stream, delimiter), names, columns, extent)
+    batches = _batches(stream, delimiter, names, columns, extent=extent)
     return Reading(columns, batches, notes, extent)
 
 
@@ -127,14 +119,19 @@ def _rows(head: str, delimiter: str) -> Iterator[list[str]]:
 
 
 def _batches(
-    text: _Text, names: list[str], columns: tuple[Column, ...], extent: Extent
+    stream: TextStream,
+    delimiter: str,
+    names: list[str],
+    columns: tuple[Column, ...],
+    *,
+    extent: Extent,
 ) -> Generator[pa.RecordBatch, None, None]:
-    stream, ragged = text.stream, _Ragged()
+    ragged = _Ragged()
     rows = 0
     places = [str(place) for place in range(len(names))]
     read = [str(column.position) for column in columns]
     parsing = pa.csv.ParseOptions(
-        delimiter=text.delimiter, newlines_in_values=True, invalid_row_handler=ragged
+        delimiter=delimiter, newlines_in_values=True, invalid_row_handler=ragged
     )
     try:
         with stream, _source(stream) as source:
