@@ -7,6 +7,8 @@ they are, and their tallies meet.
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -19,7 +21,7 @@ from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import UnbroughtFileError
 from datahub_hyperjoin.spark.native.bringing import Part, arriving, bring, files_of
 from datahub_hyperjoin.spark.profiles.packed import profile_each, said_of
-from datahub_hyperjoin.spark.profiles.parcels import PARCEL, unwrap, wrap
+from datahub_hyperjoin.spark.profiles.parcels import PARCEL, depot, unwrap, wrap
 from datahub_hyperjoin.spark.profiles.partial import (
     PARTIAL,
     WHOLE,
@@ -67,7 +69,7 @@ def _profile_files(
 ) -> Iterator[TableProfile]:
     asked = files_of(tables)
 
-    def worker(batches: Batches) -> Batches:
+    def worker(batches: Batches, folder: Path) -> Batches:
         places: list[int] = []
 
         def each() -> Iterator[Table]:
@@ -76,11 +78,13 @@ def _profile_files(
                 yield here
 
         for made in profile_each(each(), config, Databases()):
-            yield wrap(places[: len(made)], made)
+            yield wrap(places[: len(made)], made, folder)
             del places[: len(made)]
 
-    parcels = bring(session, [*asked]).mapInArrow(worker, from_arrow_schema(PARCEL)).toArrow()
-    found = unwrap(parcels, tables)
+    with depot() as folder:
+        brought = bring(session, [*asked])
+        here = partial(worker, folder=folder)
+        found = unwrap(brought.mapInArrow(here, from_arrow_schema(PARCEL)).toArrow(), tables)
     for at, table in enumerate(tables):
         yield found.get(at) or TableProfile(table=table, fault=str(UnbroughtFileError.at_all()))
 

@@ -4,6 +4,7 @@ import logging
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -12,8 +13,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from datahub_hyperjoin.errors import HyperJoinError, UnreadableTableError
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.garbage import spare_imports
 from datahub_hyperjoin.spark.packing import pack
-from datahub_hyperjoin.spark.profiles.parcels import PARCEL, unwrap, wrap
+from datahub_hyperjoin.spark.profiles.parcels import PARCEL, depot, unwrap, wrap
 from datahub_hyperjoin.spark.profiles.shelf import Shelf
 from datahub_hyperjoin.spark.read import located
 from datahub_hyperjoin.tables import Table, TableProfile
@@ -39,12 +41,14 @@ def profile_packed(
         return []
     groups = pack(tables)
     logger.info("Profiling %s tables in %s tasks", len(tables), len(groups))
-    found = (
-        session.range(0, len(groups), numPartitions=len(groups))
-        .mapInArrow(_worker(located(tables), groups, config), from_arrow_schema(PARCEL))
-        .toArrow()
-    )
-    profiles = unwrap(found, tables)
+    with depot() as folder:
+        worker = _worker(located(tables), groups, config, folder)
+        found = (
+            session.range(0, len(groups), numPartitions=len(groups))
+            .mapInArrow(worker, from_arrow_schema(PARCEL))
+            .toArrow()
+        )
+        profiles = unwrap(found, tables)
     return [profiles[at] for at in range(len(tables))]
 
 
@@ -126,17 +130,18 @@ def said_of(fault: Exception) -> str:
 
 
 def _worker(
-    tables: list[Table], groups: list[list[int]], config: ProfileConfig
+    tables: list[Table], groups: list[list[int]], config: ProfileConfig, folder: Path
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     # A task makes objects of its own tables only, of which a lake may have many more.
     shares = [pickle.dumps([tables[at] for at in group]) for group in groups]
 
     def profiles(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        spare_imports()
         for batch in batches:
             for group in batch.column("id").to_pylist():
                 own, places = pickle.loads(shares[group]), iter(groups[group])  # noqa: S301 - ours
                 with Databases() as databases:
                     for made in profile_each(own, config, databases):
-                        yield wrap([*islice(places, len(made))], made)
+                        yield wrap([*islice(places, len(made))], made, folder)
 
     return profiles

@@ -3,9 +3,7 @@
 Lakes have many columns: rows are written and read a fact at a time, each of all of them at once.
 """
 
-import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, pairwise
 from operator import attrgetter
 from typing import Any
@@ -82,18 +80,6 @@ def list_rows(rows: pa.RecordBatch) -> list[dict[str, Any]]:
         [{'sizes': (1, 2), 'at': {'x': 3}}]
     """
     return _listed(rows.to_struct_array())
-
-
-@contextmanager
-def without_collecting() -> Iterator[None]:
-    """Makes many objects that all stay: looking for garbage among them takes as long again."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def from_row(table: Table, row: Mapping[str, Any]) -> TableProfile:

@@ -121,7 +121,7 @@ class Shelf:
             ((place, path), column)
             for path, column in zip(batch.schema.names, batch.columns, strict=True)
         )
-        self._waits += batch.nbytes + _COLUMN * batch.num_columns
+        self._waits += batch.get_total_buffer_size() + _COLUMN * batch.num_columns
         if self._waits > _ENOUGH:
             self.is_full = True
             self._tally()

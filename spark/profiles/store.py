@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.garbage import without_collecting
 from datahub_hyperjoin.spark.profiles.rows import (
     PROFILE_ROW,
     from_row,
     list_rows,
     to_rows,
-    without_collecting,
 )
 from datahub_hyperjoin.tables import Cardinality, Evidence, Pair, Table, TableId, TableProfile
 
