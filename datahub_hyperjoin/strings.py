@@ -6,6 +6,7 @@ are worth asking.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,50 @@ def bounds_of(sizes: npt.ArrayLike) -> Places:
         [0, 2, 2, 5]
     """
     return np.concatenate([[0], np.cumsum(np.asarray(sizes, np.int64))])
+
+
+def reduce_each(
+    ufunc: np.ufunc,
+    values: npt.NDArray[Any],
+    bounds: npt.NDArray[np.signedinteger],
+    dtype: npt.DTypeLike = np.int64,
+) -> npt.NDArray[Any]:
+    """Reduces each of several sequences that lie end to end.
+
+    Args:
+        ufunc: What joins two of their values.
+        values: The sequences.
+        bounds: Where each begins, and where the last one ends.
+        dtype: Of the result.
+
+    Returns:
+        One for each sequence; 0 for one that is empty.
+
+    Examples:
+        >>> reduce_each(np.add, np.array([3, 4, 5]), np.array([0, 2, 2, 3])).tolist()
+        [7, 0, 5]
+    """
+    found = np.zeros(len(bounds) - 1, dtype)
+    filled = np.flatnonzero(np.diff(bounds))
+    if len(filled):
+        found[filled] = ufunc.reduceat(values, bounds[filled], dtype=dtype)
+    return found
+
+
+def nth_of(bounds: Places) -> Places:
+    """Which of its sequence each item is, of sequences that lie end to end.
+
+    Args:
+        bounds: Where each begins, and where the last one ends.
+
+    Returns:
+        From 0, for each item.
+
+    Examples:
+        >>> nth_of(np.array([0, 2, 2, 5])).tolist()
+        [0, 1, 0, 1, 2]
+    """
+    return np.arange(bounds[-1]) - np.repeat(bounds[:-1], np.diff(bounds))
 
 
 def cut(sizes: Sequence[int], most: int = _TOGETHER) -> Iterator[slice]:
@@ -126,8 +171,49 @@ class StringBytes:
             >>> strings.having(strings.data == ord("-"))
             array([ True, False,  True, False])
         """
-        found = np.zeros(len(self.lengths), np.bool_)
-        if marked.any():
-            filled = np.flatnonzero(self.lengths)
-            found[filled] = np.logical_or.reduceat(marked, self.bounds[filled])
-        return found
+        if not marked.any():
+            return np.zeros(len(self.lengths), np.bool_)
+        return reduce_each(np.logical_or, marked, self.bounds, np.bool_)
+
+    def count(self, marked: Mask) -> npt.NDArray[np.int32]:
+        """How many bytes of each string are marked.
+
+        Args:
+            marked: One for each byte of `data`.
+
+        Returns:
+            One for each string.
+
+        Examples:
+            >>> strings = StringBytes.of(pa.array(["a-b", "", "--", "c"]))
+            >>> strings.count(strings.data == ord("-")).tolist()
+            [1, 0, 2, 0]
+        """
+        return reduce_each(np.add, marked, self.bounds, np.int32)
+
+    def translated(self, table: bytes) -> Bytes:
+        """What stands for each byte.
+
+        Args:
+            table: For each of the 256 bytes another.
+
+        Returns:
+            One for each byte of `data`, in an array of its own.
+        """
+        return np.frombuffer(bytearray(self.data).translate(table), np.uint8)
+
+    def classes(self, table: bytes) -> Bytes:
+        """What kinds of bytes each string has.
+
+        Args:
+            table: For each of the 256 bytes a bit, or several.
+
+        Returns:
+            For each string the bits of its bytes.
+
+        Examples:
+            >>> letter_or_more = bytes(1 if chr(byte).isalpha() else 2 for byte in range(256))
+            >>> StringBytes.of(pa.array(["ab", "", "a-b", "-"])).classes(letter_or_more).tolist()
+            [1, 0, 3, 2]
+        """
+        return reduce_each(np.bitwise_or, self.translated(table), self.bounds, np.uint8)

@@ -143,7 +143,7 @@ class Pattern:
     """For example `A9999` or `A+ A+`."""
 
     share: float
-    """The share of distinct values that have it, in [0, 1]."""
+    """The share of the sampled values that have it, in [0, 1]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

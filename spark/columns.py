@@ -65,7 +65,9 @@ def addressable(columns: Sequence[Column], notes: list[str]) -> tuple[Column, ..
         >>> [column.path for column in kept], notes[0]
         (['id'], "columns left out, because they share a name: 'name'")
     """
-    times = Counter(column.path for column in columns)
+    times = Counter([column.path for column in columns])
+    if len(times) == len(columns) and all(map(str.strip, times)):
+        return tuple(columns)
     repeated = [path for path, count in times.items() if count > 1 and path.strip()]
     if repeated:
         notes.append(f"columns left out, because they share a name: {_listed(repeated)}")

@@ -39,13 +39,13 @@ def draw(
     seen, drawn, room = 0, 0, max_bytes
     with closing(reading.batches) as batches:
         for batch in batches:
-            wanted, told = max_rows - drawn, reading.extent.rows
-            holds = max(len(batch) * room // max(batch.nbytes, 1), int(not seen))
+            wanted, told, size = max_rows - drawn, reading.extent.rows, batch.nbytes
+            holds = max(len(batch) * room // max(size, 1), int(not seen))
             read = batch.slice(0, min(len(batch), holds if told else min(holds, wanted)))
             beyond = max(min(told - seen, holds), len(read))
             some = read if beyond <= wanted else _some(read, wanted / beyond, (SEED, seen))
             yield some
-            seen, drawn, room = seen + len(read), drawn + len(some), room - batch.nbytes
+            seen, drawn, room = seen + len(read), drawn + len(some), room - size
             if len(read) < len(batch):
                 reading.notes.append(f"read up to row {seen}; there are more")
                 break

@@ -13,10 +13,8 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.patterns import patterns
 from datahub_hyperjoin.spark.counting.sketch import Values, estimate_distinct, to_bytes
 from datahub_hyperjoin.spark.counting.tally import Tally
-from datahub_hyperjoin.strings import Places, bounds_of, cut
+from datahub_hyperjoin.strings import Places, bounds_of, cut, reduce_each
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths
-
-_SHAPED = 256
 
 
 class Whole(NamedTuple):
@@ -41,7 +39,7 @@ def profile_columns(columns: Sequence[Whole], config: ProfileConfig) -> list[Col
 
     Returns:
         As many profiles. Mean length is that of the values kept, each up to its first 1000
-        characters; shapes are those of the first 256 of them.
+        characters; shapes are those of the sample.
     """
     settled = [Whole(one.id, one.position, one.tally.settled()) for one in columns]
     sizes = [len(one.tally.values) * one.tally.lengths[1] for one in settled]
@@ -80,7 +78,7 @@ def _profiled(columns: Sequence[Whole], config: ProfileConfig) -> list[ColumnPro
     texts, bounds = _end_to_end(sampled)
     listed = texts.to_pylist()
     samples = [tuple(listed[begin:end]) for begin, end in itertools.pairwise(bounds.tolist())]
-    shaped = patterns(*_end_to_end([v.smallest(_SHAPED) for v in kept]), config.pattern_count)
+    shaped = patterns(texts, bounds, config.pattern_count)
     facts = zip(columns, kept, sampled, samples, _means(kept), shaped, strict=True)
     return [
         ColumnProfile(
@@ -111,7 +109,7 @@ def _end_to_end(columns: Sequence[Values]) -> tuple[pa.Array, Places]:
 def _means(columns: Sequence[Values]) -> list[float]:
     """Mean length of each column's texts, 0 without any."""
     written, bounds = _end_to_end(columns)
-    sums = np.diff(bounds_of(pc.utf8_length(written))[bounds])
+    sums = reduce_each(np.add, pc.utf8_length(written).to_numpy(), bounds)
     return (sums / np.maximum(np.diff(bounds), 1)).tolist()
 
 

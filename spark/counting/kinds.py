@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from datahub_hyperjoin.spark.counting.sketch import within
-from datahub_hyperjoin.strings import Mask, Places, StringBytes
+from datahub_hyperjoin.strings import Bytes, Places, StringBytes, nth_of, reduce_each
 from datahub_hyperjoin.tables import DataType
 
 MISSING = ("na", "n/a", "#n/a", "null", "nan", "none", "\\n")
@@ -43,9 +43,11 @@ _WHOLES, _NUMBERS, _DAYS, _MOMENTS, _TRUTHS = range(len(_KINDS))
 _OTHER = len(_KINDS)
 _TEXT = frozenset({DataType.TEXT})
 _GLANCE = 16
-_ZERO, _NINE, _POINT, _HYPHEN = b"09.-"
-_OPENS = np.isin(np.arange(256), list(b"0123456789-.itf"))
-"""Whether a value of a kind that has a pattern begins with a byte."""
+_ZERO, _HYPHEN = b"0-"
+_DIGIT, _DOT, _MORE, _FOREIGN = 1, 2, 4, 8
+_CLASS = {**dict.fromkeys(b"0123456789", _DIGIT), **dict.fromkeys(b" +-:aefilnrstu", _MORE)}
+_CLASSES = bytes({**_CLASS, ord("."): _DOT}.get(byte, _FOREIGN) for byte in range(256))
+"""What each byte is: one that is foreign stands in no value that has a pattern."""
 
 
 def kinds_of(normal: pa.Array, bounds: Places) -> list[frozenset[DataType]]:
@@ -64,18 +66,22 @@ def kinds_of(normal: pa.Array, bounds: Places) -> list[frozenset[DataType]]:
         >>> sorted(numbers), sorted(codes)
         ([<DataType.DECIMAL: 'decimal'>, <DataType.INTEGER: 'integer'>], [<DataType.TEXT: 'text'>])
     """
-    columns = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
     strings = StringBytes.of(normal)
+    classes = strings.classes(_CLASSES)
+    digits = classes == _DIGIT
+    whole = digits & ((strings.at(0) != _ZERO) | (strings.lengths == 1))
+    other = (classes >= _FOREIGN) | (digits & ~whole)
     met = np.zeros((len(bounds) - 1, len(_KINDS) + 1), np.bool_)
-    met[columns[~_OPENS[strings.at(0)]], _OTHER] = True
-    whole = _whole(strings)
-    met[columns[whole], _WHOLES] = True
-    rest = ~(whole | met[columns, _OTHER])
+    met[:, _WHOLES] = reduce_each(np.logical_or, whole, bounds, np.bool_)
+    met[:, _OTHER] = reduce_each(np.logical_or, other, bounds, np.bool_)
+    rest = ~(whole | np.repeat(met[:, _OTHER], np.diff(bounds)))
     places, begins = np.flatnonzero(rest), within(rest, bounds)
-    nth = np.arange(len(places)) - begins[columns[places]]
-    for some in (places[nth < _GLANCE], places[nth >= _GLANCE]):
-        asked = some[~met[columns[some], _OTHER]]
-        met[columns[asked], _recognised(normal.take(pa.array(asked)))] = True
+    columns = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
+    early = nth_of(begins) < _GLANCE
+    for some in (early, ~early):
+        asked = some & ~met[columns, _OTHER]
+        values = normal.take(pa.array(places[asked]))
+        met[columns[asked], _recognised(values, classes[places[asked]])] = True
     return [_TEXT if column[_OTHER] else _named(column) for column in met.tolist()]
 
 
@@ -104,17 +110,11 @@ def type_of(kinds: AbstractSet[DataType]) -> DataType:
     return DataType.TEXT
 
 
-def _whole(strings: StringBytes) -> Mask:
-    """Whole numbers without a sign."""
-    digits = ~strings.having((strings.data < _ZERO) | (strings.data > _NINE))
-    return digits & (strings.lengths > 0) & ((strings.at(0) != _ZERO) | (strings.lengths == 1))
-
-
-def _recognised(values: pa.Array) -> Places:
+def _recognised(values: pa.Array, classes: Bytes) -> Places:
     """The place in `_KINDS` of each value's kind."""
     strings = StringBytes.of(values)
     dated = (strings.at(4) == _HYPHEN) & (strings.at(7) == _HYPHEN)
-    pointed = strings.having(strings.data == _POINT) & ~dated
+    pointed = (classes & _DOT > 0) & ~dated
     found = np.full(len(values), _OTHER)
     for some, kinds in (
         (dated, (_DAYS, _MOMENTS)),

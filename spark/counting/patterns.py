@@ -1,24 +1,24 @@
 """The shapes that values share, such as `A+ 9999`."""
 
-import heapq
 import itertools
+import string
 import unicodedata
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datahub_hyperjoin.strings import Bytes, Mask, Places, StringBytes, bounds_of
+from datahub_hyperjoin.strings import Bytes, Mask, Places, StringBytes, bounds_of, nth_of
 from datahub_hyperjoin.tables import Pattern
 
 _LONGEST = 40
 _CLASSES = {"Nd": "9", **dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me"), "A")}
 _LETTER, _DIGIT, _BLANK, _MORE = b"A9 +"
 _LAST_ASCII = 0x7F
-_SIGNS = np.arange(256, dtype=np.uint8)
-_SIGNS[[sign for sign in range(128) if chr(sign).isalpha()]] = _LETTER
-_SIGNS[[sign for sign in range(128) if chr(sign).isdigit()]] = _DIGIT
-_SIGNS[list(b"\t\n\f\r")] = _BLANK
+_SIGNS = bytes.maketrans(
+    string.ascii_letters.encode() + string.digits.encode() + b"\t\n\f\r",
+    b"A" * 52 + b"9" * 10 + b" " * 4,
+)
 """What stands for each byte."""
 
 
@@ -48,7 +48,7 @@ def shapes(values: pa.Array) -> pa.Array:
         plain = [_in_ascii(value) for value in shaped.filter(mask).to_pylist()]
         strings = StringBytes.of(pc.replace_with_mask(shaped, mask, pa.array(plain, pa.string())))
     signs, kept = _shortened(strings)
-    offsets = bounds_of(kept)[strings.bounds].astype(np.int32)
+    offsets = bounds_of(strings.count(kept)).astype(np.int32)
     return pa.StringArray.from_buffers(
         len(values), pa.py_buffer(offsets), pa.py_buffer(signs[kept])
     )
@@ -74,37 +74,23 @@ def patterns(values: pa.Array, bounds: Places, most: int) -> list[tuple[Pattern,
     """
     met = shapes(values).dictionary_encode()
     sizes, width = np.diff(bounds), max(len(met.dictionary), 1)
-    columns = np.repeat(np.arange(len(sizes)), sizes) * width
-    found = pc.value_counts(pa.array(columns + met.indices.to_numpy()))
-    # They come in the order in which they are met, and so column by column.
+    columns = np.repeat(np.arange(len(sizes)), sizes)
+    found = pc.value_counts(pa.array(columns * width + met.indices.to_numpy()))
     columns, codes = np.divmod(found.field(0).to_numpy(), width)
-    times = found.field(1).to_pylist()
-    named = met.dictionary.take(pa.array(codes)).to_pylist()
-    ends = np.searchsorted(columns, np.arange(len(bounds))).tolist()
-    return [
-        tuple(
-            Pattern(shape=shape, share=count / size)
-            for shape, count in _most_frequent(named[begin:end], times[begin:end], most)
-        )
-        for size, (begin, end) in zip(sizes.tolist(), itertools.pairwise(ends), strict=True)
-    ]
-
-
-def _most_frequent(names: list[str], times: list[int], most: int) -> list[tuple[str, int]]:
-    """The first names in the order of their times and then of the alphabet."""
-    if not names:
-        return []
-    least = heapq.nlargest(most, times)[-1]
-    found = [(name, count) for name, count in zip(names, times, strict=True) if count > least]
-    found.sort(key=lambda pair: (-pair[1], pair[0]))
-    # Columns of long texts have many shapes, most of them once: these need no order but the first.
-    ties = (name for name, count in zip(names, times, strict=True) if count == least)
-    return [*found, *((name, least) for name in heapq.nsmallest(most - len(found), ties))]
+    times, alphabet = found.field(1).to_numpy(), pc.rank(met.dictionary).to_numpy()
+    best = np.lexsort((alphabet[codes], -times, columns))
+    met_in_each = np.bincount(columns, minlength=len(sizes))
+    best = best[nth_of(bounds_of(met_in_each)) < most]
+    shares = (times / sizes[columns])[best].tolist()
+    named = zip(met.dictionary.take(pa.array(codes[best])).to_pylist(), shares, strict=True)
+    listed = [Pattern(shape=shape, share=share) for shape, share in named]
+    ends = bounds_of(np.minimum(met_in_each, most)).tolist()
+    return [tuple(listed[begin:end]) for begin, end in itertools.pairwise(ends)]
 
 
 def _shortened(strings: StringBytes) -> tuple[Bytes, Mask]:
     """What stands for each byte of strings, and which of it is part of a shape."""
-    signs = _SIGNS.take(strings.data)
+    signs = strings.translated(_SIGNS)
     goes_on = np.zeros(len(signs), np.bool_)
     goes_on[1:] = signs[1:] == signs[:-1]
     goes_on[strings.bounds[:-1][strings.lengths > 0]] = False

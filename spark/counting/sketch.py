@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from datahub_hyperjoin.normal import Hashes, Synonyms, hash_values
-from datahub_hyperjoin.strings import Mask, Places, bounds_of
+from datahub_hyperjoin.strings import Mask, Places, bounds_of, nth_of, reduce_each
 
 Counts = npt.NDArray[np.int64]
 
@@ -141,7 +141,7 @@ def within(chosen: Mask, bounds: Places) -> Places:
         >>> within(np.array([True, False, True]), np.array([0, 2, 2, 3])).tolist()
         [0, 1, 1, 2]
     """
-    return bounds_of(chosen)[bounds]
+    return bounds_of(reduce_each(np.add, chosen, bounds))
 
 
 def merge(parts: Iterable[Values]) -> Values:
@@ -226,7 +226,7 @@ def _gathered(
         # The sort is not stable: of equal hashes, the first row is the smallest place.
         counts, rows = np.add.reduceat(counts, first), np.minimum.reduceat(rows, first)
     ends = within(fresh, bounds)
-    kept = np.arange(len(first)) - np.repeat(ends[:-1], np.diff(ends)) < size
+    kept = nth_of(ends) < size
     hashes, counts = ordered[first[kept]], counts[kept]
     written = written.take(pa.array(rows[kept]))
     return [

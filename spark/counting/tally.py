@@ -24,7 +24,7 @@ from datahub_hyperjoin.spark.counting.sketch import (
     merge,
 )
 from datahub_hyperjoin.spark.counting.written import Written
-from datahub_hyperjoin.strings import Mask, Places, StringBytes, bounds_of, cut
+from datahub_hyperjoin.strings import Mask, Places, StringBytes, bounds_of, cut, reduce_each
 from datahub_hyperjoin.tables import DataType
 
 _MISSING = pa.array(MISSING)
@@ -97,7 +97,7 @@ def tally(columns: Sequence[Written], size: int) -> list[Tally]:
     Returns:
         Their tallies.
     """
-    parts = cut([column.values.nbytes for column in columns])
+    parts = cut([column.values.get_total_buffer_size() for column in columns])
     return [one for part in parts for one in _tallied(columns[part], size)]
 
 
@@ -131,7 +131,7 @@ def _tallied(columns: Sequence[Written], size: int) -> list[Tally]:
         normal, counts, written, bounds_of([len(column.values) for column in columns])
     )
     empty, missing = StringBytes.of(normal).lengths == 0, _missing(normal)
-    nulls = np.diff(bounds_of(np.where(empty, counts, 0))[found.bounds])
+    nulls = reduce_each(np.add, counts * empty, found.bounds)
     values = found.chosen(~(empty | missing))
     kept = replace(values, written=_beginnings(values.written))
     facts = zip(

@@ -85,7 +85,7 @@ def find_delimiter(head: str) -> str:
         >>> find_delimiter("name\napple, red\n")
         ','
     """
-    splitting = [each for each in _DELIMITERS if len(_header(head, each)) > 1]
+    splitting = [each for each in _DELIMITERS if each in head and len(_header(head, each)) > 1]
     if len(splitting) > 1:
         return max(splitting, key=lambda delimiter: _fit(head, delimiter))
     return splitting[0] if splitting else _DELIMITERS[0]

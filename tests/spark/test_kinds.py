@@ -1,14 +1,25 @@
 """Whether values tell their type."""
 
+import re
+
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.spark.counting.kinds import kinds_of, type_of
 from datahub_hyperjoin.strings import bounds_of
 from datahub_hyperjoin.tables import DataType
 
+DAY = r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
+FORMS = {
+    DataType.INTEGER: r"-?(0|[1-9]\d*)",
+    DataType.DECIMAL: r"(?!-?\d+$)-?((0|[1-9]\d*)(\.\d*)?|\.\d+)(e[+-]?\d+)?|-?inf",
+    DataType.BOOLEAN: r"true|false",
+    DataType.DATE: DAY,
+    DataType.TIMESTAMP: DAY
+    + r"[t ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?( ?[+-]\d{2}:?\d{2})?",
+}
 WORDS = st.sampled_from(["12", "-3", "1.5", "2e9", "2024-01-31", "true", "berlin", "007"])
 
 
@@ -40,6 +51,21 @@ def test_values_tell_the_type(values: list[str], expected: DataType) -> None:
 def test_one_word_at_the_end_makes_a_column_text() -> None:
     numbers = [str(number) for number in range(1000)]
     assert kinds([*numbers, "n.n."]) == {DataType.TEXT}
+
+
+@given(st.text("0019.-+ :einftrusal", min_size=1, max_size=12))
+@example("1.5e-3")
+@example("2024-01-31 10:00:00.5+02:00")
+@example("2024-01-31t10:00")
+@example("-inf")
+@example("007")
+@example(".")
+def test_a_value_is_of_the_kind_that_its_form_says(value: str) -> None:
+    [expected] = [kind for kind, form in FORMS.items() if re.fullmatch(form, value)] or [
+        DataType.TEXT
+    ]
+    assert kinds([value]) == {expected}
+    assert kinds([str(at) for at in range(50)] + [value]) - {DataType.INTEGER} <= {expected}
 
 
 @given(st.lists(WORDS, max_size=40), st.lists(WORDS, max_size=40))

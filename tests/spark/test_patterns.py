@@ -1,6 +1,7 @@
 """Whether shapes are what the documentation says."""
 
 import re
+from collections import Counter
 
 import pyarrow as pa
 import pytest
@@ -67,6 +68,19 @@ def test_no_values_have_no_shape() -> None:
 @example(["12345", "1234", "12345a", "123456 7", "a1b22", "--", "A+", "9+", "", "a b  c"])
 def test_shapes_are_what_rewriting_step_by_step_makes(values: list[str]) -> None:
     assert shapes(pa.array(values, pa.string())).to_pylist() == [*map(rewritten, values)]
+
+
+@given(
+    st.lists(st.sampled_from(["a1", "b2", "7", "x", "-", "é9", "77"]), min_size=1),
+    st.integers(1, 4),
+)
+def test_shapes_are_ordered_as_counting_orders_them(values: list[str], most: int) -> None:
+    [found] = patterns(pa.array(values), bounds_of([len(values)]), most)
+    times = Counter(map(rewritten, values))
+    expected = sorted(times, key=lambda shape: (-times[shape], shape))[:most]
+    assert [(one.shape, one.share) for one in found] == [
+        (shape, times[shape] / len(values)) for shape in expected
+    ]
 
 
 @given(st.lists(st.lists(st.sampled_from(["a1", "b2", "7", "é"]), max_size=5), max_size=4))
