@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from time import perf_counter
 
 import numpy as np
@@ -41,6 +42,7 @@ SIZES = (250, 2_500, 10_000)
 DOMAINS = 40
 """Value domains that keys are of; tables of one domain share values."""
 
+REPEATS = 5
 MIB = 1 << 20
 PAIRS = 400
 """Pairs of columns whose estimated containment is held against the exact one."""
@@ -56,13 +58,13 @@ class Run:
     columns: int
     mebibytes: float
     limit: float
-    """Seconds of pyarrow alone."""
+    """Seconds of pyarrow alone, the median of as many."""
 
     cold: float
     """Seconds of the first profile of a session, workers' start included."""
 
     warm: float
-    """Seconds of the second."""
+    """Seconds of another, the median of several."""
 
     kept: float
     """Seconds of reading the same from the store."""
@@ -123,7 +125,7 @@ def timed() -> Iterator[list[float]]:
 
 
 def measure(session: SparkSession, folder: Path, tables: int) -> tuple[Run, list[TableProfile]]:
-    """Profiles one lake twice, and once more from the store."""
+    """Profiles one lake several times, and once more from the store."""
     write_lake(folder / "lake", tables)
     lake = scan_folder(
         folder / "lake",
@@ -133,24 +135,26 @@ def measure(session: SparkSession, folder: Path, tables: int) -> tuple[Run, list
         allowed=AllowDenyPattern.allow_all(),
     )
     config = ProfileConfig(store=folder / "store")
-    before = _limit(lake)
     with timed() as cold:
         profiles = profile_packed(session, lake, config)
-    with timed() as warm:
-        profiles = profile_packed(session, lake, config)
-    limit = (before + _limit(lake)) / 2
+    limits, warm = list[float](), list[float]()
+    for _ in range(REPEATS):
+        limits.append(_limit(lake))
+        with timed() as again:
+            profiles = profile_packed(session, lake, config)
+        warm += again
     Store(config).keep_profiles(profiles)
     with timed() as kept:
-        again = Store(config).profiles(lake)
-    assert [again[table.id] for table in lake] == profiles
+        held = Store(config).profiles(lake)
+    assert [held[table.id] for table in lake] == profiles
     java, worker = peaks_below()
     return Run(
         tables=tables,
         columns=sum(len(profile.columns) for profile in profiles),
         mebibytes=sum(table.size for table in lake) / MIB,
-        limit=limit,
+        limit=median(limits),
         cold=cold[0],
-        warm=warm[0],
+        warm=median(warm),
         kept=kept[0],
         driver=peak_memory(),
         java=java,
