@@ -99,6 +99,7 @@ def _scan_folder(config: HyperJoinConfig) -> list[Table]:
         env=config.env,
         instance=config.platform_instance,
         allowed=config.catalog.tables,
+        dialect=config.catalog.dialect,
     )
 
 

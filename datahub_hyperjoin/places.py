@@ -17,6 +17,48 @@ class FileFormat(str, Enum):
     JSON_LINES = "jsonl"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """How files of delimited text are written."""
+
+    delimiter: str | None = None
+    """What separates fields; without it a tab in .tsv, and elsewhere comma, semicolon, tab or bar,
+    as each file tells."""
+
+    quote: str = '"'
+    """What surrounds fields that hold a delimiter, a quote or a new line; within it, it is written
+    twice. Empty if nothing is quoted."""
+
+    escape: str = ""
+    """What stands before a sign that is to be taken as it is."""
+
+    encoding: str | None = None
+    """Python's name of the encoding, as in `cp1251`; without it UTF-8, what a byte order mark
+    names, or Windows-1252, as each file tells."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no file can be read by."""
+        for name in ("delimiter", "quote", "escape"):
+            sign = getattr(self, name)
+            if sign and not (len(sign) == 1 and sign.isascii() and sign not in "\0\r\n"):
+                message = f"`{name}` is {sign!r}; it must be one ASCII character"
+                raise ValueError(message)
+        if self.delimiter == "":
+            message = "`delimiter` is empty; leave it out, and each file tells"
+            raise ValueError(message)
+        signs = [sign for sign in (self.delimiter, self.quote, self.escape) if sign]
+        if len(signs) > len({*signs}):
+            message = "`delimiter`, `quote` and `escape` must be different characters"
+            raise ValueError(message)
+        if self.encoding and not _is_encoding(self.encoding):
+            message = f"`encoding` is {self.encoding!r}, which Python does not know"
+            raise ValueError(message)
+
+
+USUAL = Dialect()
+"""What needs no telling."""
+
+
 @dataclass(frozen=True, slots=True)
 class ListedFile:
     """A file found in a folder."""
@@ -44,6 +86,9 @@ class File:
     format: FileFormat
     """How it is laid out."""
 
+    dialect: Dialect = USUAL
+    """How it is written, if it is delimited text."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
@@ -57,6 +102,9 @@ class Folder:
 
     parts: tuple[str, ...]
     """Paths of the files below it; `key=value` on the way is a column and its value."""
+
+    dialect: Dialect = USUAL
+    """How they are written, if they are delimited text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,3 +219,11 @@ def is_remote(location: str) -> bool:
     """
     scheme, separator, _ = location.partition("://")
     return bool(separator) and scheme != "file"
+
+
+def _is_encoding(name: str) -> bool:
+    try:
+        "".encode(name)
+    except LookupError:
+        return False
+    return True

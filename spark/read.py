@@ -32,9 +32,9 @@ from datahub_hyperjoin.spark.files.parts import read_parts
 from datahub_hyperjoin.spark.sampling import draw
 from datahub_hyperjoin.tables import Table
 
+_DELIMITERS = {FileFormat.CSV: None, FileFormat.TSV: "\t"}
+"""What separates fields where the recipe does not say."""
 _READERS: Mapping[FileFormat, Callable[[Path, Collection[str] | None], Reading]] = {
-    FileFormat.CSV: lambda path, paths: read_delimited(path, "", paths),
-    FileFormat.TSV: lambda path, paths: read_delimited(path, "\t", paths),
     FileFormat.JSON_LINES: read_json_lines,
     FileFormat.PARQUET: read_parquet,
     FileFormat.ORC: read_orc,
@@ -99,6 +99,9 @@ def read_file(file: File, paths: Collection[str] | None) -> Reading:
     try:
         if not path.stat().st_size:
             raise EmptyTableError.without_content()
+        if file.format in _DELIMITERS:
+            delimiter = file.dialect.delimiter or _DELIMITERS[file.format]
+            return read_delimited(path, paths, replace(file.dialect, delimiter=delimiter))
         return _READERS[file.format](path, paths)
     except OSError as fault:
         raise UnreadableTableError.because(fault.strerror or str(fault)) from fault

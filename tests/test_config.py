@@ -203,6 +203,12 @@ def test_what_would_fail_at_the_end_is_refused_at_the_start(
         HyperJoinConfig.model_validate({**MINIMAL, **recipe})
 
 
+def test_a_dialect_that_cannot_be_is_refused_by_its_key() -> None:
+    recipe = {"catalog": {"folder": "lake", "dialect": {"delimiter": "||"}}}
+    with pytest.raises(ValidationError, match=r"catalog\.dialect\n.*must be one ASCII character"):
+        HyperJoinConfig.model_validate(recipe)
+
+
 def test_an_error_does_not_show_what_may_be_secret() -> None:
     recipe = {"connections": [{"database": {"url": "hush", "pasword": "hush"}}]}
     with pytest.raises(ValidationError) as caught:

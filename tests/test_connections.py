@@ -266,6 +266,15 @@ def test_a_database_that_does_not_answer_keeps_its_suggestions(
     )
 
 
+def test_how_the_recipe_says_that_files_are_written_they_are_read(tmp_path: Path) -> None:
+    cities = tmp_path / "lake" / "cities.csv"
+    cities.parent.mkdir()
+    cities.write_text("id^city\n1^'Oslo^Bergen'\n2^Rome\n")
+    catalog = {"folder": str(cities.parent), "dialect": {"delimiter": "^", "quote": "'"}}
+    report = run(tmp_path / "found.json", catalog=catalog)
+    assert (report.tables_profiled, report.columns_profiled) == (1, 2)
+
+
 def test_what_only_a_server_knows_needs_one(tmp_path: Path, shop: dict[str, Any]) -> None:
     [failure] = run(tmp_path / "out.json", shop, catalog={"tags": ["pii"]}).failures
     [reason] = failure.context

@@ -13,7 +13,14 @@ from typing_extensions import Self
 from datahub_hyperjoin.catalog.among import Among
 from datahub_hyperjoin.catalog.datasets import Home
 from datahub_hyperjoin.catalog.selection import OWN_CATALOG, Selection, names_of, platform_of
-from datahub_hyperjoin.places import Database, RemoteFolder, Source, SparkCatalog, is_remote
+from datahub_hyperjoin.places import (
+    Database,
+    Dialect,
+    RemoteFolder,
+    Source,
+    SparkCatalog,
+    is_remote,
+)
 
 
 class CatalogConfig(ConfigModel):
@@ -35,6 +42,9 @@ class CatalogConfig(ConfigModel):
         description="Regular expressions, matched from the start of a table's path below "
         "`folder`, of the tables to read and to leave out.",
     )
+
+    dialect: Dialect = Dialect()
+    """How the folder's files of delimited text are written, where they do not tell."""
 
     known_only: bool = True
     """With a DataHub server: leave out tables and columns that the catalog does not know, for which
@@ -112,6 +122,9 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
     views: bool = True
     """Whether views are read, too."""
 
+    dialect: Dialect = Dialect()
+    """How a folder's files of delimited text are written, where they do not tell."""
+
     @property
     def source(self) -> Source:
         """Where the tables are."""
@@ -132,6 +145,7 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
             schemas=self.schemas,
             tables=self.tables,
             views=self.views,
+            dialect=self.dialect,
         )
 
     @property

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from datahub_hyperjoin.catalog.selection import Selection
 from datahub_hyperjoin.places import (
     DeltaFolder,
+    Dialect,
     File,
     FileFormat,
     Folder,
@@ -60,7 +61,7 @@ def tables_of(files: Sequence[ListedFile], chosen: Selection, *, folder: str = "
             folder=folder,
             table=str(table),
             title=split_name(table.name)[0],
-            place=_place(table, layout, own) if layout else logged[table].place,
+            place=_place(table, layout, own, chosen.dialect) if layout else logged[table].place,
             size=sum(file.size for file in own),
             state=_state(own if layout else logged[table].log),
         )
@@ -140,12 +141,14 @@ def _location(table: PurePosixPath, file: ListedFile) -> str:
     return file.location.removesuffix(file.path) + str(table)
 
 
-def _place(table: PurePosixPath, layout: FileFormat, files: Sequence[ListedFile]) -> Place:
+def _place(
+    table: PurePosixPath, layout: FileFormat, files: Sequence[ListedFile], dialect: Dialect
+) -> Place:
     location = _location(table, files[0])
     if str(table) == files[0].path:
-        return File(location=location, format=layout)
+        return File(location=location, format=layout, dialect=dialect)
     parts = tuple(str(PurePosixPath(file.path).relative_to(table)) for file in files)
-    return Folder(location=location, format=layout, parts=parts)
+    return Folder(location=location, format=layout, parts=parts, dialect=dialect)
 
 
 def _state(files: Sequence[ListedFile]) -> str:

@@ -8,7 +8,7 @@ from datahub.configuration.common import AllowDenyPattern
 from datahub_hyperjoin.catalog.files import LOG, tables_of
 from datahub_hyperjoin.catalog.selection import Selection
 from datahub_hyperjoin.errors import MissingFolderError, NoTablesError
-from datahub_hyperjoin.places import ListedFile
+from datahub_hyperjoin.places import USUAL, Dialect, ListedFile
 from datahub_hyperjoin.tables import Table
 
 
@@ -19,6 +19,7 @@ def scan_folder(
     env: str,
     instance: str | None,
     allowed: AllowDenyPattern,
+    dialect: Dialect = USUAL,
 ) -> list[Table]:
     """Lists the tables below a folder.
 
@@ -31,6 +32,7 @@ def scan_folder(
         env: DataHub environment of the tables.
         instance: DataHub platform instance of the tables.
         allowed: Which paths below the folder are wanted.
+        dialect: How files of delimited text are written.
 
     Returns:
         Tables by name.
@@ -49,6 +51,7 @@ def scan_folder(
         schemas=AllowDenyPattern.allow_all(),
         tables=allowed,
         views=True,
+        dialect=dialect,
     )
     files = [*_files(folder)]
     tables = tables_of(files, chosen)

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from datahub.configuration.common import AllowDenyPattern
 from sqlalchemy import make_url
 
-from datahub_hyperjoin.places import Database, Place, Source, SparkCatalog
+from datahub_hyperjoin.places import USUAL, Database, Dialect, Place, Source, SparkCatalog
 from datahub_hyperjoin.tables import Table, TableId
 
 OWN_CATALOG = "spark_catalog"
@@ -52,6 +52,9 @@ class Selection:
 
     views: bool
     """Whether views are, too."""
+
+    dialect: Dialect = USUAL
+    """How files of delimited text are written."""
 
     key: str = "catalog"
     """What the recipe calls the place, as in `connections[0]`."""

@@ -16,6 +16,8 @@ COMPRESSIONS: Mapping[str, Callable[[BinaryIO], object]] = {
     ".bz2": bz2.open,
     ".xz": lzma.open,
     ".zst": lambda file: pa.input_stream(file, compression="zstd"),
+    ".lz4": lambda file: pa.input_stream(file, compression="lz4"),
+    ".br": lambda file: pa.input_stream(file, compression="brotli"),
 }
 """How what a file's name ends in says that it is to be opened."""
 

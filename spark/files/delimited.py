@@ -9,6 +9,7 @@ import io
 import re
 from collections.abc import Collection, Generator, Iterator
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
+from datahub_hyperjoin.places import USUAL, Dialect
 from datahub_hyperjoin.spark.columns import Column, Extent, Reading, addressable, wanted
 from datahub_hyperjoin.spark.files.compression import Unpacked
 from datahub_hyperjoin.spark.files.encoding import TextStream
@@ -38,13 +40,13 @@ class _Ragged:
         return "skip"
 
 
-def read_delimited(path: Path, delimiter: str, paths: Collection[str] | None) -> Reading:
+def read_delimited(path: Path, paths: Collection[str] | None, dialect: Dialect = USUAL) -> Reading:
     """Opens a file of delimited text.
 
     Args:
         path: Where it is.
-        delimiter: What separates fields; empty to find out.
         paths: The columns to read; without it, all.
+        dialect: How it is written, as far as that is known.
 
     Returns:
         The reading.
@@ -54,20 +56,20 @@ def read_delimited(path: Path, delimiter: str, paths: Collection[str] | None) ->
         UnreadableTableError: The file is no text.
     """
     with ExitStack() as opened:
-        stream = TextStream(opened.enter_context(Unpacked(path)))
+        stream = TextStream(opened.enter_context(Unpacked(path)), dialect)
         head, notes = stream.head(), stream.notes
-        delimiter = delimiter or find_delimiter(head)
-        names = _header(head, delimiter)
+        dialect = replace(dialect, delimiter=dialect.delimiter or find_delimiter(head, dialect))
+        names = _header(head, dialect)
         columns = wanted(addressable([Column(n, at) for at, n in enumerate(names)], notes), paths)
         if not columns:
             raise UnreadableTableError.without_names()
         opened.pop_all()
     extent = Extent()
-    batches = _batches(stream, delimiter, names, columns, extent=extent)
+    batches = _batches(stream, dialect, names, columns, extent=extent)
     return Reading(columns, batches, notes, extent)
 
 
-def find_delimiter(head: str) -> str:
+def find_delimiter(head: str, dialect: Dialect = USUAL) -> str:
     r"""Which of comma, semicolon, tab and bar separates fields.
 
     It is the one that splits the header into most fields, each weighed by the share of rows
@@ -75,6 +77,7 @@ def find_delimiter(head: str) -> str:
 
     Args:
         head: The beginning of the file.
+        dialect: How it is written otherwise.
 
     Returns:
         The delimiter; the comma when there is but one column.
@@ -85,15 +88,16 @@ def find_delimiter(head: str) -> str:
         >>> find_delimiter("name\napple, red\n")
         ','
     """
-    splitting = [each for each in _DELIMITERS if each in head and len(_header(head, each)) > 1]
+    tried = [replace(dialect, delimiter=each) for each in _DELIMITERS if each in head]
+    splitting = [each for each in tried if len(_header(head, each)) > 1]
     if len(splitting) > 1:
-        return max(splitting, key=lambda delimiter: _fit(head, delimiter))
-    return splitting[0] if splitting else _DELIMITERS[0]
+        splitting = [max(splitting, key=lambda each: _fit(head, each))]
+    return str(splitting[0].delimiter) if splitting else _DELIMITERS[0]
 
 
-def _header(head: str, delimiter: str) -> list[str]:
+def _header(head: str, dialect: Dialect) -> list[str]:
     try:
-        header = next(_rows(head, delimiter), None)
+        header = next(_rows(head, dialect), None)
     except csv.Error as fault:
         raise UnreadableTableError.because(str(fault)) from fault
     if header is None:
@@ -101,10 +105,10 @@ def _header(head: str, delimiter: str) -> list[str]:
     return header
 
 
-def _fit(head: str, delimiter: str) -> float:
+def _fit(head: str, dialect: Dialect) -> float:
     rows = []
     with suppress(csv.Error):
-        for row in islice(_rows(head, delimiter), _LOOKED_AT + 1):
+        for row in islice(_rows(head, dialect), _LOOKED_AT + 1):
             rows.append(row)  # noqa: PERF402 (rows before a fault count)
     # The last row looked at may be cut off in the middle.
     header, *others = rows[:-1] if len(rows) > 2 else rows  # noqa: PLR2004 (header and one row)
@@ -112,15 +116,22 @@ def _fit(head: str, delimiter: str) -> float:
     return len(header) * (alike + 1) / (len(others) + 1)
 
 
-def _rows(head: str, delimiter: str) -> Iterator[list[str]]:
+def _rows(head: str, dialect: Dialect) -> Iterator[list[str]]:
     """The rows that are not blank, the header included."""
     lines = (line.group() for line in _LINE.finditer(head))
-    return (row for row in csv.reader(lines, delimiter=delimiter) if row)
+    rows = csv.reader(
+        lines,
+        delimiter=dialect.delimiter or _DELIMITERS[0],
+        quotechar=dialect.quote or None,
+        quoting=csv.QUOTE_MINIMAL if dialect.quote else csv.QUOTE_NONE,
+        escapechar=dialect.escape or None,
+    )
+    return (row for row in rows if row)
 
 
 def _batches(
     stream: TextStream,
-    delimiter: str,
+    dialect: Dialect,
     names: list[str],
     columns: tuple[Column, ...],
     *,
@@ -131,7 +142,11 @@ def _batches(
     places = [str(place) for place in range(len(names))]
     read = [str(column.position) for column in columns]
     parsing = pa.csv.ParseOptions(
-        delimiter=delimiter, newlines_in_values=True, invalid_row_handler=ragged
+        delimiter=dialect.delimiter,
+        quote_char=dialect.quote or False,
+        escape_char=dialect.escape or False,
+        newlines_in_values=True,
+        invalid_row_handler=ragged,
     )
     try:
         with stream, _source(stream) as source:

@@ -1,8 +1,9 @@
 """The bytes of a text file as UTF-8, whatever they were, one block after another.
 
 Python's decoders do the work. What is decided here is which one: a byte order mark names its
-encoding; bytes that are valid UTF-8 are taken for it; the first that are not, in a file that
-was plain ASCII so far, make the file Windows-1252, which is what Latin-1 files are in practice.
+encoding, else the recipe does; else bytes that are valid UTF-8 are taken for it; the first that are
+not, in a file that was plain ASCII so far, make the file Windows-1252, which is what Latin-1 files
+are in practice.
 """
 
 import codecs
@@ -12,6 +13,7 @@ import numpy as np
 from typing_extensions import Buffer
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
+from datahub_hyperjoin.places import USUAL, Dialect
 from datahub_hyperjoin.spark.files.compression import Unpacked
 
 _BLOCK = 1 << 20
@@ -24,13 +26,13 @@ _MARKS = (
 )
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a\x1b"))
 _MOST_CONTROLS = 0.01
-_NEWLINE, _SPACE, _QUOTE = b'\n "'
+_SPACE = ord(" ")
 
 
 class TextStream(io.RawIOBase):
     """A file read as UTF-8; its notes say what had to be changed for that."""
 
-    def __init__(self, raw: Unpacked) -> None:
+    def __init__(self, raw: Unpacked, dialect: Dialect = USUAL) -> None:
         """Reads the first block, and refuses a file that is empty or no text."""
         super().__init__()
         self.notes: list[str] = []
@@ -43,14 +45,18 @@ class TextStream(io.RawIOBase):
         """Whether the first block was all of the file."""
         if not block:
             raise EmptyTableError.without_content()
-        self._encoding = next((name for mark, name in _MARKS if block.startswith(mark)), "utf-8")
+        marked = next((name for mark, name in _MARKS if block.startswith(mark)), None)
+        self._encoding = marked or codecs.lookup(dialect.encoding or "utf-8").name
+        self._is_told = dialect.encoding is not None
+        # A quote that is escaped opens nothing, and nothing is known then of one left open.
+        self._quote = b"" if dialect.escape else dialect.quote.encode()
         self._wide = not self._encoding.startswith("utf-8")
         errors = "replace" if self._wide else "strict"
         self._decoder = codecs.getincrementaldecoder(self._encoding)(errors)
-        if self._wide:
+        if self._wide and not self._is_told:
             self.notes.append(f"not UTF-8: read as {self._encoding.upper()}")
-        else:
-            _refuse_binary(block)
+        if not self._wide:
+            _refuse_binary(block, (dialect.delimiter or "").encode())
         # Arrow would take a blank first line for the header.
         self._ready = self._as_utf8(block).lstrip(b"\r\n")
         self._growth = len(self._ready) / len(block)
@@ -127,19 +133,25 @@ class TextStream(io.RawIOBase):
             raise UnreadableTableError.not_text()
         pending = self._decoder.getstate()[0]
         if block.isascii() and not pending and not self._wide:
-            self._quotes += _count(block, _QUOTE)
+            self._quotes += _count(block, self._quote)
             return block
         try:
             text = self._decoder.decode(block, final=not block)
         except UnicodeDecodeError:
             text = self._fallen_back().decode(pending + block, final=not block)
+        if self._wide and self._is_told and "\ufffd" in text:
+            self._say(f"bytes that are not {self._encoding} were replaced by \ufffd")
         encoded = text.encode("utf-8")
         self._ascii = self._ascii and len(encoded) == len(text)
-        self._quotes += _count(encoded, _QUOTE)
+        self._quotes += _count(encoded, self._quote)
         return encoded
 
+    def _say(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
+
     def _fallen_back(self) -> codecs.IncrementalDecoder:
-        if self._encoding == "utf-8" and self._ascii:
+        if self._encoding == "utf-8" and self._ascii and not self._is_told:
             self.notes.append("not UTF-8: read as Windows-1252 (Latin-1)")
             self._encoding = "cp1252"
         else:
@@ -148,15 +160,16 @@ class TextStream(io.RawIOBase):
         return self._decoder
 
 
-def _refuse_binary(block: bytes) -> None:
+def _refuse_binary(block: bytes, delimiter: bytes) -> None:
     most = _MOST_CONTROLS * len(block)
     # In most texts newlines are all there is, which takes less to see.
-    if np.count_nonzero(np.frombuffer(block, np.uint8) < _SPACE) - _count(block, _NEWLINE) <= most:
+    if np.count_nonzero(np.frombuffer(block, np.uint8) < _SPACE) - _count(block, b"\n") <= most:
         return
-    if len(block) - len(block.translate(None, _CONTROLS)) > most:
+    controls = bytes({*_CONTROLS} - {*delimiter})
+    if len(block) - len(block.translate(None, controls)) > most:
         raise UnreadableTableError.not_text()
 
 
-def _count(block: bytes, sign: int) -> int:
-    """As `bytes.count`, which is slower where there are many."""
-    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == sign))
+def _count(block: bytes, sign: bytes) -> int:
+    """As `bytes.count`, which is slower where there are many; of no sign there is none."""
+    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord(sign))) if sign else 0

@@ -112,7 +112,8 @@ def _first(folder: Folder, parts: Sequence[str], open_file: Open) -> Reading:
 
 
 def _file(folder: Folder, part: str) -> File:
-    return File(location=f"{folder.location}/{part}", format=folder.format)
+    location = f"{folder.location}/{part}"
+    return File(location=location, format=folder.format, dialect=folder.dialect)
 
 
 def _size(folder: Folder, part: str) -> int:

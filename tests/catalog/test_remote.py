@@ -11,6 +11,7 @@ from datahub_hyperjoin.catalog import ConnectionConfig, scan_remote_folder
 from datahub_hyperjoin.catalog.errors import NoRemoteTablesError
 from datahub_hyperjoin.places import (
     DeltaFolder,
+    Dialect,
     File,
     FileFormat,
     Folder,
@@ -97,6 +98,12 @@ def test_names_and_patterns_are_the_recipes(spark: SparkSession, lake: str) -> N
         "eu.lake/a/codes.csv.gz",
         "eu.lake/a/planes.CSV",
     ]
+
+
+def test_how_files_are_written_goes_with_them(spark: SparkSession, lake: str) -> None:
+    tables = scan(spark, lake, dialect={"delimiter": "^", "quote": ""})
+    told = [table.place.dialect for table in tables if isinstance(table.place, (File, Folder))]
+    assert told == [Dialect(delimiter="^", quote="")] * 3
 
 
 def test_a_table_that_is_written_again_has_another_state(

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.places import DeltaFolder, File, FileFormat, Folder
+from datahub_hyperjoin.places import DeltaFolder, Dialect, File, FileFormat, Folder
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.native.remote import list_files, list_logs
@@ -85,6 +85,21 @@ def test_what_is_brought_is_profiled_as_what_is_here(spark: SparkSession, lake: 
     near = [profile_table(table, CONFIG, Databases()) for table in tables(str(lake.near))]
     assert [replace(one, table=other.table) for one, other in zip(far, near, strict=True)] == near
     assert far[1].notes == ("not UTF-8: read as UTF-16",)
+
+
+def test_how_files_are_written_is_known_where_they_are_brought(
+    spark: SparkSession, lake: Lake
+) -> None:
+    for path in [lake.near / "cities.csv", *(lake.near / "orders" / name for name in PARTS)]:
+        path.write_text(path.read_text("utf-8").replace(",", "^"), "utf-8")
+    told = [
+        replace(one, place=replace(one.place, dialect=Dialect(delimiter="^")))
+        for one in (file(lake.far, "cities.csv", FileFormat.CSV), folder(lake.far))
+        if isinstance(one.place, (File, Folder))
+    ]
+    cities, orders = profile_lake(spark, told, CONFIG)
+    assert [column.id.path for column in cities.columns] == ["id", "city", "code"]
+    assert [column.id.path for column in orders.columns] == ["id", "code", "year"]
 
 
 def test_what_is_brought_is_verified_as_what_is_here(spark: SparkSession, lake: Lake) -> None:

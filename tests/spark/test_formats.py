@@ -7,6 +7,7 @@ import lzma
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -44,7 +45,9 @@ def rows_of(one: Table) -> tuple[list[object], list[str]]:
         (".gz", gzip.compress),
         (".bz2", bz2.compress),
         (".xz", lzma.compress),
-        (".zst", lambda text: pa.compress(text, codec="zstd", asbytes=True)),
+        (".zst", partial(pa.compress, codec="zstd", asbytes=True)),
+        (".lz4", partial(pa.compress, codec="lz4", asbytes=True)),
+        (".br", partial(pa.compress, codec="brotli", asbytes=True)),
     ],
 )
 def test_packed_text_is_unpacked(

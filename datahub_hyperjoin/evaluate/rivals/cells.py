@@ -56,7 +56,7 @@ def _read(folder: Path, headers: tuple[tuple[str, frozenset[str]], ...]) -> tupl
 
 def _read_table(file: Path, header: frozenset[str]) -> Iterator[Cells]:
     try:
-        reading = read_delimited(file, "", header)
+        reading = read_delimited(file, header)
         counts: dict[str, Counter[str]] = {column.path: Counter() for column in reading.columns}
         with closing(reading.batches) as batches:
             for batch in batches:
