@@ -57,10 +57,11 @@ def reduce_each(
         >>> reduce_each(np.add, np.array([3, 4, 5]), np.array([0, 2, 2, 3])).tolist()
         [7, 0, 5]
     """
-    found = np.zeros(len(bounds) - 1, dtype)
-    filled = np.flatnonzero(np.diff(bounds))
-    if len(filled):
-        found[filled] = ufunc.reduceat(values, bounds[filled], dtype=dtype)
+    sizes = np.diff(bounds)
+    filled = slice(None) if sizes.all() else np.flatnonzero(sizes)
+    found = np.zeros(len(sizes), dtype)
+    if len(values):
+        found[filled] = ufunc.reduceat(values, bounds[:-1][filled], dtype=dtype)
     return found
 
 

@@ -80,8 +80,7 @@ def kinds_of(normal: pa.Array, bounds: Places) -> list[frozenset[DataType]]:
     early = nth_of(begins) < _GLANCE
     for some in (early, ~early):
         asked = some & ~met[columns, _OTHER]
-        values = normal.take(pa.array(places[asked]))
-        met[columns[asked], _recognised(values, classes[places[asked]])] = True
+        met[columns[asked], _recognised(normal, places[asked], classes)] = True
     return [_TEXT if column[_OTHER] else _named(column) for column in met.tolist()]
 
 
@@ -110,12 +109,12 @@ def type_of(kinds: AbstractSet[DataType]) -> DataType:
     return DataType.TEXT
 
 
-def _recognised(values: pa.Array, classes: Bytes) -> Places:
-    """The place in `_KINDS` of each value's kind."""
-    strings = StringBytes.of(values)
-    dated = (strings.at(4) == _HYPHEN) & (strings.at(7) == _HYPHEN)
-    pointed = (classes & _DOT > 0) & ~dated
-    found = np.full(len(values), _OTHER)
+def _recognised(normal: pa.Array, places: Places, classes: Bytes) -> Places:
+    """The place in `_KINDS` of the kind of each of some values."""
+    strings = StringBytes.of(normal)
+    dated = (strings.at(4, places) == _HYPHEN) & (strings.at(7, places) == _HYPHEN)
+    pointed = (classes[places] & _DOT > 0) & ~dated
+    found = np.full(len(places), _OTHER)
     for some, kinds in (
         (dated, (_DAYS, _MOMENTS)),
         (pointed, (_NUMBERS,)),
@@ -123,7 +122,7 @@ def _recognised(values: pa.Array, classes: Bytes) -> Places:
     ):
         rows = np.flatnonzero(some)
         for kind in kinds:
-            left = values.take(pa.array(rows))
+            left = normal.take(pa.array(places[rows]))
             matches = pc.match_substring_regex(left, _PATTERNS[_KINDS[kind]])
             mask = matches.to_numpy(zero_copy_only=False)
             found[rows[mask]], rows = kind, rows[~mask]

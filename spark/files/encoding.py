@@ -26,7 +26,7 @@ _MARKS = (
 )
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a\x1b"))
 _MOST_CONTROLS = 0.01
-_SPACE = ord(" ")
+_GLANCE = 1 << 12
 
 
 class TextStream(io.RawIOBase):
@@ -56,7 +56,7 @@ class TextStream(io.RawIOBase):
         if self._wide and not self._is_told:
             self.notes.append(f"not UTF-8: read as {self._encoding.upper()}")
         if not self._wide:
-            _refuse_binary(block, (dialect.delimiter or "").encode())
+            _refuse_binary(block[:_GLANCE], (dialect.delimiter or "").encode())
         # Arrow would take a blank first line for the header.
         self._ready = self._as_utf8(block).lstrip(b"\r\n")
         self._growth = len(self._ready) / len(block)
@@ -162,9 +162,6 @@ class TextStream(io.RawIOBase):
 
 def _refuse_binary(block: bytes, delimiter: bytes) -> None:
     most = _MOST_CONTROLS * len(block)
-    # In most texts newlines are all there is, which takes less to see.
-    if np.count_nonzero(np.frombuffer(block, np.uint8) < _SPACE) - _count(block, b"\n") <= most:
-        return
     controls = bytes({*_CONTROLS} - {*delimiter})
     if len(block) - len(block.translate(None, controls)) > most:
         raise UnreadableTableError.not_text()
@@ -172,4 +169,6 @@ def _refuse_binary(block: bytes, delimiter: bytes) -> None:
 
 def _count(block: bytes, sign: bytes) -> int:
     """As `bytes.count`, which is slower where there are many; of no sign there is none."""
-    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord(sign))) if sign else 0
+    if not sign or sign not in block:
+        return 0
+    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord(sign)))

@@ -7,6 +7,7 @@ run; the share of it that profiling reaches is what can be compared between mach
 """
 
 import argparse
+import gc
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -42,7 +43,8 @@ SIZES = (250, 2_500, 10_000)
 DOMAINS = 40
 """Value domains that keys are of; tables of one domain share values."""
 
-REPEATS = 5
+REPEATS = 9
+"""Java compiles what runs often: the first few of these are still slower than the others."""
 MIB = 1 << 20
 PAIRS = 400
 """Pairs of columns whose estimated containment is held against the exact one."""
@@ -109,19 +111,21 @@ def _limit(tables: Sequence[Table]) -> float:
         found = pa.csv.read_csv(table.place.location, options)
         return sum(pc.count_distinct(column).as_py() for column in found.columns)
 
-    started = perf_counter()
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with timed() as seconds, ThreadPoolExecutor(os.cpu_count()) as pool:
         sum(pool.map(count, tables))
-    return perf_counter() - started
+    return seconds[0]
 
 
 @contextmanager
 def timed() -> Iterator[list[float]]:
-    """The seconds of a `with` block, once it has ended."""
+    """The seconds of a `with` block, once it has ended; profiles of before slow nothing down."""
     seconds: list[float] = []
+    gc.collect()
+    gc.freeze()
     started = perf_counter()
     yield seconds
     seconds.append(perf_counter() - started)
+    gc.unfreeze()
 
 
 def measure(session: SparkSession, folder: Path, tables: int) -> tuple[Run, list[TableProfile]]:
@@ -141,8 +145,10 @@ def measure(session: SparkSession, folder: Path, tables: int) -> tuple[Run, list
     for _ in range(REPEATS):
         limits.append(_limit(lake))
         with timed() as again:
-            profiles = profile_packed(session, lake, config)
+            found = profile_packed(session, lake, config)
         warm += again
+        assert found == profiles
+        del found  # or the next one's time would hold the end of it
     Store(config).keep_profiles(profiles)
     with timed() as kept:
         held = Store(config).profiles(lake)
