@@ -14,7 +14,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from datahub_hyperjoin.spark.garbage import without_collecting
-from datahub_hyperjoin.spark.profiles.rows import PROFILE_ROW, from_row, list_rows, to_rows
+from datahub_hyperjoin.spark.profiles.rows import PROFILE_ROW, from_rows, to_rows
 from datahub_hyperjoin.tables import Table, TableProfile
 
 PARCEL = pa.schema({"places": pa.list_(pa.int64()), "profiles": pa.binary(), "file": pa.string()})
@@ -68,11 +68,9 @@ def unwrap(parcels: pa.Table, tables: Sequence[Table]) -> dict[int, TableProfile
             parcels["file"].to_pylist(),
             strict=True,
         ):
-            batches = pa.ipc.open_stream(pa.memory_map(file) if file else parcel.as_buffer())
-            rows = (row for batch in batches for row in list_rows(batch))
-            profiles |= {
-                at: from_row(tables[at], row) for at, row in zip(places, rows, strict=True)
-            }
+            own = [tables[at] for at in places]
+            for rows in pa.ipc.open_stream(pa.memory_map(file) if file else parcel.as_buffer()):
+                profiles.update(zip(places, from_rows(own, rows), strict=True))
     return profiles
 
 

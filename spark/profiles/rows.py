@@ -3,7 +3,7 @@
 Lakes have many columns: rows are written and read a fact at a time, each of all of them at once.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, pairwise
 from operator import attrgetter
 from typing import Any
@@ -19,6 +19,7 @@ from datahub_hyperjoin.tables import (
     Lengths,
     Pattern,
     Table,
+    TableId,
     TableProfile,
 )
 
@@ -66,55 +67,60 @@ def to_rows(profiles: Sequence[TableProfile]) -> pa.RecordBatch:
     return pa.RecordBatch.from_struct_array(_array(profiles, pa.struct(list(PROFILE_ROW))))
 
 
-def list_rows(rows: pa.RecordBatch) -> list[dict[str, Any]]:
-    """Rows as Python has them: as Arrow's `to_pylist`, sooner, and lists are tuples.
+def from_rows(tables: Iterable[Table], rows: pa.RecordBatch) -> list[TableProfile]:
+    """Profiles as they were.
 
     Args:
-        rows: Of any schema.
+        tables: One for each row.
+        rows: With the columns of `PROFILE_ROW`.
 
     Returns:
-        The rows.
-
-    Examples:
-        >>> list_rows(pa.RecordBatch.from_pylist([{"sizes": [1, 2], "at": {"x": 3}}]))
-        [{'sizes': (1, 2), 'at': {'x': 3}}]
+        As many profiles.
     """
-    return _listed(rows.to_struct_array())
+    bounds = [*pairwise(_bounds(rows["columns"]))]
+    others = (_listed(rows[name]) for name in ("rows", "notes", "fault"))
+    facts = [*zip(tables, bounds, *others, strict=True)]
+    owners = (table.id for table, (begin, end), *_ in facts for _ in range(begin, end))
+    columns = _columns(owners, rows["columns"].flatten())
+    return [
+        TableProfile(
+            table=table, columns=tuple(columns[begin:end]), rows=count, notes=notes, fault=fault
+        )
+        for table, (begin, end), count, notes, fault in facts
+    ]
 
 
-def from_row(table: Table, row: Mapping[str, Any]) -> TableProfile:
-    """A profile as it was.
-
-    Args:
-        table: Which table.
-        row: A row of `PROFILE_ROW`.
-
-    Returns:
-        Its profile.
-    """
-    return TableProfile(
-        table=table,
-        columns=tuple(_column_from_row(table, column) for column in row["columns"]),
-        rows=row["rows"],
-        notes=row["notes"],
-        fault=row["fault"],
-    )
-
-
-def _column_from_row(table: Table, row: Mapping[str, Any]) -> ColumnProfile:
-    return ColumnProfile(
-        id=ColumnId(table.id, row["path"]),
-        position=row["position"],
-        type=_TYPES[row["type"]],
-        rows=row["rows"],
-        nulls=row["nulls"],
-        distinct=row["distinct"],
-        sketch=row["sketch"],
-        sample=row["sample"],
-        counts=row["counts"],
-        lengths=Lengths(**row["lengths"]),
-        patterns=tuple(Pattern(**pattern) for pattern in row["patterns"]),
-    )
+def _columns(tables: Iterable[TableId], rows: pa.StructArray) -> list[ColumnProfile]:
+    facts = zip(tables, *map(_listed, rows.flatten()), strict=True)
+    return [
+        ColumnProfile(
+            id=ColumnId(table, path),
+            position=position,
+            type=_TYPES[type_],
+            rows=count,
+            nulls=nulls,
+            distinct=distinct,
+            sketch=sketch,
+            sample=sample,
+            counts=counts,
+            lengths=Lengths(**lengths),
+            patterns=tuple([Pattern(**pattern) for pattern in patterns]),
+        )
+        for (
+            table,
+            path,
+            position,
+            type_,
+            count,
+            nulls,
+            distinct,
+            sketch,
+            sample,
+            counts,
+            lengths,
+            patterns,
+        ) in facts
+    ]
 
 
 def _array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
@@ -131,12 +137,16 @@ def _array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
 
 
 def _listed(array: pa.Array) -> list[Any]:
+    """The values as Python has them: as Arrow's `to_pylist`, sooner, and lists are tuples."""
     if pa.types.is_list(array.type):
         items = _listed(array.flatten())
-        bounds = bounds_of(pc.list_value_length(array)).tolist()
-        return [tuple(items[begin:end]) for begin, end in pairwise(bounds)]
+        return [tuple(items[begin:end]) for begin, end in pairwise(_bounds(array))]
     if pa.types.is_struct(array.type):
         names = [field.name for field in array.type]
         facts = zip(*map(_listed, array.flatten()), strict=True)
         return [dict(zip(names, each, strict=True)) for each in facts]
     return array.to_pylist()
+
+
+def _bounds(lists: pa.ListArray) -> list[int]:
+    return bounds_of(pc.list_value_length(lists)).tolist()

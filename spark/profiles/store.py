@@ -19,12 +19,7 @@ import pyarrow.parquet as pq
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.garbage import without_collecting
-from datahub_hyperjoin.spark.profiles.rows import (
-    PROFILE_ROW,
-    from_row,
-    list_rows,
-    to_rows,
-)
+from datahub_hyperjoin.spark.profiles.rows import PROFILE_ROW, from_rows, to_rows
 from datahub_hyperjoin.tables import Cardinality, Evidence, Pair, Table, TableId, TableProfile
 
 logger = logging.getLogger(__name__)
@@ -73,11 +68,12 @@ class Store:
         Returns:
             What is kept of them.
         """
-        keys = {table: _key(table, self._made_of) for table in tables if table.state}
+        known = {_key(table, self._made_of): table for table in tables if table.state}
         with without_collecting():
-            rows = self._rows(_PROFILES)
             return {
-                table.id: from_row(table, rows[key]) for table, key in keys.items() if key in rows
+                profile.table.id: profile
+                for rows in self._batches(_PROFILES, _PROFILE)
+                for profile in _profiles(rows, known)
             }
 
     def keep_profiles(self, profiles: Sequence[TableProfile]) -> None:
@@ -109,9 +105,10 @@ class Store:
         Returns:
             What is kept of them.
         """
-        rows = self._rows(_EVIDENCE)
+        held = [row for rows in self._batches(_EVIDENCE, _SAID) for row in rows.to_pylist()]
+        rows = {row.pop("key"): row for row in held}
         keys = _pair_keys(pairs, tables, kinds)
-        return {pair: _evidence(dict(rows[key])) for pair, key in keys.items() if key in rows}
+        return {pair: _evidence(rows[key]) for pair, key in keys.items() if key in rows}
 
     def keep_evidence(
         self, found: Mapping[Pair, Evidence], tables: Sequence[Table], kinds: Mapping[Pair, str]
@@ -128,15 +125,18 @@ class Store:
         rows = [{**row, "cardinality": row["cardinality"].value} for row in rows]
         self._write(_EVIDENCE, pa.Table.from_pylist(rows, schema=_SAID))
 
-    def _rows(self, name: str) -> dict[str, dict[str, Any]]:
+    def _batches(self, name: str, schema: pa.Schema) -> list[pa.RecordBatch]:
         if self._folder is None or self._read_again or not (self._folder / name).exists():
-            return {}
+            return []
         try:
-            batches = pq.read_table(self._folder / name).to_batches()
-            return {row.pop("key"): row for batch in batches for row in list_rows(batch)}
-        except (pa.ArrowException, OSError, KeyError) as error:
+            rows = pq.read_table(self._folder / name)
+            if not rows.schema.equals(schema):
+                message = "its columns are those of another version"
+                raise pa.ArrowInvalid(message)
+        except (pa.ArrowException, OSError) as error:
             logger.warning("What %s holds cannot be used: %s", self._folder / name, error)
-            return {}
+            return []
+        return rows.to_batches()
 
     def _write(self, name: str, table: pa.Table) -> None:
         if self._folder is None:
@@ -165,6 +165,12 @@ def _pair_keys(
             ends = [(states[column.table], column.path) for column in pair]
             keys[pair] = sha256(repr([*ends, kinds.get(pair, "")]).encode()).hexdigest()
     return keys
+
+
+def _profiles(rows: pa.RecordBatch, known: Mapping[str, Table]) -> list[TableProfile]:
+    tables = [known.get(key) for key in rows["key"].to_pylist()]
+    chosen = rows.filter(pa.array([table is not None for table in tables], pa.bool_()))
+    return from_rows(filter(None, tables), chosen)
 
 
 def _evidence(row: dict[str, Any]) -> Evidence:

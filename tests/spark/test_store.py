@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pydantic import SecretStr
 
@@ -123,16 +124,33 @@ def test_without_a_folder_nothing_is_kept(cities: Table) -> None:
     assert store.profiles([cities]) == {}
 
 
+def no_parquet(file: Path) -> None:
+    file.write_text("no Parquet")
+
+
+def other_columns(file: Path) -> None:
+    pq.write_table(pa.table({"key": ["a"], "rows": [1]}), file)
+
+
+@pytest.mark.parametrize(
+    ("write", "reason"),
+    [(no_parquet, "Parquet magic bytes"), (other_columns, "its columns are those of another")],
+)
 def test_a_store_that_cannot_be_used_is_named_and_done_without(
-    config: ProfileConfig, cities: Table, caplog: pytest.LogCaptureFixture
+    config: ProfileConfig,
+    cities: Table,
+    caplog: pytest.LogCaptureFixture,
+    write: Callable[[Path], None],
+    reason: str,
 ) -> None:
     assert config.store
     config.store.mkdir(parents=True)
-    (config.store / "profiles.parquet").write_text("no Parquet")
+    write(config.store / "profiles.parquet")
     with caplog.at_level(logging.WARNING):
         assert Store(config).profiles([cities]) == {}
     assert "What" in caplog.text
     assert "profiles.parquet holds cannot be used: " in caplog.text
+    assert reason in caplog.text
     caplog.clear()
     taken = replace(config, store=config.store / "profiles.parquet")
     Store(taken).keep_profiles([profiled(cities)])
