@@ -80,7 +80,7 @@ def find_delimiter(head: str, dialect: Dialect = USUAL) -> str:
         dialect: How it is written otherwise.
 
     Returns:
-        The delimiter; the comma when there is but one column.
+        The delimiter; when there is but one column, the first of these that can be one.
 
     Examples:
         >>> find_delimiter("name;price\napple;1,20\npear;0,80\n")
@@ -88,11 +88,12 @@ def find_delimiter(head: str, dialect: Dialect = USUAL) -> str:
         >>> find_delimiter("name\napple, red\n")
         ','
     """
-    tried = [replace(dialect, delimiter=each) for each in _DELIMITERS if each in head]
-    splitting = [each for each in tried if len(_header(head, each)) > 1]
+    possible = [sign for sign in _DELIMITERS if sign not in (dialect.quote, dialect.escape)]
+    tried = {sign: replace(dialect, delimiter=sign) for sign in possible if sign in head}
+    splitting = [sign for sign, told in tried.items() if len(_header(head, told)) > 1]
     if len(splitting) > 1:
-        splitting = [max(splitting, key=lambda each: _fit(head, each))]
-    return str(splitting[0].delimiter) if splitting else _DELIMITERS[0]
+        return max(splitting, key=lambda sign: _fit(head, tried[sign]))
+    return splitting[0] if splitting else possible[0]
 
 
 def _header(head: str, dialect: Dialect) -> list[str]:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
-from datahub_hyperjoin.places import File, FileFormat
+from datahub_hyperjoin.places import Dialect, File, FileFormat
 from datahub_hyperjoin.spark.columns import Reading
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.files.delimited import find_delimiter
@@ -54,6 +54,20 @@ def test_the_delimiter_is_found(make_table: MakeTable, delimiter: str) -> None:
 )
 def test_other_delimiters_inside_values_do_not_mislead(head: str, delimiter: str) -> None:
     assert find_delimiter(head) == delimiter
+
+
+@pytest.mark.parametrize(
+    ("head", "dialect", "delimiter"),
+    [
+        ("|id|;|a|b|\n", Dialect(quote="|"), ";"),
+        ("id\n1\n", Dialect(quote=","), ";"),
+        ("id\\,nr;city\n", Dialect(escape="\\"), ";"),
+    ],
+)
+def test_what_quotes_or_escapes_separates_nothing(
+    head: str, dialect: Dialect, delimiter: str
+) -> None:
+    assert find_delimiter(head, dialect) == delimiter
 
 
 def test_a_tsv_file_is_split_at_tabs_whatever_it_holds(make_table: MakeTable) -> None:
