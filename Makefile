@@ -64,6 +64,7 @@ bench-hin: $(VENV)/.dev ## Time the network on lakes of 5,000 to 300,000 columns
 bench-profile: $(VENV)/.dev ## Time profiling on lakes of 250 to 10,000 tables and on TPC-H, and a second run; some minutes
 	@$(BIN)/python tests/benchmarks/bench_profile.py
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_tpch
+	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_tpch --scale 10 --rows 1000000
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_unchanged
 
 golden: $(VENV)/.dev ## Rewrite the golden files; review the difference
