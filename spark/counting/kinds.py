@@ -80,7 +80,7 @@ def kinds_of(normal: pa.Array, bounds: Places) -> list[frozenset[DataType]]:
     early = nth_of(begins) < _GLANCE
     for some in (early, ~early):
         asked = some & ~met[columns, _OTHER]
-        met[columns[asked], _recognised(normal, places[asked], classes)] = True
+        met[columns[asked], _recognised(normal, strings, classes, places[asked])] = True
     return [_TEXT if column[_OTHER] else _named(column) for column in met.tolist()]
 
 
@@ -109,9 +109,8 @@ def type_of(kinds: AbstractSet[DataType]) -> DataType:
     return DataType.TEXT
 
 
-def _recognised(normal: pa.Array, places: Places, classes: Bytes) -> Places:
+def _recognised(normal: pa.Array, strings: StringBytes, classes: Bytes, places: Places) -> Places:
     """The place in `_KINDS` of the kind of each of some values."""
-    strings = StringBytes.of(normal)
     dated = (strings.at(4, places) == _HYPHEN) & (strings.at(7, places) == _HYPHEN)
     pointed = (classes[places] & _DOT > 0) & ~dated
     found = np.full(len(places), _OTHER)

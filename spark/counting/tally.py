@@ -167,12 +167,9 @@ def _beginnings(written: pa.Array) -> pa.Array:
 def _extremes(written: pa.Array, bounds: Places) -> list[tuple[int, int]]:
     """Lengths of the shortest and of the longest text of each column."""
     lengths = pc.utf8_length(written).to_numpy()
-    found = np.full((len(bounds) - 1, 2), _NO_LENGTH)
-    filled = np.diff(bounds) > 0
-    if len(lengths):
-        begins = bounds[:-1][filled]
-        found[filled, 0] = np.minimum.reduceat(lengths, begins)
-        found[filled, 1] = np.maximum.reduceat(lengths, begins)
+    ends = [reduce_each(end, lengths, bounds) for end in (np.minimum, np.maximum)]
+    found = np.stack(ends, axis=1)
+    found[np.diff(bounds) == 0] = _NO_LENGTH
     return [(shortest, longest) for shortest, longest in found.tolist()]
 
 

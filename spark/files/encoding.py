@@ -140,13 +140,14 @@ class TextStream(io.RawIOBase):
         except UnicodeDecodeError:
             text = self._fallen_back().decode(pending + block, final=not block)
         if self._wide and self._is_told and "\ufffd" in text:
-            self._say(f"bytes that are not {self._encoding} were replaced by \ufffd")
+            self._say_replaced(self._encoding)
         encoded = text.encode("utf-8")
         self._ascii = self._ascii and len(encoded) == len(text)
         self._quotes += _count(encoded, self._quote)
         return encoded
 
-    def _say(self, note: str) -> None:
+    def _say_replaced(self, encoding: str) -> None:
+        note = f"bytes that are not {encoding} were replaced by \ufffd"
         if note not in self.notes:
             self.notes.append(note)
 
@@ -155,7 +156,7 @@ class TextStream(io.RawIOBase):
             self.notes.append("not UTF-8: read as Windows-1252 (Latin-1)")
             self._encoding = "cp1252"
         else:
-            self.notes.append("bytes that are not UTF-8 were replaced by \ufffd")
+            self._say_replaced("UTF-8")
         self._decoder = codecs.getincrementaldecoder(self._encoding)("replace")
         return self._decoder
 

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.errors import UnreadableTableError
@@ -64,8 +64,7 @@ def written(rows: list[list[str]], dialect: Dialect) -> str:
 @example([("a\\b", "^'")])
 def test_what_python_writes_is_read(dialect: Dialect, rows: list[tuple[str, str]]) -> None:
     text = written([["one", "two"], *map(list, rows)], dialect)
-    if "\x02" in text:  # nothing was to escape in this dialect
-        return
+    assume("\x02" not in text)  # what had to be escaped, this dialect cannot write
     with TemporaryDirectory() as folder:
         path = Path(folder, "cells.csv")
         path.write_text(text, encoding="utf-8")
