@@ -19,13 +19,13 @@ from datahub.ingestion.source.state.stateful_ingestion_base import (
 from pydantic import ConfigDict, Field, field_validator, model_validator
 from typing_extensions import Self
 
-from datahub_hyperjoin.catalog import CatalogConfig, ConnectionConfig, Home, Scope
+from datahub_hyperjoin.catalog import CatalogConfig, ConnectionConfig, PlatformInstance, Scope
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.errors import CheckpointMismatchError, UnwritablePathError
-from datahub_hyperjoin.model.checkpoint import holds_model
 from datahub_hyperjoin.model.config import ModelConfig
-from datahub_hyperjoin.model.files import FILES
-from datahub_hyperjoin.model.settings import fill
+from datahub_hyperjoin.model.config.paper import fill
+from datahub_hyperjoin.model.saved.checkpoint import holds_model
+from datahub_hyperjoin.model.saved.files import FILES
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 
 
@@ -69,7 +69,9 @@ class HyperJoinConfig(
     @property
     def scope(self) -> Scope:
         """The part of the catalog that the recipe is about."""
-        own = Home(platform=self.catalog.platform, env=self.env, instance=self.platform_instance)
+        own = PlatformInstance(
+            platform=self.catalog.platform, env=self.env, instance=self.platform_instance
+        )
         homes = [*([own] if self.catalog.folder else []), *(one.home for one in self.connections)]
         return Scope(
             homes=tuple(dict.fromkeys(homes)),  # two databases may stand in one

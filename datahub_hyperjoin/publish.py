@@ -17,16 +17,16 @@ from datahub_hyperjoin.catalog import (
 )
 from datahub_hyperjoin.emit import (
     EmitConfig,
-    Ledger,
-    LedgerHandler,
+    ExistingState,
     Publication,
-    Standing,
+    WrittenState,
+    WrittenStateHandler,
     emit_findings,
     find_unsupported,
     retract,
     without_ours,
 )
-from datahub_hyperjoin.records import join_urn
+from datahub_hyperjoin.relationship_aspect import join_urn
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.suggest import Findings
 from datahub_hyperjoin.tables import Join, Pair, TableId, Verdict, pair_of
@@ -105,7 +105,7 @@ def _titles(catalog: Catalog, joins: Iterable[Join]) -> dict[TableId, str]:
     return titles | {table.id: table.title for table in catalog.tables}
 
 
-def recall(memory: LedgerHandler) -> History:
+def recall(memory: WrittenStateHandler) -> History:
     """What earlier runs of a pipeline remember of relationships.
 
     Args:
@@ -114,7 +114,7 @@ def recall(memory: LedgerHandler) -> History:
     Returns:
         Nothing, if there was none.
     """
-    last = memory.last() or Ledger()
+    last = memory.last() or WrittenState()
     return History(
         written=_pairs(last.relationships),
         refused=_pairs(last.refused),
@@ -128,7 +128,7 @@ def _pairs(ends: Mapping[str, tuple[str, str]]) -> dict[str, Pair]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Desk:
+class PublishContext:
     """Where a run writes, and what it may rely on."""
 
     config: EmitConfig
@@ -140,7 +140,7 @@ class Desk:
     dry: bool
     """Whether nothing may be written."""
 
-    memory: LedgerHandler
+    memory: WrittenStateHandler
     """What earlier runs wrote."""
 
     run_id: str
@@ -150,7 +150,9 @@ class Desk:
     """Who is told."""
 
 
-def publish(publication: Publication, catalog: Catalog, desk: Desk) -> Iterator[MetadataWorkUnit]:
+def publish(
+    publication: Publication, catalog: Catalog, desk: PublishContext
+) -> Iterator[MetadataWorkUnit]:
     """Writes what was found, and takes back what earlier runs found and this one does not.
 
     Args:
@@ -164,8 +166,8 @@ def publish(publication: Publication, catalog: Catalog, desk: Desk) -> Iterator[
     Raises:
         CatalogError: The server cannot be read, or takes no definitions.
     """
-    last, ledger = desk.memory.last() or Ledger(), Ledger()
-    config, standing = desk.config, Standing()
+    last, ledger = desk.memory.last() or WrittenState(), WrittenState()
+    config, standing = desk.config, ExistingState()
     if desk.graph:
         config = _supported(desk, desk.graph)
         standing = _survey(publication, catalog, replace(desk, config=config), desk.graph)
@@ -184,7 +186,7 @@ def publish(publication: Publication, catalog: Catalog, desk: Desk) -> Iterator[
     yield from _take_back(last.without(standing.closed), ledger, desk)
 
 
-def _supported(desk: Desk, graph: DataHubGraph) -> EmitConfig:
+def _supported(desk: PublishContext, graph: DataHubGraph) -> EmitConfig:
     """The layers that the server has room for."""
     missing = find_unsupported(graph, desk.config)
     if missing:
@@ -197,7 +199,9 @@ def _supported(desk: Desk, graph: DataHubGraph) -> EmitConfig:
     return replace(desk.config, **off)
 
 
-def _take_back(last: Ledger, ledger: Ledger, desk: Desk) -> Iterator[MetadataWorkUnit]:
+def _take_back(
+    last: WrittenState, ledger: WrittenState, desk: PublishContext
+) -> Iterator[MetadataWorkUnit]:
     removal = desk.memory.removal
     if removal is None:
         desk.memory.keep(ledger.joined(last))
@@ -214,7 +218,7 @@ def _take_back(last: Ledger, ledger: Ledger, desk: Desk) -> Iterator[MetadataWor
     desk.memory.keep(kept)
 
 
-def _hidden(last: Ledger, ledger: Ledger, run_id: str) -> dict[str, str]:
+def _hidden(last: WrittenState, ledger: WrittenState, run_id: str) -> dict[str, str]:
     """What is hidden after this run, and by which run; a fail-safe may have left some of it."""
     gone = dict.fromkeys([*last.relationships, *last.queries], run_id)
     shown = {*ledger.relationships, *ledger.queries, *ledger.refused, *ledger.deleted_queries}
@@ -222,10 +226,10 @@ def _hidden(last: Ledger, ledger: Ledger, run_id: str) -> dict[str, str]:
 
 
 def _survey(
-    publication: Publication, catalog: Catalog, desk: Desk, graph: DataHubGraph
-) -> Standing:
+    publication: Publication, catalog: Catalog, desk: PublishContext, graph: DataHubGraph
+) -> ExistingState:
     """What the catalog holds where a run is about to write."""
-    config, last = desk.config, desk.memory.last() or Ledger()
+    config, last = desk.config, desk.memory.last() or WrittenState()
     relationships = catalog.relationships.values()
     theirs = [one for one in relationships if not one.ours]
     highlights, upstreams = Highlights(), {}
@@ -237,7 +241,7 @@ def _survey(
     if config.lineage:
         read = read_upstreams(graph, {dataset_urn(table) for table in publication.tables})
         upstreams = {urn: without_ours(lineage, last.lineage, urn) for urn, lineage in read.items()}
-    return Standing(
+    return ExistingState(
         theirs=frozenset(one.urn for one in theirs),
         kept={one.urn: one.aspect for one in theirs if one.known and one.pairs and not one.removed},
         hidden=highlights.hidden | {one.urn for one in relationships if one.removed_by_us},

@@ -12,7 +12,7 @@ from datahub.utilities.lossy_collections import LossyList
 from tabulate import tabulate
 from typing_extensions import LiteralString
 
-from datahub_hyperjoin.knowledge import Knowledge
+from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.tables import Cardinality, Join, Pair, TableId
 
 # DataHub's command line shows what its own loggers say, and of others only warnings.
@@ -110,7 +110,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     def show_knowledge(
         self,
         datasets: Collection[TableId],
-        knowledge: Knowledge,
+        knowledge: CatalogFacts,
         deleted: Sequence[Pair],
         *,
         read: Collection[TableId],

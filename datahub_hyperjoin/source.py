@@ -27,13 +27,13 @@ from typing_extensions import Self
 from datahub_hyperjoin.catalog import Catalog, read_catalog
 from datahub_hyperjoin.catalog.errors import MissingServerError
 from datahub_hyperjoin.config import HyperJoinConfig
-from datahub_hyperjoin.connection import check, scan
 from datahub_hyperjoin.demo import write_lake
-from datahub_hyperjoin.emit import LedgerHandler, keep_changes, stale_removal
+from datahub_hyperjoin.emit import WrittenStateHandler, keep_changes, stale_removal
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.page import write_page
-from datahub_hyperjoin.publish import Desk, prepare, publish, recall
+from datahub_hyperjoin.publish import PublishContext, prepare, publish, recall
 from datahub_hyperjoin.report import HyperJoinReport
+from datahub_hyperjoin.scan import check, scan
 from datahub_hyperjoin.spark.session import Session, lazily
 from datahub_hyperjoin.suggest import Findings, suggest
 
@@ -63,7 +63,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         super().__init__(config, ctx)
         self.config = config
         self.report = HyperJoinReport()
-        self._memory = LedgerHandler(self.state_provider, ctx)
+        self._memory = WrittenStateHandler(self.state_provider, ctx)
 
     @classmethod
     def create(cls, config_dict: dict[str, Any], ctx: PipelineContext) -> Self:
@@ -159,7 +159,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
 
     def _write(self, catalog: Catalog, findings: Findings) -> Iterator[MetadataWorkUnit]:
         self.report.show_joins(findings.joins)
-        desk = Desk(
+        desk = PublishContext(
             config=self.config.emit,
             graph=self.ctx.graph,
             dry=self.ctx.dry_run_mode,

@@ -8,21 +8,21 @@ from itertools import groupby
 import numpy as np
 
 from datahub_hyperjoin import __version__
-from datahub_hyperjoin.knowledge import Knowledge
+from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.encode import Encoding, encode
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming
-from datahub_hyperjoin.model.rank import rank
+from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.model.reference.lexicon import lexicon
-from datahub_hyperjoin.model.state import Epoch
-from datahub_hyperjoin.model.structure import Structure, build_structure
+from datahub_hyperjoin.model.saved.training_state import Epoch
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.profiles.lake import profile_lake
+from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import Session
-from datahub_hyperjoin.spark.verify import Known, verify_joins
+from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
 from datahub_hyperjoin.tables import (
     ColumnId,
     DataType,
@@ -38,7 +38,7 @@ from datahub_hyperjoin.tables import (
 
 _NAMED = 5
 """Columns that a warning names; a table may have thousands."""
-_NOTHING = Knowledge()
+_NOTHING = CatalogFacts()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +115,7 @@ def read_profiles(
 
 
 def _leave_out_unknown(
-    profiles: Sequence[TableProfile], knowledge: Knowledge, progress: Progress
+    profiles: Sequence[TableProfile], knowledge: CatalogFacts, progress: Progress
 ) -> tuple[TableProfile, ...]:
     """Drops columns that the catalog does not have: nothing could be said of them there."""
     kept = []
@@ -150,9 +150,12 @@ def _report_names(naming: Naming, progress: Progress) -> None:
         progress.warn(fault.title, fault.message, fault.context)
 
 
-def connect(
-    profiles: Sequence[TableProfile], config: ModelConfig, knowledge: Knowledge, progress: Progress
-) -> Structure:
+def index_lake(
+    profiles: Sequence[TableProfile],
+    config: ModelConfig,
+    knowledge: CatalogFacts,
+    progress: Progress,
+) -> LakeIndex:
     """Builds the hypergraph of a lake.
 
     Args:
@@ -165,7 +168,7 @@ def connect(
         Everything that training and ranking start from.
     """
     lake = Lake.from_tables(profiles)
-    structure = build_structure(lake, config, knowledge, progress.say)
+    structure = build_lake_index(lake, config, knowledge, progress.say)
     if config.variants.llm:
         _report_names(structure.naming, progress)
     graph, components = structure.graph, structure.joins.components
@@ -176,7 +179,7 @@ def connect(
     return structure
 
 
-def embed(structure: Structure, config: ModelConfig, progress: Progress) -> Encoding:
+def embed(structure: LakeIndex, config: ModelConfig, progress: Progress) -> Encoding:
     """Trains the network, or reads the one that the same data was learnt by, and encodes columns.
 
     Args:
@@ -210,7 +213,7 @@ def _pair(suggestion: Suggestion) -> Pair:
     return pair_of(suggestion.query, suggestion.candidate)
 
 
-def _kinds(structure: Structure, pairs: Sequence[Pair]) -> dict[Pair, str]:
+def _kinds(structure: LakeIndex, pairs: Sequence[Pair]) -> dict[Pair, str]:
     """What pairs hold things of, where both columns are recognised."""
     place = {column: at for at, column in enumerate(structure.lake.ids)}
     found = ((pair, structure.entities.kind(*(place[end] for end in pair))) for pair in pairs)
@@ -222,13 +225,13 @@ def _verify(
     tables: Sequence[Table],
     session: Session,
     config: ProfileConfig,
-    structure: Structure,
+    structure: LakeIndex,
 ) -> dict[Pair, Evidence]:
     """What the data says of pairs, as it is kept or as it is read."""
     store, kinds = Store(config), _kinds(structure, pairs)
     kept = store.evidence(pairs, tables, kinds)
     new = [pair for pair in pairs if pair not in kept]
-    known = Known(
+    known = ColumnKinds(
         kinds=kinds,
         synonyms={kind: lexicon().synonyms(kind) for kind in {kinds[p] for p in new if p in kinds}},
         texts=_texts(structure),
@@ -238,7 +241,7 @@ def _verify(
     return kept | read
 
 
-def _texts(structure: Structure) -> frozenset[ColumnId]:
+def _texts(structure: LakeIndex) -> frozenset[ColumnId]:
     lake = structure.lake
     return frozenset(id_ for id_, text in zip(lake.ids, lake.is_text, strict=True) if text)
 
@@ -267,7 +270,7 @@ def _confirm(
 
 
 def _joins(
-    suggestions: Sequence[Suggestion], evidence: Mapping[Pair, Evidence], knowledge: Knowledge
+    suggestions: Sequence[Suggestion], evidence: Mapping[Pair, Evidence], knowledge: CatalogFacts
 ) -> tuple[Join, ...]:
     best: dict[Pair, float] = {}
     for suggestion in suggestions:
@@ -293,7 +296,7 @@ def suggest(
     profile: ProfileConfig,
     model: ModelConfig,
     progress: Progress,
-    knowledge: Knowledge = _NOTHING,
+    knowledge: CatalogFacts = _NOTHING,
 ) -> Findings:
     """Finds for every key column the columns that join with it.
 
@@ -316,7 +319,7 @@ def suggest(
         profiles = read_profiles(tables, session, profile, progress)
         profiles = _leave_out_unknown(profiles, knowledge, progress)
     with progress.stage("Building the hypergraph"):
-        structure = connect(profiles, model, knowledge, progress)
+        structure = index_lake(profiles, model, knowledge, progress)
     with progress.stage("Encoding columns"):
         encoding = embed(structure, model, progress)
     with progress.stage("Ranking candidates"):

@@ -7,7 +7,7 @@ the driver to the model, and from the model to DataHub.
 from dataclasses import dataclass
 from enum import Enum
 
-from datahub_hyperjoin.places import Place
+from datahub_hyperjoin.locations import TableLocation
 
 
 class DataType(str, Enum):
@@ -105,7 +105,7 @@ class Table:
     title: str
     """The name a person would use, for example `flights` for `nycflights13/flights.csv`."""
 
-    place: Place
+    place: TableLocation
     """Where its rows are."""
 
     size: int
@@ -321,7 +321,7 @@ class Suggestion:
     """The column that may join with it."""
 
     rank: int
-    """Place among the query's suggestions, from 1."""
+    """TableLocation among the query's suggestions, from 1."""
 
     joinability: float
     """Score in [0, 1]."""

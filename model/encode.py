@@ -10,18 +10,18 @@ import torch
 from jaxtyping import Float32
 
 from datahub_hyperjoin.errors import NothingToLearnError
-from datahub_hyperjoin.model.checkpoint import Model, save
-from datahub_hyperjoin.model.config import Affinity, ModelConfig
-from datahub_hyperjoin.model.features import Featurizer
-from datahub_hyperjoin.model.fingerprints import fingerprint_architecture
-from datahub_hyperjoin.model.hin import Batch, to_device
-from datahub_hyperjoin.model.journal import Journal
-from datahub_hyperjoin.model.positions import find_positions
-from datahub_hyperjoin.model.reuse import begin, find_trained
-from datahub_hyperjoin.model.state import Epoch
-from datahub_hyperjoin.model.structure import Structure
-from datahub_hyperjoin.model.train import fit, repeatable
-from datahub_hyperjoin.model.views import Material
+from datahub_hyperjoin.model.config import ModelConfig, Scoring
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.hypergraph.positions import find_positions
+from datahub_hyperjoin.model.network.features import Featurizer
+from datahub_hyperjoin.model.network.hin import Batch, to_device
+from datahub_hyperjoin.model.saved.checkpoint import Model, save
+from datahub_hyperjoin.model.saved.fingerprints import fingerprint_architecture
+from datahub_hyperjoin.model.saved.journal import Journal
+from datahub_hyperjoin.model.saved.reuse import begin, find_trained
+from datahub_hyperjoin.model.saved.training_state import Epoch
+from datahub_hyperjoin.model.training.augmented_views import TrainingData
+from datahub_hyperjoin.model.training.train import fit, repeatable
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ def _device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def _material(structure: Structure, featurizer: Featurizer, config: ModelConfig) -> Material:
-    return Material(
+def _material(structure: LakeIndex, featurizer: Featurizer, config: ModelConfig) -> TrainingData:
+    return TrainingData(
         structure=structure,
         featurizer=featurizer,
         walks=find_positions(structure, config),
@@ -54,7 +54,7 @@ def _material(structure: Structure, featurizer: Featurizer, config: ModelConfig)
 
 @torch.inference_mode()
 def _embed(
-    model: Model, material: Material, structure: Structure
+    model: Model, material: TrainingData, structure: LakeIndex
 ) -> Float32[np.ndarray, "column width"]:
     batch = Batch(
         features=material.whole(),
@@ -67,12 +67,12 @@ def _embed(
     return embeddings.cpu().numpy()
 
 
-def _by_names(structure: Structure) -> Encoding:
+def _by_names(structure: LakeIndex) -> Encoding:
     """Names as vectors, for rankings that a network has no part in."""
     return Encoding(embeddings=structure.names.vectors(), fingerprint="untrained", trained=False)
 
 
-def _check_learnable(structure: Structure) -> None:
+def _check_learnable(structure: LakeIndex) -> None:
     tables = len(np.unique(structure.lake.table_of[structure.keys]))
     if len(structure.keys) < 2 or tables < 2:  # noqa: PLR2004 - a pair and a negative
         raise NothingToLearnError.from_counts(tables=tables, keys=len(structure.keys))
@@ -80,8 +80,8 @@ def _check_learnable(structure: Structure) -> None:
 
 def _train(
     model: Model,
-    structure: Structure,
-    material: Material,
+    structure: LakeIndex,
+    material: TrainingData,
     config: ModelConfig,
     watch: Callable[[Epoch], None],
 ) -> None:
@@ -98,7 +98,7 @@ def _train(
     journal.discard()
 
 
-def encode(structure: Structure, config: ModelConfig, watch: Callable[[Epoch], None]) -> Encoding:
+def encode(structure: LakeIndex, config: ModelConfig, watch: Callable[[Epoch], None]) -> Encoding:
     """Embeds every column, with a saved model if the configuration lets it.
 
     Without the network in the ranking nothing is trained, and names alone make the embeddings.
@@ -117,7 +117,7 @@ def encode(structure: Structure, config: ModelConfig, watch: Callable[[Epoch], N
         CollapsedError: All embeddings are alike.
         CheckpointMismatchError: A model to start from, or to use whatever the tables, does not fit.
     """
-    if config.ranking.affinity is Affinity.SIGNALS:
+    if config.ranking.affinity is Scoring.SIGNALS:
         return _by_names(structure)
     with repeatable(config.seed):
         trained = find_trained(structure, config)

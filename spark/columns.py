@@ -24,7 +24,7 @@ class Column:
 
 
 @dataclass(slots=True)
-class Extent:
+class RowEstimate:
     """How long a table is, as far as its reader can tell."""
 
     rows: float = 0
@@ -32,7 +32,7 @@ class Extent:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TableStream:
     """A table being read."""
 
     columns: tuple[Column, ...]
@@ -44,7 +44,7 @@ class Reading:
     notes: list[str]
     """What a person should know; complete once the batches are."""
 
-    extent: Extent = field(default_factory=Extent)
+    extent: RowEstimate = field(default_factory=RowEstimate)
     """How many rows there are."""
 
 
@@ -103,7 +103,7 @@ def wanted(columns: Sequence[Column], paths: Collection[str] | None) -> tuple[Co
     return tuple(column for column in columns if paths is None or column.path in paths)
 
 
-def choose(
+def choose_columns(
     columns: Sequence[Column], paths: Collection[str] | None
 ) -> tuple[tuple[Column, ...], list[str]]:
     """The columns to read of a table, and what is to be said of the others.

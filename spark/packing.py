@@ -4,7 +4,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Sequence
 
-from datahub_hyperjoin.places import Database, Relation
+from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.tables import Table
 
 _TASK = 1 << 24

@@ -7,18 +7,18 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
-from datahub_hyperjoin.places import (
+from datahub_hyperjoin.locations import (
     CatalogTable,
     DeltaFolder,
     File,
     FileFormat,
     Folder,
     IcebergFolder,
-    Place,
     Relation,
+    TableLocation,
     is_remote,
 )
-from datahub_hyperjoin.spark.columns import Reading
+from datahub_hyperjoin.spark.columns import TableStream
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.databases.whole import read_relation
 from datahub_hyperjoin.spark.files.avro import read_avro
@@ -34,7 +34,7 @@ from datahub_hyperjoin.tables import Table
 
 _DELIMITERS = {FileFormat.CSV: None, FileFormat.TSV: "\t"}
 """What separates fields where the recipe does not say."""
-_READERS: Mapping[FileFormat, Callable[[Path, Collection[str] | None], Reading]] = {
+_READERS: Mapping[FileFormat, Callable[[Path, Collection[str] | None], TableStream]] = {
     FileFormat.JSON_LINES: read_json_lines,
     FileFormat.PARQUET: read_parquet,
     FileFormat.ORC: read_orc,
@@ -49,7 +49,7 @@ def read_table(
     max_rows: int,
     max_bytes: int = sys.maxsize,
     paths: Collection[str] | None = None,
-) -> Reading:
+) -> TableStream:
     """Opens a table.
 
     Args:
@@ -82,7 +82,7 @@ def read_table(
     return replace(reading, batches=draw(reading, max_rows=max_rows, max_bytes=max_bytes))
 
 
-def read_file(file: File, paths: Collection[str] | None) -> Reading:
+def read_file(file: File, paths: Collection[str] | None) -> TableStream:
     """Opens a file.
 
     Args:
@@ -135,7 +135,7 @@ def located(tables: Sequence[Table]) -> list[Table]:
     return [replace(table, place=_located(table.place)) for table in tables]
 
 
-def _located(place: Place) -> Place:
+def _located(place: TableLocation) -> TableLocation:
     if isinstance(place, (Relation, CatalogTable)) or is_remote(place.location):
         return place
     return replace(place, location=str(local_path(place.location).absolute()))

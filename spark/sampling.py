@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from datahub_hyperjoin.errors import EmptyTableError
-from datahub_hyperjoin.spark.columns import Reading
+from datahub_hyperjoin.spark.columns import TableStream
 from datahub_hyperjoin.spark.counting.written import countable
 
 SEED = 0
@@ -16,7 +16,7 @@ SEED = 0
 
 
 def draw(
-    reading: Reading, *, max_rows: int, max_bytes: int
+    reading: TableStream, *, max_rows: int, max_bytes: int
 ) -> Generator[pa.RecordBatch, None, None]:
     """Draws as many rows of each batch as are its share of those wanted.
 

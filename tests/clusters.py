@@ -16,9 +16,9 @@ import httpx2
 import pyspark
 
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
-from datahub_hyperjoin.spark.profiles.packed import profile_packed
+from datahub_hyperjoin.spark.profiles.local_batch import profile_local_batch
 from datahub_hyperjoin.spark.session import borrow_session
-from datahub_hyperjoin.spark.verify import verify_joins
+from datahub_hyperjoin.spark.verification.verify import verify_joins
 from datahub_hyperjoin.tables import Evidence, Pair, Table, TableProfile
 
 HOST = "127.0.0.1"
@@ -55,7 +55,7 @@ def find(config: SessionConfig, folder: Path, tables: list[Table], pairs: list[P
     os.chdir(folder)
     with borrow_session(config) as own:
         with borrow_session(SessionConfig()) as session:
-            profiles = profile_packed(session, tables, ProfileConfig())
+            profiles = profile_local_batch(session, tables, ProfileConfig())
             evidence = verify_joins(session, tables, pairs)
         return Found(
             session=type(session).__module__,

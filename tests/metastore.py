@@ -8,11 +8,11 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog import ConnectionConfig, scan_spark_catalog
-from datahub_hyperjoin.places import SparkCatalog
+from datahub_hyperjoin.locations import SparkCatalog
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
-from datahub_hyperjoin.spark.profiles.lake import profile_lake
+from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.session import borrow_session
-from datahub_hyperjoin.spark.verify import verify_joins
+from datahub_hyperjoin.spark.verification.verify import verify_joins
 from datahub_hyperjoin.tables import Evidence, Pair, Table, TableProfile
 
 _SET_BY_SPARK = ("PYSPARK_PYTHON", "SPARK_LOCAL_IP")

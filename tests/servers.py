@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from sqlalchemy import Engine, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError
 
-from datahub_hyperjoin.places import Database, Relation
+from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.spark.databases.engines import open_engine
 from datahub_hyperjoin.spark.databases.listing import list_relations
 from datahub_hyperjoin.tables import Table, TableId

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from datahub_hyperjoin.knowledge import Knowledge
-from datahub_hyperjoin.model import train
+from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.config import (
     FeatureConfig,
     ModelConfig,
@@ -17,15 +16,16 @@ from datahub_hyperjoin.model.config import (
     TrainingConfig,
 )
 from datahub_hyperjoin.model.encode import encode
-from datahub_hyperjoin.model.features import Featurizer, build_vocabulary
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
+from datahub_hyperjoin.model.hypergraph.positions import find_positions
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.positions import find_positions
-from datahub_hyperjoin.model.state import Epoch
-from datahub_hyperjoin.model.structure import Structure, build_structure
-from datahub_hyperjoin.model.vectors import train_vectors
-from datahub_hyperjoin.model.views import Material, Pairs, draw_pairs
+from datahub_hyperjoin.model.network.features import Featurizer, build_vocabulary
+from datahub_hyperjoin.model.network.word_vectors import train_vectors
+from datahub_hyperjoin.model.saved.training_state import Epoch
+from datahub_hyperjoin.model.training import train
+from datahub_hyperjoin.model.training.augmented_views import PairBatch, TrainingData, sample_pairs
 
-NOTHING = Knowledge()
+NOTHING = CatalogFacts()
 SMALL = ModelConfig(
     features=FeatureConfig(dimension=16),
     network=NetworkConfig(width=32, heads=4, dropout=0.0),
@@ -44,16 +44,16 @@ def switched(config: ModelConfig, **keys: object) -> ModelConfig:
     return config
 
 
-def build(lake: Lake, config: ModelConfig) -> Structure:
-    return build_structure(lake, config, NOTHING)
+def build(lake: Lake, config: ModelConfig) -> LakeIndex:
+    return build_lake_index(lake, config, NOTHING)
 
 
-def cut_from(structure: Structure, config: ModelConfig, folder: Path) -> Material:
+def cut_from(structure: LakeIndex, config: ModelConfig, folder: Path) -> TrainingData:
     """What views are cut from, with word vectors of its own."""
     lake = structure.lake
     vectors = train_vectors(lake, config.features, seed=0, path=folder / "v.bin")
     featurizer = Featurizer(vectors, build_vocabulary(lake, 100))
-    return Material(
+    return TrainingData(
         structure=structure,
         featurizer=featurizer,
         walks=find_positions(structure, config),
@@ -62,13 +62,13 @@ def cut_from(structure: Structure, config: ModelConfig, folder: Path) -> Materia
     )
 
 
-def material(lake: Lake, config: ModelConfig, folder: Path) -> Material:
+def material(lake: Lake, config: ModelConfig, folder: Path) -> TrainingData:
     return cut_from(build(lake, config), config, folder)
 
 
-def draw(lake: Lake, config: ModelConfig, folder: Path, seed: int = 0) -> Pairs:
+def draw(lake: Lake, config: ModelConfig, folder: Path, seed: int = 0) -> PairBatch:
     made = material(lake, config, folder)
-    return draw_pairs(made, made.structure.keys, np.random.default_rng(seed))
+    return sample_pairs(made, made.structure.keys, np.random.default_rng(seed))
 
 
 def report(epochs: Sequence[tuple[float, float]], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from datahub_hyperjoin.config import HyperJoinConfig
-from datahub_hyperjoin.model.config import Affinity, ModelConfig, Positions, Reuse
-from datahub_hyperjoin.model.settings import paper
+from datahub_hyperjoin.model.config import ModelConfig, Positions, Reuse, Scoring
+from datahub_hyperjoin.model.config.paper import paper
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 
 MINIMAL = {"catalog": {"folder": "lake"}}
@@ -50,7 +50,7 @@ def test_a_folder_is_enough() -> None:
 def test_sections_reach_the_rooms() -> None:
     ranking = {"affinity": "hin", "top_k": 9}
     config = HyperJoinConfig.model_validate({**MINIMAL, "model": {"ranking": ranking}})
-    assert config.model.ranking.affinity is Affinity.HIN
+    assert config.model.ranking.affinity is Scoring.HIN
     assert config.model.ranking.top_k == 9
 
 
@@ -65,7 +65,7 @@ def test_keys_that_are_written_win_over_the_setting() -> None:
     assert config.model == replace(
         paper(),
         training=replace(paper().training, epochs=2),
-        ranking=replace(paper().ranking, affinity=Affinity.BLEND),
+        ranking=replace(paper().ranking, affinity=Scoring.BLEND),
     )
 
 

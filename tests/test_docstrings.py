@@ -15,8 +15,8 @@ PACKAGE = [
 ]
 FIELDS = [
     "datahub_hyperjoin/tables.py",
-    "model/config.py",
-    "model/llm/config.py",
+    "model/config/sections.py",
+    "model/config/language_model.py",
     "spark/config.py",
 ]
 

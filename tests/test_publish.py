@@ -8,10 +8,10 @@ import pytest
 from datahub_hyperjoin.catalog import Catalog
 from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.relationships import Relationship
-from datahub_hyperjoin.knowledge import Knowledge
-from datahub_hyperjoin.places import File, FileFormat
+from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.publish import carry_over, prepare
-from datahub_hyperjoin.records import from_aspect, join_urn, pairs_in, to_aspect
+from datahub_hyperjoin.relationship_aspect import from_aspect, join_urn, pairs_in, to_aspect
 from datahub_hyperjoin.suggest import Findings
 from datahub_hyperjoin.tables import (
     Cardinality,
@@ -64,7 +64,7 @@ def catalog(*relationships: Relationship, said: CatalogEvidence | None = None) -
     pairs = {one.pairs[0]: said for one in relationships} if said else {}
     return Catalog(
         tables=(),
-        knowledge=Knowledge(pairs=pairs),
+        knowledge=CatalogFacts(pairs=pairs),
         relationships={one.urn: one for one in relationships},
     )
 

@@ -10,7 +10,8 @@ import pycountry
 import pytest
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.knowledge import Knowledge
+from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.model.config import (
     FeatureConfig,
     ModelConfig,
@@ -18,7 +19,6 @@ from datahub_hyperjoin.model.config import (
     RankingConfig,
     TrainingConfig,
 )
-from datahub_hyperjoin.places import File, FileFormat
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.suggest import Findings, suggest
 from datahub_hyperjoin.tables import (
@@ -107,7 +107,7 @@ def tables(tmp_path: Path) -> list[Table]:
 
 
 def find(
-    spark: SparkSession, tables: list[Table], knowledge: Knowledge | None = None
+    spark: SparkSession, tables: list[Table], knowledge: CatalogFacts | None = None
 ) -> tuple[Findings, Watcher]:
     watcher = Watcher()
     known = {} if knowledge is None else {"knowledge": knowledge}
@@ -128,8 +128,8 @@ ODD = pair("airlines.name", "memos.memo")
 
 def test_no_knowledge_is_the_default(spark: SparkSession, tables: list[Table]) -> None:
     found, watcher = find(spark, tables)
-    again, other = find(spark, tables, Knowledge())
-    elsewhere, _ = find(spark, tables, Knowledge(pairs={pair("lost.x", "lost.y"): ACCEPTED}))
+    again, other = find(spark, tables, CatalogFacts())
+    elsewhere, _ = find(spark, tables, CatalogFacts(pairs={pair("lost.x", "lost.y"): ACCEPTED}))
     assert found == again == elsewhere
     assert (watcher.stages, watcher.counts) == (other.stages, other.counts)
     assert watcher.warnings == []
@@ -138,7 +138,7 @@ def test_no_knowledge_is_the_default(spark: SparkSession, tables: list[Table]) -
 
 
 def test_what_people_decided_is_kept_and_left_out(spark: SparkSession, tables: list[Table]) -> None:
-    found, _ = find(spark, tables, Knowledge(pairs={CARRIERS: REJECTED, ODD: ACCEPTED}))
+    found, _ = find(spark, tables, CatalogFacts(pairs={CARRIERS: REJECTED, ODD: ACCEPTED}))
     [join] = found.joins
     assert (join.left, join.right, join.catalog) == (*ODD, ACCEPTED)
     assert join.evidence.shared == 0
@@ -150,7 +150,7 @@ def test_what_people_decided_is_kept_and_left_out(spark: SparkSession, tables: l
 def test_a_join_shows_what_the_catalog_says(spark: SparkSession, tables: list[Table]) -> None:
     said = CatalogEvidence(declared="fk_carrier", queries=4)
     plain, _ = find(spark, tables)
-    found, _ = find(spark, tables, Knowledge(pairs={CARRIERS: said}))
+    found, _ = find(spark, tables, CatalogFacts(pairs={CARRIERS: said}))
     assert [join.catalog for join in found.joins] == [said]
     assert found.joins[0].joinability > max(0.97, plain.joins[0].joinability)
     assert found.model_version != plain.model_version
@@ -163,7 +163,7 @@ def test_columns_that_the_catalog_lacks_are_left_out(
         TableId("file", "flights"): frozenset(["minutes"]),
         TableId("file", "lost"): frozenset(["x"]),
     }
-    found, watcher = find(spark, tables, Knowledge(columns=columns))
+    found, watcher = find(spark, tables, CatalogFacts(columns=columns))
     assert watcher.warnings == [("Column not in the catalog", "flights: carrier")]
     assert found.joins == ()
     assert column("flights.carrier") not in found.types
@@ -174,7 +174,7 @@ def test_a_warning_names_only_the_first_columns(
     spark: SparkSession, tables: list[Table], tmp_path: Path
 ) -> None:
     wide = write(tmp_path, "wide", {f"c{at}": ["1", "2"] for at in range(8)})
-    knowledge = Knowledge(columns={wide.id: frozenset(["c0"])})
+    knowledge = CatalogFacts(columns={wide.id: frozenset(["c0"])})
     _, watcher = find(spark, [*tables, wide], knowledge)
     context = "wide: c1, c2, c3, c4, c5 and 2 more"
     assert watcher.warnings == [("Column not in the catalog", context)]
@@ -184,7 +184,7 @@ def test_an_accepted_pair_of_a_table_that_cannot_be_read_is_not_found(
     spark: SparkSession, tables: list[Table], tmp_path: Path
 ) -> None:
     (tmp_path / "memos.csv").write_text("")
-    found, watcher = find(spark, tables, Knowledge(pairs={ODD: ACCEPTED}))
+    found, watcher = find(spark, tables, CatalogFacts(pairs={ODD: ACCEPTED}))
     assert found.faulty == {TableId("file", "memos")}
     assert [title for title, _ in watcher.warnings] == ["Table skipped"]
     assert [(join.left, join.right) for join in found.joins] == [CARRIERS]

@@ -2,7 +2,7 @@
 
 from datahub_hyperjoin.catalog.config import CatalogConfig, ConnectionConfig
 from datahub_hyperjoin.catalog.databases import scan_database
-from datahub_hyperjoin.catalog.datasets import Home
+from datahub_hyperjoin.catalog.datasets import PlatformInstance
 from datahub_hyperjoin.catalog.folder import scan_folder
 from datahub_hyperjoin.catalog.highlights import Highlights, read_highlights
 from datahub_hyperjoin.catalog.read import Catalog, History, Scope, read_catalog
@@ -17,7 +17,7 @@ __all__ = [
     "ConnectionConfig",
     "Highlights",
     "History",
-    "Home",
+    "PlatformInstance",
     "Scope",
     "Warn",
     "read_catalog",

@@ -6,18 +6,18 @@ from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.decisions import Decision
 from datahub_hyperjoin.catalog.keys import declared_pairs, unique_columns
 from datahub_hyperjoin.catalog.relationships import Relationship
-from datahub_hyperjoin.knowledge import ColumnStatistics, Knowledge
+from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics
 from datahub_hyperjoin.tables import CatalogEvidence, ColumnId, Pair
 
 
-def assemble(
+def assemble_facts(
     *,
     datasets: Iterable[Dataset],
     relationships: Iterable[Relationship] = (),
     decisions: Mapping[Pair, Decision] | None = None,
     queries: Mapping[Pair, int] | None = None,
     statistics: Mapping[ColumnId, ColumnStatistics] | None = None,
-) -> Knowledge:
+) -> CatalogFacts:
     """Makes one body of knowledge of what was read separately.
 
     Args:
@@ -43,7 +43,7 @@ def assemble(
             verdict=decision.verdict if decision else None,
             by=decision.by if decision else "",
         )
-    return Knowledge(
+    return CatalogFacts(
         pairs=pairs,
         unique=unique_columns(datasets),
         statistics=statistics or {},

@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 Aspects = dict[str, tuple[_Aspect, SystemMetadataClass | None]]
 """What is known of an entity: its aspects by name, each with who wrote it and when."""
 
-Warn = Callable[[str, str], None]
+NoteLeftOut = Callable[[str, str], None]
 """Told the urn of what is left out, and why."""
 
 _PAGE = 1_000
@@ -136,7 +136,7 @@ def scroll(
     *,
     filters: RawSearchFilter | None = None,
     removed: bool = False,
-    warn: Warn = log_left_out,
+    warn: NoteLeftOut = log_left_out,
 ) -> Iterator[tuple[str, Aspects]]:
     """Every entity of a type, with some of its aspects: one request for a thousand of them.
 
@@ -180,7 +180,7 @@ def fetch(
     urns: Iterable[str],
     aspects: Sequence[str],
     *,
-    warn: Warn = log_left_out,
+    warn: NoteLeftOut = log_left_out,
 ) -> dict[str, Aspects]:
     """Some aspects of the entities named: one request for five hundred of them.
 
@@ -205,7 +205,7 @@ def fetch(
 
 
 def _fetch_batch(
-    graph: DataHubGraph, entity: str, urns: list[str], aspects: Sequence[str], *, warn: Warn
+    graph: DataHubGraph, entity: str, urns: list[str], aspects: Sequence[str], *, warn: NoteLeftOut
 ) -> dict[str, Aspects]:
     """One request, and if the client cannot read an entity of its answer, one for each half."""
     try:

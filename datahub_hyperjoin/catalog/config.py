@@ -10,15 +10,20 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 from typing_extensions import Self
 
-from datahub_hyperjoin.catalog.among import Among
-from datahub_hyperjoin.catalog.datasets import Home
-from datahub_hyperjoin.catalog.selection import OWN_CATALOG, Selection, names_of, platform_of
-from datahub_hyperjoin.places import (
+from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
+from datahub_hyperjoin.catalog.datasets import PlatformInstance
+from datahub_hyperjoin.catalog.table_selection import (
+    OWN_CATALOG,
+    TableSelection,
+    names_of,
+    platform_of,
+)
+from datahub_hyperjoin.locations import (
     Database,
     Dialect,
     RemoteFolder,
-    Source,
     SparkCatalog,
+    TableSource,
     is_remote,
 )
 
@@ -69,9 +74,9 @@ class CatalogConfig(ConfigModel):
     needs tables to read. Needs the extra `demo`."""
 
     @property
-    def among(self) -> Among:
+    def among(self) -> DatasetFilter:
         """What datasets must be filed under."""
-        return Among(domains=self.domains, containers=self.containers, tags=self.tags)
+        return DatasetFilter(domains=self.domains, containers=self.containers, tags=self.tags)
 
     @model_validator(mode="after")
     def _refuse_to_take_unknown_tables_by_what_the_catalog_says(self) -> Self:
@@ -126,7 +131,7 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
     """How a folder's files of delimited text are written, where they do not tell."""
 
     @property
-    def source(self) -> Source:
+    def source(self) -> TableSource:
         """Where the tables are."""
         if self.database:
             return self.database
@@ -135,9 +140,9 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
         return RemoteFolder(location=str(self.folder))
 
     @property
-    def selection(self) -> Selection:
+    def selection(self) -> TableSelection:
         """Which of the tables are read, and what they are called."""
-        return Selection(
+        return TableSelection(
             platform=self.platform or platform_of(self.source),
             env=self.env,
             instance=self.platform_instance,
@@ -149,10 +154,10 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
         )
 
     @property
-    def home(self) -> Home:
+    def home(self) -> PlatformInstance:
         """Where the tables stand in DataHub."""
         chosen = self.selection
-        return Home(platform=chosen.platform, env=chosen.env, instance=chosen.instance)
+        return PlatformInstance(platform=chosen.platform, env=chosen.env, instance=chosen.instance)
 
     @field_validator("database")
     @classmethod

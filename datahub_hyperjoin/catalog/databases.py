@@ -1,14 +1,14 @@
 """The tables that a database has."""
 
-from datahub_hyperjoin.catalog.selection import Selection
+from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.errors import NoTablesError
-from datahub_hyperjoin.places import Database, Relation
+from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.spark.databases.engines import open_engine
 from datahub_hyperjoin.spark.databases.listing import list_relations
 from datahub_hyperjoin.tables import Table
 
 
-def scan_database(connection: str, database: Database, chosen: Selection) -> list[Table]:
+def scan_database(connection: str, database: Database, chosen: TableSelection) -> list[Table]:
     """Lists the tables of a database.
 
     Args:

@@ -15,8 +15,8 @@ from datahub.metadata.schema_classes import (
 from datahub.metadata.urns import DataPlatformInstanceUrn, DataPlatformUrn
 from datahub.utilities.urns.error import InvalidUrnError
 
-from datahub_hyperjoin.catalog.among import Among
-from datahub_hyperjoin.catalog.bulk import Aspects, Warn, aspect_of, log_left_out, scroll
+from datahub_hyperjoin.catalog.bulk import Aspects, NoteLeftOut, aspect_of, log_left_out, scroll
+from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
 from datahub_hyperjoin.tables import Pair, TableId, pair_of
 from datahub_hyperjoin.urns import column_id, plain_path, table_id
 
@@ -29,13 +29,13 @@ _ASPECTS = tuple(
         StatusClass,
     )
 )
-_ALL = Among()
+_ALL = DatasetFilter()
 _MESSAGE_KEY = "[key=True]"
 """Stands in the field paths of a message's key, which says nothing of uniqueness."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Home:
+class PlatformInstance:
     """Where tables stand in the catalog."""
 
     platform: str
@@ -53,7 +53,7 @@ class Home:
         Args:
             table: Which table.
 
-        >>> eu = Home(platform="postgres", env="PROD", instance="eu")
+        >>> eu = PlatformInstance(platform="postgres", env="PROD", instance="eu")
         >>> eu.holds(TableId("postgres", "eu.shop.orders")), eu.holds(TableId("postgres", "shop.x"))
         (True, False)
         """
@@ -122,7 +122,7 @@ def _pairs(key: ForeignKeyConstraintClass) -> tuple[Pair, ...]:
     return tuple(pair_of(source, target) for source, target in ends)
 
 
-def _foreign_key(urn: str, key: ForeignKeyConstraintClass, warn: Warn) -> ForeignKey | None:
+def _foreign_key(urn: str, key: ForeignKeyConstraintClass, warn: NoteLeftOut) -> ForeignKey | None:
     try:
         return ForeignKey(name=key.name, pairs=_pairs(key))
     except (InvalidUrnError, ValueError) as error:
@@ -141,7 +141,7 @@ def _is_removed(aspects: Aspects) -> bool:
     return status is not None and status.removed
 
 
-def dataset_of(urn: str, aspects: Aspects, *, warn: Warn = log_left_out) -> Dataset | None:
+def dataset_of(urn: str, aspects: Aspects, *, warn: NoteLeftOut = log_left_out) -> Dataset | None:
     """A table from the aspects of its dataset.
 
     Args:
@@ -170,7 +170,7 @@ def dataset_of(urn: str, aspects: Aspects, *, warn: Warn = log_left_out) -> Data
     )
 
 
-def _stands_in(home: Home, table: TableId, aspects: Aspects) -> bool:
+def _stands_in(home: PlatformInstance, table: TableId, aspects: Aspects) -> bool:
     """Whether a dataset stands somewhere: in an instance by its aspect, or else by its name."""
     stated = aspect_of(aspects, DataPlatformInstanceClass)
     if not home.instance or stated is None or not stated.instance:
@@ -182,10 +182,10 @@ def _stands_in(home: Home, table: TableId, aspects: Aspects) -> bool:
 
 def read_datasets(
     graph: DataHubGraph,
-    homes: Sequence[Home],
+    homes: Sequence[PlatformInstance],
     *,
-    among: Among = _ALL,
-    warn: Warn = log_left_out,
+    among: DatasetFilter = _ALL,
+    warn: NoteLeftOut = log_left_out,
 ) -> list[Dataset]:
     """The tables that the catalog describes, with one request for a thousand of them.
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import PurePosixPath
 
-from datahub_hyperjoin.catalog.selection import Selection
-from datahub_hyperjoin.places import (
+from datahub_hyperjoin.catalog.table_selection import TableSelection
+from datahub_hyperjoin.locations import (
     DeltaFolder,
     Dialect,
     File,
@@ -16,7 +16,7 @@ from datahub_hyperjoin.places import (
     Folder,
     IcebergFolder,
     ListedFile,
-    Place,
+    TableLocation,
 )
 from datahub_hyperjoin.spark.files.compression import COMPRESSIONS
 from datahub_hyperjoin.tables import Table
@@ -34,7 +34,9 @@ _PART = "part-"
 """What the files begin with that Spark and Hadoop write for one table."""
 
 
-def tables_of(files: Sequence[ListedFile], chosen: Selection, *, folder: str = "") -> list[Table]:
+def tables_of(
+    files: Sequence[ListedFile], chosen: TableSelection, *, folder: str = ""
+) -> list[Table]:
     """Groups files into tables.
 
     A table's name is its path below the folder, file type included, so that no two tables share
@@ -143,7 +145,7 @@ def _location(table: PurePosixPath, file: ListedFile) -> str:
 
 def _place(
     table: PurePosixPath, layout: FileFormat, files: Sequence[ListedFile], dialect: Dialect
-) -> Place:
+) -> TableLocation:
     location = _location(table, files[0])
     if str(table) == files[0].path:
         return File(location=location, format=layout, dialect=dialect)

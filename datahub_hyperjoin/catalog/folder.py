@@ -6,9 +6,9 @@ from pathlib import Path
 from datahub.configuration.common import AllowDenyPattern
 
 from datahub_hyperjoin.catalog.files import LOG, tables_of
-from datahub_hyperjoin.catalog.selection import Selection
+from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.errors import MissingFolderError, NoTablesError
-from datahub_hyperjoin.places import USUAL, Dialect, ListedFile
+from datahub_hyperjoin.locations import USUAL, Dialect, ListedFile
 from datahub_hyperjoin.tables import Table
 
 
@@ -43,7 +43,7 @@ def scan_folder(
     """
     if not folder.is_dir():
         raise MissingFolderError.at(str(folder))
-    chosen = Selection(
+    chosen = TableSelection(
         platform=platform,
         env=env,
         instance=instance,

@@ -8,10 +8,10 @@ from typing import TypeVar
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import StructuredPropertiesClass
 
-from datahub_hyperjoin.catalog.among import Among
-from datahub_hyperjoin.catalog.assemble import assemble
+from datahub_hyperjoin.catalog.assemble import assemble_facts
 from datahub_hyperjoin.catalog.bulk import aspect_of, fetch
-from datahub_hyperjoin.catalog.datasets import Dataset, Home, read_datasets
+from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
+from datahub_hyperjoin.catalog.datasets import Dataset, PlatformInstance, read_datasets
 from datahub_hyperjoin.catalog.decisions import Decision, read_decisions
 from datahub_hyperjoin.catalog.relationships import (
     Relationship,
@@ -22,12 +22,12 @@ from datahub_hyperjoin.catalog.relationships import (
 )
 from datahub_hyperjoin.catalog.statistics import read_statistics
 from datahub_hyperjoin.catalog.usage import count_joined
+from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.errors import (
     UnknownDatasetsError,
     UnknownEntityTypeError,
     UnreadableCatalogError,
 )
-from datahub_hyperjoin.knowledge import Knowledge
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
 from datahub_hyperjoin.urns import REJECTED, property_urn
 
@@ -44,10 +44,10 @@ _NAMED = 5
 class Scope:
     """Which part of the catalog a run is about."""
 
-    homes: tuple[Home, ...]
+    homes: tuple[PlatformInstance, ...]
     """Where its tables stand."""
 
-    among: Among
+    among: DatasetFilter
     """What its datasets must be filed under."""
 
     known_only: bool
@@ -84,7 +84,7 @@ class Catalog:
     tables: Sequence[Table]
     """What can be read, and may be."""
 
-    knowledge: Knowledge = field(default_factory=Knowledge)
+    knowledge: CatalogFacts = field(default_factory=CatalogFacts)
     """What the catalog says of it."""
 
     datasets: Mapping[TableId, Dataset] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class Catalog:
     deleted: Sequence[Pair] = ()
     """The pairs of those that are gone since the last run."""
 
-    silent: Sequence[Home] = ()
+    silent: Sequence[PlatformInstance] = ()
     """Where databases gave no answer this time: what stands there is not known to be gone."""
 
     def field_path(self, column: ColumnId) -> ColumnId:
@@ -152,7 +152,7 @@ def read_catalog(
     }
     chosen = _choose(tables, datasets, scope=scope, warn=warn)
     people = _listen(graph, scope=scope, history=history, warn=warn)
-    knowledge = assemble(
+    knowledge = assemble_facts(
         datasets=datasets.values(),
         relationships=people.relationships.values(),
         decisions=people.decisions,

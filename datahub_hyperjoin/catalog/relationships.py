@@ -14,7 +14,7 @@ from datahub.utilities.urns.error import InvalidUrnError
 from typing_extensions import LiteralString
 
 from datahub_hyperjoin.catalog.bulk import Aspects, aspect_of, fetch, scroll
-from datahub_hyperjoin.records import from_aspect, is_ours, pairs_in
+from datahub_hyperjoin.relationship_aspect import from_aspect, is_ours, pairs_in
 from datahub_hyperjoin.tables import Join, Pair
 
 Warn = Callable[[LiteralString, LiteralString, str], None]

@@ -2,15 +2,15 @@
 
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.catalog.selection import Selection
+from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.errors import NoTablesError
-from datahub_hyperjoin.places import CatalogTable, SparkCatalog
+from datahub_hyperjoin.locations import CatalogTable, SparkCatalog
 from datahub_hyperjoin.spark.native.catalogs import list_catalog
 from datahub_hyperjoin.tables import Table
 
 
 def scan_spark_catalog(
-    session: SparkSession, connection: str, catalog: SparkCatalog, chosen: Selection
+    session: SparkSession, connection: str, catalog: SparkCatalog, chosen: TableSelection
 ) -> list[Table]:
     """Lists the tables of a catalog.
 

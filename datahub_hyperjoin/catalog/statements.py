@@ -14,7 +14,7 @@ from datahub.sql_parsing.sqlglot_utils import get_dialect, parse_statement
 from sqlglot import Dialect, exp, parse_one
 from sqlglot.errors import SqlglotError
 
-from datahub_hyperjoin.catalog.names import Schemas, rename_tables
+from datahub_hyperjoin.catalog.sql_names import Schemas, rename_tables
 from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
 from datahub_hyperjoin.urns import dataset_urn, table_id
 

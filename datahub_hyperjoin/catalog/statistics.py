@@ -7,7 +7,7 @@ from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin.catalog.answers import reading
 from datahub_hyperjoin.catalog.bulk import batches
-from datahub_hyperjoin.knowledge import ColumnStatistics
+from datahub_hyperjoin.catalog_facts import ColumnStatistics
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import dataset_urn, plain_path, table_id
 

@@ -10,8 +10,8 @@ from datahub.metadata.schema_classes import QueryPropertiesClass, QuerySubjectsC
 
 from datahub_hyperjoin.catalog.bulk import Aspects, aspect_of, scroll
 from datahub_hyperjoin.catalog.datasets import Dataset
-from datahub_hyperjoin.catalog.names import Schemas
 from datahub_hyperjoin.catalog.relationships import Warn, left_out
+from datahub_hyperjoin.catalog.sql_names import Schemas
 from datahub_hyperjoin.catalog.statements import find_joins
 from datahub_hyperjoin.tables import Pair, TableId
 from datahub_hyperjoin.urns import dataset_urn

@@ -2,18 +2,18 @@
 
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.emit.differences import keep_changes
+from datahub_hyperjoin.emit.existing_state import ExistingState, without_ours
 from datahub_hyperjoin.emit.findings import Publication, emit_findings
-from datahub_hyperjoin.emit.ledger import Ledger, LedgerHandler, stale_removal
 from datahub_hyperjoin.emit.retract import retract
-from datahub_hyperjoin.emit.standing import Standing, without_ours
 from datahub_hyperjoin.emit.support import find_unsupported
+from datahub_hyperjoin.emit.written_state import WrittenState, WrittenStateHandler, stale_removal
 
 __all__ = [
     "EmitConfig",
-    "Ledger",
-    "LedgerHandler",
+    "ExistingState",
     "Publication",
-    "Standing",
+    "WrittenState",
+    "WrittenStateHandler",
     "emit_findings",
     "find_unsupported",
     "keep_changes",

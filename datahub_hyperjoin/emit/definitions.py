@@ -13,7 +13,7 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.metadata.urns import TagUrn
 
-from datahub_hyperjoin.records import BANDS
+from datahub_hyperjoin.relationship_aspect import BANDS
 from datahub_hyperjoin.urns import (
     ACCEPTED,
     BEST_JOIN_SCORE,

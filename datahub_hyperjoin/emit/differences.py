@@ -16,7 +16,7 @@ from datahub.ingestion.graph.client import DataHubGraph
 from requests import RequestException
 from typing_extensions import LiteralString
 
-from datahub_hyperjoin.emit.present import Present, Proposal, target
+from datahub_hyperjoin.emit.present import Proposal, ServerSnapshot, target
 from datahub_hyperjoin.redact import in_short
 
 _CHUNK = 500
@@ -47,7 +47,7 @@ def keep_changes(
     Yields:
         The workunits; a patch has only those of its changes that change something.
     """
-    source, present = iter(units), Present()
+    source, present = iter(units), ServerSnapshot()
     while chunk := list(islice(source, _CHUNK)):
         try:
             present.read(chunk, graph)
@@ -72,7 +72,9 @@ def keep_changes(
         )
 
 
-def _admit(unit: MetadataWorkUnit, present: Present, report: Reporter) -> MetadataWorkUnit | None:
+def _admit(
+    unit: MetadataWorkUnit, present: ServerSnapshot, report: Reporter
+) -> MetadataWorkUnit | None:
     place, proposal = target(unit.metadata), unit.metadata
     if not place or not isinstance(proposal, Proposal):
         return unit

@@ -12,18 +12,18 @@ from datahub.metadata.schema_classes import StatusClass
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.emit.define import define
 from datahub_hyperjoin.emit.definitions import define_properties, define_tags
-from datahub_hyperjoin.emit.ledger import Ledger, WrittenEdge
+from datahub_hyperjoin.emit.existing_state import ExistingState
 from datahub_hyperjoin.emit.lineage import direct, emit_lineage
 from datahub_hyperjoin.emit.properties import emit_column, emit_dataset, labels, partners
 from datahub_hyperjoin.emit.queries import emit_query
 from datahub_hyperjoin.emit.relationships import emit_relationship
 from datahub_hyperjoin.emit.sql import join_statement
-from datahub_hyperjoin.emit.standing import Standing
-from datahub_hyperjoin.records import join_urn, pairs_in
+from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState
+from datahub_hyperjoin.relationship_aspect import join_urn, pairs_in
 from datahub_hyperjoin.tables import ColumnId, DataType, Join, Suggestion, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn, query_urn
 
-Count = Callable[[str, int], None]
+CountUp = Callable[[str, int], None]
 """Adds to a counter of the run."""
 
 
@@ -62,10 +62,10 @@ def emit_findings(
     publication: Publication,
     *,
     config: EmitConfig,
-    standing: Standing,
-    ledger: Ledger,
+    standing: ExistingState,
+    ledger: WrittenState,
     graph: DataHubGraph | None,
-    count: Count,
+    count: CountUp,
 ) -> Iterator[MetadataWorkUnit]:
     """Turns suggestions into metadata.
 
@@ -97,7 +97,7 @@ def emit_findings(
 
 
 def _relationships(
-    publication: Publication, standing: Standing, ledger: Ledger
+    publication: Publication, standing: ExistingState, ledger: WrittenState
 ) -> Iterator[MetadataWorkUnit]:
     written = {join_urn(join): join for join in publication.joins}
     for urn, join in written.items():
@@ -120,7 +120,7 @@ def _shown(urn: str, *, primary: bool = True) -> MetadataWorkUnit:
 
 
 def _properties(
-    publication: Publication, namespace: str, ledger: Ledger
+    publication: Publication, namespace: str, ledger: WrittenState
 ) -> Iterator[MetadataWorkUnit]:
     names = labels(publication.titles)
     for column, scored in partners(publication.suggestions, publication.joins).items():
@@ -132,7 +132,7 @@ def _properties(
 
 
 def _queries(
-    publication: Publication, standing: Standing, ledger: Ledger, count: Count
+    publication: Publication, standing: ExistingState, ledger: WrittenState, count: CountUp
 ) -> Iterator[MetadataWorkUnit]:
     names = labels(publication.titles)
     for join in publication.joins:
@@ -155,7 +155,7 @@ def _queries(
 
 
 def _lineage(
-    publication: Publication, standing: Standing, ledger: Ledger, count: Count
+    publication: Publication, standing: ExistingState, ledger: WrittenState, count: CountUp
 ) -> Iterator[MetadataWorkUnit]:
     lineage = direct(publication.joins, standing.upstreams)
     count("circles_in_lineage", lineage.circular)

@@ -51,7 +51,7 @@ def target(proposal: object) -> Target | None:
 
 
 @dataclass
-class Present:
+class ServerSnapshot:
     """What the catalog holds, as far as it was read, and what was let through since."""
 
     entities: set[str] = field(default_factory=set)

@@ -17,7 +17,7 @@ from datahub.metadata.schema_classes import (
 from datahub.metadata.urns import CorpUserUrn, DataPlatformUrn
 
 from datahub_hyperjoin.emit.lineage import reference
-from datahub_hyperjoin.records import band, join_urn, mirror
+from datahub_hyperjoin.relationship_aspect import band, join_urn, mirror
 from datahub_hyperjoin.tables import ColumnId, Join, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn, plain_path, query_urn
 

@@ -9,13 +9,13 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import StatusClass
 from typing_extensions import LiteralString
 
-from datahub_hyperjoin.emit.ledger import Ledger, WrittenEdge
 from datahub_hyperjoin.emit.patches import (
     change_lineage,
     edge_path,
     remove_properties,
     upstream_path,
 )
+from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState
 from datahub_hyperjoin.urns import (
     BEST_JOIN_SCORE,
     JOIN_SUGGESTIONS,
@@ -36,8 +36,8 @@ class Warner(Protocol):
 
 
 def retract(
-    last: Ledger, current: Ledger, *, namespace: str, threshold: float, report: Warner
-) -> tuple[list[MetadataWorkUnit], Ledger]:
+    last: WrittenState, current: WrittenState, *, namespace: str, threshold: float, report: Warner
+) -> tuple[list[MetadataWorkUnit], WrittenState]:
     """What takes back the difference of two runs.
 
     Args:
@@ -66,9 +66,9 @@ def retract(
     return list(_take_back(stale, current, namespace)), current
 
 
-def _difference(last: Ledger, current: Ledger) -> Ledger:
+def _difference(last: WrittenState, current: WrittenState) -> WrittenState:
     kept = {edge[:2] for edge in current.lineage}
-    return Ledger(
+    return WrittenState(
         columns=sorted({*last.columns} - {*current.columns}),
         datasets=sorted({*last.datasets} - {*current.datasets}),
         queries=sorted({*last.queries} - {*current.queries}),
@@ -76,12 +76,14 @@ def _difference(last: Ledger, current: Ledger) -> Ledger:
     )
 
 
-def _size(ledger: Ledger) -> int:
+def _size(ledger: WrittenState) -> int:
     urns = len(ledger.columns) + len(ledger.datasets) + len(ledger.queries)
     return urns + len(ledger.lineage)
 
 
-def _take_back(stale: Ledger, current: Ledger, namespace: str) -> Iterator[MetadataWorkUnit]:
+def _take_back(
+    stale: WrittenState, current: WrittenState, namespace: str
+) -> Iterator[MetadataWorkUnit]:
     of_columns = [property_urn(namespace, name) for name in _OF_COLUMNS]
     for column in stale.columns:
         yield remove_properties(column, of_columns)

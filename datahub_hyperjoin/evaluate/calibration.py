@@ -35,11 +35,13 @@ BINS = 15
 _EDGES = np.linspace(0, 1, BINS + 1)
 _FEWEST = 1e-12
 
-Tally = Float[np.ndarray, "query bin fact"]
+ScoredAnswers = Float[np.ndarray, "query bin fact"]
 """Of a query's answers in a bin: how many there are, how many are right, and the scores' sum."""
 
 
-def tally(truth: Mapping[ColumnName, frozenset[ColumnName]], rankings: Rankings) -> Tally | None:
+def score_answers(
+    truth: Mapping[ColumnName, frozenset[ColumnName]], rankings: Rankings
+) -> ScoredAnswers | None:
     """Sorts answers into bins.
 
     Args:
@@ -52,7 +54,7 @@ def tally(truth: Mapping[ColumnName, frozenset[ColumnName]], rankings: Rankings)
 
     >>> query, gold = ColumnName("a", "x"), ColumnName("b", "x")
     >>> from datahub_hyperjoin.evaluate.suite import Answer
-    >>> found = tally({query: frozenset({gold})}, {query: [Answer(gold, 0.7)]})
+    >>> found = score_answers({query: frozenset({gold})}, {query: [Answer(gold, 0.7)]})
     >>> [] if found is None else found.sum(axis=(0, 1)).tolist()
     [1.0, 1.0, 0.7]
     """
@@ -71,17 +73,17 @@ class Reliability:
     """What the scores of a method say, and what was right."""
 
     whole: Float[np.ndarray, "bin fact"]
-    """Mean over queries of the method's tally, with at least one answer."""
+    """Mean over queries of the method's answers, with at least one answer."""
 
     draws: Float[np.ndarray, "draw bin fact"]
     """The same of queries drawn anew."""
 
     @classmethod
-    def of(cls, found: Tally, bootstrap: Bootstrap) -> Self:
+    def of(cls, found: ScoredAnswers, bootstrap: Bootstrap) -> Self:
         """Draws queries anew.
 
         Args:
-            found: The tally of a method's answers.
+            found: A method's scored answers.
             bootstrap: Draws of its queries.
 
         Returns:
@@ -148,7 +150,7 @@ def expected_error(found: Float[np.ndarray, "*draw bin fact"]) -> Float[np.ndarr
     """The expected calibration error.
 
     Args:
-        found: What the bins hold, as in a tally, of any queries.
+        found: What the bins hold, as in `ScoredAnswers`, of any queries.
 
     Returns:
         In [0, 1]; 0 if there are no answers.

@@ -17,7 +17,7 @@ from itertools import combinations
 from datahub_hyperjoin.evaluate.suite import ColumnName
 
 
-class JoinGraph:
+class TruthGraph:
     """What the truth says of pairs of columns.
 
     Args:
@@ -40,7 +40,7 @@ class JoinGraph:
             In [0, 1]; 0 of fewer than two answers, which hold no pair.
 
         >>> a, b, c, d = (ColumnName(table, "x") for table in "abcd")
-        >>> round(JoinGraph({a: frozenset({b, c})}).coherence([b, c, d]), 3)
+        >>> round(TruthGraph({a: frozenset({b, c})}).coherence([b, c, d]), 3)
         0.333
         """
         pairs = list(combinations(answers, 2))

@@ -8,15 +8,15 @@ from typing import Protocol
 
 import numpy as np
 
+from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.evaluate.metrics import ANSWERS
-from datahub_hyperjoin.evaluate.suite import Answer, ColumnName, Rankings, Suite
-from datahub_hyperjoin.knowledge import Knowledge
+from datahub_hyperjoin.evaluate.suite import ColumnName, RankedColumn, Rankings, Suite
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig
-from datahub_hyperjoin.model.fingerprints import fingerprint
-from datahub_hyperjoin.model.rank import rank
-from datahub_hyperjoin.model.structure import Structure
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.ranking.rank import rank
+from datahub_hyperjoin.model.saved.fingerprints import fingerprint
 from datahub_hyperjoin.progress import Progress
-from datahub_hyperjoin.suggest import connect, embed
+from datahub_hyperjoin.suggest import embed, index_lake
 from datahub_hyperjoin.tables import ColumnId, TableProfile
 
 
@@ -92,7 +92,7 @@ class Product:
     def rank(self, lake: EvaluatedLake, *, seed: int, models: Path, progress: Progress) -> Rankings:
         """Answers every query whose column could be read."""
         config = replace(self.config, seed=self.config.seed + seed)
-        structure = connect(lake.profiles, config, Knowledge(), progress)
+        structure = index_lake(lake.profiles, config, CatalogFacts(), progress)
         config = replace(config, path=models / fingerprint(structure, config))
         encoding = embed(structure, config, progress)
         asked = replace(structure, keys=_places(structure, lake.suite))
@@ -104,17 +104,17 @@ def _name(column: ColumnId) -> ColumnName:
     return ColumnName(Path(column.table.name).stem, column.path)
 
 
-def _places(structure: Structure, suite: Suite) -> np.ndarray:
+def _places(structure: LakeIndex, suite: Suite) -> np.ndarray:
     """The queries' columns, in the lake's order; without those that have no values."""
     asked = [_name(column) in suite.truth for column in structure.lake.ids]
     return np.flatnonzero(asked)
 
 
 def _answers(
-    structure: Structure, embeddings: np.ndarray, config: RankingConfig, suite: Suite
-) -> Iterator[tuple[ColumnName, list[Answer]]]:
+    structure: LakeIndex, embeddings: np.ndarray, config: RankingConfig, suite: Suite
+) -> Iterator[tuple[ColumnName, list[RankedColumn]]]:
     uncut = replace(config, top_k=ANSWERS, min_joinability=0.0)
     found = rank(structure, embeddings, uncut)
     for query, group in groupby(found, key=lambda suggestion: suggestion.query):
-        answers = [Answer(_name(one.candidate), one.joinability) for one in group]
+        answers = [RankedColumn(_name(one.candidate), one.joinability) for one in group]
         yield _name(query), [answer for answer in answers if suite.has(answer.candidate)]

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float
 
-from datahub_hyperjoin.evaluate.coherence import JoinGraph
+from datahub_hyperjoin.evaluate.coherence import TruthGraph
 from datahub_hyperjoin.evaluate.suite import ColumnName, Rankings
 
 CUTOFFS = (5, 15, 25)
@@ -50,7 +50,7 @@ def score(truth: Mapping[ColumnName, frozenset[ColumnName]], rankings: Rankings)
     >>> float(scores["P@5"][0]), float(scores["R@5"][0])
     (0.2, 0.5)
     """
-    graph, rows = JoinGraph(truth), []
+    graph, rows = TruthGraph(truth), []
     for query, gold in truth.items():
         answers = [answer.candidate for answer in rankings.get(query, ())]
         coherence = graph.coherence(answers[:COHERENT])

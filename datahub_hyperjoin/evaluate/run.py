@@ -5,10 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from datahub_hyperjoin.connection import scan
 from datahub_hyperjoin.errors import ModelError
 from datahub_hyperjoin.evaluate.ablations import Variant
-from datahub_hyperjoin.evaluate.calibration import Tally, tally
+from datahub_hyperjoin.evaluate.calibration import ScoredAnswers, score_answers
 from datahub_hyperjoin.evaluate.cost import Cost, measured
 from datahub_hyperjoin.evaluate.cuts import check_sizes, cut
 from datahub_hyperjoin.evaluate.methods import EvaluatedLake, Method, Product
@@ -16,6 +15,7 @@ from datahub_hyperjoin.evaluate.metrics import Scores, score
 from datahub_hyperjoin.evaluate.progress import Narration
 from datahub_hyperjoin.evaluate.settings import Settings, recipe
 from datahub_hyperjoin.evaluate.suite import ColumnName, Rankings, Suite, read_suites
+from datahub_hyperjoin.scan import scan
 from datahub_hyperjoin.spark.session import borrow_session
 from datahub_hyperjoin.suggest import read_profiles
 
@@ -41,7 +41,7 @@ class Run:
     scores: Scores
     """How good they are, query by query."""
 
-    tally: Tally | None
+    scored: ScoredAnswers | None
     """What its scores say and what was right; nothing if they are not in [0, 1]."""
 
     cost: Cost
@@ -201,7 +201,7 @@ def _run(
     return Run(
         rankings=rankings,
         scores=scores,
-        tally=tally(lake.suite.truth, rankings),
+        scored=score_answers(lake.suite.truth, rankings),
         cost=cost,
         trained=trained,
         fault=fault,

@@ -27,7 +27,7 @@ class ColumnName(NamedTuple):
         return f"{self.table}.{self.column}"
 
 
-class Answer(NamedTuple):
+class RankedColumn(NamedTuple):
     """A column that a method says joins with a query."""
 
     candidate: ColumnName
@@ -37,7 +37,7 @@ class Answer(NamedTuple):
     """How sure the method is; greater is surer."""
 
 
-Rankings = Mapping[ColumnName, Sequence[Answer]]
+Rankings = Mapping[ColumnName, Sequence[RankedColumn]]
 """A method's answers to each query, best first; a query without answers may be left out."""
 
 

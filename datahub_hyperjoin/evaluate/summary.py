@@ -116,7 +116,7 @@ class _Aligned:
 
     def tally(self) -> Float[np.ndarray, "seed query bin fact"] | None:
         """What scores say; nothing if there are no answers, or one that is no probability."""
-        found = [run.tally for run in self.runs]
+        found = [run.scored for run in self.runs]
         told = [one for one in found if one is not None]
         if len(told) < len(found) or not any(one.any() for one in told):
             return None

@@ -15,7 +15,7 @@ from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.graphql.errors import DeniedError, UnansweredError
 from datahub_hyperjoin.redact import in_short
 
-Answer = dict[str, Any]
+GraphQLAnswer = dict[str, Any]
 
 _ENTITY = "erModelRelationship"
 _PAGE = 100
@@ -43,7 +43,7 @@ def _read(name: str) -> str:
     return file.read_text(encoding="utf-8")
 
 
-def ask(graph: DataHubGraph, question: str, **variables: Any) -> Answer:  # noqa: ANN401 - JSON
+def ask(graph: DataHubGraph, question: str, **variables: Any) -> GraphQLAnswer:  # noqa: ANN401 - JSON
     """Asks one question.
 
     Args:
@@ -120,7 +120,7 @@ def _words(errors: object) -> str:
     return "; ".join(said)
 
 
-def search(graph: DataHubGraph, question: str, **variables: Any) -> Iterator[Answer]:  # noqa: ANN401 - JSON
+def search(graph: DataHubGraph, question: str, **variables: Any) -> Iterator[GraphQLAnswer]:  # noqa: ANN401 - JSON
     """Asks one question page by page.
 
     Args:

@@ -113,7 +113,7 @@ def find_dataset(graph: DataHubGraph, name_or_urn: str) -> str:
         (entity["urn"], str((entity.get("properties") or {}).get("name") or ""))
         for entity in search(graph, "datasets_by_name", words=words)
     ]
-    return choose(asked, found)
+    return choose_join(asked, found)
 
 
 def _checked(urn: str) -> str:
@@ -124,7 +124,7 @@ def _checked(urn: str) -> str:
     return urn
 
 
-def choose(asked: str, found: Sequence[Named]) -> str:
+def choose_join(asked: str, found: Sequence[Named]) -> str:
     """The dataset of a name among those that a search brought.
 
     A full name comes before a title, and a title before the end of a name, whatever the case.
@@ -140,7 +140,7 @@ def choose(asked: str, found: Sequence[Named]) -> str:
         UnknownNameError: None is called so, or more than one.
 
     >>> orders = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
-    >>> choose("public.orders", [(orders, "Orders")]) == orders
+    >>> choose_join("public.orders", [(orders, "Orders")]) == orders
     True
     """
     folded = asked.casefold()

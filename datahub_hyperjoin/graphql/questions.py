@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from datahub.ingestion.graph.client import DataHubGraph
 
-from datahub_hyperjoin.graphql.ask import Answer, ask, search
+from datahub_hyperjoin.graphql.ask import GraphQLAnswer, ask, search
 from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first, from_table, read_joins
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import (
@@ -78,7 +78,7 @@ def all_joins(graph: DataHubGraph, *, hidden: bool = False) -> list[CatalogJoin]
     return best_first(read_joins(_scroll(graph, hidden=hidden)))
 
 
-def _scroll(graph: DataHubGraph, *, hidden: bool) -> Iterator[Answer]:
+def _scroll(graph: DataHubGraph, *, hidden: bool) -> Iterator[GraphQLAnswer]:
     cursor = None
     while True:
         answer = ask(graph, "all_joins", cursor=cursor, hidden=hidden)["scrollAcrossEntities"]
@@ -140,7 +140,7 @@ def columns_above(
     ]
 
 
-def _values(entity: Answer | None, own: str) -> list[Answer]:
+def _values(entity: GraphQLAnswer | None, own: str) -> list[GraphQLAnswer]:
     """The values of one structured property of an entity."""
     assigned = ((entity or {}).get("structuredProperties") or {}).get("properties") or ()
     return [

@@ -13,11 +13,13 @@ _FIT = np.array([0.86 * WIDTH, np.inf])
 _FLAT = 0.25
 _ROUNDS = 400
 
-Places = NDArray[np.float64]
-Sizes = Mapping[int, tuple[float, float]]
+NodePositions = NDArray[np.float64]
+NodeSizes = Mapping[int, tuple[float, float]]
 
 
-def place_nodes(graph: nx.Graph, sizes: Sizes) -> tuple[dict[int, tuple[float, float]], int, int]:
+def place_nodes(
+    graph: nx.Graph, sizes: NodeSizes
+) -> tuple[dict[int, tuple[float, float]], int, int]:
     """Finds a place for every node; the same graph always gets the same places.
 
     Args:
@@ -52,7 +54,9 @@ def _by_size(part: Sequence[int]) -> tuple[int, Sequence[int]]:
     return -len(part), part
 
 
-def _arrange(graph: nx.Graph, part: Sequence[int], sizes: Sizes) -> tuple[Places, Places]:
+def _arrange(
+    graph: nx.Graph, part: Sequence[int], sizes: NodeSizes
+) -> tuple[NodePositions, NodePositions]:
     """A connected part, with its upper left corner at the origin, and its extent."""
     ordered = nx.Graph()
     ordered.add_nodes_from(part)
@@ -70,7 +74,7 @@ def _arrange(graph: nx.Graph, part: Sequence[int], sizes: Sizes) -> tuple[Places
     return points, (points + room / 2).max(axis=0)
 
 
-def _push_apart(points: Places, room: Places) -> Places:
+def _push_apart(points: NodePositions, room: NodePositions) -> NodePositions:
     """Moves boxes that overlap along the shorter way out, until none does."""
     reach = (room[:, None] + room[None]) / 2
     order = np.sign(np.arange(len(points))[:, None] - np.arange(len(points))[None])
@@ -87,7 +91,7 @@ def _push_apart(points: Places, room: Places) -> Places:
     return points
 
 
-def _rows(extents: Sequence[Places], width: int) -> Iterator[list[int]]:
+def _rows(extents: Sequence[NodePositions], width: int) -> Iterator[list[int]]:
     row: list[int] = []
     used = 0.0
     for number, extent in enumerate(extents):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from datahub_hyperjoin.model.llm.question import Question
-from datahub_hyperjoin.model.names import tokens
+from datahub_hyperjoin.model.signals.names import tokens
 
 _LONGEST = 64
 _MOST_WORDS = 3
@@ -66,7 +66,7 @@ def read_names(text: str, count: int) -> dict[int, str]:
     }
 
 
-def accept(said: str, question: Question) -> str | None:
+def usable_name(said: str, question: Question) -> str | None:
     """Takes a name that the column could have in another table.
 
     Args:
@@ -78,7 +78,7 @@ def accept(said: str, question: Question) -> str | None:
         another column of the table.
 
     >>> orders = Question("orders", ("id", "customer"), "customer", ())
-    >>> accept("client", orders), accept("CUSTOMER", orders), accept("Id", orders)
+    >>> usable_name("client", orders), usable_name("CUSTOMER", orders), usable_name("Id", orders)
     ('client', None, None)
     """
     name = said.strip()

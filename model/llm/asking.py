@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from datahub_hyperjoin.model.config import LanguageModelConfig
 from datahub_hyperjoin.model.llm.answers import read_names
 from datahub_hyperjoin.model.llm.budget import Budget, Usage
-from datahub_hyperjoin.model.llm.config import LanguageModelConfig
 from datahub_hyperjoin.model.llm.fault import Fault
 from datahub_hyperjoin.model.llm.prompt import FORMS, Form, Prompt
-from datahub_hyperjoin.model.llm.reply import Outcome, Reply, UnansweredError
+from datahub_hyperjoin.model.llm.reply import NoReplyError, Outcome, Reply
 
 _FIRST_WAIT = 1.0
 _LONGEST_WAIT = 60.0
@@ -63,7 +63,7 @@ class Asker:
             place = self._form
             try:
                 reply = self._try(prompt, FORMS[place])
-            except UnansweredError as error:
+            except NoReplyError as error:
                 if error.outcome is Outcome.UNFIT and self._simplify(place):
                     continue
                 if not self._may_repeat(error, tries):
@@ -100,7 +100,7 @@ class Asker:
                 self.requests += 1
             reply = self._send(prompt, form)
             used = _used(reply, most)
-        except UnansweredError as error:
+        except NoReplyError as error:
             if error.outcome not in {Outcome.SILENT, Outcome.ODD}:
                 used = Usage()
             raise
@@ -115,7 +115,7 @@ class Asker:
             self._cut += reply.cut
             self._in_a_row = 0 if names else self._in_a_row
         if not names:
-            self._give_up(UnansweredError.without_names())
+            self._give_up(NoReplyError.without_names())
         return names
 
     def _simplify(self, place: int) -> bool:
@@ -125,7 +125,7 @@ class Asker:
                 self._form += 1
             return self._form > place
 
-    def _may_repeat(self, error: UnansweredError, tries: int) -> bool:
+    def _may_repeat(self, error: NoReplyError, tries: int) -> bool:
         """Waits until a request may be repeated; False if it would be of no use."""
         if error.outcome not in {Outcome.BUSY, Outcome.SILENT} or tries == self._config.retries:
             return False
@@ -133,7 +133,7 @@ class Asker:
         self._stopped.wait(min(max(wait, error.wait or 0.0), _LONGEST_WAIT))
         return True
 
-    def _give_up(self, error: UnansweredError) -> None:
+    def _give_up(self, error: NoReplyError) -> None:
         """Leaves a request's columns to the rules, and perhaps all others."""
         if error.outcome is Outcome.BARRED:
             self._end_with(Fault.barred(error.status))

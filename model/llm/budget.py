@@ -3,7 +3,7 @@
 import threading
 from dataclasses import dataclass
 
-from datahub_hyperjoin.model.llm.config import LanguageModelConfig
+from datahub_hyperjoin.model.config import LanguageModelConfig
 
 _MILLION = 1_000_000
 

@@ -15,9 +15,9 @@ from typing import Any
 import httpx2
 import openai
 
-from datahub_hyperjoin.model.llm.config import LanguageModelConfig
+from datahub_hyperjoin.model.config import LanguageModelConfig
 from datahub_hyperjoin.model.llm.prompt import Form, Prompt
-from datahub_hyperjoin.model.llm.reply import Outcome, Reply, UnansweredError
+from datahub_hyperjoin.model.llm.reply import NoReplyError, Outcome, Reply
 from datahub_hyperjoin.redact import in_short
 
 _LARGEST = 1 << 20
@@ -43,7 +43,7 @@ class Client:
         config: Where it is and what it is called.
 
     Raises:
-        UnansweredError: The environment has a proxy or a certificate that cannot be used.
+        NoReplyError: The environment has a proxy or a certificate that cannot be used.
     """
 
     def __init__(self, config: LanguageModelConfig) -> None:
@@ -58,7 +58,7 @@ class Client:
                 max_retries=0,
             )
         except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
-            raise UnansweredError.unready(in_short(str(error))) from error
+            raise NoReplyError.unready(in_short(str(error))) from error
 
     def close(self) -> None:
         """Ends the connections."""
@@ -75,7 +75,7 @@ class Client:
             What the model wrote.
 
         Raises:
-            UnansweredError: It did not answer, with what that means for other requests.
+            NoReplyError: It did not answer, with what that means for other requests.
         """
         try:
             return _read(self._post(prompt, form))
@@ -84,14 +84,14 @@ class Client:
         except (openai.OpenAIError, httpx2.HTTPError) as error:
             raise self._unanswered(error) from error
 
-    def _unanswered(self, error: Exception) -> UnansweredError:
+    def _unanswered(self, error: Exception) -> NoReplyError:
         """What came in the way; the client wraps what happens before an answer begins."""
         cause = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
         if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout):
-            return UnansweredError.unreached()
+            return NoReplyError.unreached()
         if isinstance(cause, httpx2.TimeoutException):
-            return UnansweredError.late(self._config.timeout)
-        return UnansweredError.broken()
+            return NoReplyError.late(self._config.timeout)
+        return NoReplyError.broken()
 
     def _post(self, prompt: Prompt, form: Form) -> bytes:
         """The answer's bytes; a deadline of its own, as the client's is one for each packet."""
@@ -108,16 +108,16 @@ class Client:
             for part in response.iter_bytes():
                 body += part
                 if len(body) > _LARGEST:
-                    raise UnansweredError.too_large(_LARGEST)
+                    raise NoReplyError.too_large(_LARGEST)
                 if time.monotonic() > deadline:
-                    raise UnansweredError.late(self._config.timeout)
+                    raise NoReplyError.late(self._config.timeout)
         return bytes(body)
 
 
-def _refused(response: httpx2.Response) -> UnansweredError:
+def _refused(response: httpx2.Response) -> NoReplyError:
     status = response.status_code
     failed = Outcome.BUSY if status >= HTTPStatus.INTERNAL_SERVER_ERROR else Outcome.ODD
-    return UnansweredError.from_status(
+    return NoReplyError.from_status(
         status,
         outcome=_OUTCOMES.get(status, failed),
         wait=read_wait(response.headers.get("retry-after", "")),
@@ -155,7 +155,7 @@ def _read(body: bytes) -> Reply:
         text = choice["message"].get("content")
         usage = answer.get("usage")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise UnansweredError.foreign() from error
+        raise NoReplyError.foreign() from error
     counted = usage if isinstance(usage, dict) else {}
     return Reply(
         text=text if isinstance(text, str) else "",

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from jaxtyping import Int
 
+from datahub_hyperjoin.model.config import LanguageModelConfig, VariantConfig
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.llm.answers import accept
+from datahub_hyperjoin.model.llm.answers import usable_name
 from datahub_hyperjoin.model.llm.asking import Asker
 from datahub_hyperjoin.model.llm.cache import Cache
-from datahub_hyperjoin.model.llm.config import LanguageModelConfig, VariantConfig
 from datahub_hyperjoin.model.llm.fault import Fault
 from datahub_hyperjoin.model.llm.prompt import Prompt
 from datahub_hyperjoin.model.llm.question import Question
-from datahub_hyperjoin.model.llm.reply import UnansweredError
+from datahub_hyperjoin.model.llm.reply import NoReplyError
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ _LINES = 10
 
 
 @dataclass(frozen=True)
-class Tally:
+class NamingCounts:
     """How other names came about."""
 
     asked: int = 0
@@ -63,7 +63,7 @@ class Naming:
     variants: Mapping[int, str] = field(default_factory=dict)
     """The other name of each column that has one, by the column's place."""
 
-    tally: Tally = Tally()
+    tally: NamingCounts = NamingCounts()
     faults: tuple[Fault, ...] = ()
     """Why names are missing."""
 
@@ -94,7 +94,9 @@ def name_columns(
         if (said := cache.get(question.key(config.llm.model))) is not None
     }
     unknown = [question for question in columns if question not in kept]
-    fresh, tally, faults = _ask(unknown, config.llm, cache, say) if unknown else ({}, Tally(), ())
+    fresh, tally, faults = (
+        _ask(unknown, config.llm, cache, say) if unknown else ({}, NamingCounts(), ())
+    )
     answered, cached = _place(fresh, columns), _place(kept, columns)
     return Naming(
         variants=cached | answered,
@@ -121,21 +123,21 @@ def _place(
     return {
         column: name
         for question, words in said.items()
-        if (name := accept(words, question)) is not None
+        if (name := usable_name(words, question)) is not None
         for column in columns[question]
     }
 
 
 def _ask(
     questions: Sequence[Question], config: LanguageModelConfig, cache: Cache, say: Say
-) -> tuple[dict[Question, str], Tally, tuple[Fault, ...]]:
+) -> tuple[dict[Question, str], NamingCounts, tuple[Fault, ...]]:
     """What the endpoint says; answers are kept as they come, so that an end loses few."""
     from datahub_hyperjoin.model.llm.client import Client  # noqa: PLC0415 - imports openai
 
     try:
         client = Client(config)
-    except UnansweredError as error:
-        return {}, Tally(), (Fault.unready(str(error)),)
+    except NoReplyError as error:
+        return {}, NamingCounts(), (Fault.unready(str(error)),)
     size = config.columns_per_request
     parts = [questions[start : start + size] for start in range(0, len(questions), size)]
     prompts = [Prompt(tuple(part), config.answer_tokens * len(part)) for part in parts]
@@ -154,6 +156,8 @@ def _ask(
         finally:
             asker.stop()
     spent = asker.budget.spent
-    tally = Tally(requests=asker.requests, tokens=spent.tokens, cost=asker.budget.cost(spent))
+    tally = NamingCounts(
+        requests=asker.requests, tokens=spent.tokens, cost=asker.budget.cost(spent)
+    )
     faults = (*asker.faults, *([Fault.unkept(cache.fault)] if cache.fault else []))
     return said, tally, faults

@@ -25,7 +25,7 @@ class Outcome(Enum):
     """What came back is no answer of this protocol."""
 
 
-class UnansweredError(ModelError, ConnectionError):
+class NoReplyError(ModelError, ConnectionError):
     """A request was not answered.
 
     Its words never repeat those of the endpoint, which may hold values or the key.
@@ -47,42 +47,42 @@ class UnansweredError(ModelError, ConnectionError):
         """Seconds after which the endpoint wants to be asked again, if it said so."""
 
     @classmethod
-    def from_status(cls, status: int, *, outcome: Outcome, wait: float | None) -> "UnansweredError":
+    def from_status(cls, status: int, *, outcome: Outcome, wait: float | None) -> "NoReplyError":
         """The endpoint's HTTP status."""
         return cls(f"HTTP {status}", outcome=outcome, status=status, wait=wait)
 
     @classmethod
-    def late(cls, seconds: float) -> "UnansweredError":
+    def late(cls, seconds: float) -> "NoReplyError":
         """No whole answer in time."""
         return cls(f"no whole answer within {seconds:g} s", outcome=Outcome.SILENT)
 
     @classmethod
-    def unready(cls, reason: str) -> "UnansweredError":
+    def unready(cls, reason: str) -> "NoReplyError":
         """This machine's own settings do not let a request out."""
         return cls(reason, outcome=Outcome.BARRED)
 
     @classmethod
-    def unreached(cls) -> "UnansweredError":
+    def unreached(cls) -> "NoReplyError":
         """There is nothing at the address."""
         return cls("no connection", outcome=Outcome.BUSY)
 
     @classmethod
-    def broken(cls) -> "UnansweredError":
+    def broken(cls) -> "NoReplyError":
         """The connection ended too early."""
         return cls("a connection that broke", outcome=Outcome.SILENT)
 
     @classmethod
-    def too_large(cls, size: int) -> "UnansweredError":
+    def too_large(cls, size: int) -> "NoReplyError":
         """More came back than any answer has."""
         return cls(f"an answer of more than {size} bytes", outcome=Outcome.ODD)
 
     @classmethod
-    def foreign(cls) -> "UnansweredError":
+    def foreign(cls) -> "NoReplyError":
         """Something else than a chat completion came back."""
         return cls("an answer that is no chat completion", outcome=Outcome.ODD)
 
     @classmethod
-    def without_names(cls) -> "UnansweredError":
+    def without_names(cls) -> "NoReplyError":
         """The model wrote something else than names with the numbers it was given."""
         return cls("an answer without names", outcome=Outcome.ODD)
 

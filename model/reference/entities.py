@@ -12,8 +12,8 @@ import numpy as np
 from jaxtyping import Bool, Int
 from scipy import sparse
 
-from datahub_hyperjoin.model.known import PairValues
 from datahub_hyperjoin.model.reference.lexicon import Recognised, lexicon
+from datahub_hyperjoin.model.signals.priors import PairValues
 
 _NO_FORM = -1
 _FEW = 3.0

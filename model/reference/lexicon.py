@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int, UInt64
 
+from datahub_hyperjoin.model.reference.code_lists import kinds
 from datahub_hyperjoin.model.reference.kinds import Kind
-from datahub_hyperjoin.model.reference.tables import kinds
-from datahub_hyperjoin.normal import Synonyms, hash_values, normal_forms
+from datahub_hyperjoin.normal_form import Synonyms, hash_values, normal_forms
 
 _MOST = 0.7
 """Share of a column's values that one kind must explain, beyond chance: publishers add totals and

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from datahub_hyperjoin.arrow_bytes import Places, bounds_of, cut, reduce_each
 from datahub_hyperjoin.spark.columns import Column
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.patterns import patterns
-from datahub_hyperjoin.spark.counting.sketch import Values, estimate_distinct, to_bytes
+from datahub_hyperjoin.spark.counting.sketch import DistinctValues, estimate_distinct, to_bytes
 from datahub_hyperjoin.spark.counting.tally import Tally
-from datahub_hyperjoin.strings import Places, bounds_of, cut, reduce_each
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths
 
 
@@ -101,12 +101,12 @@ def _profiled(columns: Sequence[Whole], config: ProfileConfig) -> list[ColumnPro
     ]
 
 
-def _end_to_end(columns: Sequence[Values]) -> tuple[pa.Array, Places]:
+def _end_to_end(columns: Sequence[DistinctValues]) -> tuple[pa.Array, Places]:
     written = pa.concat_arrays([values.written for values in columns])
     return written, bounds_of([len(values) for values in columns])
 
 
-def _means(columns: Sequence[Values]) -> list[float]:
+def _means(columns: Sequence[DistinctValues]) -> list[float]:
     """Mean length of each column's texts, 0 without any."""
     written, bounds = _end_to_end(columns)
     sums = reduce_each(np.add, pc.utf8_length(written).to_numpy(), bounds)

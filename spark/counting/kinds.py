@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datahub_hyperjoin.spark.counting.sketch import within
-from datahub_hyperjoin.strings import Bytes, Places, StringBytes, nth_of, reduce_each
+from datahub_hyperjoin.arrow_bytes import Bytes, Places, StringBytes, nth_of, reduce_each
+from datahub_hyperjoin.spark.counting.sketch import within_range
 from datahub_hyperjoin.tables import DataType
 
 MISSING = ("na", "n/a", "#n/a", "null", "nan", "none", "\\n")
@@ -75,7 +75,7 @@ def kinds_of(normal: pa.Array, bounds: Places) -> list[frozenset[DataType]]:
     met[:, _WHOLES] = reduce_each(np.logical_or, whole, bounds, np.bool_)
     met[:, _OTHER] = reduce_each(np.logical_or, other, bounds, np.bool_)
     rest = ~(whole | np.repeat(met[:, _OTHER], np.diff(bounds)))
-    places, begins = np.flatnonzero(rest), within(rest, bounds)
+    places, begins = np.flatnonzero(rest), within_range(rest, bounds)
     columns = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
     early = nth_of(begins) < _GLANCE
     for some in (early, ~early):

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datahub_hyperjoin.strings import Bytes, Mask, Places, StringBytes, bounds_of, nth_of
+from datahub_hyperjoin.arrow_bytes import Bytes, Mask, Places, StringBytes, bounds_of, nth_of
 from datahub_hyperjoin.tables import Pattern
 
 _LONGEST = 40

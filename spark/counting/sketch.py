@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from datahub_hyperjoin.normal import Hashes, Synonyms, hash_values
-from datahub_hyperjoin.strings import Mask, Places, bounds_of, nth_of, reduce_each
+from datahub_hyperjoin.arrow_bytes import Mask, Places, bounds_of, nth_of, reduce_each
+from datahub_hyperjoin.normal_form import Hashes, Synonyms, hash_values
 
 Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Values:
+class DistinctValues:
     """Distinct values of a column, in the order of their hashes."""
 
     hashes: Hashes
@@ -38,7 +38,7 @@ class Values:
     def __len__(self) -> int:
         return len(self.hashes)
 
-    def smallest(self, size: int) -> "Values":
+    def smallest(self, size: int) -> "DistinctValues":
         """The values with the smallest hashes.
 
         Args:
@@ -49,17 +49,17 @@ class Values:
         """
         if len(self) <= size:
             return self
-        return Values(self.hashes[:size], self.counts[:size], self.written[:size])
+        return DistinctValues(self.hashes[:size], self.counts[:size], self.written[:size])
 
-    def counted(self) -> "Values":
+    def counted(self) -> "DistinctValues":
         """The same without the texts, which take most of the memory.
 
         Returns:
             The values, each with null for its text.
         """
-        return Values(self.hashes, self.counts, pa.nulls(len(self), pa.string()))
+        return DistinctValues(self.hashes, self.counts, pa.nulls(len(self), pa.string()))
 
-    def translated(self, synonyms: Synonyms) -> "Values":
+    def translated(self, synonyms: Synonyms) -> "DistinctValues":
         """What the values stand for.
 
         Args:
@@ -73,7 +73,7 @@ class Values:
         return found
 
 
-NO_VALUES = Values(np.zeros(0, np.uint64), np.zeros(0, np.int64), pa.array([], pa.string()))
+NO_VALUES = DistinctValues(np.zeros(0, np.uint64), np.zeros(0, np.int64), pa.array([], pa.string()))
 """The distinct values of a column without rows."""
 
 
@@ -109,11 +109,11 @@ class Spellings:
             self.normal.filter(mask),
             self.counts[rows],
             self.written.filter(mask),
-            within(rows, self.bounds),
+            within_range(rows, self.bounds),
         )
 
 
-def distinct_values(found: Spellings, size: int = sys.maxsize) -> list[Values]:
+def distinct_values(found: Spellings, size: int = sys.maxsize) -> list[DistinctValues]:
     """Gathers the spellings of each column whose normal forms are the same.
 
     Args:
@@ -126,7 +126,7 @@ def distinct_values(found: Spellings, size: int = sys.maxsize) -> list[Values]:
     return _gathered(hash_values(found.normal), found.counts, found.written, found.bounds, size)
 
 
-def within(chosen: Mask, bounds: Places) -> Places:
+def within_range(chosen: Mask, bounds: Places) -> Places:
     """Where columns begin and end among the values that are chosen.
 
     Args:
@@ -138,13 +138,13 @@ def within(chosen: Mask, bounds: Places) -> Places:
 
     Examples:
         >>> import numpy as np
-        >>> within(np.array([True, False, True]), np.array([0, 2, 2, 3])).tolist()
+        >>> within_range(np.array([True, False, True]), np.array([0, 2, 2, 3])).tolist()
         [0, 1, 1, 2]
     """
     return bounds_of(reduce_each(np.add, chosen, bounds))
 
 
-def merge(parts: Iterable[Values]) -> Values:
+def merge(parts: Iterable[DistinctValues]) -> DistinctValues:
     """The distinct values of a column from those of its parts.
 
     Args:
@@ -209,7 +209,7 @@ def estimate_distinct(hashes: Hashes, size: int) -> int:
 
 def _gathered(
     hashes: Hashes, counts: Counts, written: pa.Array, bounds: Places, size: int = sys.maxsize
-) -> list[Values]:
+) -> list[DistinctValues]:
     if not len(hashes):
         return [NO_VALUES] * (len(bounds) - 1)
     order = np.empty(len(hashes), np.int64)
@@ -225,11 +225,11 @@ def _gathered(
     if len(first) < len(order):
         # The sort is not stable: of equal hashes, the first row is the smallest place.
         counts, rows = np.add.reduceat(counts, first), np.minimum.reduceat(rows, first)
-    ends = within(fresh, bounds)
+    ends = within_range(fresh, bounds)
     kept = nth_of(ends) < size
     hashes, counts = ordered[first[kept]], counts[kept]
     written = written.take(pa.array(rows[kept]))
     return [
-        Values(hashes[begin:end], counts[begin:end], written[begin:end])
-        for begin, end in itertools.pairwise(within(kept, ends).tolist())
+        DistinctValues(hashes[begin:end], counts[begin:end], written[begin:end])
+        for begin, end in itertools.pairwise(within_range(kept, ends).tolist())
     ]

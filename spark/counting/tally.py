@@ -14,17 +14,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datahub_hyperjoin.normal import normal_forms
+from datahub_hyperjoin.arrow_bytes import Mask, Places, StringBytes, bounds_of, cut, reduce_each
+from datahub_hyperjoin.normal_form import normal_forms
 from datahub_hyperjoin.spark.counting.kinds import MISSING, kinds_of, type_of
 from datahub_hyperjoin.spark.counting.sketch import (
     NO_VALUES,
+    DistinctValues,
     Spellings,
-    Values,
     distinct_values,
     merge,
 )
 from datahub_hyperjoin.spark.counting.written import Written
-from datahub_hyperjoin.strings import Mask, Places, StringBytes, bounds_of, cut, reduce_each
 from datahub_hyperjoin.tables import DataType
 
 _MISSING = pa.array(MISSING)
@@ -47,10 +47,10 @@ class Tally:
     kinds: frozenset[DataType]
     """Kinds of the values, those of `missing` aside."""
 
-    values: Values
+    values: DistinctValues
     """The distinct values with the smallest hashes."""
 
-    missing: Values
+    missing: DistinctValues
     """Words such as `NA`, which only the whole column can tell from values."""
 
     lengths: tuple[int, int]

@@ -10,18 +10,18 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from datahub_hyperjoin.places import Database, Relation
-from datahub_hyperjoin.spark.columns import choose, read_of
+from datahub_hyperjoin.locations import Database, Relation
+from datahub_hyperjoin.spark.columns import choose_columns, read_of
 from datahub_hyperjoin.spark.counting.written import texts_of
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.databases.key_ranges import (
-    WHOLE,
+    WHOLE_KEY,
     Range,
     count_rows,
     cut_key,
     find_key,
+    key_condition,
     sample_rows,
-    within,
 )
 from datahub_hyperjoin.spark.databases.relations import columns_of, look_at, read_rows, select_from
 from datahub_hyperjoin.spark.native.frames import Opened
@@ -77,7 +77,7 @@ class _Reader(DataSourceReader):
         with Databases() as databases:
             engine = databases.engine(relation)
             for range_ in partition.ranges if isinstance(partition, Ranges) else ():
-                statement = within(select_from(relation, names), options["key"], range_)
+                statement = key_condition(select_from(relation, names), options["key"], range_)
                 for batch in read_rows(engine, statement.limit(limit), names):
                     texts = [texts_of(column) for column in batch.columns]
                     yield pa.RecordBatch.from_arrays(texts, names=self._fields)
@@ -105,14 +105,14 @@ def load_relation(
     with Databases() as databases:
         engine = databases.engine(relation)
         known = look_at(engine)
-        columns, notes = choose(columns_of(relation, known), None)
+        columns, notes = choose_columns(columns_of(relation, known), None)
         rows, key = count_rows(relation, engine), find_key(relation, known)
         wanted = max(1, min(max_rows, round(rows * share)))
         if rows > wanted:
             ranges, limit, note = sample_rows(relation, engine, key, rows=rows, wanted=wanted)
             notes.append(note)
         else:
-            ranges, limit = cut_key(relation, engine, key, most) if key else [WHOLE], None
+            ranges, limit = cut_key(relation, engine, key, most) if key else [WHOLE_KEY], None
     partitions = [ranges[at::most] for at in range(min(most, len(ranges)))]
     options = {
         **_options(relation),

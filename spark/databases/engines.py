@@ -11,7 +11,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SAWarning, SQLAlche
 from sqlalchemy.pool import ConnectionPoolEntry
 from typing_extensions import Self
 
-from datahub_hyperjoin.places import Database, Relation
+from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.redact import in_short
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 
@@ -34,7 +34,7 @@ _CAREFUL: Mapping[str, Callable[[float], tuple[str, ...]]] = {
 """What a new connection is told, for statements of so many seconds at most."""
 
 
-def words_of(error: SQLAlchemyError) -> str:
+def database_error_text(error: SQLAlchemyError) -> str:
     """What a database says of an error, without the statement and without secrets.
 
     Args:

@@ -8,15 +8,15 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.sql.elements import quoted_name
 from sqlalchemy.types import Integer
 
-from datahub_hyperjoin.places import Relation
-from datahub_hyperjoin.spark.databases.engines import words_of
+from datahub_hyperjoin.locations import Relation
+from datahub_hyperjoin.spark.databases.engines import database_error_text
 from datahub_hyperjoin.spark.databases.relations import name_of, select_from
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 
 Range = tuple[int | None, int | None]
 """From which number on, and before which; none has no end."""
 
-WHOLE: Range = (None, None)
+WHOLE_KEY: Range = (None, None)
 
 _SAMPLED = 16
 """Ranges for each connection from each of which some rows are read, where not all are."""
@@ -52,7 +52,7 @@ def sample_rows(relation: Relation, engine: Engine, key: str, *, rows: int, want
         UnreadableRelationError: The database does not tell where the key begins and ends.
     """
     most = min(relation.database.max_connections * _SAMPLED, wanted)
-    ranges = cut_key(relation, engine, key, most) if key else [WHOLE]
+    ranges = cut_key(relation, engine, key, most) if key else [WHOLE_KEY]
     limit = wanted // len(ranges)
     where = f"of each of {len(ranges)} ranges of {key!r}" if key else "in no order of ours"
     return Sample(ranges, limit, f"read {limit} rows {where}; it has {rows}")
@@ -93,7 +93,7 @@ def find_key(relation: Relation, known: Inspector) -> str:
         key = known.get_pk_constraint(*at)["constrained_columns"]
         types = {one["name"]: one["type"] for one in known.get_columns(*at)}
     except SQLAlchemyError as error:
-        raise UnreadableRelationError.because(words_of(error)) from None
+        raise UnreadableRelationError.because(database_error_text(error)) from None
     if len(key) != 1 or not isinstance(types[key[0]], Integer):
         return ""
     return name_of(key[0], known)
@@ -118,12 +118,12 @@ def cut_key(relation: Relation, engine: Engine, key: str, parts: int) -> list[Ra
     first = _ask(engine, select(func.min(ends.c[key])))
     last = _ask(engine, select(func.max(ends.c[key])))
     if first is None or last is None:
-        return [WHOLE]
+        return [WHOLE_KEY]
     cuts = sorted({first + (last - first + 1) * at // parts for at in range(1, parts)} - {first})
     return [*pairwise([None, *cuts, None])]
 
 
-def within(
+def key_condition(
     statement: Select[tuple[object, ...]], key: str, range_: Range
 ) -> Select[tuple[object, ...]]:
     """Rows of a range only.
@@ -149,4 +149,4 @@ def _ask(engine: Engine, statement: Select[tuple[int]]) -> int | None:
         with engine.connect() as connection:
             return connection.execute(statement).scalar_one()
     except SQLAlchemyError as error:
-        raise UnreadableRelationError.because(words_of(error)) from None
+        raise UnreadableRelationError.because(database_error_text(error)) from None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import Engine, Inspector, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from datahub_hyperjoin.spark.databases.engines import words_of
+from datahub_hyperjoin.spark.databases.engines import database_error_text
 from datahub_hyperjoin.spark.databases.states import states_of
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 
@@ -66,7 +66,7 @@ def list_relations(
             for name in _names(known, schema, views=views)
         ]
     except SQLAlchemyError as error:
-        raise UnreachableDatabaseError.because(connection, words_of(error)) from None
+        raise UnreachableDatabaseError.because(connection, database_error_text(error)) from None
     states = states_of(engine)
     return sorted(Listed(*one, sizes.get(one, 0), states.get(one, "")) for one in found)
 

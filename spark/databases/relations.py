@@ -18,9 +18,9 @@ from sqlalchemy.exc import NoSuchTableError, SQLAlchemyError
 from sqlalchemy.sql.elements import quoted_name
 from sqlalchemy.types import ARRAY, JSON, LargeBinary, TypeEngine, _Binary
 
-from datahub_hyperjoin.places import Relation
+from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.spark.columns import Column
-from datahub_hyperjoin.spark.databases.engines import quietly, words_of
+from datahub_hyperjoin.spark.databases.engines import database_error_text, quietly
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 from datahub_hyperjoin.spark.objects import batch_of
 from datahub_hyperjoin.tables import DataType
@@ -44,7 +44,7 @@ def look_at(engine: Engine) -> Inspector:
     try:
         return inspect(engine)
     except SQLAlchemyError as error:
-        raise UnreadableRelationError.because(words_of(error)) from None
+        raise UnreadableRelationError.because(database_error_text(error)) from None
 
 
 def columns_of(relation: Relation, known: Inspector) -> list[Column]:
@@ -66,7 +66,7 @@ def columns_of(relation: Relation, known: Inspector) -> list[Column]:
     except NoSuchTableError:
         raise UnreadableRelationError.gone() from None
     except SQLAlchemyError as error:
-        raise UnreadableRelationError.because(words_of(error)) from None
+        raise UnreadableRelationError.because(database_error_text(error)) from None
     return [
         Column(name_of(one["name"], known), at, _opaque(one["type"]))
         for at, one in enumerate(listed)
@@ -135,4 +135,4 @@ def read_rows(
                 columns = [list(one) for one in zip(*part, strict=True)]
                 yield batch_of(names, columns, rows=len(part))
     except SQLAlchemyError as error:
-        raise UnreadableRelationError.because(words_of(error)) from None
+        raise UnreadableRelationError.because(database_error_text(error)) from None

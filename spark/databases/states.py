@@ -37,7 +37,7 @@ from pathlib import Path
 from sqlalchemy import URL, Connection, Engine, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from datahub_hyperjoin.spark.databases.engines import system_of, words_of
+from datahub_hyperjoin.spark.databases.engines import database_error_text, system_of
 
 logger = logging.getLogger(__name__)
 
@@ -133,7 +133,7 @@ def states_of(engine: Engine) -> Mapping[tuple[str, str], str]:
                 for schema, name, told in tells(connection)
             }
     except (SQLAlchemyError, OSError) as error:
-        why = words_of(error) if isinstance(error, SQLAlchemyError) else error.strerror
+        why = database_error_text(error) if isinstance(error, SQLAlchemyError) else error.strerror
         logger.debug("Its tables are read every time, as the database tells no states: %s", why)
         return {}
 

@@ -6,9 +6,14 @@ from contextlib import closing
 import pyarrow as pa
 from sqlalchemy import Engine, Select
 
-from datahub_hyperjoin.places import Relation
-from datahub_hyperjoin.spark.columns import Reading, choose, read_of
-from datahub_hyperjoin.spark.databases.key_ranges import count_rows, find_key, sample_rows, within
+from datahub_hyperjoin.locations import Relation
+from datahub_hyperjoin.spark.columns import TableStream, choose_columns, read_of
+from datahub_hyperjoin.spark.databases.key_ranges import (
+    count_rows,
+    find_key,
+    key_condition,
+    sample_rows,
+)
 from datahub_hyperjoin.spark.databases.relations import columns_of, look_at, read_rows, select_from
 from datahub_hyperjoin.spark.errors import EmptyRelationError
 
@@ -25,7 +30,7 @@ def read_relation(
     *,
     max_rows: int,
     size: int = 0,
-) -> Reading:
+) -> TableStream:
     """Opens a table or a view.
 
     Args:
@@ -43,19 +48,19 @@ def read_relation(
         UnreadableTableError: The database does not tell its columns.
     """
     known = look_at(engine)
-    columns, notes = choose(columns_of(relation, known), paths)
+    columns, notes = choose_columns(columns_of(relation, known), paths)
     names = read_of(columns)
     rows = select_from(relation, names)
     if max_rows >= _MOST_ROWS:
-        return Reading(columns, _read(engine, [rows], names), notes)
+        return TableStream(columns, _read(engine, [rows], names), notes)
     may_be_long = not size or size > max_rows * _ROW
     key = find_key(relation, known) if may_be_long else ""
     held = count_rows(relation, engine) if key else 0
     if held <= max_rows:
-        return Reading(columns, _read(engine, [rows.limit(max_rows + 1)], names), notes)
+        return TableStream(columns, _read(engine, [rows.limit(max_rows + 1)], names), notes)
     ranges, limit, note = sample_rows(relation, engine, key, rows=held, wanted=max_rows)
-    some = [within(rows, key, range_).limit(limit) for range_ in ranges]
-    return Reading(columns, _read(engine, some, names), [*notes, note])
+    some = [key_condition(rows, key, range_).limit(limit) for range_ in ranges]
+    return TableStream(columns, _read(engine, some, names), [*notes, note])
 
 
 def _read(

@@ -9,7 +9,13 @@ import fastavro
 import pyarrow as pa
 from fastavro.schema import expand_schema
 
-from datahub_hyperjoin.spark.columns import Column, Extent, Reading, choose, read_of
+from datahub_hyperjoin.spark.columns import (
+    Column,
+    RowEstimate,
+    TableStream,
+    choose_columns,
+    read_of,
+)
 from datahub_hyperjoin.spark.errors import NotAvroError
 from datahub_hyperjoin.spark.files.nested import parsing
 from datahub_hyperjoin.spark.objects import batch_of
@@ -20,7 +26,7 @@ _FAULTS = (ValueError, EOFError, KeyError, IndexError)
 """What fastavro raises on bytes that are not as their schema says."""
 
 
-def read_avro(path: Path, paths: Collection[str] | None) -> Reading:
+def read_avro(path: Path, paths: Collection[str] | None) -> TableStream:
     """Opens an Avro file.
 
     Args:
@@ -38,9 +44,9 @@ def read_avro(path: Path, paths: Collection[str] | None) -> Reading:
     with path.open("rb") as source, parsing(*_FAULTS):
         schema = expand_schema(fastavro.reader(source).writer_schema or "null")
     leaves = [Column(leaf, at, opaque) for at, (leaf, opaque) in enumerate(_leaves(schema))]
-    columns, notes = choose(leaves, paths)
-    extent = Extent()
-    return Reading(columns, _batches(path, read_of(columns), extent), notes, extent)
+    columns, notes = choose_columns(leaves, paths)
+    extent = RowEstimate()
+    return TableStream(columns, _batches(path, read_of(columns), extent), notes, extent)
 
 
 def _leaves(schema: Any, above: str = "") -> Iterator[tuple[str, DataType | None]]:  # noqa: ANN401
@@ -71,7 +77,7 @@ def _filled(type_: Any) -> Any:  # noqa: ANN401
 
 
 def _batches(
-    path: Path, paths: Sequence[str], extent: Extent
+    path: Path, paths: Sequence[str], extent: RowEstimate
 ) -> Generator[pa.RecordBatch, None, None]:
     rows, read, size = max(1, _CELLS // max(1, len(paths))), 0, path.stat().st_size
     with path.open("rb") as source, parsing(*_FAULTS):

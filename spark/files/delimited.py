@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.csv
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
-from datahub_hyperjoin.places import USUAL, Dialect
-from datahub_hyperjoin.spark.columns import Column, Extent, Reading, addressable, wanted
+from datahub_hyperjoin.locations import USUAL, Dialect
+from datahub_hyperjoin.spark.columns import Column, RowEstimate, TableStream, addressable, wanted
 from datahub_hyperjoin.spark.files.compression import Unpacked
 from datahub_hyperjoin.spark.files.encoding import TextStream
 
@@ -40,7 +40,9 @@ class _Ragged:
         return "skip"
 
 
-def read_delimited(path: Path, paths: Collection[str] | None, dialect: Dialect = USUAL) -> Reading:
+def read_delimited(
+    path: Path, paths: Collection[str] | None, dialect: Dialect = USUAL
+) -> TableStream:
     """Opens a file of delimited text.
 
     Args:
@@ -64,9 +66,9 @@ def read_delimited(path: Path, paths: Collection[str] | None, dialect: Dialect =
         if not columns:
             raise UnreadableTableError.without_names()
         opened.pop_all()
-    extent = Extent()
+    extent = RowEstimate()
     batches = _batches(stream, dialect, names, columns, extent=extent)
-    return Reading(columns, batches, notes, extent)
+    return TableStream(columns, batches, notes, extent)
 
 
 def find_delimiter(head: str, dialect: Dialect = USUAL) -> str:
@@ -136,7 +138,7 @@ def _batches(
     names: list[str],
     columns: tuple[Column, ...],
     *,
-    extent: Extent,
+    extent: RowEstimate,
 ) -> Generator[pa.RecordBatch, None, None]:
     ragged = _Ragged()
     rows = 0

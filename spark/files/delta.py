@@ -6,12 +6,18 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import dataset
 
-from datahub_hyperjoin.spark.columns import Column, Extent, Reading, choose, read_of
+from datahub_hyperjoin.spark.columns import (
+    Column,
+    RowEstimate,
+    TableStream,
+    choose_columns,
+    read_of,
+)
 from datahub_hyperjoin.spark.errors import MissingDeltaError
 from datahub_hyperjoin.spark.files.nested import fields_of, flatten, leaves_of, parsing
 
 
-def read_delta(path: Path, paths: Collection[str] | None) -> Reading:
+def read_delta(path: Path, paths: Collection[str] | None) -> TableStream:
     """Opens a Delta table.
 
     Args:
@@ -32,9 +38,9 @@ def read_delta(path: Path, paths: Collection[str] | None) -> Reading:
         raise MissingDeltaError.of_table() from None
     with parsing(DeltaError):
         files = DeltaTable(path).to_pyarrow_dataset()
-        extent = Extent(files.count_rows())
-    columns, notes = choose(leaves_of(files.schema), paths)
-    return Reading(columns, _batches(files, columns), notes, extent)
+        extent = RowEstimate(files.count_rows())
+    columns, notes = choose_columns(leaves_of(files.schema), paths)
+    return TableStream(columns, _batches(files, columns), notes, extent)
 
 
 def _batches(

@@ -13,7 +13,7 @@ import numpy as np
 from typing_extensions import Buffer
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
-from datahub_hyperjoin.places import USUAL, Dialect
+from datahub_hyperjoin.locations import USUAL, Dialect
 from datahub_hyperjoin.spark.files.compression import Unpacked
 
 _BLOCK = 1 << 20

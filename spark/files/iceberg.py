@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from datahub_hyperjoin.spark.columns import Extent, Reading, choose, read_of
+from datahub_hyperjoin.spark.columns import RowEstimate, TableStream, choose_columns, read_of
 from datahub_hyperjoin.spark.errors import MissingIcebergError, NoMetadataError
 from datahub_hyperjoin.spark.files.nested import fields_of, flatten, leaves_of, parsing
 
@@ -18,7 +18,7 @@ _VERSION = re.compile(r"v?(\d+).*\.metadata\.json")
 _HINT = "version-hint.text"
 
 
-def read_iceberg(path: Path, paths: Collection[str] | None) -> Reading:
+def read_iceberg(path: Path, paths: Collection[str] | None) -> TableStream:
     """Opens an Iceberg table.
 
     Args:
@@ -46,12 +46,12 @@ def read_iceberg(path: Path, paths: Collection[str] | None) -> Reading:
     except ValidationError as fault:
         raise NoMetadataError.in_file(newest.name) from fault
     schema = table.schema().as_arrow()
-    columns, notes = choose(leaves_of(schema), paths)
+    columns, notes = choose_columns(leaves_of(schema), paths)
     names = read_of(columns)
     # Rows count though nothing that can be compared is asked for.
     fields = fields_of(schema, names) or schema.names[:1]
-    extent = Extent()
-    return Reading(columns, _batches(table, fields, names, extent), notes, extent)
+    extent = RowEstimate()
+    return TableStream(columns, _batches(table, fields, names, extent), notes, extent)
 
 
 def newest_metadata(folder: Path) -> Path:
@@ -83,7 +83,7 @@ def newest_metadata(folder: Path) -> Path:
 
 
 def _batches(
-    table: "StaticTable", fields: Sequence[str], names: Sequence[str], extent: Extent
+    table: "StaticTable", fields: Sequence[str], names: Sequence[str], extent: RowEstimate
 ) -> Generator[pa.RecordBatch, None, None]:
     from pyiceberg.exceptions import ResolveError  # noqa: PLC0415 (an optional requirement)
     from pyiceberg.io.pyarrow import ArrowScan  # noqa: PLC0415

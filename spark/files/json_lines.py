@@ -8,7 +8,13 @@ import pyarrow as pa
 import pyarrow.json
 
 from datahub_hyperjoin.errors import UnreadableTableError
-from datahub_hyperjoin.spark.columns import Column, Extent, Reading, choose, read_of
+from datahub_hyperjoin.spark.columns import (
+    Column,
+    RowEstimate,
+    TableStream,
+    choose_columns,
+    read_of,
+)
 from datahub_hyperjoin.spark.files.compression import Unpacked
 from datahub_hyperjoin.spark.files.nested import flatten, leaves_of
 
@@ -16,7 +22,7 @@ _BLOCK = 1 << 22
 """Bytes that are parsed at once; the first ones tell the columns."""
 
 
-def read_json_lines(path: Path, paths: Collection[str] | None) -> Reading:
+def read_json_lines(path: Path, paths: Collection[str] | None) -> TableStream:
     """Opens a file of JSON lines.
 
     Args:
@@ -31,9 +37,9 @@ def read_json_lines(path: Path, paths: Collection[str] | None) -> Reading:
     """
     with _opened(path) as (lines, _):
         schema = lines.schema
-    columns, notes = choose(leaves_of(schema), paths)
-    extent = Extent()
-    return Reading(columns, _batches(path, columns, extent), notes, extent)
+    columns, notes = choose_columns(leaves_of(schema), paths)
+    extent = RowEstimate()
+    return TableStream(columns, _batches(path, columns, extent), notes, extent)
 
 
 @contextmanager
@@ -47,7 +53,7 @@ def _opened(path: Path) -> Iterator[tuple[pa.RecordBatchReader, Unpacked]]:
 
 
 def _batches(
-    path: Path, columns: Sequence[Column], extent: Extent
+    path: Path, columns: Sequence[Column], extent: RowEstimate
 ) -> Generator[pa.RecordBatch, None, None]:
     paths, rows = read_of(columns), 0
     with _opened(path) as (lines, source):

@@ -6,11 +6,11 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import orc
 
-from datahub_hyperjoin.spark.columns import Extent, Reading, choose, read_of
+from datahub_hyperjoin.spark.columns import RowEstimate, TableStream, choose_columns, read_of
 from datahub_hyperjoin.spark.files.nested import fields_of, flatten, leaves_of, parsing
 
 
-def read_orc(path: Path, paths: Collection[str] | None) -> Reading:
+def read_orc(path: Path, paths: Collection[str] | None) -> TableStream:
     """Opens an ORC file.
 
     Args:
@@ -25,9 +25,9 @@ def read_orc(path: Path, paths: Collection[str] | None) -> Reading:
     """
     with parsing():
         file = orc.ORCFile(path)
-    columns, notes = choose(leaves_of(file.schema), paths)
+    columns, notes = choose_columns(leaves_of(file.schema), paths)
     read = read_of(columns)
-    return Reading(columns, _batches(file, read), notes, Extent(file.nrows))
+    return TableStream(columns, _batches(file, read), notes, RowEstimate(file.nrows))
 
 
 def _batches(file: orc.ORCFile, paths: Sequence[str]) -> Generator[pa.RecordBatch, None, None]:

@@ -6,14 +6,20 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from datahub_hyperjoin.spark.columns import Column, Extent, Reading, choose, read_of
+from datahub_hyperjoin.spark.columns import (
+    Column,
+    RowEstimate,
+    TableStream,
+    choose_columns,
+    read_of,
+)
 from datahub_hyperjoin.spark.files.nested import flatten, leaves_of, parsing
 
 _CELLS = 1 << 22
 _LEAST_ROWS = 1024
 
 
-def read_parquet(path: Path, paths: Collection[str] | None) -> Reading:
+def read_parquet(path: Path, paths: Collection[str] | None) -> TableStream:
     """Opens a Parquet file.
 
     Args:
@@ -28,8 +34,8 @@ def read_parquet(path: Path, paths: Collection[str] | None) -> Reading:
     """
     with parsing():
         file = pq.ParquetFile(path)
-    columns, notes = choose(leaves_of(file.schema_arrow), paths)
-    return Reading(columns, _batches(file, columns), notes, Extent(file.metadata.num_rows))
+    columns, notes = choose_columns(leaves_of(file.schema_arrow), paths)
+    return TableStream(columns, _batches(file, columns), notes, RowEstimate(file.metadata.num_rows))
 
 
 def _batches(

@@ -12,8 +12,8 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from datahub_hyperjoin.errors import EmptyTableError, TableError
-from datahub_hyperjoin.places import File, Folder
-from datahub_hyperjoin.spark.columns import Column, Extent, Reading, read_of, wanted
+from datahub_hyperjoin.locations import File, Folder
+from datahub_hyperjoin.spark.columns import Column, RowEstimate, TableStream, read_of, wanted
 
 _KEY = re.compile(r"([^/=]+)=([^/]*)/")
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -21,7 +21,7 @@ NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _NAMED = 3
 """Notes of single files that are passed on; a thousand files may all say the same."""
 
-Open = Callable[[File, Collection[str] | None], Reading]
+Open = Callable[[File, Collection[str] | None], TableStream]
 
 
 class _Part(NamedTuple):
@@ -30,10 +30,10 @@ class _Part(NamedTuple):
     path: str
     size: int
     """Bytes of it."""
-    open: Callable[[], Reading]
+    open: Callable[[], TableStream]
 
 
-def read_parts(folder: Folder, paths: Collection[str] | None, *, open_file: Open) -> Reading:
+def read_parts(folder: Folder, paths: Collection[str] | None, *, open_file: Open) -> TableStream:
     """Opens a folder as one table.
 
     Files are read in an order of no meaning, the same in every run: the first rows are then of all
@@ -59,12 +59,12 @@ def read_parts(folder: Folder, paths: Collection[str] | None, *, open_file: Open
     names = read_of(chosen)
     # Rows count though nothing but keys is asked for.
     asked = [name for name in names if name in held] or held[:1]
-    notes, extent = [*first.notes], Extent()
+    notes, extent = [*first.notes], RowEstimate()
     readings = [
         _Part(part, _size(folder, part), partial(open_file, _file(folder, part), asked))
         for part in parts
     ]
-    return Reading(chosen, _batches(readings, names, notes, extent), notes, extent)
+    return TableStream(chosen, _batches(readings, names, notes, extent), notes, extent)
 
 
 def in_order(folder: Folder) -> list[str]:
@@ -97,7 +97,7 @@ def keys_of(part: str) -> dict[str, str | None]:
     return {key: None if value == NO_VALUE else value for key, value in found}
 
 
-def _first(folder: Folder, parts: Sequence[str], open_file: Open) -> Reading:
+def _first(folder: Folder, parts: Sequence[str], open_file: Open) -> TableStream:
     """The first reading that there is; its columns are all that is used of it."""
     faults = []
     for part in parts:
@@ -122,7 +122,7 @@ def _size(folder: Folder, part: str) -> int:
 
 
 def _batches(
-    parts: Sequence[_Part], names: Sequence[str], notes: list[str], extent: Extent
+    parts: Sequence[_Part], names: Sequence[str], notes: list[str], extent: RowEstimate
 ) -> Generator[pa.RecordBatch, None, None]:
     said = dict.fromkeys(notes)
     lost: list[str] = []

@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.spark.databases.listing import Listed
 from datahub_hyperjoin.spark.errors import UnreachableSourceError
-from datahub_hyperjoin.spark.native.frames import SPARK_FAULTS, quoted, words_of
+from datahub_hyperjoin.spark.native.frames import SPARK_FAULTS, quoted, spark_error_text
 
 
 def list_catalog(
@@ -41,7 +41,7 @@ def list_catalog(
             for name in _names(session, quoted([catalog, schema]), views=views)
         )
     except SPARK_FAULTS as error:
-        raise UnreachableSourceError.of_catalog(connection, words_of(error)) from error
+        raise UnreachableSourceError.of_catalog(connection, spark_error_text(error)) from error
 
 
 def _names(session: SparkSession, schema: str, *, views: bool) -> set[str]:

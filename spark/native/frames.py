@@ -12,17 +12,17 @@ from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
 from pyspark.sql import types as T  # noqa: N812 (everyone's name for it)
 
 from datahub_hyperjoin.errors import TableError, UnreadableTableError
-from datahub_hyperjoin.places import (
+from datahub_hyperjoin.locations import (
     CatalogTable,
     DeltaFolder,
     File,
     Folder,
     IcebergFolder,
-    Place,
+    TableLocation,
     is_remote,
 )
 from datahub_hyperjoin.redact import in_short
-from datahub_hyperjoin.spark.columns import Column, choose, read_of
+from datahub_hyperjoin.spark.columns import Column, choose_columns, read_of
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 from datahub_hyperjoin.spark.files.parts import NO_VALUE, keys_of
 from datahub_hyperjoin.spark.native.remote import literal
@@ -65,7 +65,7 @@ class Opened:
     """How many it has."""
 
 
-def load(session: SparkSession, place: Place) -> DataFrame:
+def load_frame(session: SparkSession, place: TableLocation) -> DataFrame:
     """A table as Spark has it.
 
     Args:
@@ -90,7 +90,7 @@ def load(session: SparkSession, place: Place) -> DataFrame:
     raise TypeError(message)
 
 
-def leaves_of(frame: DataFrame) -> tuple[list[Column], dict[str, Expression]]:
+def spark_leaves_of(frame: DataFrame) -> tuple[list[Column], dict[str, Expression]]:
     """The columns of a table, those of its structs included.
 
     Args:
@@ -121,13 +121,13 @@ def select_columns(
         Rows with a column for each that has values, all columns asked for, and notes. What comes
         of the rows is without names: Spark would take a dot in one for a member of a struct.
     """
-    columns, selected = leaves_of(frame)
-    chosen, notes = choose(columns, paths)
+    columns, selected = spark_leaves_of(frame)
+    chosen, notes = choose_columns(columns, paths)
     read = [selected[path].alias(f"c{at}") for at, path in enumerate(read_of(chosen))]
     return frame.select(*read), chosen, notes
 
 
-def words_of(error: Exception) -> str:
+def spark_error_text(error: Exception) -> str:
     """What Spark says of an error.
 
     Args:
@@ -141,7 +141,7 @@ def words_of(error: Exception) -> str:
     return in_short(said[0])
 
 
-def fault_of(place: Place, error: Exception) -> TableError:
+def fault_of(place: TableLocation, error: Exception) -> TableError:
     """Why Spark cannot read a table, for people.
 
     Args:
@@ -151,7 +151,7 @@ def fault_of(place: Place, error: Exception) -> TableError:
     Returns:
         A fault that says what Spark says, in a line and without secrets.
     """
-    reason = words_of(error)
+    reason = spark_error_text(error)
     kind = UnreadableRelationError if isinstance(place, CatalogTable) else UnreadableTableError
     return kind.because(reason)
 

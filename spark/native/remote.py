@@ -6,7 +6,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
 
-from datahub_hyperjoin.places import ListedFile
+from datahub_hyperjoin.locations import ListedFile
 
 _BELOW = re.compile(r"[a-zA-Z0-9+.-]+:(?://[^/]*)?(/.*)")
 _SIGNS_OF_PATTERNS = r"\*?[]{}"

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from datahub_hyperjoin.errors import EmptyTableError
-from datahub_hyperjoin.spark.columns import Column, Reading
+from datahub_hyperjoin.spark.columns import Column, TableStream
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.facts import Whole, opaque_profile, profile_columns
 from datahub_hyperjoin.spark.counting.tally import NOTHING, Tally, add, tally
@@ -35,7 +35,7 @@ _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class PartCount:
     """What reading parts of a table came to."""
 
     parts: int = 0
@@ -50,8 +50,8 @@ class Count:
     faults: tuple[str, ...] = ()
     """Why parts could not be read."""
 
-    def __add__(self, other: "Count") -> "Count":
-        return Count(
+    def __add__(self, other: "PartCount") -> "PartCount":
+        return PartCount(
             self.parts + other.parts,
             self.rows + other.rows,
             tuple(dict.fromkeys((*self.notes, *other.notes))),
@@ -60,7 +60,7 @@ class Count:
 
 
 def count_part(
-    table: int, part: int, reading: Reading, *, size: int, file: str = ""
+    table: int, part: int, reading: TableStream, *, size: int, file: str = ""
 ) -> pa.RecordBatch:
     """Counts the rows of a part.
 
@@ -89,7 +89,7 @@ def count_part(
         column.path: (column, replace(tallies.get(column.path, NOTHING), rows=rows))
         for column in reading.columns
     }
-    return _rows(table, part, {"": Count(1, rows, notes), **columns})
+    return _rows(table, part, {"": PartCount(1, rows, notes), **columns})
 
 
 def void_part(table: int, part: int, *, file: str = "", fault: str = "") -> pa.RecordBatch:
@@ -104,7 +104,7 @@ def void_part(table: int, part: int, *, file: str = "", fault: str = "") -> pa.R
     Returns:
         A row of `PARTIAL`.
     """
-    said = Count(1, 0, (f"left out: {file} {fault}",), (fault,)) if fault else Count(1)
+    said = PartCount(1, 0, (f"left out: {file} {fault}",), (fault,)) if fault else PartCount(1)
     return _rows(table, part, {"": said})
 
 
@@ -135,13 +135,13 @@ def add_up(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa
     whole = (
         _column(ColumnId(tables[table].id, path), counted, config)
         if path
-        else reduce(Count.__add__, counted)
+        else reduce(PartCount.__add__, counted)
     )
     row = {"table": table, "path": path, "counted": pickle.dumps(whole)}
     return pa.Table.from_pylist([row], schema=WHOLE)
 
 
-def assemble(table: Table, counted: Iterable[bytes], *, files: int = 0) -> TableProfile:
+def assemble_profile(table: Table, counted: Iterable[bytes], *, files: int = 0) -> TableProfile:
     """The profile of a table.
 
     Args:
@@ -153,7 +153,9 @@ def assemble(table: Table, counted: Iterable[bytes], *, files: int = 0) -> Table
         Its profile. Columns that some parts lack have no values there.
     """
     found = [pickle.loads(one) for one in counted]  # noqa: S301 - ours
-    own = reduce(Count.__add__, [one for one in found if isinstance(one, Count)], Count())
+    own = reduce(
+        PartCount.__add__, [one for one in found if isinstance(one, PartCount)], PartCount()
+    )
     lost = files - own.parts
     if not own.rows:
         silent = UnbroughtFileError.at_all() if lost > 0 else EmptyTableError.without_rows()

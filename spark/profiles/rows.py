@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datahub_hyperjoin.strings import bounds_of
+from datahub_hyperjoin.arrow_bytes import bounds_of
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.garbage import without_collecting
+from datahub_hyperjoin.spark.gc_tuning import without_collecting
 from datahub_hyperjoin.spark.profiles.rows import PROFILE_ROW, from_rows, to_rows
 from datahub_hyperjoin.tables import Cardinality, Evidence, Pair, Table, TableId, TableProfile
 

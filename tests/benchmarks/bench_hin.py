@@ -21,16 +21,16 @@ from tabulate import tabulate
 from torch import nn
 
 from datahub_hyperjoin.evaluate.cost import peak_memory
-from datahub_hyperjoin.model.attention import StructureAwareAttention
 from datahub_hyperjoin.model.config import NetworkConfig, Precision, TrainingConfig
-from datahub_hyperjoin.model.features import Features, Names
-from datahub_hyperjoin.model.hin import HIN, Batch, Sizes, is_half, to_device
-from datahub_hyperjoin.model.hypergraph import Hypergraph
-from datahub_hyperjoin.model.losses import measure_loss
-from datahub_hyperjoin.model.optimizers import build_optimizers, set_rate, take_step
+from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph
+from datahub_hyperjoin.model.network.attention import StructureAwareAttention
+from datahub_hyperjoin.model.network.features import Features, Names
+from datahub_hyperjoin.model.network.hin import HIN, Batch, NetworkSizes, is_half, to_device
+from datahub_hyperjoin.model.network.optimizers import build_optimizers, set_rate, take_step
+from datahub_hyperjoin.model.training.losses import measure_loss
 
 CONTENT, DIMENSION, VOCABULARY, STEPS = 1200, 300, 1500, 16
-"""Sizes of the paper: pooled fastText cells, a word vector, name tokens, a position."""
+"""NetworkSizes of the paper: pooled fastText cells, a word vector, name tokens, a position."""
 QUERIES = 1024
 """Key columns in the loss of a step over the full hypergraph."""
 FORWARD, BACKWARD = (2, 4), (4, 10)
@@ -221,7 +221,7 @@ def measure_network(columns: int, precision: Precision) -> Measured:
     device = _device()
     torch.manual_seed(0)
     batch = to_device(make_batch(columns, np.random.default_rng(0)), device)
-    sizes = Sizes(
+    sizes = NetworkSizes(
         vocabulary=VOCABULARY,
         dimension=DIMENSION,
         content=CONTENT,

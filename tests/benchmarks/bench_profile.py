@@ -29,14 +29,14 @@ from tabulate import tabulate
 
 from datahub_hyperjoin.catalog import scan_folder
 from datahub_hyperjoin.evaluate.cost import peak_memory
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.overlap import measure_overlap
-from datahub_hyperjoin.places import File
+from datahub_hyperjoin.model.signals.overlap import measure_overlap
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
-from datahub_hyperjoin.spark.profiles.packed import profile_packed
+from datahub_hyperjoin.spark.profiles.local_batch import profile_local_batch
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import borrow_session
-from datahub_hyperjoin.spark.verify import verify_joins
+from datahub_hyperjoin.spark.verification.verify import verify_joins
 from datahub_hyperjoin.tables import Table, TableProfile
 
 SIZES = (250, 2_500, 10_000)
@@ -140,12 +140,12 @@ def measure(session: SparkSession, folder: Path, tables: int) -> tuple[Run, list
     )
     config = ProfileConfig(store=folder / "store")
     with timed() as cold:
-        profiles = profile_packed(session, lake, config)
+        profiles = profile_local_batch(session, lake, config)
     limits, warm = list[float](), list[float]()
     for _ in range(REPEATS):
         limits.append(_limit(lake))
         with timed() as again:
-            found = profile_packed(session, lake, config)
+            found = profile_local_batch(session, lake, config)
         warm += again
         assert found == profiles
         del found  # or the next one's time would hold the end of it
@@ -223,7 +223,7 @@ def sketch_errors(
     """
     small = replace(ProfileConfig(), sketch_size=256)
     tables = [profile.table for profile in profiles]
-    rough = profile_packed(session, tables, small)
+    rough = profile_local_batch(session, tables, small)
     exact = {column.id: column.distinct for table in profiles for column in table.columns}
     guessed = {column.id: column.distinct for table in rough for column in table.columns}
     large = [column for column in exact if exact[column] > small.sketch_size]

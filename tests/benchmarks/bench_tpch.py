@@ -28,7 +28,7 @@ from benchmarks.bench_profile import MIB, peaks_below
 from datahub_hyperjoin.catalog import scan_folder
 from datahub_hyperjoin.evaluate.cost import measured
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
-from datahub_hyperjoin.spark.profiles.lake import profile_lake
+from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.session import borrow_session
 
 ROWS = (ProfileConfig().max_rows, sys.maxsize)

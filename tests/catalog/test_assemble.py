@@ -6,11 +6,11 @@ from datahub.metadata.schema_classes import (
     RelationshipFieldMappingClass,
 )
 
-from datahub_hyperjoin.catalog.assemble import assemble, related_pairs
+from datahub_hyperjoin.catalog.assemble import assemble_facts, related_pairs
 from datahub_hyperjoin.catalog.datasets import Dataset, ForeignKey
 from datahub_hyperjoin.catalog.decisions import Decision
 from datahub_hyperjoin.catalog.relationships import Relationship
-from datahub_hyperjoin.knowledge import ColumnStatistics, Knowledge
+from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics
 from datahub_hyperjoin.tables import CatalogEvidence, ColumnId, TableId, Verdict, pair_of
 from datahub_hyperjoin.urns import dataset_urn
 
@@ -51,11 +51,11 @@ THEIRS = Relationship(
 
 
 def test_without_anything_nothing_is_known() -> None:
-    assert assemble(datasets=[]) == Knowledge()
+    assert assemble_facts(datasets=[]) == CatalogFacts()
 
 
 def test_what_is_said_of_a_pair_comes_together() -> None:
-    known = assemble(
+    known = assemble_facts(
         datasets=DATASETS,
         relationships=[THEIRS],
         decisions={PAIR: Decision(Verdict.ACCEPTED, ADA), THIRD: Decision(Verdict.REJECTED)},
@@ -78,7 +78,7 @@ def test_what_is_said_of_a_pair_comes_together() -> None:
 
 def test_columns_are_known_by_their_plain_paths() -> None:
     statistics = {CODE: ColumnStatistics(uniqueness=1.0, completeness=0.5)}
-    known = assemble(datasets=iter(DATASETS), statistics=statistics)
+    known = assemble_facts(datasets=iter(DATASETS), statistics=statistics)
     assert known.columns == {
         AIRPORTS: frozenset(["code", "name"]),
         FLIGHTS: frozenset(["origin", "carrier"]),

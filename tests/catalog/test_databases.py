@@ -10,7 +10,7 @@ from servers import KINDS, Server, serving, settle
 
 from datahub_hyperjoin.catalog import ConnectionConfig, scan_database
 from datahub_hyperjoin.errors import NoTablesError
-from datahub_hyperjoin.places import Database
+from datahub_hyperjoin.locations import Database
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.suggest import read_profiles

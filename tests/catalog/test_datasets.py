@@ -10,8 +10,14 @@ from datahub.metadata.schema_classes import (
     StatusClass,
 )
 
-from datahub_hyperjoin.catalog.bulk import Aspects, Warn, log_left_out
-from datahub_hyperjoin.catalog.datasets import Dataset, ForeignKey, Home, dataset_of, read_datasets
+from datahub_hyperjoin.catalog.bulk import Aspects, NoteLeftOut, log_left_out
+from datahub_hyperjoin.catalog.datasets import (
+    Dataset,
+    ForeignKey,
+    PlatformInstance,
+    dataset_of,
+    read_datasets,
+)
 from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
 from datahub_hyperjoin.urns import column_urn, dataset_urn
 from gms import Gms
@@ -22,9 +28,9 @@ STRUCT = "[version=2.0].[type=struct]"
 
 
 def read(
-    graph: DataHubGraph, *, instance: str | None = None, warn: Warn = log_left_out
+    graph: DataHubGraph, *, instance: str | None = None, warn: NoteLeftOut = log_left_out
 ) -> list[Dataset]:
-    home = Home(platform="postgres", env="PROD", instance=instance)
+    home = PlatformInstance(platform="postgres", env="PROD", instance=instance)
     return read_datasets(graph, [home], warn=warn)
 
 
@@ -185,9 +191,9 @@ def test_several_places_are_asked_for_at_once(
     for table in tables:
         put(gms, table, describe("id"))
     homes = [
-        Home(platform="hive", env="PROD"),
-        Home(platform="postgres", env="PROD", instance="us"),
-        Home(platform="postgres", env="PROD", instance="eu"),
+        PlatformInstance(platform="hive", env="PROD"),
+        PlatformInstance(platform="postgres", env="PROD", instance="us"),
+        PlatformInstance(platform="postgres", env="PROD", instance="eu"),
     ]
     before = len(gms.requests)
     read_datasets(graph, homes[:1])

@@ -6,7 +6,7 @@ from datahub.configuration.common import AllowDenyPattern
 
 from datahub_hyperjoin.catalog import scan_folder
 from datahub_hyperjoin.errors import MissingFolderError, NoTablesError
-from datahub_hyperjoin.places import DeltaFolder, File, FileFormat, Folder, IcebergFolder
+from datahub_hyperjoin.locations import DeltaFolder, File, FileFormat, Folder, IcebergFolder
 from datahub_hyperjoin.tables import Table, TableId
 
 

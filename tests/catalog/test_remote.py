@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog import ConnectionConfig, scan_remote_folder
 from datahub_hyperjoin.catalog.errors import NoRemoteTablesError
-from datahub_hyperjoin.places import (
+from datahub_hyperjoin.locations import (
     DeltaFolder,
     Dialect,
     File,

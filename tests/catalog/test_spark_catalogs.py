@@ -8,11 +8,11 @@ from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog import ConnectionConfig, scan_spark_catalog
 from datahub_hyperjoin.errors import NoTablesError
-from datahub_hyperjoin.places import CatalogTable, SparkCatalog
+from datahub_hyperjoin.locations import CatalogTable, SparkCatalog
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.errors import UnreachableSourceError
-from datahub_hyperjoin.spark.profiles.lake import profile_lake
-from datahub_hyperjoin.spark.verify import verify_joins
+from datahub_hyperjoin.spark.profiles.profile import profile_lake
+from datahub_hyperjoin.spark.verification.verify import verify_joins
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
 
 KEY = "connections[0]"

@@ -1,6 +1,6 @@
 import pytest
 
-from datahub_hyperjoin.catalog.names import Schemas
+from datahub_hyperjoin.catalog.sql_names import Schemas
 from datahub_hyperjoin.catalog.statements import find_joins
 from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
 

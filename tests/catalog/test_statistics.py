@@ -16,11 +16,11 @@ from datahub.metadata.schema_classes import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.catalog.datasets import Home, read_datasets
+from datahub_hyperjoin.catalog.datasets import PlatformInstance, read_datasets
 from datahub_hyperjoin.catalog.keys import declared_pairs, unique_columns
 from datahub_hyperjoin.catalog.statistics import read_statistics, statistics_of
+from datahub_hyperjoin.catalog_facts import ColumnStatistics
 from datahub_hyperjoin.errors import UnreadableCatalogError
-from datahub_hyperjoin.knowledge import ColumnStatistics
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn
 from gms import Gms
@@ -201,7 +201,7 @@ def test_thousands_of_tables_are_read_in_seconds(
     tables = _put_many(gms, describe, count)
     before = len(gms.requests)
     start = time.process_time()
-    datasets = read_datasets(graph, [Home(platform="postgres", env="PROD")])
+    datasets = read_datasets(graph, [PlatformInstance(platform="postgres", env="PROD")])
     unique, declared = unique_columns(datasets), declared_pairs(datasets)
     statistics = read_statistics(graph, tables)
     seconds, requests = time.process_time() - start, len(gms.requests) - before

@@ -20,7 +20,13 @@ from datahub.ingestion.sink.file import FileSink
 from datahub.metadata.schema_classes import ASPECT_NAME_MAP
 from datahub.metadata.urns import Urn
 
-from datahub_hyperjoin.emit import EmitConfig, Ledger, Publication, Standing, emit_findings
+from datahub_hyperjoin.emit import (
+    EmitConfig,
+    ExistingState,
+    Publication,
+    WrittenState,
+    emit_findings,
+)
 from datahub_hyperjoin.errors import RefusedError
 from datahub_hyperjoin.tables import ColumnId, Join, Suggestion, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn
@@ -82,8 +88,8 @@ def emit(joins: list[Join]) -> Emit:
         found = emit_findings(
             publication,
             config=config,
-            standing=Standing(),
-            ledger=Ledger(),
+            standing=ExistingState(),
+            ledger=WrittenState(),
             graph=graph,
             count=lambda *_: None,
         )
@@ -162,8 +168,8 @@ def test_a_server_gets_the_definitions_before_any_value(joins: list[Join]) -> No
     findings = emit_findings(
         Publication(suggestions=SUGGESTIONS, joins=joins, titles=TITLES, model_version=""),
         config=PROPERTIES,
-        standing=Standing(),
-        ledger=Ledger(),
+        standing=ExistingState(),
+        ledger=WrittenState(),
         graph=server,
         count=lambda *_: None,
     )

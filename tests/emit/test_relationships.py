@@ -12,7 +12,7 @@ from datahub.metadata.schema_classes import (
 from datahub.metadata.urns import ErModelRelationshipUrn
 
 from datahub_hyperjoin.emit.relationships import emit_relationship
-from datahub_hyperjoin.records import from_aspect, mirror
+from datahub_hyperjoin.relationship_aspect import from_aspect, mirror
 from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Join, TableId
 from datahub_hyperjoin.urns import dataset_urn
 

@@ -38,7 +38,6 @@ from datahub.metadata.schema_classes import (
 from datahub_hyperjoin.emit.define import define
 from datahub_hyperjoin.emit.definitions import define_properties
 from datahub_hyperjoin.emit.differences import keep_changes
-from datahub_hyperjoin.emit.ledger import Ledger, WrittenEdge, stale_removal
 from datahub_hyperjoin.emit.patches import (
     change_lineage,
     edge_path,
@@ -47,6 +46,7 @@ from datahub_hyperjoin.emit.patches import (
     upstream_path,
 )
 from datahub_hyperjoin.emit.retract import retract
+from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState, stale_removal
 from datahub_hyperjoin.urns import BEST_JOIN_SCORE, CONFIRMED_JOINS, SUGGESTED_JOINS, property_urn
 from gms import Gms
 
@@ -58,7 +58,7 @@ JOIN, GONE, QUERY = "urn:li:erModelRelationship:1", "urn:li:erModelRelationship:
 NAMESPACE = "io.datahub.hyperjoin"
 SCORE, LIST = (property_urn(NAMESPACE, name) for name in (BEST_JOIN_SCORE, SUGGESTED_JOINS))
 THEIRS, TAG = property_urn(NAMESPACE, CONFIRMED_JOINS), "urn:li:tag:pii"
-FULL = Ledger(
+FULL = WrittenState(
     columns=[COLUMN],
     datasets=[DATASET],
     queries=[QUERY],
@@ -113,7 +113,7 @@ def write(gms: Gms, units: Iterable[MetadataWorkUnit]) -> int:
 
 
 def take_back(gms: Gms) -> int:
-    units, _ = retract(FULL, Ledger(), namespace=NAMESPACE, threshold=100, report=Warnings())
+    units, _ = retract(FULL, WrittenState(), namespace=NAMESPACE, threshold=100, report=Warnings())
     return write(gms, units)
 
 

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 
-from datahub_hyperjoin.emit.ledger import Ledger, WrittenEdge
 from datahub_hyperjoin.emit.retract import retract
+from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn
 
@@ -16,7 +16,7 @@ ID, NUMBER = (column_urn(ColumnId(CUSTOMERS, name)) for name in ("id", "number")
 QUERY, OTHER_QUERY = "urn:li:query:1", "urn:li:query:2"
 NAMESPACE = "io.datahub.hyperjoin"
 EDGE = WrittenEdge(ID, BUYER, coarse=True)
-LAST = Ledger(
+LAST = WrittenState(
     columns=[BUYER, ID],
     datasets=[dataset_urn(CUSTOMERS), dataset_urn(ORDERS)],
     queries=[QUERY, OTHER_QUERY],
@@ -34,10 +34,10 @@ class Warnings:
         self.said.append(f"{title}: {message}: {context}")
 
 
-Outcome = tuple[list[MetadataWorkUnit], Ledger, list[str]]
+Outcome = tuple[list[MetadataWorkUnit], WrittenState, list[str]]
 
 
-def undo(current: Ledger, last: Ledger = LAST, *, threshold: float = 75) -> Outcome:
+def undo(current: WrittenState, last: WrittenState = LAST, *, threshold: float = 75) -> Outcome:
     report = Warnings()
     units, kept = retract(last, current, namespace=NAMESPACE, threshold=threshold, report=report)
     return units, kept, report.said
@@ -69,7 +69,7 @@ def test_columns_and_datasets_lose_our_properties_and_no_others(describe: Descri
 
 
 def test_queries_are_hidden_and_nothing_else_is(describe: Describe) -> None:
-    units, _, _ = undo(Ledger(), threshold=100)
+    units, _, _ = undo(WrittenState(), threshold=100)
     found = list(map(describe, units))
     hidden = [one["urn"] for one in found if one["aspect"] == "status"]
     assert hidden == [QUERY, OTHER_QUERY]
@@ -78,14 +78,14 @@ def test_queries_are_hidden_and_nothing_else_is(describe: Describe) -> None:
 
 
 def test_nothing_taken_back_is_ours_to_delete() -> None:
-    units, _, _ = undo(Ledger(), threshold=100)
+    units, _, _ = undo(WrittenState(), threshold=100)
     assert len(units) == 2 + 2 + 2 + 1
     assert not any(unit.is_primary_source for unit in units)
 
 
 @pytest.fixture
-def removed(describe: Describe) -> Callable[[Ledger, Ledger], list[str]]:
-    def run(last: Ledger, current: Ledger) -> list[str]:
+def removed(describe: Describe) -> Callable[[WrittenState, WrittenState], list[str]]:
+    def run(last: WrittenState, current: WrittenState) -> list[str]:
         units, _, _ = undo(current, last, threshold=100)
         (one,) = map(describe, units)
         assert (one["urn"], one["aspect"]) == (dataset_urn(ORDERS), "upstreamLineage")
@@ -94,35 +94,40 @@ def removed(describe: Describe) -> Callable[[Ledger, Ledger], list[str]]:
     return run
 
 
-Removed = Callable[[Ledger, Ledger], list[str]]
+Removed = Callable[[WrittenState, WrittenState], list[str]]
 UPSTREAM = f"/upstreams/{dataset_urn(CUSTOMERS)}"
 FINE = "/fineGrainedLineages/JOINABLE_WITH"
 
 
 def test_an_edge_takes_the_edge_of_its_tables_along(removed: Removed) -> None:
-    assert removed(Ledger(lineage=[EDGE]), Ledger()) == [f"{FINE}/{BUYER}/NONE/{ID}", UPSTREAM]
+    assert removed(WrittenState(lineage=[EDGE]), WrittenState()) == [
+        f"{FINE}/{BUYER}/NONE/{ID}",
+        UPSTREAM,
+    ]
 
 
 def test_an_edge_of_tables_stays_if_someone_else_wrote_it(removed: Removed) -> None:
-    last = Ledger(lineage=[EDGE._replace(coarse=False)])
-    assert removed(last, Ledger()) == [f"{FINE}/{BUYER}/NONE/{ID}"]
+    last = WrittenState(lineage=[EDGE._replace(coarse=False)])
+    assert removed(last, WrittenState()) == [f"{FINE}/{BUYER}/NONE/{ID}"]
 
 
 def test_an_edge_of_tables_stays_while_another_edge_uses_it(removed: Removed) -> None:
-    current = Ledger(lineage=[WrittenEdge(NUMBER, OWNER, coarse=True)])
+    current = WrittenState(lineage=[WrittenEdge(NUMBER, OWNER, coarse=True)])
     assert removed(
         LAST.model_copy(update={"columns": [], "datasets": [], "queries": []}), current
     ) == [f"{FINE}/{BUYER}/NONE/{ID}"]
 
 
 def test_an_edge_that_is_there_still_is_not_removed_for_its_tables_sake() -> None:
-    units, _, _ = undo(Ledger(lineage=[EDGE._replace(coarse=False)]), Ledger(lineage=[EDGE]))
+    units, _, _ = undo(
+        WrittenState(lineage=[EDGE._replace(coarse=False)]), WrittenState(lineage=[EDGE])
+    )
     assert units == []
 
 
 @pytest.fixture
 def mistaken() -> Outcome:
-    return undo(Ledger(columns=[ID, OWNER]), threshold=75)
+    return undo(WrittenState(columns=[ID, OWNER]), threshold=75)
 
 
 def test_too_much_at_once_is_taken_for_a_mistake(mistaken: Outcome) -> None:

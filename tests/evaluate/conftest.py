@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from datahub_hyperjoin.evaluate.calibration import tally
+from datahub_hyperjoin.evaluate.calibration import score_answers
 from datahub_hyperjoin.evaluate.cost import Cost
 from datahub_hyperjoin.evaluate.methods import EvaluatedLake
 from datahub_hyperjoin.evaluate.metrics import score
 from datahub_hyperjoin.evaluate.run import MethodRuns, Run
-from datahub_hyperjoin.evaluate.suite import Answer, ColumnName, Rankings, Suite
+from datahub_hyperjoin.evaluate.suite import ColumnName, RankedColumn, Rankings, Suite
 from datahub_hyperjoin.progress import Progress
 from lake import write_flights
 
@@ -57,8 +57,8 @@ def runs(suite: Suite, name: str, *scores: tuple[float, ...]) -> MethodRuns:
     for seed, (noise, *rest) in enumerate(scores):
         rankings = {
             query: [
-                Answer(NOISE, noise),
-                *(Answer(*pair) for pair in zip(sorted(gold), rest, strict=False)),
+                RankedColumn(NOISE, noise),
+                *(RankedColumn(*pair) for pair in zip(sorted(gold), rest, strict=False)),
             ]
             for query, gold in suite.truth.items()
         }
@@ -66,7 +66,7 @@ def runs(suite: Suite, name: str, *scores: tuple[float, ...]) -> MethodRuns:
             Run(
                 rankings=rankings,
                 scores=score(suite.truth, rankings),
-                tally=tally(suite.truth, rankings),
+                scored=score_answers(suite.truth, rankings),
                 cost=Cost(seconds=12.4 + seed, megabytes=1500.0 + seed),
                 trained=seed,
                 fault="",

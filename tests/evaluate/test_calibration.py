@@ -9,28 +9,28 @@ from datahub_hyperjoin.evaluate.bootstrap import Bootstrap
 from datahub_hyperjoin.evaluate.calibration import (
     BINS,
     Reliability,
-    Tally,
+    ScoredAnswers,
     expected_error,
-    tally,
+    score_answers,
 )
-from datahub_hyperjoin.evaluate.suite import Answer, ColumnName
+from datahub_hyperjoin.evaluate.suite import ColumnName, RankedColumn
 
 ONE, OTHER = ColumnName("one", "x"), ColumnName("other", "x")
 RIGHT, WRONG = ColumnName("right", "x"), ColumnName("wrong", "x")
 TRUTH = {ONE: frozenset({RIGHT}), OTHER: frozenset({RIGHT})}
 
 
-def tallied(*answers: Sequence[tuple[ColumnName, float]]) -> Tally:
+def tallied(*answers: Sequence[tuple[ColumnName, float]]) -> ScoredAnswers:
     rankings = {
-        query: [Answer(*answer) for answer in given]
+        query: [RankedColumn(*answer) for answer in given]
         for query, given in zip(TRUTH, answers, strict=False)
     }
-    found = tally(TRUTH, rankings)
+    found = score_answers(TRUTH, rankings)
     assert found is not None
     return found
 
 
-def errors(found: Tally) -> float:
+def errors(found: ScoredAnswers) -> float:
     return float(expected_error(found.mean(axis=0)))
 
 
@@ -56,16 +56,18 @@ def test_a_bin_holds_its_greatest_score_and_not_its_least(score: float, place: i
 
 @pytest.mark.parametrize("score", [-0.1, 1.1, float("nan"), float("inf")])
 def test_a_score_that_is_no_probability_says_nothing(score: float) -> None:
-    assert tally(TRUTH, {ONE: [Answer(RIGHT, 0.5), Answer(WRONG, score)]}) is None
+    assert (
+        score_answers(TRUTH, {ONE: [RankedColumn(RIGHT, 0.5), RankedColumn(WRONG, score)]}) is None
+    )
 
 
 def test_without_answers_nothing_is_wrong() -> None:
-    found = tally(TRUTH, {})
+    found = score_answers(TRUTH, {})
     assert found is not None
     assert errors(found) == 0
 
 
-def meant(random: np.random.Generator, queries: int, *, boast: float) -> Tally:
+def meant(random: np.random.Generator, queries: int, *, boast: float) -> ScoredAnswers:
     """Answers of which as many are right as their scores say, but for a boast."""
     truth, rankings = {}, {}
     for at in range(queries):
@@ -75,9 +77,10 @@ def meant(random: np.random.Generator, queries: int, *, boast: float) -> Tally:
         columns = [ColumnName(f"t{place}", "x") for place in range(25)]
         truth[query] = frozenset(column for column, hit in zip(columns, right, strict=True) if hit)
         rankings[query] = [
-            Answer(column, float(score)) for column, score in zip(columns, scores, strict=True)
+            RankedColumn(column, float(score))
+            for column, score in zip(columns, scores, strict=True)
         ]
-    found = tally(truth, rankings)
+    found = score_answers(truth, rankings)
     assert found is not None
     return found
 

@@ -4,16 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.evaluate.coherence import JoinGraph
+from datahub_hyperjoin.evaluate.coherence import TruthGraph
 from datahub_hyperjoin.evaluate.metrics import score
-from datahub_hyperjoin.evaluate.suite import Answer, ColumnName
+from datahub_hyperjoin.evaluate.suite import ColumnName, RankedColumn
 
 A, B, C, D, E, F = (ColumnName(table, "x") for table in "abcdef")
 TRUTH = {A: frozenset({B, C}), D: frozenset({C, E})}
 
 
 def of(*answers: ColumnName) -> float:
-    return JoinGraph(TRUTH).coherence(answers)
+    return TruthGraph(TRUTH).coherence(answers)
 
 
 def test_answers_to_one_query_cohere_and_so_does_a_query_with_its_answers() -> None:
@@ -43,6 +43,10 @@ def test_the_order_of_answers_is_nothing_to_it(answers: list[ColumnName]) -> Non
 
 
 def test_only_the_first_answers_count_and_queries_keep_their_order() -> None:
-    answers = [*[Answer(B, 0.9), Answer(C, 0.9)], *[Answer(F, 0.1)] * 13, *[Answer(E, 0.1)] * 10]
+    answers = [
+        *[RankedColumn(B, 0.9), RankedColumn(C, 0.9)],
+        *[RankedColumn(F, 0.1)] * 13,
+        *[RankedColumn(E, 0.1)] * 10,
+    ]
     found = score(TRUTH, {A: answers})["coherence@15"]
     assert found.tolist() == pytest.approx([1 / 105, 0])

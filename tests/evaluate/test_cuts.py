@@ -11,7 +11,7 @@ from datahub_hyperjoin.evaluate.cuts import check_sizes, cut, cut_suite
 from datahub_hyperjoin.evaluate.errors import CutError
 from datahub_hyperjoin.evaluate.methods import EvaluatedLake
 from datahub_hyperjoin.evaluate.suite import ColumnName, Suite
-from datahub_hyperjoin.places import File, FileFormat
+from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.tables import Table, TableId, TableProfile
 
 

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.evaluate.metrics import ANSWERS, CUTOFFS, score
-from datahub_hyperjoin.evaluate.suite import Answer, ColumnName
+from datahub_hyperjoin.evaluate.suite import ColumnName, RankedColumn
 
 QUERY = ColumnName("q", "x")
 COLUMNS = [ColumnName(f"t{at}", "x") for at in range(40)]
 
 
 def of(answers: list[ColumnName], gold: set[ColumnName]) -> dict[str, float]:
-    ranked = {QUERY: [Answer(column, 0.5) for column in answers]}
+    ranked = {QUERY: [RankedColumn(column, 0.5) for column in answers]}
     return {name: float(v[0]) for name, v in score({QUERY: frozenset(gold)}, ranked).items()}
 
 
@@ -44,7 +44,7 @@ def test_more_right_columns_than_places_bound_recall() -> None:
 def test_a_query_without_answers_scores_nothing() -> None:
     other = ColumnName("r", "x")
     truth = {QUERY: frozenset({COLUMNS[0]}), other: frozenset({COLUMNS[1]})}
-    scores = score(truth, {other: [Answer(COLUMNS[1], 0.1)]})
+    scores = score(truth, {other: [RankedColumn(COLUMNS[1], 0.1)]})
     assert scores["MRR"].tolist() == [0.0, 1.0]
     assert scores["P@15 ceiling"].tolist() == [1 / 15, 1 / 15]
 

@@ -5,26 +5,26 @@ from pathlib import Path
 
 from datahub_hyperjoin.evaluate.metrics import score
 from datahub_hyperjoin.evaluate.predictions import write_predictions
-from datahub_hyperjoin.evaluate.suite import Answer, ColumnName
+from datahub_hyperjoin.evaluate.suite import ColumnName, RankedColumn
 
 ONE, OTHER = ColumnName("flights", "carrier"), ColumnName("odd, one", 'say "x"')
 
 
 def test_answers_come_back_as_they_were(tmp_path: Path) -> None:
     rankings = {
-        ONE: [Answer(OTHER, 0.75), Answer(ColumnName("b", "é"), 0.5)],
-        OTHER: [Answer(ONE, 1 / 3)],
+        ONE: [RankedColumn(OTHER, 0.75), RankedColumn(ColumnName("b", "é"), 0.5)],
+        OTHER: [RankedColumn(ONE, 1 / 3)],
     }
     path = tmp_path / "made" / "predictions.csv"
     write_predictions(path, rankings)
     with path.open(encoding="utf-8", newline="") as opened:
         rows = list(csv.DictReader(opened))
     assert [row["rank"] for row in rows] == ["1", "2", "1"]
-    back: dict[ColumnName, list[Answer]] = {}
+    back: dict[ColumnName, list[RankedColumn]] = {}
     for row in rows:
         query = ColumnName(row["query_table"], row["query_column"])
         candidate = ColumnName(row["candidate_table"], row["candidate_column"])
-        back.setdefault(query, []).append(Answer(candidate, float(row["score"])))
+        back.setdefault(query, []).append(RankedColumn(candidate, float(row["score"])))
     assert back[ONE] == rankings[ONE]
     assert [answer.candidate for answer in back[OTHER]] == [ONE]
     truth = {ONE: frozenset({OTHER}), OTHER: frozenset({ONE, ColumnName("c", "z")})}

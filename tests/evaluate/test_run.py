@@ -13,7 +13,7 @@ from datahub_hyperjoin.evaluate.methods import EvaluatedLake, Method
 from datahub_hyperjoin.evaluate.progress import Narration
 from datahub_hyperjoin.evaluate.report import as_csv, as_text, write_results
 from datahub_hyperjoin.evaluate.run import LakeResult, measure
-from datahub_hyperjoin.evaluate.suite import Answer, ColumnName, Rankings, Suite, read_suite
+from datahub_hyperjoin.evaluate.suite import ColumnName, RankedColumn, Rankings, Suite, read_suite
 from datahub_hyperjoin.evaluate.summary import METRICS, summarise
 from datahub_hyperjoin.progress import Progress
 
@@ -36,7 +36,9 @@ class Scripted:
         models.joinpath(self.name).touch(exist_ok=False)
         progress.count("models_trained", 1)
         return {
-            query: [Answer(found, 0.5) for found in [*[WRONG] * self.wrong[seed], *sorted(gold)]]
+            query: [
+                RankedColumn(found, 0.5) for found in [*[WRONG] * self.wrong[seed], *sorted(gold)]
+            ]
             for query, gold in lake.suite.truth.items()
         }
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from datahub_hyperjoin.evaluate.calibration import tally
+from datahub_hyperjoin.evaluate.calibration import score_answers
 from datahub_hyperjoin.evaluate.methods import EvaluatedLake
 from datahub_hyperjoin.evaluate.metrics import score
 from datahub_hyperjoin.evaluate.report import as_text
@@ -26,7 +26,7 @@ def test_a_table_is_the_one_on_file(benchmark: Path, make_runs: MakeRuns) -> Non
         plain.runs[0],
         rankings={},
         scores=score(suite.truth, {}),
-        tally=tally(suite.truth, {}),
+        scored=score_answers(suite.truth, {}),
         fault="it is late",
     )
     result = LakeResult(

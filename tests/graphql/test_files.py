@@ -7,7 +7,7 @@ import pytest
 from graphql import GraphQLSchema, build_schema, parse, validate
 
 from datahub_hyperjoin.graphql.ask import operation
-from datahub_hyperjoin.records import BANDS
+from datahub_hyperjoin.relationship_aspect import BANDS
 from datahub_hyperjoin.urns import ACCEPTED, REJECTED, band_urn
 
 GMS = Path(__file__).parent.parent / "gms"

@@ -7,7 +7,7 @@ from datahub.metadata.schema_classes import DatasetPropertiesClass, StatusClass
 
 from datahub_hyperjoin.graphql import find_dataset, find_join
 from datahub_hyperjoin.graphql.errors import UnknownNameError
-from datahub_hyperjoin.graphql.find import choose
+from datahub_hyperjoin.graphql.find import choose_join
 from datahub_hyperjoin.tables import TableId
 from datahub_hyperjoin.urns import dataset_urn
 from shop import Shop, table
@@ -81,7 +81,7 @@ def test_a_name_of_two_datasets_needs_a_urn(shop: Shop) -> None:
 def test_many_candidates_are_counted() -> None:
     found = [(dataset_urn(TableId("file", f"{number}/a.csv")), "") for number in range(7)]
     with pytest.raises(UnknownNameError, match=r"^7 datasets are called .* and 2 more\. Give one"):
-        choose("a.csv", found)
+        choose_join("a.csv", found)
 
 
 def test_an_unknown_dataset_brings_names_that_are_like_it(shop: Shop) -> None:

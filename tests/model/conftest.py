@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from pandas.util import hash_array
 
-from datahub_hyperjoin.knowledge import Knowledge
+from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.places import File, FileFormat
 from datahub_hyperjoin.tables import (
     CatalogEvidence,
     ColumnId,
@@ -24,7 +24,7 @@ from datahub_hyperjoin.tables import (
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
-Know = Callable[[Mapping[tuple[str, str], CatalogEvidence]], Knowledge]
+Know = Callable[[Mapping[tuple[str, str], CatalogEvidence]], CatalogFacts]
 SKETCH_SIZE = 1024
 
 
@@ -85,8 +85,8 @@ def _column(path: str) -> ColumnId:
 def know() -> Know:
     """Makes what is known of pairs, their columns written as `table.column`."""
 
-    def knowledge(pairs: Mapping[tuple[str, str], CatalogEvidence]) -> Knowledge:
-        return Knowledge(
+    def knowledge(pairs: Mapping[tuple[str, str], CatalogEvidence]) -> CatalogFacts:
+        return CatalogFacts(
             pairs={pair_of(_column(one), _column(other)): s for (one, other), s in pairs.items()}
         )
 

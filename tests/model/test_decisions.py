@@ -5,20 +5,20 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pytest
 
-from datahub_hyperjoin.knowledge import Knowledge
-from datahub_hyperjoin.model.affinity import weigh
-from datahub_hyperjoin.model.candidates import find_candidates
-from datahub_hyperjoin.model.config import Affinity, ModelConfig, RankingConfig
+from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.rank import rank
-from datahub_hyperjoin.model.structure import Structure, build_structure
+from datahub_hyperjoin.model.ranking.candidates import find_candidates
+from datahub_hyperjoin.model.ranking.pair_scoring import build_scorer
+from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.tables import CatalogEvidence, Suggestion, Verdict
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
 Said = Mapping[tuple[str, str], CatalogEvidence]
-Know = Callable[[Said], Knowledge]
-Connect = Callable[[Said], Structure]
+Know = Callable[[Said], CatalogFacts]
+Connect = Callable[[Said], LakeIndex]
 ACCEPTED = CatalogEvidence(verdict=Verdict.ACCEPTED)
 REJECTED = CatalogEvidence(verdict=Verdict.REJECTED)
 TAILNUM, CARRIER = (
@@ -31,16 +31,16 @@ ODD = ("airlines.name", "herbarium.sheet")
 @pytest.fixture
 def connect(make_lake: MakeLake, airline_tables: Tables, know: Know) -> Connect:
     lake = make_lake(airline_tables)
-    return lambda said: build_structure(lake, ModelConfig(), know(said))
+    return lambda said: build_lake_index(lake, ModelConfig(), know(said))
 
 
-def look(structure: Structure) -> np.ndarray:
+def look(structure: LakeIndex) -> np.ndarray:
     """Embeddings that know nothing."""
     vectors = np.random.default_rng(0).normal(size=(len(structure.lake), 8)).astype(np.float32)
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def suggest(structure: Structure, **config: object) -> list[Suggestion]:
+def suggest(structure: LakeIndex, **config: object) -> list[Suggestion]:
     return list(rank(structure, look(structure), RankingConfig(**config)))  # type: ignore[arg-type]
 
 
@@ -48,9 +48,9 @@ def pairs(suggestions: Sequence[Suggestion]) -> list[tuple[str, str]]:
     return [(str(one.query), str(one.candidate)) for one in suggestions]
 
 
-@pytest.mark.parametrize("affinity", list(Affinity))
+@pytest.mark.parametrize("affinity", list(Scoring))
 def test_a_rejected_pair_with_equal_values_is_never_suggested(
-    connect: Connect, affinity: Affinity
+    connect: Connect, affinity: Scoring
 ) -> None:
     said = {TAILNUM: CatalogEvidence(declared="fk", queries=9, verdict=Verdict.REJECTED)}
     everything = {"affinity": affinity, "min_joinability": 0.0, "top_k": 50}
@@ -60,8 +60,8 @@ def test_a_rejected_pair_with_equal_values_is_never_suggested(
     assert {TAILNUM, TAILNUM[::-1]}.isdisjoint(after)
 
 
-@pytest.mark.parametrize("affinity", list(Affinity))
-def test_an_accepted_pair_is_always_suggested(connect: Connect, affinity: Affinity) -> None:
+@pytest.mark.parametrize("affinity", list(Scoring))
+def test_an_accepted_pair_is_always_suggested(connect: Connect, affinity: Scoring) -> None:
     config = {"affinity": affinity, "min_joinability": 0.9, "top_k": 1, "candidates": 1}
     assert ODD not in pairs(suggest(connect({}), **config))
     found = suggest(connect({ODD: ACCEPTED}), **config)
@@ -113,10 +113,10 @@ def test_what_the_catalog_says_weighs(
     without, structure = connect({}), connect({ODD: said})
     names = [str(column) for column in structure.lake.ids]
     one, other = (np.array([[names.index(end)]]) for end in ODD)
-    before = weigh(without, look(without), Affinity.BLEND).between(one, other)
-    after = weigh(structure, look(structure), Affinity.BLEND).between(one, other)
+    before = build_scorer(without, look(without), Scoring.BLEND).between(one, other)
+    after = build_scorer(structure, look(structure), Scoring.BLEND).between(one, other)
     assert after.item() >= max(least, before.item())
-    cosine = weigh(structure, look(structure), Affinity.HIN).between(one, other)
+    cosine = build_scorer(structure, look(structure), Scoring.HIN).between(one, other)
     assert cosine.item() < 0.5
 
 
@@ -146,7 +146,7 @@ def test_the_least_joinability_is_of_the_calibrated_score(connect: Connect) -> N
 
 def test_knowing_nothing_of_these_columns_changes_nothing(connect: Connect) -> None:
     elsewhere = {("lost.x", "lost.y"): ACCEPTED, ("flights.carrier", "lost.y"): REJECTED}
-    for affinity in Affinity:
+    for affinity in Scoring:
         assert suggest(connect({}), affinity=affinity) == suggest(
             connect(elsewhere), affinity=affinity
         )

@@ -35,13 +35,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from datahub_hyperjoin.model.config import NetworkConfig, Positions, Reuse
-from datahub_hyperjoin.model.encoders import NameEncoder
-from datahub_hyperjoin.model.features import Features, Names
-from datahub_hyperjoin.model.hin import HIN, UNSEEN, Batch, Sizes
-from datahub_hyperjoin.model.hypergraph import Hypergraph, JoinGraph
+from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph, JoinGraph
+from datahub_hyperjoin.model.hypergraph.positions import find_positions
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.positions import find_positions
-from datahub_hyperjoin.model.rerank import select_coherent
+from datahub_hyperjoin.model.network.encoders import NameEncoder
+from datahub_hyperjoin.model.network.features import Features, Names
+from datahub_hyperjoin.model.network.hin import HIN, UNSEEN, Batch, NetworkSizes
+from datahub_hyperjoin.model.ranking.rerank import select_coherent
 from switching import SMALL, build, draw, report, run, switched
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
@@ -118,7 +118,7 @@ def test_nothing_dense_of_columns_or_hyperedges_is_built() -> None:
     columns, tables = 8000, 2400
     batch = wide_graph(columns, tables)
     edges = len(batch.graph.across)
-    sizes = Sizes(vocabulary=2, dimension=2, content=8, tables=tables, steps=2)
+    sizes = NetworkSizes(vocabulary=2, dimension=2, content=8, tables=tables, steps=2)
     network = HIN(NetworkConfig(width=8, heads=2, node_layers=1, mixer_layers=1), sizes)
     largest = Largest()  # type: ignore[no-untyped-call]
     with largest:  # modules that torch imports now are no matrices
@@ -161,7 +161,9 @@ def test_a_new_table_has_no_other_table_s_vector(
     assert not epochs
     of_new = torch.from_numpy(grown.table_of == 0)
     assert torch.equal(batches[-1].tables == UNSEEN, of_new)
-    network = HIN(SMALL.network, Sizes(vocabulary=1, dimension=1, content=4, tables=3, steps=2))
+    network = HIN(
+        SMALL.network, NetworkSizes(vocabulary=1, dimension=1, content=4, tables=3, steps=2)
+    )
     assert not network.table_position(torch.tensor([UNSEEN])).any()
 
 

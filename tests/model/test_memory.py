@@ -10,22 +10,22 @@ import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from datahub_hyperjoin.knowledge import Knowledge
+from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig, NetworkConfig, TrainingConfig
-from datahub_hyperjoin.model.features import Featurizer, build_vocabulary
-from datahub_hyperjoin.model.hin import HIN, Sizes
+from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
+from datahub_hyperjoin.model.hypergraph.positions import return_probabilities
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.losses import measure_loss
-from datahub_hyperjoin.model.optimizers import build_optimizers, set_rate, take_step
-from datahub_hyperjoin.model.positions import return_probabilities
-from datahub_hyperjoin.model.structure import build_structure
-from datahub_hyperjoin.model.validation import measure_cosines
-from datahub_hyperjoin.model.vectors import train_vectors
-from datahub_hyperjoin.model.views import Material, Pairs, draw_pairs
+from datahub_hyperjoin.model.network.features import Featurizer, build_vocabulary
+from datahub_hyperjoin.model.network.hin import HIN, NetworkSizes
+from datahub_hyperjoin.model.network.optimizers import build_optimizers, set_rate, take_step
+from datahub_hyperjoin.model.network.word_vectors import train_vectors
+from datahub_hyperjoin.model.training.augmented_views import PairBatch, TrainingData, sample_pairs
+from datahub_hyperjoin.model.training.losses import measure_loss
+from datahub_hyperjoin.model.training.validation import measure_cosines
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
-MakeMaterial = Callable[[int], Material]
+MakeMaterial = Callable[[int], TrainingData]
 KEYS, BATCHES, TABLES, DIMENSION, STEPS = 16, 10, 32, 8, 4
 
 
@@ -43,11 +43,11 @@ def make_material(make_lake: MakeLake, tmp_path: Path) -> MakeMaterial:
     one = make_lake({"t0": table(0)})
     vectors = train_vectors(one, FeatureConfig(dimension=DIMENSION), seed=0, path=tmp_path / "v")
 
-    def make(tables: int) -> Material:
+    def make(tables: int) -> TrainingData:
         lake = make_lake({f"t{number}": table(number) for number in range(tables)})
-        structure = build_structure(lake, ModelConfig(), Knowledge())
+        structure = build_lake_index(lake, ModelConfig(), CatalogFacts())
         featurizer = Featurizer(vectors, build_vocabulary(lake, 50))
-        return Material(
+        return TrainingData(
             structure=structure,
             featurizer=featurizer,
             walks=return_probabilities(structure.joins, STEPS),
@@ -57,10 +57,10 @@ def make_material(make_lake: MakeLake, tmp_path: Path) -> MakeMaterial:
     return make
 
 
-def draw(material: Material) -> Iterator[Pairs]:
+def draw(material: TrainingData) -> Iterator[PairBatch]:
     random = np.random.default_rng(0)
     for _ in range(BATCHES):
-        yield draw_pairs(material, random.choice(material.structure.keys, KEYS, False), random)  # noqa: FBT003 - numpy's signature
+        yield sample_pairs(material, random.choice(material.structure.keys, KEYS, False), random)  # noqa: FBT003 - numpy's signature
 
 
 def tensor_bytes(value: object) -> int:
@@ -71,9 +71,9 @@ def tensor_bytes(value: object) -> int:
     return 0
 
 
-def step_peak(pairs: Pairs, tables: int) -> int:
+def step_peak(pairs: PairBatch, tables: int) -> int:
     """Bytes of tensors that one step holds at most, beside weights and moments."""
-    sizes = Sizes(
+    sizes = NetworkSizes(
         vocabulary=50,
         dimension=DIMENSION,
         content=4 * (DIMENSION + 4),

@@ -9,26 +9,26 @@ import pytest
 import torch
 
 from datahub_hyperjoin.model import encode as encoding
-from datahub_hyperjoin.model.affinity import weigh
-from datahub_hyperjoin.model.candidates import find_candidates
 from datahub_hyperjoin.model.config import (
-    Affinity,
     Edges,
+    EpochSelection,
     HypergraphConfig,
     ModelConfig,
     Positions,
     RankingConfig,
-    Selection,
+    Scoring,
 )
+from datahub_hyperjoin.model.config.paper import paper
 from datahub_hyperjoin.model.encode import encode
-from datahub_hyperjoin.model.fingerprints import fingerprint
-from datahub_hyperjoin.model.hin import HIN, Batch, Sizes
-from datahub_hyperjoin.model.index import NOBODY
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.hypergraph.positions import find_positions
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.positions import find_positions
-from datahub_hyperjoin.model.rank import rank
-from datahub_hyperjoin.model.settings import paper
-from datahub_hyperjoin.model.structure import Structure
+from datahub_hyperjoin.model.network.hin import HIN, Batch, NetworkSizes
+from datahub_hyperjoin.model.ranking.candidates import find_candidates
+from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
+from datahub_hyperjoin.model.ranking.pair_scoring import build_scorer
+from datahub_hyperjoin.model.ranking.rank import rank
+from datahub_hyperjoin.model.saved.fingerprints import fingerprint
 from switching import SMALL, build, draw, material, report, run, switched
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
@@ -89,11 +89,11 @@ def test_names_that_are_not_read_make_no_difference(lake: Lake, renamed: Lake) -
     np.testing.assert_allclose(one, other)
 
 
-def find(structure: Structure, config: ModelConfig) -> np.ndarray:
+def find(structure: LakeIndex, config: ModelConfig) -> np.ndarray:
     """What the blend says of every two columns, with a cosine that says nothing."""
     places = np.arange(len(structure.lake))[None, :]
     nothing = np.eye(len(structure.lake), dtype=np.float32)
-    return weigh(structure, nothing, config.ranking.affinity).between(places, places)[0]
+    return build_scorer(structure, nothing, config.ranking.affinity).between(places, places)[0]
 
 
 def test_the_network_reads_no_names(lake: Lake, renamed: Lake, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_the_blend_is_silent_of_values_that_are_not_read(lake: Lake) -> None:
 def batch_of(lake: Lake, config: ModelConfig, folder: Path) -> tuple[HIN, Batch]:
     made = material(lake, config, folder)
     torch.manual_seed(0)
-    sizes = Sizes(
+    sizes = NetworkSizes(
         vocabulary=100,
         dimension=16,
         content=4 * made.featurizer.cell_width,
@@ -177,7 +177,7 @@ def test_every_kind_of_position_trains(lake: Lake, kind: Positions) -> None:
 def test_positions_are_computed_once_in_a_run(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[ModelConfig] = []
 
-    def count(structure: Structure, config: ModelConfig) -> np.ndarray:
+    def count(structure: LakeIndex, config: ModelConfig) -> np.ndarray:
         asked.append(config)
         return find_positions(structure, config)
 
@@ -199,9 +199,9 @@ def test_without_name_vectors_tokens_alone_are_read(lake: Lake, tmp_path: Path) 
         assert not torch.equal(network(batch), network(other))
 
 
-@pytest.mark.parametrize("selection", list(Selection))
+@pytest.mark.parametrize("selection", list(EpochSelection))
 def test_the_best_epoch_is_the_one_selected(
-    lake: Lake, selection: Selection, monkeypatch: pytest.MonkeyPatch
+    lake: Lake, selection: EpochSelection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Recall is best after the first epoch, loss after the last."""
     said = [(3.0, 0.9), (2.0, 0.5), (1.0, 0.1)]
@@ -209,13 +209,13 @@ def test_the_best_epoch_is_the_one_selected(
     chosen, _ = run(lake, switched(SMALL, training__selection=selection))
     monkeypatch.undo()
     report(said, monkeypatch)
-    longest, _ = run(lake, switched(SMALL, training__selection=Selection.LOSS))
-    assert np.array_equal(chosen, longest) is (selection is Selection.LOSS)
+    longest, _ = run(lake, switched(SMALL, training__selection=EpochSelection.LOSS))
+    assert np.array_equal(chosen, longest) is (selection is EpochSelection.LOSS)
 
 
 def test_signals_need_no_network(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoding, "begin", None)
-    config = switched(SMALL, ranking__affinity=Affinity.SIGNALS)
+    config = switched(SMALL, ranking__affinity=Scoring.SIGNALS)
     structure = build(lake, config)
     found = encode(structure, config, lambda _: None)
     assert not found.trained
@@ -234,9 +234,9 @@ def test_signals_weigh_what_the_blend_weighs_without_a_cosine(lake: Lake) -> Non
     structure = build(lake, SMALL)
     places, apart = np.arange(len(lake))[None, :], ~np.eye(len(lake), dtype=bool)
     alike = np.ones((len(lake), 1), dtype=np.float32)
-    signals = weigh(structure, alike, Affinity.SIGNALS).between(places, places)[0]
+    signals = build_scorer(structure, alike, Scoring.SIGNALS).between(places, places)[0]
     np.testing.assert_allclose(signals[apart], find(structure, SMALL)[apart])
-    blend = weigh(structure, alike, Affinity.BLEND).between(places, places)[0]
+    blend = build_scorer(structure, alike, Scoring.BLEND).between(places, places)[0]
     assert (blend[apart] > signals[apart]).all()
 
 
@@ -245,13 +245,13 @@ def test_candidates_of_signals_are_of_names_and_values(make_lake: MakeLake) -> N
     others = {f"t{n}": {f"{'xyzuvqjkbf'[n] * 5}": [f"{n}v{m}" for m in range(9)]} for n in range(9)}
     tables = {"a": {"customer": words}, "b": {"Customer": ["p", "q", "r"]}, "c": {"k": words}}
     lake = make_lake({**tables, **others})
-    config = switched(SMALL, ranking__affinity=Affinity.SIGNALS, ranking__candidates=2)
+    config = switched(SMALL, ranking__affinity=Scoring.SIGNALS, ranking__candidates=2)
     structure = build(lake, config)
     found = find_candidates(
         structure, encode(structure, config, lambda _: None).embeddings, config.ranking
     )
     row = found[structure.keys.tolist().index(0)]
-    assert {1, 2} <= set(row[row != NOBODY].tolist())
+    assert {1, 2} <= set(row[row != NO_CANDIDATE].tolist())
 
 
 def test_candidates_of_the_blend_are_of_names_too(make_lake: MakeLake) -> None:
@@ -264,7 +264,7 @@ def test_candidates_of_the_blend_are_of_names_too(make_lake: MakeLake) -> None:
     structure = replace(build(lake, SMALL), keys=np.array([key]))
     assert alike in find_candidates(structure, strangers, ranking)
     assert alike not in find_candidates(
-        structure, strangers, replace(ranking, affinity=Affinity.HIN)
+        structure, strangers, replace(ranking, affinity=Scoring.HIN)
     )
 
 
@@ -299,7 +299,7 @@ KEYS = [
     {"hypergraph__variants": False},
     {"network__positions": Positions.LAPLACIAN},
     {"network__name_vectors": False},
-    {"training__selection": Selection.LOSS},
+    {"training__selection": EpochSelection.LOSS},
     {"training__corruption": False},
     {"training__forgetting": 0.0},
     {"training__spare_alike": False},
@@ -315,7 +315,7 @@ def test_a_model_trained_otherwise_is_another(lake: Lake, keys: dict[str, object
 @pytest.mark.parametrize(
     "keys",
     [
-        {"ranking__affinity": Affinity.HIN},
+        {"ranking__affinity": Scoring.HIN},
         {"ranking__coherence": 0.0},
         {"ranking__hold_copies": False},
         {"hypergraph__inference": False},

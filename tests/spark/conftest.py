@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from pandas.util import hash_array
 
-from datahub_hyperjoin.normal import normal_form
-from datahub_hyperjoin.places import File, FileFormat
+from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.normal_form import normal_form
 from datahub_hyperjoin.spark.counting.kinds import MISSING
 from datahub_hyperjoin.tables import Cardinality, DataType, Evidence, Table, TableId
 

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 import clusters
-from datahub_hyperjoin.places import File, FileFormat
+from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.profiles.packed import profile_table
+from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.tables import ColumnId, Evidence, Table, TableId
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]

@@ -11,17 +11,17 @@ from pyspark.sql.functions import spark_partition_id
 from servers import KINDS, Server, serving
 from sqlalchemy import event
 
-from datahub_hyperjoin.places import Relation
+from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.data_source import load_relation
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.databases.key_ranges import WHOLE, count_rows, cut_key, find_key
+from datahub_hyperjoin.spark.databases.key_ranges import WHOLE_KEY, count_rows, cut_key, find_key
 from datahub_hyperjoin.spark.databases.relations import columns_of, look_at
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
-from datahub_hyperjoin.spark.profiles.lake import profile_lake
-from datahub_hyperjoin.spark.profiles.packed import profile_table
-from datahub_hyperjoin.spark.profiles.ways import Way, way_of
-from datahub_hyperjoin.spark.verify import verify_joins
+from datahub_hyperjoin.spark.profiles.local_batch import profile_table
+from datahub_hyperjoin.spark.profiles.profile import profile_lake
+from datahub_hyperjoin.spark.profiles.routes import Route, route_of
+from datahub_hyperjoin.spark.verification.verify import verify_joins
 from datahub_hyperjoin.tables import ColumnId, DataType, Table
 
 ROWS = 1_000
@@ -60,7 +60,7 @@ def test_a_table_read_in_ranges_has_the_profile_of_the_whole(
     server: Server, spark: SparkSession
 ) -> None:
     tables = [server.table("orders"), server.table("words"), server.table("photos")]
-    assert {way_of(table, IN_PARTS) for table in tables} == {Way.SPLIT}
+    assert {route_of(table, IN_PARTS) for table in tables} == {Route.DISTRIBUTED}
     with Databases() as databases:
         expected = [profile_table(table, ProfileConfig(), databases) for table in tables]
     found = profile_lake(spark, tables, IN_PARTS)
@@ -81,7 +81,7 @@ def test_ranges_hold_every_row_once(server: Server) -> None:
         ranges = cut_key(place, engine, "Sel%ect", 4)
         assert ranges == [(None, -50), (-50, 200), (200, 450), (450, None)]
         void = relation_of(server.table("void"))
-        assert cut_key(void, engine, "id", 4) == [WHOLE]
+        assert cut_key(void, engine, "id", 4) == [WHOLE_KEY]
         assert find_key(relation_of(server.table("words")), known) == ""
 
 

@@ -14,14 +14,14 @@ from servers import KINDS, Server, serving
 from sqlalchemy import make_url, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from datahub_hyperjoin.places import Database
+from datahub_hyperjoin.locations import Database
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
 from datahub_hyperjoin.spark.databases.listing import list_relations
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
-from datahub_hyperjoin.spark.profiles.packed import profile_packed, profile_table
+from datahub_hyperjoin.spark.profiles.local_batch import profile_local_batch, profile_table
 from datahub_hyperjoin.spark.read import read_table
-from datahub_hyperjoin.spark.verify import verify_joins
+from datahub_hyperjoin.spark.verification.verify import verify_joins
 from datahub_hyperjoin.tables import Cardinality, ColumnId, DataType, Table, TableProfile
 
 WEIRD = 'sel%ect `"Kündig"'
@@ -150,7 +150,7 @@ def test_joins_are_verified_on_all_rows_over_few_connections(
     )
     database = server.database(max_connections=1)
     tables = [server.table(name, database) for name in ("cities", "offices")]
-    profiles = profile_packed(spark, tables, CONFIG)
+    profiles = profile_local_batch(spark, tables, CONFIG)
     assert [profile.fault for profile in profiles] == ["", ""]
     pair = ColumnId(tables[0].id, "name"), ColumnId(tables[1].id, "city")
     found = verify_joins(spark, tables, [pair])[pair]
@@ -194,7 +194,7 @@ def test_a_table_that_the_user_may_not_read_is_named_and_the_others_are_read(
         url = make_url(server.url).set(username=reader)
         database = Database(url=SecretStr(url.render_as_string(hide_password=False)))
         tables = [server.table(name, database) for name in ("open", "secret")]
-        readable, refused = profile_packed(spark, tables, CONFIG)
+        readable, refused = profile_local_batch(spark, tables, CONFIG)
     finally:
         server.run(f"DROP OWNED BY {reader}", f"DROP ROLE {reader}")
     assert (readable.rows, readable.fault) == (1, "")

@@ -13,10 +13,10 @@ from pyspark.sql import SparkSession
 from servers import Server, serving
 from sqlalchemy import create_engine, make_url, text
 
-from datahub_hyperjoin.places import Database
+from datahub_hyperjoin.locations import Database
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.profiles.packed import profile_packed, profile_table
+from datahub_hyperjoin.spark.profiles.local_batch import profile_local_batch, profile_table
 from datahub_hyperjoin.tables import DataType
 
 TABLES = 200
@@ -106,7 +106,7 @@ def test_many_tables_are_read_over_as_many_connections_as_allowed(
         database = Database(url=SecretStr(url), max_connections=most)
         tables = [server.table(name, database) for name in names]
         with most_sessions(server, who) as seen:
-            profiles = profile_packed(spark, tables, CONFIG)
+            profiles = profile_local_batch(spark, tables, CONFIG)
     assert [profile.fault for profile in profiles if profile.fault] == []
     assert {profile.rows for profile in profiles} == {21}
     assert {column.id.path for profile in profiles for column in profile.columns} == {

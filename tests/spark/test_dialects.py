@@ -13,7 +13,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.errors import UnreadableTableError
-from datahub_hyperjoin.places import Dialect, File, FileFormat, Folder
+from datahub_hyperjoin.locations import Dialect, File, FileFormat, Folder
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.files.delimited import read_delimited
 from datahub_hyperjoin.spark.read import read_table

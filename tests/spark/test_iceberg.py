@@ -13,12 +13,12 @@ from pyiceberg.table import Table as IcebergTable
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
-from datahub_hyperjoin.places import IcebergFolder
+from datahub_hyperjoin.locations import IcebergFolder
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.errors import MissingIcebergError, NoMetadataError
-from datahub_hyperjoin.spark.profiles.lake import profile_lake
-from datahub_hyperjoin.spark.profiles.packed import profile_table
+from datahub_hyperjoin.spark.profiles.local_batch import profile_table
+from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import DataType, Table, TableId
 

@@ -11,7 +11,7 @@ import pytest
 
 import clusters
 import metastore
-from datahub_hyperjoin.places import CatalogTable
+from datahub_hyperjoin.locations import CatalogTable
 from datahub_hyperjoin.tables import Cardinality, ColumnId, Table, TableId
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

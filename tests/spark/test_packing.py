@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from datahub_hyperjoin.places import Database, File, FileFormat, Relation
+from datahub_hyperjoin.locations import Database, File, FileFormat, Relation
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.tables import Table, TableId
 

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.errors import UnreadableTableError
-from datahub_hyperjoin.places import FileFormat, Folder
+from datahub_hyperjoin.locations import FileFormat, Folder
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.profiles.packed import profile_table
+from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import Table, TableId
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from datahub_hyperjoin.arrow_bytes import bounds_of
 from datahub_hyperjoin.spark.counting.patterns import patterns, shapes
-from datahub_hyperjoin.strings import bounds_of
 
 REWRITES = (
     (r"[^\W\d_]{2,}", "A+"),

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
-from datahub_hyperjoin.places import Dialect, File, FileFormat
-from datahub_hyperjoin.spark.columns import Reading
+from datahub_hyperjoin.locations import Dialect, File, FileFormat
+from datahub_hyperjoin.spark.columns import TableStream
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.files.delimited import find_delimiter
 from datahub_hyperjoin.spark.read import read_table
@@ -32,7 +32,7 @@ def rows_of(table: Table, max_rows: int = 1000) -> tuple[list[dict[str, Any]], l
     return [row for batch in reading.batches for row in batch.to_pylist()], reading.notes
 
 
-def exhaust(reading: Reading) -> None:
+def exhaust(reading: TableStream) -> None:
     for _ in reading.batches:
         pass
 

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from pyarrow import orc
 
 from datahub_hyperjoin.errors import EmptyTableError
-from datahub_hyperjoin.places import DeltaFolder, File, FileFormat, Folder, Place
-from datahub_hyperjoin.spark.columns import Column, Extent, Reading
+from datahub_hyperjoin.locations import DeltaFolder, File, FileFormat, Folder, TableLocation
+from datahub_hyperjoin.spark.columns import Column, RowEstimate, TableStream
 from datahub_hyperjoin.spark.counting.written import texts_of
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.read import read_table
@@ -42,38 +42,40 @@ def _json() -> bytes:
     return b"".join(json.dumps({"id": row, "p": "x" * 90}).encode() + b"\n" for row in range(ROWS))
 
 
-def _written(name: str, layout: FileFormat, make: Callable[[], bytes]) -> Callable[[Path], Place]:
-    def write(folder: Path) -> Place:
+def _written(
+    name: str, layout: FileFormat, make: Callable[[], bytes]
+) -> Callable[[Path], TableLocation]:
+    def write(folder: Path) -> TableLocation:
         (folder / name).write_bytes(make())
         return File(location=str(folder / name), format=layout)
 
     return write
 
 
-def _parquet(folder: Path) -> Place:
+def _parquet(folder: Path) -> TableLocation:
     pq.write_table(IDS, folder / "ids.parquet", row_group_size=10_000)
     return File(location=str(folder / "ids.parquet"), format=FileFormat.PARQUET)
 
 
-def _orc(folder: Path) -> Place:
+def _orc(folder: Path) -> TableLocation:
     orc.write_table(IDS, folder / "ids.orc", stripe_size=1 << 16)
     return File(location=str(folder / "ids.orc"), format=FileFormat.ORC)
 
 
-def _avro(folder: Path) -> Place:
+def _avro(folder: Path) -> TableLocation:
     schema = {"type": "record", "name": "row", "fields": [{"name": "id", "type": "long"}]}
     with (folder / "ids.avro").open("wb") as file:
         fastavro.writer(file, schema, ({"id": row} for row in range(ROWS)))
     return File(location=str(folder / "ids.avro"), format=FileFormat.AVRO)
 
 
-def _delta(folder: Path) -> Place:
+def _delta(folder: Path) -> TableLocation:
     for begin in range(0, ROWS, ROWS // 3):
         write_deltalake(folder, IDS.slice(begin, ROWS // 3), mode="append")
     return DeltaFolder(location=str(folder))
 
 
-def _parts(folder: Path) -> Place:
+def _parts(folder: Path) -> TableLocation:
     """Files of which some are ten times as long as others."""
     cuts = [0, 10_000, 20_000, 120_000, 130_000, 230_000, ROWS]
     for at, (begin, end) in enumerate(pairwise(cuts)):
@@ -101,7 +103,7 @@ ESTIMATED = {
 """What has to be read before it is known."""
 
 
-def _drawn(place: Place, wanted: int = WANTED) -> tuple[list[int], list[str]]:
+def _drawn(place: TableLocation, wanted: int = WANTED) -> tuple[list[int], list[str]]:
     table = Table(id=TableId("file", "ids"), title="ids", place=place, size=1)
     reading = read_table(table, Databases(), max_rows=wanted)
     ids = [int(row) for batch in reading.batches for row in batch["id"].to_pylist()]
@@ -132,16 +134,16 @@ def test_a_table_no_longer_than_wanted_is_read_whole(tmp_path: Path) -> None:
     assert _drawn(_parquet(tmp_path), ROWS) == ([*range(ROWS)], [])
 
 
-def _reading(sizes: Sequence[int], told: float) -> Reading:
+def _reading(sizes: Sequence[int], told: float) -> TableStream:
     begins = np.cumsum([0, *sizes])
     batches = (
         pa.record_batch({"id": np.arange(begin, begin + size)})
         for begin, size in zip(begins, sizes, strict=False)
     )
-    return Reading((Column("id", 0),), batches, [], Extent(told))
+    return TableStream((Column("id", 0),), batches, [], RowEstimate(told))
 
 
-def _ids(reading: Reading, rows: int, size: int = 1 << 30) -> list[int]:
+def _ids(reading: TableStream, rows: int, size: int = 1 << 30) -> list[int]:
     batches = draw(reading, max_rows=rows, max_bytes=size)
     return [row for batch in batches for row in batch["id"].to_pylist()]
 
@@ -204,7 +206,7 @@ def test_what_bytes_leave_room_for_is_drawn_from() -> None:
 )
 def test_rows_of_any_type_are_drawn(column: pa.Array) -> None:
     batch = pa.record_batch({"of": column})
-    reading = Reading((Column("of", 0),), (one for one in [batch]), [], Extent(100))
+    reading = TableStream((Column("of", 0),), (one for one in [batch]), [], RowEstimate(100))
     [drawn] = draw(reading, max_rows=20, max_bytes=1 << 30)
     assert len(drawn) == 20
     assert {*texts_of(drawn["of"]).to_pylist()} == {*texts_of(column).to_pylist()}

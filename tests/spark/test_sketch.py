@@ -8,21 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.normal import hash_values
+from datahub_hyperjoin.arrow_bytes import bounds_of
+from datahub_hyperjoin.normal_form import hash_values
 from datahub_hyperjoin.spark.counting.sketch import (
+    DistinctValues,
     Spellings,
-    Values,
     distinct_values,
     estimate_distinct,
     merge,
     to_bytes,
 )
-from datahub_hyperjoin.strings import bounds_of
 
 WORDS = st.lists(st.text("abc", max_size=3), min_size=1)
 
 
-def values_of(words: list[str]) -> Values:
+def values_of(words: list[str]) -> DistinctValues:
     array = pa.array(words, pa.string())
     [found] = distinct_values(
         Spellings(array, np.ones(len(words), np.int64), array, bounds_of([len(words)]))

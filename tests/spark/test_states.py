@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from servers import KINDS, Server, alike, serving, settle, states
 from sqlalchemy import create_engine, make_url, text
 
-from datahub_hyperjoin.places import Database
+from datahub_hyperjoin.locations import Database
 from datahub_hyperjoin.spark.databases.states import states_of
 
 CITIES = (

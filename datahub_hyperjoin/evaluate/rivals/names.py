@@ -6,7 +6,7 @@ import numpy as np
 
 from datahub_hyperjoin.evaluate.rivals.cells import Cells
 from datahub_hyperjoin.evaluate.rivals.rival import Queries, Scores
-from datahub_hyperjoin.model.names import NameSimilarity
+from datahub_hyperjoin.model.signals.names import NameSimilarity
 
 
 def name_similarity(lake: Sequence[Cells], queries: Queries) -> Scores:

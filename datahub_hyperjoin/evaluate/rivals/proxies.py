@@ -36,7 +36,7 @@ from datahub_hyperjoin.evaluate.rivals.overlap import incidence
 from datahub_hyperjoin.evaluate.rivals.parts import FEWEST, ranked_parts
 from datahub_hyperjoin.evaluate.rivals.rival import Queries, Scores
 from datahub_hyperjoin.evaluate.rivals.snoopy import Proxies, compare, draw_proxies, nearness
-from datahub_hyperjoin.model.names import NameSimilarity
+from datahub_hyperjoin.model.signals.names import NameSimilarity
 
 _BATCHES, _EPOCHS, _BATCH, _RATE = 300, 100, 64, 0.01
 _QUEUE = 32 * _BATCH

@@ -12,7 +12,7 @@ from datahub_hyperjoin.evaluate.methods import EvaluatedLake
 from datahub_hyperjoin.evaluate.metrics import ANSWERS
 from datahub_hyperjoin.evaluate.rivals.cells import Cells, read_cells
 from datahub_hyperjoin.evaluate.slugs import slug
-from datahub_hyperjoin.evaluate.suite import Answer, Rankings
+from datahub_hyperjoin.evaluate.suite import RankedColumn, Rankings
 from datahub_hyperjoin.progress import Progress
 
 Queries = Int[np.ndarray, " query"]
@@ -79,9 +79,9 @@ class Rival:
 
     def _best(
         self, cells: Sequence[Cells], query: int, scores: Float[np.ndarray, " column"]
-    ) -> list[Answer]:
+    ) -> list[RankedColumn]:
         enough = np.flatnonzero(scores > self.above)
         order = enough[np.argsort(-scores[enough], kind="stable")]
         own = cells[query].name.table
         others = [place for place in order if cells[place].name.table != own]
-        return [Answer(cells[place].name, float(scores[place])) for place in others[:ANSWERS]]
+        return [RankedColumn(cells[place].name, float(scores[place])) for place in others[:ANSWERS]]

@@ -21,7 +21,7 @@ from scipy import sparse
 from datahub_hyperjoin.evaluate.rivals.cells import Cells
 from datahub_hyperjoin.evaluate.rivals.overlap import incidence
 from datahub_hyperjoin.evaluate.rivals.rival import Queries, Scores
-from datahub_hyperjoin.model.names import NameSimilarity
+from datahub_hyperjoin.model.signals.names import NameSimilarity
 
 Proxies = Float32[np.ndarray, "set proxy width"]
 """Sets of vectors that cells are compared with."""

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
+from datahub_hyperjoin.model.config import LanguageModelConfig, VariantConfig
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.llm.config import LanguageModelConfig, VariantConfig
 from datahub_hyperjoin.model.llm.naming import Naming, name_columns
 from endpoint import Endpoint
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.model.llm.answers import accept, read_names
+from datahub_hyperjoin.model.llm.answers import read_names, usable_name
 from datahub_hyperjoin.model.llm.question import Question
-from datahub_hyperjoin.model.names import tokens
+from datahub_hyperjoin.model.signals.names import tokens
 
 QUESTION = Question("orders", ("id", "customer_id", "Country"), "customer_id", ())
 LISTED = {"names": [{"number": 1, "name": "a"}, {"number": 2, "name": "b"}]}
@@ -50,7 +50,7 @@ def test_what_was_written_is_read(names: dict[int, str], around: str) -> None:
     "said", ["client_id", "custId", "CustomerKey", " buyer no ", "customer.key", "顧客番号", "c2"]
 )
 def test_a_plausible_name_is_taken(said: str) -> None:
-    assert accept(said, QUESTION) == said.strip()
+    assert usable_name(said, QUESTION) == said.strip()
 
 
 @pytest.mark.parametrize(
@@ -77,12 +77,12 @@ def test_a_plausible_name_is_taken(said: str) -> None:
     ],
 )
 def test_what_is_no_other_name_is_dropped(said: str) -> None:
-    assert accept(said, QUESTION) is None
+    assert usable_name(said, QUESTION) is None
 
 
 @given(st.text())
 def test_whatever_is_taken_is_a_bounded_name_of_its_own(said: str) -> None:
-    name = accept(said, QUESTION)
+    name = usable_name(said, QUESTION)
     if name is not None:
         assert 0 < len(name) <= 64
         assert name.isprintable()

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from datahub_hyperjoin.model.config import LanguageModelConfig
 from datahub_hyperjoin.model.llm.asking import Asker
 from datahub_hyperjoin.model.llm.client import Client, read_wait
-from datahub_hyperjoin.model.llm.config import LanguageModelConfig
 from datahub_hyperjoin.model.llm.prompt import FORMS, Prompt
 from datahub_hyperjoin.model.llm.question import Question
 from endpoint import Answer, Behaviour, Endpoint, hanging_up, naming, refusing, saying

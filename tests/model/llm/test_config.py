@@ -8,8 +8,7 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from datahub_hyperjoin.config import HyperJoinConfig
-from datahub_hyperjoin.model.config import ModelConfig
-from datahub_hyperjoin.model.llm.config import LanguageModelConfig
+from datahub_hyperjoin.model.config import LanguageModelConfig, ModelConfig
 
 KEY = "sk-topsecret-0123456789"
 

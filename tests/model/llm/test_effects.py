@@ -8,21 +8,26 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
-from datahub_hyperjoin.knowledge import Knowledge
-from datahub_hyperjoin.model.config import FeatureConfig, HypergraphConfig, ModelConfig
+from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.model.config import (
+    FeatureConfig,
+    HypergraphConfig,
+    LanguageModelConfig,
+    ModelConfig,
+    VariantConfig,
+)
 from datahub_hyperjoin.model.encode import encode
-from datahub_hyperjoin.model.fingerprints import fingerprint
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.llm.config import LanguageModelConfig, VariantConfig
 from datahub_hyperjoin.model.llm.naming import Naming
-from datahub_hyperjoin.model.structure import Structure, build_structure
-from datahub_hyperjoin.model.views import draw_pairs
+from datahub_hyperjoin.model.saved.fingerprints import fingerprint
+from datahub_hyperjoin.model.training.augmented_views import sample_pairs
 from endpoint import Endpoint, naming, refusing
 from switching import SHORT, cut_from
 
 MakeLake = Callable[..., Lake]
 Configure = Callable[..., LanguageModelConfig]
-NOTHING = Knowledge()
+NOTHING = CatalogFacts()
 
 
 @pytest.fixture
@@ -54,16 +59,16 @@ def test_names_for_the_same_thing_connect_columns_that_overlap(
     edges: int,
 ) -> None:
     endpoint.usual = naming(**names)
-    structure = build_structure(half_alike, asking(configure()), NOTHING)
+    structure = build_lake_index(half_alike, asking(configure()), NOTHING)
     assert len(structure.joins.left) == edges
-    assert build_structure(half_alike, ModelConfig(), NOTHING).naming == Naming()
+    assert build_lake_index(half_alike, ModelConfig(), NOTHING).naming == Naming()
 
 
 def test_nothing_is_asked_where_name_variants_do_not_count(
     half_alike: Lake, endpoint: Endpoint, configure: Configure
 ) -> None:
     settings = replace(asking(configure()), hypergraph=HypergraphConfig(variants=False))
-    assert build_structure(half_alike, settings, NOTHING).naming == Naming()
+    assert build_lake_index(half_alike, settings, NOTHING).naming == Naming()
     assert endpoint.requests == []
 
 
@@ -72,28 +77,28 @@ def test_names_alone_connect_nothing(
 ) -> None:
     endpoint.usual = naming(x="shared_name", y="shared_name")
     lake = make_lake({"a": {"x": ["1a", "2a", "3a"]}, "b": {"y": ["4b", "5b", "6b"]}})
-    structure = build_structure(lake, asking(configure()), NOTHING)
+    structure = build_lake_index(lake, asking(configure()), NOTHING)
     assert structure.naming.variants == {0: "shared_name", 1: "shared_name"}
     assert len(structure.joins.left) == 0
 
 
 @pytest.fixture
-def plain(make_lake: MakeLake, airline_tables: object) -> Structure:
-    return build_structure(make_lake(airline_tables), ModelConfig(), NOTHING)
+def plain(make_lake: MakeLake, airline_tables: object) -> LakeIndex:
+    return build_lake_index(make_lake(airline_tables), ModelConfig(), NOTHING)
 
 
-def named(structure: Structure, variants: dict[int, str]) -> Structure:
+def named(structure: LakeIndex, variants: dict[int, str]) -> LakeIndex:
     return replace(structure, naming=Naming(variants=variants))
 
 
 def test_training_sees_the_other_name_in_part_of_the_right_views(
-    plain: Structure, tmp_path: Path
+    plain: LakeIndex, tmp_path: Path
 ) -> None:
     material = cut_from(named(plain, {1: "aircraft_registration"}), SHORT, tmp_path)
     [vector] = material.featurizer.names(["aircraft_registration"]).vectors.numpy()
     left, right = 0, 0
     for seed in range(300):
-        batch = draw_pairs(material, np.array([1]), np.random.default_rng(seed))
+        batch = sample_pairs(material, np.array([1]), np.random.default_rng(seed))
         alike = (batch.batch.features.names.vectors.numpy() == vector).all(axis=1)
         left += int(alike[: int(batch.candidates[0])].sum())
         right += int(alike[int(batch.candidates[0]) :].sum())
@@ -102,15 +107,15 @@ def test_training_sees_the_other_name_in_part_of_the_right_views(
     assert 54 <= right <= 99
 
 
-def test_columns_without_another_name_are_cut_as_ever(plain: Structure, tmp_path: Path) -> None:
+def test_columns_without_another_name_are_cut_as_ever(plain: LakeIndex, tmp_path: Path) -> None:
     material = cut_from(plain, SHORT, tmp_path)
     other = replace(material, structure=named(plain, {8: "unused"}))
     keys = np.array([0])
-    one, two = (draw_pairs(of, keys, np.random.default_rng(5)).batch for of in (material, other))
+    one, two = (sample_pairs(of, keys, np.random.default_rng(5)).batch for of in (material, other))
     np.testing.assert_array_equal(one.features.names.vectors, two.features.names.vectors)
 
 
-def test_a_fingerprint_depends_on_the_names_and_not_on_who_gave_them(plain: Structure) -> None:
+def test_a_fingerprint_depends_on_the_names_and_not_on_who_gave_them(plain: LakeIndex) -> None:
     settings = [
         ModelConfig(),
         asking(LanguageModelConfig(model="small", api_key=SecretStr("one"))),
@@ -142,7 +147,7 @@ def test_a_kept_model_serves_while_the_names_stay(
     )
 
     def trained() -> bool:
-        return encode(build_structure(lake, quick, NOTHING), quick, lambda _: None).trained
+        return encode(build_lake_index(lake, quick, NOTHING), quick, lambda _: None).trained
 
     assert [trained(), trained()] == [True, False]
     assert len(endpoint.requests) == 1

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from datahub_hyperjoin.model.config import VariantConfig
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.llm.config import VariantConfig
-from datahub_hyperjoin.model.llm.naming import Naming, Tally, name_columns
+from datahub_hyperjoin.model.llm.naming import Naming, NamingCounts, name_columns
 from endpoint import Answer, Behaviour, Endpoint, completion, hanging_up, naming, refusing, saying
 
 Name = Callable[..., Naming]
@@ -35,7 +35,7 @@ def test_every_key_column_gets_the_name_that_it_was_given(endpoint: Endpoint, na
     endpoint.usual = naming(customer_no="buyer_ref", country="nation code")
     found = name()
     assert found.variants == ALL | {1: "buyer_ref", 4: "nation code"}
-    assert found.tally == Tally(asked=6, answered=6, requests=1, tokens=360)
+    assert found.tally == NamingCounts(asked=6, answered=6, requests=1, tokens=360)
     assert found.faults == ()
     assert found.tally.by_rules == 0
 
@@ -52,7 +52,7 @@ def test_without_a_language_model_nothing_is_asked_and_nothing_imported() -> Non
         "import sys, numpy as np\n"
         "import datahub_hyperjoin.model.encode, datahub_hyperjoin.suggest\n"
         "from datahub_hyperjoin.model.lake import Lake\n"
-        "from datahub_hyperjoin.model.llm.config import VariantConfig\n"
+        "from datahub_hyperjoin.model.config import VariantConfig\n"
         "from datahub_hyperjoin.model.llm.naming import Naming, name_columns\n"
         "lake = Lake.from_tables([])\n"
         "assert name_columns(lake, np.arange(0), VariantConfig()) == Naming()\n"
@@ -272,7 +272,7 @@ def test_an_environment_that_lets_nothing_out_is_a_fault(
 ) -> None:
     monkeypatch.setenv(variable, value)
     found = name()
-    assert found.tally == Tally(asked=6)
+    assert found.tally == NamingCounts(asked=6)
     assert titles(found) == ["Language model cannot be asked"]
     assert reason in found.faults[0].context
     assert "secret" not in found.faults[0].context

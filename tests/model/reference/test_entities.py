@@ -8,7 +8,7 @@ import pycountry
 import pytest
 
 from datahub_hyperjoin.model.reference.entities import EntityOverlap
-from datahub_hyperjoin.normal import hash_values, normal_forms
+from datahub_hyperjoin.normal_form import hash_values, normal_forms
 
 COUNTRIES = sorted(pycountry.countries, key=lambda one: str(one.alpha_2))
 CODES = [str(one.alpha_2) for one in COUNTRIES]

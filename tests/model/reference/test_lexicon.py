@@ -8,7 +8,7 @@ import pytest
 
 from datahub_hyperjoin.model.reference.kinds import Called, Kind
 from datahub_hyperjoin.model.reference.lexicon import Lexicon, lexicon
-from datahub_hyperjoin.normal import hash_values, normal_forms
+from datahub_hyperjoin.normal_form import hash_values, normal_forms
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 PLANETS = ("Mercury", "Venus", "Earth", "Mars", "Jupiter", "Saturn", "Uranus", "Neptune")

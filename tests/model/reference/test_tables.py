@@ -2,8 +2,8 @@
 
 import pytest
 
+from datahub_hyperjoin.model.reference.code_lists import kinds
 from datahub_hyperjoin.model.reference.kinds import Kind
-from datahub_hyperjoin.model.reference.tables import kinds
 
 
 def thing(kind: Kind, name: str) -> int:

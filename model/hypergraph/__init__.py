@@ -1,0 +1,1 @@
+"""Columns as vertices, and the hyperedges within and across tables (paper, section 4.1)."""

@@ -1,0 +1,1 @@
+"""HIN, from the features of columns to their embeddings (paper, section 4.2)."""

@@ -1,0 +1,57 @@
+"""Attention between hyperedges that knows which of them share columns (paper, equation 10)."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from datahub_hyperjoin.model.hypergraph.adjacency import Adjacency
+from datahub_hyperjoin.model.network.biased_attention import biased_attention
+
+
+class StructureAwareAttention(nn.Module):
+    r"""Multi-head self-attention with an additive bias for shared columns.
+
+    $$\mathrm{head}_i = \mathrm{softmax}\left(\frac{Q_i K_i^\top}{\sqrt{d_k}}
+    + \lambda A\right) V_i$$
+
+    No score for every two hyperedges ever stands in memory.
+
+    Args:
+        width: Length of a hyperedge's vector, d.
+        heads: How many heads share it.
+        structure_weight: Initial lambda, which is learnt.
+
+    Shapes:
+        (hyperedge, width) to (hyperedge, width).
+    """
+
+    def __init__(self, *, width: int, heads: int, structure_weight: float) -> None:
+        super().__init__()
+        if width % heads:
+            message = (
+                f"`model.network.width` {width} is no multiple of `model.network.heads` {heads}"
+            )
+            raise ValueError(message)
+        self.heads = heads
+        self.project = nn.Linear(width, 3 * width, bias=False)
+        self.output = nn.Linear(width, width, bias=False)
+        self.structure = nn.Parameter(torch.tensor(structure_weight))
+
+    def forward(
+        self, hyperedges: Float[Tensor, "hyperedge width"], adjacency: Adjacency
+    ) -> Float[Tensor, "hyperedge width"]:
+        """Lets every hyperedge read every other.
+
+        Args:
+            hyperedges: One vector a hyperedge.
+            adjacency: The columns that they share.
+
+        Returns:
+            What each hyperedge reads.
+        """
+        count, width = hyperedges.shape
+        if not count:
+            return hyperedges
+        projected = self.project(hyperedges).view(count, 3, self.heads, width // self.heads)
+        heads = biased_attention(projected, self.structure, adjacency)
+        return self.output(heads.reshape(count, width))

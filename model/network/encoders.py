@@ -1,0 +1,81 @@
+"""Three encodings of a column, fused into its initial feature (paper, equation 1)."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from datahub_hyperjoin.model.network.features import Features, Names
+
+
+class NameEncoder(nn.Module):
+    r"""A name's vector: the mean of its tokens' learnt embeddings plus its projected word vector.
+
+    The word vector serves tokens outside the vocabulary, which would else all look alike.
+
+    Args:
+        vocabulary: How many tokens have an embedding.
+        dimension: Length of a word vector.
+        width: Length of the result.
+        name_vectors: Whether the word vector counts.
+
+    Shapes:
+        names of (column); returns (column, width).
+    """
+
+    def __init__(self, *, vocabulary: int, dimension: int, width: int, name_vectors: bool) -> None:
+        super().__init__()
+        self.embedding = nn.EmbeddingBag(vocabulary + 1, width, mode="mean", padding_idx=0)
+        self.subwords = nn.Linear(dimension, width)
+        self.name_vectors = name_vectors
+
+    def forward(self, names: Names) -> Float[Tensor, "column width"]:
+        """Encodes names."""
+        tokens = self.embedding(names.tokens, names.starts)
+        return tokens + self.subwords(names.vectors) if self.name_vectors else tokens
+
+
+class ColumnEncoder(nn.Module):
+    r"""Table name, column name and content, weighed by a learnt softmax.
+
+    $$x_v = W_0 \sum_{s} \mathrm{softmax}(w)_s\, h^s_v,\quad s \in
+    \{\text{table}, \text{column}, \text{content}\}$$
+
+    Args:
+        vocabulary: How many name tokens have an embedding.
+        dimension: Length of a word vector.
+        content: Length of pooled content.
+        width: Length of a column's vector, d.
+        name_vectors: Whether names are read as word vectors, too.
+
+    Shapes:
+        features of (column); returns (column, width).
+    """
+
+    def __init__(
+        self, *, vocabulary: int, dimension: int, content: int, width: int, name_vectors: bool
+    ) -> None:
+        super().__init__()
+        self.table, self.name = (
+            NameEncoder(
+                vocabulary=vocabulary,
+                dimension=dimension,
+                width=width,
+                name_vectors=name_vectors,
+            )
+            for _ in range(2)
+        )
+        self.content = nn.Sequential(
+            nn.LayerNorm(content), nn.Linear(content, width), nn.ReLU(), nn.Linear(width, width)
+        )
+        self.fusion = nn.Parameter(torch.zeros(3))
+        self.output = nn.Linear(width, width)
+
+    def forward(self, features: Features) -> Float[Tensor, "column width"]:
+        """Encodes columns, each on its own."""
+        table, name, content = torch.softmax(self.fusion, dim=0)
+        fused = (
+            table * self.table(features.tables)
+            + name * self.name(features.names)
+            + content * self.content(features.content)
+        )
+        return self.output(fused)

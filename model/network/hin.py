@@ -1,0 +1,185 @@
+"""HIN, the hypergraph network of HyperJoin: one embedding a column (paper, section 4.2)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
+from typing import TypeVar, cast
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+from torch.utils.checkpoint import checkpoint
+
+from datahub_hyperjoin.model.config import NetworkConfig, Positions, Precision
+from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph
+from datahub_hyperjoin.model.network.encoders import ColumnEncoder
+from datahub_hyperjoin.model.network.features import Features
+from datahub_hyperjoin.model.network.layers import MixerLayer, NodeLayer, to_column, to_hyperedge
+
+T = TypeVar("T")
+
+_LARGE = 131_072
+"""Columns of a batch beyond which what the layers found is not kept for the backward pass, some
+80 kB a column, but computed once more (Chen et al., 2016)."""
+
+UNSEEN = 0
+"""The table number of a table that training never saw: it has no vector of its own."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one forward pass sees: columns, and the hypergraph that holds them."""
+
+    features: Features
+    """Names and content of each column."""
+
+    graph: Hypergraph
+    """The hyperedges over them."""
+
+    tables: Int[Tensor, " column"]
+    """Each column's table, from 1; `UNSEEN` for a table that has no vector."""
+
+    walks: Float[Tensor, "column step"]
+    """Each column's position on the join graph."""
+
+
+@dataclass(frozen=True)
+class NetworkSizes:
+    """NetworkSizes that the lake gives a network, beside those of its configuration."""
+
+    vocabulary: int
+    """Name tokens with an embedding."""
+
+    dimension: int
+    """Length of a word vector."""
+
+    content: int
+    """Length of pooled content."""
+
+    tables: int
+    """Tables with a vector of their own."""
+
+    steps: int
+    """Length of a position."""
+
+
+def to_device(value: T, device: torch.device) -> T:
+    """A batch, or any nest of dataclasses, with its tensors on a device.
+
+    Args:
+        value: What holds the tensors.
+        device: Where they go.
+
+    Returns:
+        The same on that device; what is no tensor is shared.
+    """
+    if isinstance(value, torch.Tensor):
+        return cast("T", value.to(device))
+    if is_dataclass(value) and not isinstance(value, type):
+        moved = {
+            field.name: to_device(getattr(value, field.name), device) for field in fields(value)
+        }
+        return replace(value, **moved)
+    return value
+
+
+def is_half(precision: Precision, device: torch.device) -> bool:
+    """Whether matrices are multiplied in half precision.
+
+    Args:
+        precision: What the configuration asks for.
+        device: Where they are.
+
+    Returns:
+        True for bfloat16.
+    """
+    automatic = precision is Precision.AUTO and device.type == "cuda"
+    return automatic or precision is Precision.BFLOAT16
+
+
+def _call(layer: nn.Module, *inputs: object) -> Tensor:
+    return cast("Tensor", layer(*inputs))
+
+
+def _runner(columns: int) -> Callable[..., Tensor]:
+    """How a layer is called on its inputs: of a large batch it keeps these alone."""
+    if columns > _LARGE and torch.is_grad_enabled():
+        return partial(checkpoint, use_reentrant=False)
+    return _call
+
+
+class HIN(nn.Module):
+    r"""Encodes columns through the tables and value domains they belong to.
+
+    $$h_v = x_v + \alpha E[t(v)] + \beta\,\mathrm{MLP}(p_v),\quad
+    h_v^{final} = \mathrm{L2}(\mathrm{LayerNorm}(h_v + \mathrm{mean}_{e \ni v} W_{h2c} z_e))$$
+
+    with $z_e$ the mixed mean of the hyperedge's columns.
+
+    Args:
+        config: The network's sizes.
+        sizes: The lake's.
+
+    Shapes:
+        batch of (column); returns (column, width), rows of length 1.
+    """
+
+    def __init__(self, config: NetworkConfig, sizes: NetworkSizes) -> None:
+        super().__init__()
+        width = config.width
+        self.precision = config.precision
+        self.encoder = ColumnEncoder(
+            vocabulary=sizes.vocabulary,
+            dimension=sizes.dimension,
+            content=sizes.content,
+            width=width,
+            name_vectors=config.name_vectors,
+        )
+        self.placed = config.positions is not Positions.NONE
+        self.table_position = nn.Embedding(sizes.tables + 1, width, padding_idx=UNSEEN, sparse=True)
+        self.table_weight = nn.Parameter(torch.tensor(config.position_weight))
+        self.walk_position = nn.Sequential(
+            nn.Linear(sizes.steps, width // 2, bias=False),
+            nn.ReLU(),
+            nn.Linear(width // 2, width, bias=False),
+        )
+        self.walk_weight = nn.Parameter(torch.tensor(config.position_weight))
+        self.node_layers = nn.Sequential(*(NodeLayer(config) for _ in range(config.node_layers)))
+        self.within = nn.Linear(width, width, bias=False)
+        self.across = nn.Linear(width, width, bias=False)
+        self.mixers = nn.ModuleList(MixerLayer(config) for _ in range(config.mixer_layers))
+        self.back = nn.Linear(width, width, bias=False)
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, batch: Batch) -> Float[Tensor, "column width"]:
+        """Embeds the columns of a batch.
+
+        Args:
+            batch: Columns and the hypergraph over them.
+
+        Returns:
+            One unit vector a column.
+        """
+        device = batch.tables.device
+        half = is_half(self.precision, device)
+        run = _runner(batch.graph.columns)
+        with torch.autocast(device.type, torch.bfloat16, enabled=half):
+            columns = run(self.encoder, batch.features)
+            if self.placed:
+                columns = columns + self.table_weight * self.table_position(batch.tables)
+                columns = columns + self.walk_weight * self.walk_position(batch.walks)
+            context = to_column(self.back(self._mix(columns, batch.graph, run)), batch.graph)
+        return normalize(self.norm(columns + context), dim=-1)
+
+    def _mix(
+        self, columns: Float[Tensor, "column width"], graph: Hypergraph, run: Callable[..., Tensor]
+    ) -> Float[Tensor, "hyperedge width"]:
+        for layer in self.node_layers:
+            columns = run(layer, columns)
+        hyperedges = to_hyperedge(columns, graph)
+        across = graph.across[:, None]
+        hyperedges = torch.where(across, self.across(hyperedges), self.within(hyperedges))
+        for mixer in self.mixers:
+            hyperedges = run(mixer, hyperedges, graph.adjacency)
+        return hyperedges

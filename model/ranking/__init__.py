@@ -1,0 +1,1 @@
+"""From embeddings and signals to a coherent top-K (paper, section 5)."""

@@ -1,0 +1,1 @@
+"""Models on disk: what they were made from, and when one is used again."""

@@ -1,0 +1,1 @@
+"""Fits HIN without labels: two augmented views of the same tables (paper, section 4.2)."""

@@ -1,0 +1,111 @@
+"""Fits the network without labels and keeps its best epoch."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter
+
+import numpy as np
+import torch
+from jaxtyping import Int
+
+from datahub_hyperjoin.errors import NonFiniteLossError
+from datahub_hyperjoin.model.config import EpochSelection, TrainingConfig
+from datahub_hyperjoin.model.network.hin import HIN, to_device
+from datahub_hyperjoin.model.network.optimizers import build_optimizers, set_rate, take_step
+from datahub_hyperjoin.model.saved.journal import Journal
+from datahub_hyperjoin.model.saved.training_state import Epoch, TrainingState
+from datahub_hyperjoin.model.training.augmented_views import PairBatch, TrainingData, sample_pairs
+from datahub_hyperjoin.model.training.losses import measure_loss
+from datahub_hyperjoin.model.training.validation import (
+    check_spread,
+    hold_out,
+    measure_cosines,
+    measure_recall,
+)
+
+_UNKEPT = Journal()
+
+
+@contextmanager
+def repeatable(seed: int) -> Iterator[None]:
+    """Makes torch give the same numbers every time, and leaves its settings as they were.
+
+    Args:
+        seed: Where torch's own generator starts.
+    """
+    before = torch.are_deterministic_algorithms_enabled()
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        torch.use_deterministic_algorithms(mode=True)
+        try:
+            yield
+        finally:
+            torch.use_deterministic_algorithms(mode=before)
+
+
+def _run_epoch(state: TrainingState, batches: Iterator[PairBatch], config: TrainingConfig) -> float:
+    network = state.network.train()
+    losses = []
+    for pairs in batches:
+        cosines = measure_cosines(network, pairs)
+        loss = measure_loss(cosines, pairs.positive, pairs.negative, config)
+        take_step(network, state.optimizers, loss, config.gradient_clip)
+        losses.append(loss.item())
+    return float(np.mean(losses))
+
+
+def fit(
+    network: HIN,
+    material: TrainingData,
+    keys: Int[np.ndarray, " key"],
+    config: TrainingConfig,
+    random: np.random.Generator,
+    journal: Journal = _UNKEPT,
+) -> Iterator[Epoch]:
+    """Trains a network in place; when the last epoch is drawn, it has the best epoch's weights.
+
+    Run it inside `repeatable`, from its first epoch to its last.
+
+    Args:
+        network: What is fitted.
+        material: The lake that views are cut from.
+        keys: Its key columns.
+        config: How long and how.
+        random: Where views come from.
+        journal: Where an interrupted training is taken up, and this one written down.
+
+    Yields:
+        One epoch at a time, so that the caller can show progress or stop; those that an
+        interrupted run made already are left out.
+
+    Raises:
+        NonFiniteLossError: The loss is no number any more.
+        CollapsedError: All embeddings are alike.
+    """
+    device = next(network.parameters()).device
+
+    def draw(chosen: Int[np.ndarray, " chosen"]) -> PairBatch:
+        return to_device(sample_pairs(material, chosen, random), device)
+
+    learnt, held_out = hold_out(keys, config.held_out, random)
+    validation = draw(held_out)
+    optimizers = build_optimizers(network)
+    state = TrainingState(network=network, optimizers=optimizers, random=random)
+    resumed = journal.resume(state)
+    while not state.finished(epochs=config.epochs, patience=config.patience):
+        started, number = perf_counter(), len(state.history) + 1
+        warm = min(number / (config.warmup_epochs + 1), 1.0)
+        set_rate(optimizers, config.learning_rate * warm)
+        order = random.permutation(learnt)
+        chunks = np.array_split(order, max(round(len(order) / config.batch_size), 1))
+        loss = _run_epoch(state, map(draw, chunks), config)
+        if not np.isfinite(loss):
+            raise NonFiniteLossError.at_epoch(number, loss)
+        recall = measure_recall(network, validation)
+        epoch = Epoch(number, loss, recall, perf_counter() - started, resumed)
+        state.note(epoch, recall if config.selection is EpochSelection.RECALL else -loss)
+        journal.note(state)
+        resumed = False
+        yield epoch
+    network.load_state_dict(state.best)
+    check_spread(network, validation)

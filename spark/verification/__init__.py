@@ -1,0 +1,1 @@
+"""Checks pairs of columns on all their rows."""

@@ -1,0 +1,56 @@
+"""Whether datasets are chosen by domain, container and tag."""
+
+from collections.abc import Callable
+
+import pytest
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.metadata.schema_classes import (
+    BrowsePathEntryClass,
+    BrowsePathsV2Class,
+    DomainsClass,
+    GlobalTagsClass,
+    SchemaMetadataClass,
+    TagAssociationClass,
+)
+
+from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
+from datahub_hyperjoin.catalog.datasets import PlatformInstance, read_datasets
+from datahub_hyperjoin.tables import TableId
+from datahub_hyperjoin.urns import dataset_urn
+from gms import Gms
+
+Describe = Callable[..., SchemaMetadataClass]
+
+SALES, SHOP, PII = "urn:li:domain:sales", "urn:li:container:shop", "urn:li:tag:pii"
+
+
+@pytest.fixture(autouse=True)
+def shop(gms: Gms, describe: Describe) -> None:
+    for name in ("orders", "lines", "people", "plain"):
+        gms.put(dataset_urn(TableId("postgres", name)), describe("id"))
+    for name in ("orders", "lines"):
+        gms.put(dataset_urn(TableId("postgres", name)), DomainsClass(domains=[SALES]))
+    path = [BrowsePathEntryClass(id="shop", urn=SHOP), BrowsePathEntryClass(id="public")]
+    for name in ("orders", "people"):
+        gms.put(dataset_urn(TableId("postgres", name)), BrowsePathsV2Class(path=path))
+    tags = GlobalTagsClass(tags=[TagAssociationClass(tag=PII)])
+    gms.put(dataset_urn(TableId("postgres", "people")), tags)
+
+
+@pytest.mark.parametrize(
+    ("among", "names"),
+    [
+        (DatasetFilter(), ["lines", "orders", "people", "plain"]),
+        (DatasetFilter(domains=[SALES]), ["lines", "orders"]),
+        (DatasetFilter(domains=["sales", "other"]), ["lines", "orders"]),
+        (DatasetFilter(containers=[SHOP]), ["orders", "people"]),
+        (DatasetFilter(containers=["shop"], domains=["sales"]), ["orders"]),
+        (DatasetFilter(tags=["pii"]), ["people"]),
+        (DatasetFilter(tags=["pii"], domains=["sales"]), []),
+    ],
+)
+def test_a_dataset_has_one_of_each(
+    graph: DataHubGraph, among: DatasetFilter, names: list[str]
+) -> None:
+    found = read_datasets(graph, [PlatformInstance(platform="postgres", env="PROD")], among=among)
+    assert [dataset.table.name for dataset in found] == names

@@ -1,0 +1,168 @@
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from datahub_hyperjoin.model.config import NetworkConfig, Precision
+from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph
+from datahub_hyperjoin.model.network.features import Features, Names
+from datahub_hyperjoin.model.network.hin import HIN, UNSEEN, Batch, NetworkSizes, to_device
+
+COLUMNS = 7
+SIZES = NetworkSizes(vocabulary=9, dimension=4, content=12, tables=3, steps=5)
+TABLES = torch.tensor([1, 1, 1, 2, 2, 3, 3])
+WITHIN = [np.array([0, 1, 2]), np.array([3, 4]), np.array([5, 6])]
+ACROSS = [np.array([0, 3, 5]), np.array([1, 4])]
+
+
+def names(random: torch.Generator, count: int) -> Names:
+    return Names(
+        tokens=torch.randint(0, 10, (2 * count,), generator=random),
+        starts=torch.arange(0, 2 * count, 2),
+        vectors=torch.randn(count, 4, generator=random),
+    )
+
+
+def batch() -> Batch:
+    random = torch.Generator().manual_seed(1)
+    return Batch(
+        features=Features(
+            tables=names(random, COLUMNS),
+            names=names(random, COLUMNS),
+            content=torch.randn(COLUMNS, 12, generator=random),
+        ),
+        graph=Hypergraph.from_groups(COLUMNS, within=WITHIN, across=ACROSS),
+        tables=TABLES,
+        walks=torch.rand(COLUMNS, 5, generator=random),
+    )
+
+
+@pytest.fixture(scope="module")
+def network() -> Iterator[HIN]:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        yield HIN(NetworkConfig(width=16, heads=4), SIZES).eval()
+
+
+def permute_names(value: Names, order: torch.Tensor) -> Names:
+    tokens = value.tokens.view(-1, 2)[order].reshape(-1)
+    return Names(tokens=tokens, starts=value.starts, vectors=value.vectors[order])
+
+
+def test_embeddings_are_unit_vectors(network: HIN) -> None:
+    embeddings = network(batch())
+    assert embeddings.shape == (COLUMNS, 16)
+    torch.testing.assert_close(embeddings.norm(dim=1), torch.ones(COLUMNS))
+
+
+@settings(max_examples=15)
+@given(order=st.permutations(range(COLUMNS)), edges=st.permutations(range(3)))
+def test_order_of_columns_and_hyperedges_makes_no_difference(
+    network: HIN, order: list[int], edges: list[int]
+) -> None:
+    one = batch()
+    moved = torch.tensor(order)
+    place = np.argsort(order)
+    other = Batch(
+        features=Features(
+            tables=permute_names(one.features.tables, moved),
+            names=permute_names(one.features.names, moved),
+            content=one.features.content[moved],
+        ),
+        graph=Hypergraph.from_groups(
+            COLUMNS,
+            within=[place[WITHIN[edge]] for edge in edges],
+            across=[place[group] for group in reversed(ACROSS)],
+        ),
+        tables=one.tables[moved],
+        walks=one.walks[moved],
+    )
+    torch.testing.assert_close(network(other), network(one)[moved], atol=1e-5, rtol=1e-5)
+
+
+def test_context_reaches_a_column_through_its_hyperedges(network: HIN) -> None:
+    one = batch()
+    bare = Hypergraph.from_groups(COLUMNS, within=WITHIN, across=[])
+    without = network(Batch(one.features, bare, one.tables, one.walks))
+    assert not torch.allclose(network(one), without, atol=1e-3)
+
+
+def test_both_kinds_of_hyperedge_have_weights_of_their_own(network: HIN) -> None:
+    one = batch()
+    swapped = Hypergraph(COLUMNS, one.graph.incidence, ~one.graph.across)
+    other = network(Batch(one.features, swapped, one.tables, one.walks))
+    assert not torch.allclose(network(one), other, atol=1e-3)
+
+
+def test_an_unseen_table_has_no_vector(network: HIN) -> None:
+    unseen = torch.full((COLUMNS,), UNSEEN)
+    assert not network.table_position(unseen).any()
+
+
+def test_every_parameter_learns(network: HIN) -> None:
+    network.zero_grad()
+    network(batch())[:, 0].sum().backward()
+    learnt = {
+        name: p.grad.to_dense() for name, p in network.named_parameters() if p.grad is not None
+    }
+    silent = [name for name, _ in network.named_parameters() if not learnt[name].any()]
+    assert silent == []
+
+
+def test_a_batch_moves_with_everything_it_holds() -> None:
+    moved = to_device(batch(), torch.device("meta"))
+    assert moved.features.names.vectors.is_meta
+    assert moved.graph.incidence.is_meta
+    assert moved.graph.columns == COLUMNS
+
+
+def test_half_precision_is_near_single_precision(network: HIN) -> None:
+    halved = HIN(NetworkConfig(width=16, heads=4, precision=Precision.BFLOAT16), SIZES).eval()
+    halved.load_state_dict(network.state_dict())
+    rough, exact = halved(batch()), network(batch())
+    assert rough.dtype is torch.float32
+    assert not torch.equal(rough, exact)
+    assert (rough * exact).sum(dim=1).min() > 0.999
+    rough[:, 0].sum().backward()
+    gradients = [weight.grad for weight in halved.parameters()]
+    assert all(one is not None and one.to_dense().isfinite().all() for one in gradients)
+
+
+def gradients_of_a_step() -> dict[str, torch.Tensor]:
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        network = HIN(NetworkConfig(width=16, heads=4, dropout=0.3), SIZES).train()
+        network(batch())[:, :8].sum().backward()
+    return {
+        name: weight.grad.to_dense()
+        for name, weight in network.named_parameters()
+        if weight.grad is not None
+    }
+
+
+def test_a_large_batch_computes_its_layers_again_and_finds_the_same_gradients(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = gradients_of_a_step()
+    calls: list[str] = []
+    handle = torch.nn.modules.module.register_module_forward_pre_hook(
+        lambda module, *_: calls.append(type(module).__name__)
+    )
+    monkeypatch.setattr("datahub_hyperjoin.model.network.hin._LARGE", COLUMNS - 1)
+    with handle:
+        again = gradients_of_a_step()
+    assert calls.count("ColumnEncoder") == 2
+    assert calls.count("NodeLayer") == calls.count("MixerLayer") == 4
+    assert kept.keys() == again.keys()
+    for name, gradient in kept.items():
+        assert torch.equal(gradient, again[name]), name
+
+
+def test_encoding_computes_nothing_twice(network: HIN, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("datahub_hyperjoin.model.network.hin._LARGE", 0)
+    monkeypatch.setattr("datahub_hyperjoin.model.network.hin.checkpoint", None)
+    with torch.inference_mode():
+        assert network(batch()).shape == (COLUMNS, 16)

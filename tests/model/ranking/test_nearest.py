@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from datahub_hyperjoin.errors import DimensionMismatchError, EmptyIndexError
+from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
+
+
+def unit_vectors(count: int, seed: int) -> np.ndarray:
+    vectors = np.random.default_rng(seed).normal(size=(count, 6)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+@settings(max_examples=30)
+@given(
+    count=st.integers(1, 40),
+    tables=st.integers(1, 6),
+    asked=st.integers(1, 12),
+    seed=st.integers(0, 999),
+)
+def test_faiss_equals_exact_search(count: int, tables: int, asked: int, seed: int) -> None:
+    vectors = unit_vectors(count, seed)
+    table = np.random.default_rng(seed).integers(tables, size=count)
+    found = ColumnIndex(vectors, table).search(vectors, table, asked)
+    cosines = (vectors @ vectors.T).astype(np.float64)
+    for query, row in enumerate(found):
+        others = np.flatnonzero(table != table[query])
+        best = np.sort(cosines[query, others])[::-1][:asked]
+        picked = row[row != NO_CANDIDATE]
+        assert len(picked) == len(best)
+        assert (table[picked] != table[query]).all()
+        np.testing.assert_allclose(cosines[query, picked], best, atol=1e-5)
+
+
+def test_a_wide_table_does_not_crowd_out_the_others() -> None:
+    vectors = np.repeat(unit_vectors(1, 0), 200, axis=0)
+    table = np.array([0] * 195 + [1] * 5)
+    found = ColumnIndex(vectors, table).search(vectors[:1], table[:1], 5)
+    assert sorted(found[0]) == [195, 196, 197, 198, 199]
+
+
+def test_queries_of_another_width_are_refused() -> None:
+    index = ColumnIndex(unit_vectors(3, 0), np.arange(3))
+    with pytest.raises(DimensionMismatchError, match="queries have 2 dimensions, the index has 6"):
+        index.search(np.zeros((1, 2), dtype=np.float32), np.zeros(1, dtype=np.int64), 1)
+
+
+def test_an_index_of_nothing_is_refused() -> None:
+    with pytest.raises(EmptyIndexError, match="holds no column"):
+        ColumnIndex(np.zeros((0, 6), dtype=np.float32), np.zeros(0, dtype=np.int64))

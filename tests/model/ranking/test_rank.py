@@ -1,0 +1,242 @@
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig, RankingConfig, Scoring
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.ranking.candidates import find_candidates
+from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
+from datahub_hyperjoin.model.ranking.pair_scoring import CosineScorer, build_scorer
+from datahub_hyperjoin.model.ranking.rank import number_duplicates, rank
+
+Tables = Mapping[str, Mapping[str, Sequence[str]]]
+MakeLake = Callable[[Tables], Lake]
+NOTHING = CatalogFacts()
+
+
+def connect(lake: Lake, knowledge: CatalogFacts = NOTHING) -> LakeIndex:
+    return build_lake_index(lake, ModelConfig(), knowledge)
+
+
+@pytest.fixture
+def structure(make_lake: MakeLake, airline_tables: Tables) -> LakeIndex:
+    return connect(make_lake(airline_tables))
+
+
+@pytest.fixture
+def embeddings(structure: LakeIndex) -> np.ndarray:
+    vectors = np.random.default_rng(0).normal(size=(len(structure.lake), 8)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def first(structure: LakeIndex, embeddings: np.ndarray, config: RankingConfig) -> dict[str, str]:
+    found = rank(structure, embeddings, config)
+    return {str(one.query): str(one.candidate) for one in found if one.rank == 1}
+
+
+def test_values_and_names_find_joins_even_with_a_useless_network(
+    structure: LakeIndex, embeddings: np.ndarray
+) -> None:
+    best = first(structure, embeddings, RankingConfig())
+    assert best["flights.carrier"] == "airlines.carrier_code"
+    assert best["flights.tailnum"] == "planes.tailnum"
+    assert best["planes.tailnum"] == "flights.tailnum"
+    assert best["herbarium.genus"] == "trees.genus"
+    assert "airlines.name" not in best
+
+
+def test_the_paper_s_affinity_is_the_cosine_alone(
+    structure: LakeIndex, embeddings: np.ndarray
+) -> None:
+    config = RankingConfig(affinity=Scoring.HIN, min_joinability=0.0, coherence=0.0)
+    lake = structure.lake
+    for suggestion in rank(structure, embeddings, config):
+        if suggestion.rank == 1:
+            query = lake.ids.index(suggestion.query)
+            cosines = embeddings @ embeddings[query]
+            cosines[lake.table_of == lake.table_of[query]] = -2
+            assert lake.ids[int(cosines.argmax())] == suggestion.candidate
+
+
+def test_scores_are_shares_and_ranks_are_dense(
+    structure: LakeIndex, embeddings: np.ndarray
+) -> None:
+    config = RankingConfig(min_joinability=0.0, top_k=4)
+    ranks: dict[str, list[int]] = {}
+    for suggestion in rank(structure, embeddings, config):
+        assert 0 <= suggestion.joinability <= 1
+        assert suggestion.query.table != suggestion.candidate.table
+        ranks.setdefault(str(suggestion.query), []).append(suggestion.rank)
+    assert set(map(tuple, ranks.values())) == {(1, 2, 3, 4)}
+    assert len(ranks) == len(structure.keys)
+
+
+def test_candidates_are_of_other_tables_and_once_each(
+    structure: LakeIndex, embeddings: np.ndarray
+) -> None:
+    found = find_candidates(structure, embeddings, RankingConfig(candidates=6))
+    for key, row in zip(structure.keys, found, strict=True):
+        candidates = row[row != NO_CANDIDATE]
+        assert len(set(candidates)) == len(candidates)
+        tables = structure.lake.table_of
+        assert (tables[candidates] != tables[key]).all()
+
+
+def test_a_copy_of_a_table_does_not_fill_every_place(
+    make_lake: MakeLake, airline_tables: Tables
+) -> None:
+    copies = {f"airlines_{n}": airline_tables["airlines"] for n in range(6)}
+    partner = {"codes": {"carrier": airline_tables["airlines"]["carrier_code"]}}
+    structure = connect(make_lake({**airline_tables, **copies, **partner}))
+    same = np.ones((len(structure.lake), 1), dtype=np.float32)
+    config = RankingConfig(top_k=3, min_joinability=0.0)
+    found = [
+        str(one.candidate)
+        for one in rank(structure, same, config)
+        if str(one.query) == "flights.carrier"
+    ]
+    assert len([name for name in found if name.endswith(".carrier_code")]) == 1
+    assert "codes.carrier" in found
+
+
+def test_of_equal_candidates_the_one_in_the_same_schema_comes_first(make_lake: MakeLake) -> None:
+    codes = [f"{a}{b}" for a in "ABDEFH" for b in "JKLMN"]
+    elsewhere, here = {"code": codes}, {"codes": codes}
+    lake = make_lake(
+        {"far.airlines": elsewhere, "near.flights": {"carrier": codes}, "near.airlines": here}
+    )
+    same = np.ones((len(lake), 1), dtype=np.float32)
+    assert first(connect(lake), same, RankingConfig())["near.flights.carrier"] == (
+        "near.airlines.codes"
+    )
+
+
+def test_numbers_count_as_far_as_their_names_agree(make_lake: MakeLake) -> None:
+    running = [str(number) for number in range(1, 60)]
+    sparse = [str(number**3) for number in range(1, 60)]
+    words = [f"w{number}" for number in running]
+    lake = make_lake(
+        {
+            "orders": {"customer_id": running, "word": words, "sku": sparse},
+            "customers": {"CustomerId": running[:50], "term": words[:50]},
+            "leaves": {"page": running, "item": sparse, "word_": ["other", "things", "here"] * 20},
+        }
+    )
+    structure = connect(lake)
+    weight = build_scorer(structure, np.ones((len(lake), 1), dtype=np.float32), Scoring.SIGNALS)
+    names = [str(column) for column in lake.ids]
+
+    def of(one: str, other: str) -> float:
+        places = (np.array([[names.index(name)]]) for name in (one, other))
+        return float(weight.between(*places).item())
+
+    assert of("orders.customer_id", "customers.CustomerId") > 0.8
+    assert of("orders.customer_id", "leaves.page") < 0.5
+    assert of("orders.customer_id", "leaves.page") < of("orders.sku", "leaves.item") - 0.2
+    assert of("orders.word", "customers.term") > 0.8
+    assert of("orders.word", "leaves.word_") < 0.5
+
+
+def test_values_in_another_writing_are_found_without_the_network(make_lake: MakeLake) -> None:
+    towns = ["Port Moresby", "San Marino", "Ulan Bator", "Vila Nova", "Den Haag", "Saint John"]
+    other = [", ".join(reversed(town.upper().split())) for town in towns]
+    fillers = {f"f{n}": {"x": [f"{n}{letter * 4}" for letter in "abcdef"]} for n in range(8)}
+    lake = make_lake({"a": {"place": towns}, "b": {"label": other}, **fillers})
+    structure = connect(lake)
+    same = np.ones((len(lake), 1), dtype=np.float32)
+    config = RankingConfig(affinity=Scoring.SIGNALS, candidates=3, min_joinability=0.0)
+    assert first(structure, same, config)["a.place"] == "b.label"
+
+
+COUNTRIES = {
+    "codes": {
+        "country": ["de", "fr", "it", "pl", "es", "pt"],
+        "size": ["6", "5", "4", "3", "2", "1"],
+    },
+    "names": {"land": ["spanien", "polen", "italien", "deutschland", "portugal"]},
+    "more": {"country": ["de", "at", "ch", "nl", "be", "lu"]},
+    "others": {"state": ["no", "se", "fi", "dk", "is", "ee"]},
+    "colours": {"colour": ["red", "green", "blue", "black", "white"]},
+}
+
+
+def test_codes_are_joined_with_names_of_the_same_things(make_lake: MakeLake) -> None:
+    structure = connect(make_lake(COUNTRIES))
+    config = RankingConfig(affinity=Scoring.SIGNALS)
+    weight = build_scorer(structure, structure.names.vectors(), Scoring.SIGNALS)
+    places = {str(one): place for place, one in enumerate(structure.lake.ids)}
+    asked = ("more.country", "names.land", "others.state", "colours.colour")
+    columns = np.array([[places[name] for name in asked]])
+    same, named, apart, other = weight.between(np.array([[places["codes.country"]]]), columns)[0, 0]
+    assert same > 0.8
+    assert named > 0.5
+    assert max(apart, other) < 0.2  # codes of other countries, and no codes
+    found = {
+        (str(one.query), str(one.candidate))
+        for one in rank(structure, structure.names.vectors(), config)
+    }
+    assert ("names.land", "codes.country") in found
+
+
+def test_without_reference_tables_codes_are_letters(make_lake: MakeLake) -> None:
+    config = ModelConfig(features=FeatureConfig(reference=False))
+    structure = build_lake_index(make_lake(COUNTRIES), config, NOTHING)
+    assert (structure.entities.form == -1).all()
+    blind = ModelConfig(features=FeatureConfig(values=False))
+    assert (build_lake_index(make_lake(COUNTRIES), blind, NOTHING).entities.form == -1).all()
+
+
+def test_numbers_are_codes_of_nothing(make_lake: MakeLake) -> None:
+    numbers = [str(number) for number in range(4, 200, 4)]
+    codes = ["de", "fr", "it", "es", "pl", "se", "nl"]
+    structure = connect(make_lake({"a": {"n": numbers}, "b": {"country": codes}}))
+    assert structure.entities.form[0] == -1
+    assert structure.entities.form[1] >= 0
+
+
+def test_only_copies_are_twins(make_lake: MakeLake) -> None:
+    words = {"word": ["a", "b", "c"]}
+    lake = make_lake({"one": words, "two": words, "three": {"word": ["a", "b", "d"]}})
+    first_, second, third = number_duplicates(lake)
+    assert first_ == second != third
+
+
+def test_joinability_squares_the_odds_of_the_blend(structure: LakeIndex) -> None:
+    embeddings = structure.names.vectors()
+    for affinity, power in ((Scoring.SIGNALS, 2), (Scoring.HIN, 1)):
+        config = RankingConfig(affinity=affinity, min_joinability=0.0)
+        weight = build_scorer(structure, embeddings, affinity)
+        for one in rank(structure, embeddings, config):
+            places = [structure.lake.ids.index(column) for column in (one.query, one.candidate)]
+            found = weight.between(*np.array(places)[:, None, None]).item()
+            expected = found**power / (found**power + (1 - found) ** power)
+            assert one.joinability == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_extremes_stay_what_they_are(structure: LakeIndex) -> None:
+    weight = build_scorer(structure, structure.names.vectors(), Scoring.SIGNALS)
+    assert weight.probability(np.array([0.0, 0.5, 1.0])).tolist() == [0, 0.5, 1]
+    assert (np.diff(weight.probability(np.linspace(0, 1, 101))) > 0).all()
+
+
+def test_random_columns_have_no_weight() -> None:
+    vectors = np.random.default_rng(0).normal(size=(500, 16)) + 1.0
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    weight = CosineScorer(vectors)
+    places = np.arange(500)[None, :]
+    off = ~np.eye(500, dtype=bool)
+    found = weight.between(places, places)[0]
+    assert np.median(found[off]) < 0.1
+    np.testing.assert_allclose(np.diagonal(found), 1, atol=1e-5)
+
+
+def test_a_lake_in_which_nothing_overlaps_still_ranks(make_lake: MakeLake) -> None:
+    lake = make_lake({"a": {"x": ["one", "two", "six"]}, "b": {"y": ["three", "four", "ten"]}})
+    structure = replace(connect(lake), keys=np.array([0]))
+    vectors = np.ones((2, 1), dtype=np.float32)
+    config = RankingConfig(min_joinability=0.0)
+    assert [str(one.candidate) for one in rank(structure, vectors, config)] == ["b.y"]

@@ -1,0 +1,252 @@
+import logging
+import multiprocessing
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.model.config import (
+    FeatureConfig,
+    ModelConfig,
+    NetworkConfig,
+    TrainingConfig,
+)
+from datahub_hyperjoin.model.encode import encode
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.network.hin import HIN, NetworkSizes
+from datahub_hyperjoin.model.network.optimizers import build_optimizers
+from datahub_hyperjoin.model.saved import journal as journals
+from datahub_hyperjoin.model.saved.checkpoint import holds_model
+from datahub_hyperjoin.model.saved.journal import Journal
+from datahub_hyperjoin.model.saved.training_state import Epoch, TrainingState
+
+Tables = Mapping[str, Mapping[str, Sequence[str]]]
+MakeLake = Callable[[Tables], Lake]
+EPOCHS = 6
+SIZES = NetworkSizes(vocabulary=3, dimension=4, content=8, tables=2, steps=2)
+
+
+class KilledError(Exception):
+    """Ends a run between two epochs."""
+
+
+def config(path: Path, **training: object) -> ModelConfig:
+    return ModelConfig(
+        path=path,
+        features=FeatureConfig(dimension=16),
+        network=NetworkConfig(width=32, heads=4, dropout=0.2),
+        training=TrainingConfig(
+            **{"epochs": EPOCHS, "batch_size": 3, "learning_rate": 2e-3, **training}  # type: ignore[arg-type]
+        ),
+    )
+
+
+@pytest.fixture(scope="module")
+def structure(make_lake: MakeLake, airline_tables: Tables) -> LakeIndex:
+    return build_lake_index(make_lake(airline_tables), ModelConfig(), CatalogFacts())
+
+
+def run(structure: LakeIndex, settings: ModelConfig) -> list[Epoch]:
+    epochs: list[Epoch] = []
+    encode(structure, settings, epochs.append)
+    return epochs
+
+
+def kill(structure: LakeIndex, settings: ModelConfig, after: int) -> None:
+    def watch(epoch: Epoch) -> None:
+        if epoch.number == after:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        encode(structure, settings, watch)
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def always_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journals, "_SHARE", float("inf"))
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A run that nothing ends, and what it leaves."""
+
+    epochs: list[Epoch]
+    content: dict[str, bytes]
+
+
+@pytest.fixture(scope="module")
+def whole(structure: LakeIndex, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    folder = tmp_path_factory.mktemp("whole")
+    return Whole(run(structure, config(folder)), content(folder))
+
+
+@pytest.mark.usefixtures("always_written")
+@pytest.mark.parametrize("after", range(1, EPOCHS + 1))
+def test_a_run_ended_after_any_epoch_makes_the_same_model(
+    structure: LakeIndex, whole: Whole, tmp_path: Path, after: int
+) -> None:
+    kill(structure, config(tmp_path / "ended"), after)
+    rest = run(structure, config(tmp_path / "ended"))
+    assert [epoch.number for epoch in rest] == list(range(after + 1, EPOCHS + 1))
+    assert [epoch.resumed for epoch in rest] == [True, *[False] * len(rest)][: len(rest)]
+    left = whole.epochs[after:]
+    assert [(e.loss, e.recall) for e in rest] == [(e.loss, e.recall) for e in left]
+    assert content(tmp_path / "ended") == whole.content
+
+
+def test_a_process_killed_again_and_again_makes_the_same_model(
+    structure: LakeIndex, tmp_path: Path
+) -> None:
+    settings = config(tmp_path / "killed", epochs=40, patience=40)
+    run(structure, replace(settings, path=tmp_path / "whole"))
+    context = multiprocessing.get_context("spawn")
+    last = 0
+    for epochs in (3, 8):
+        seen = context.SimpleQueue()
+        process = context.Process(target=encode, args=(structure, settings, seen.put))
+        process.start()
+        numbers = [seen.get().number for _ in range(epochs)]
+        process.kill()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
+        assert numbers[0] > last
+        last = numbers[0]
+    assert (tmp_path / "killed" / "training.safetensors").exists()
+    assert run(structure, settings)[0].resumed
+    assert content(tmp_path / "killed") == content(tmp_path / "whole")
+
+
+@pytest.mark.usefixtures("always_written")
+def test_early_stop_is_remembered(structure: LakeIndex, tmp_path: Path) -> None:
+    still = config(tmp_path / "model", epochs=40, patience=3, learning_rate=0.0)
+    kill(structure, still, after=2)
+    assert [epoch.number for epoch in run(structure, still)] == [3, 4]
+    kill(structure, replace(still, path=tmp_path / "late"), after=4)
+    assert run(structure, replace(still, path=tmp_path / "late")) == []
+
+
+@pytest.mark.usefixtures("always_written")
+@pytest.mark.parametrize("change", ["settings", "data"])
+def test_the_journal_of_another_training_is_ignored_and_removed(
+    structure: LakeIndex,
+    make_lake: MakeLake,
+    airline_tables: Tables,
+    tmp_path: Path,
+    change: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    settings = config(tmp_path / "model")
+    kill(structure, settings, after=2)
+    if change == "data":
+        fewer = make_lake({name: airline_tables[name] for name in ("flights", "planes", "trees")})
+        structure = build_lake_index(fewer, ModelConfig(), CatalogFacts())
+    else:
+        settings = config(tmp_path / "model", temperature=0.1)
+    assert [epoch.number for epoch in run(structure, settings)] == list(range(1, EPOCHS + 1))
+    assert "is of another training: ignored" in caplog.text
+    run(structure, replace(settings, path=tmp_path / "other"))
+    assert content(tmp_path / "model") == content(tmp_path / "other")
+
+
+@pytest.mark.usefixtures("always_written")
+@pytest.mark.parametrize("kept", [0, 100, -1])
+def test_a_journal_that_cannot_be_read_is_ignored(
+    structure: LakeIndex, tmp_path: Path, kept: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    settings = config(tmp_path / "model")
+    kill(structure, settings, after=2)
+    file = tmp_path / "model" / "training.safetensors"
+    file.write_bytes(file.read_bytes()[:kept])
+    assert len(run(structure, settings)) == EPOCHS
+    assert "cannot be read and is ignored" in caplog.text
+    assert not file.exists()
+
+
+def test_a_journal_half_written_is_no_journal(structure: LakeIndex, tmp_path: Path) -> None:
+    settings = config(tmp_path / "model")
+    part = tmp_path / "model" / "training.safetensors.part"
+    part.parent.mkdir()
+    part.write_bytes(b"half of")
+    assert len(run(structure, settings)) == EPOCHS
+    assert sorted(content(tmp_path / "model")) == [
+        "model.json",
+        "vectors.bin",
+        "weights.safetensors",
+    ]
+
+
+@pytest.mark.usefixtures("always_written")
+def test_a_model_found_ends_the_training_that_was_left_beside_it(
+    structure: LakeIndex, tmp_path: Path
+) -> None:
+    settings = config(tmp_path / "model")
+    run(structure, settings)
+    save_file({"x": torch.zeros(1)}, tmp_path / "model" / "training.safetensors")
+    assert run(structure, settings) == []
+    assert "training.safetensors" not in content(tmp_path / "model")
+
+
+def test_a_run_ended_while_it_saves_leaves_no_half_model(
+    structure: LakeIndex, whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KilledError
+
+    settings = config(tmp_path / "model")
+    run(structure, config(tmp_path / "model", temperature=0.1))
+    with monkeypatch.context() as patch:
+        patch.setattr("datahub_hyperjoin.model.saved.checkpoint.shutil.copyfile", stop)
+        with pytest.raises(KilledError):
+            run(structure, settings)
+    assert not holds_model(tmp_path / "model")
+    run(structure, settings)
+    assert content(tmp_path / "model") == whole.content
+
+
+def test_without_a_folder_nothing_is_written(structure: LakeIndex, tmp_path: Path) -> None:
+    settings = replace(config(tmp_path), path=None)
+    assert len(run(structure, settings)) == EPOCHS
+    assert list(tmp_path.iterdir()) == []
+
+
+class SlowState(TrainingState):
+    """Takes long to write, in the journal's own time."""
+
+    clock: ClassVar[list[float]] = [0.0]
+    seconds: ClassVar[float]
+    written: ClassVar[int]
+
+    def facts(self) -> str:
+        SlowState.clock[0] += self.seconds
+        SlowState.written += 1
+        return super().facts()
+
+
+@pytest.mark.parametrize(("seconds", "most"), [(0.05, 100), (1.0, 10), (30.0, 1)])
+def test_writing_takes_at_most_a_tenth_of_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, most: int
+) -> None:
+    SlowState.clock[0], SlowState.seconds, SlowState.written = 0.0, seconds, 0
+    monkeypatch.setattr(journals, "perf_counter", lambda: SlowState.clock[0])
+    network = HIN(NetworkConfig(width=4, heads=2), SIZES)
+    state = SlowState(network, build_optimizers(network), np.random.default_rng(0))
+    journal = Journal(tmp_path, "")
+    for _ in range(100):
+        SlowState.clock[0] += 1.0
+        journal.note(state)
+    assert most - 1 <= SlowState.written <= most
+    assert (SlowState.written - 1) * seconds <= 0.1 * SlowState.clock[0]

@@ -1,0 +1,85 @@
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.model.config import ModelConfig
+from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.signals.names import NameSimilarity, qualify, tokens, trigrams
+
+MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
+NAMES = ["customerId", "CUSTOMER_ID", "carrier", "cust no", "", "__"]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("CustomerID", ("customer", "id")),
+        ("HTTPServer", ("http", "server")),
+        ("iso_3166-1", ("iso", "3166", "1")),
+        ("park.key", ("park", "key")),
+        ("Año", ("año",)),
+        ("alpha3", ("alpha", "3")),
+        ("___", ()),
+    ],
+)
+def test_names_split_on_separators_case_and_digits(name: str, expected: tuple[str, ...]) -> None:
+    assert tokens(name) == expected
+
+
+@given(st.text())
+def test_tokens_hold_every_letter_and_digit_once(name: str) -> None:
+    kept = "".join(part for part in name.replace("_", " ") if part.isalnum()).lower()
+    assert "".join(tokens(name)) == kept
+
+
+def test_similarity_equals_dice_of_trigram_sets() -> None:
+    alike = NameSimilarity(NAMES)
+    for left, one in enumerate(NAMES):
+        for right, other in enumerate(NAMES):
+            first, second = trigrams(one), trigrams(other)
+            total = len(first) + len(second)
+            dice = 2 * len(first & second) / total if total else 0.0
+            found = alike.of(np.array([left]), np.array([right]))[0]
+            assert found == pytest.approx(dice)
+
+
+def test_a_convention_makes_no_difference() -> None:
+    alike = NameSimilarity(NAMES)
+    assert alike.of(np.array([0]), np.array([1]))[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "expected"),
+    [
+        ("Customer", "ID", "Customer ID"),
+        ("airport", "id_code", "airport id_code"),
+        ("customer", "customer_id", "customer_id"),
+        ("customer", "region", "region"),
+        ("customer", "", ""),
+        ("customer", "__", "__"),
+    ],
+)
+def test_an_identifier_is_read_with_its_table_s_name(table: str, name: str, expected: str) -> None:
+    assert qualify(table, name) == expected
+
+
+def test_an_identifier_is_one_of_its_table(make_lake: MakeLake) -> None:
+    tables = {
+        "customer": {"id": ["1", "2"], "name": ["ann", "bob"]},
+        "sales": {"customer_id": ["1", "2"], "id": ["7", "8"]},
+        "cars": {"id": ["1", "2"], "name": ["polo", "golf"]},
+    }
+    structure = build_lake_index(make_lake(tables), ModelConfig(), CatalogFacts())
+    places = {str(column): place for place, column in enumerate(structure.lake.ids)}
+
+    def alike(one: str, other: str) -> float:
+        pair = (np.array([places[one]]), np.array([places[other]]))
+        return float(structure.names.of(*pair)[0])
+
+    assert alike("customer.id", "sales.customer_id") == alike("customer.name", "cars.name") == 1
+    assert alike("cars.id", "sales.customer_id") == alike("customer.id", "cars.id") == 0.25

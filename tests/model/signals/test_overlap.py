@@ -1,0 +1,62 @@
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pytest
+
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.signals.overlap import measure_overlap
+
+MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
+
+
+def words(start: int, stop: int) -> list[str]:
+    return [f"w{number}" for number in range(start, stop)]
+
+
+def test_small_columns_are_compared_exactly(make_lake: MakeLake) -> None:
+    columns = [words(0, 40), words(20, 60), words(0, 10), words(100, 110)]
+    lake = make_lake({f"t{i}": {"word": cells} for i, cells in enumerate(columns)})
+    overlap = measure_overlap(lake)
+    for left, one in enumerate(columns):
+        for right, other in enumerate(columns):
+            if left != right:
+                found = overlap.lookup(overlap.containment, np.array([left]), np.array([right]))
+                both = len(set(one) & set(other))
+                assert found[0] == pytest.approx(both / len(one))
+                cosine = overlap.lookup(overlap.ochiai, np.array([left]), np.array([right]))
+                assert cosine[0] == pytest.approx(both / np.sqrt(len(one) * len(other)))
+
+
+def test_large_columns_are_estimated_without_bias(make_lake: MakeLake) -> None:
+    lake = make_lake({"big": {"word": words(0, 20_000)}, "part": {"word": words(15_000, 25_000)}})
+    overlap = measure_overlap(lake)
+    forth, back = overlap.containment
+    assert forth == pytest.approx(0.25, abs=0.05)
+    assert back == pytest.approx(0.5, abs=0.06)
+
+
+def test_columns_of_one_table_are_no_pair(make_lake: MakeLake) -> None:
+    overlap = measure_overlap(make_lake({"t": {"a": words(0, 9), "b": words(0, 9)}}))
+    assert len(overlap.left) == 0
+    assert overlap.lookup(overlap.containment, np.array([0]), np.array([1]))[0] == 0
+
+
+def test_counters_that_contain_each_other_are_no_news(make_lake: MakeLake) -> None:
+    counters = {f"t{i}": {"n": [str(n) for n in range(50)]} for i in range(40)}
+    names = {"x": {"word": words(0, 50)}, "y": {"word": words(0, 50)}}
+    lake = make_lake({**counters, **names})
+    overlap = measure_overlap(lake)
+    counter = overlap.lookup(overlap.beyond_chance, np.array([0]), np.array([1]))[0]
+    word = overlap.lookup(overlap.beyond_chance, np.array([40]), np.array([41]))[0]
+    assert counter < 0.3
+    assert word > 0.85
+
+
+def test_values_that_too_many_columns_hold_are_left_out(
+    make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("datahub_hyperjoin.model.signals.overlap._MAX_POSTINGS", 2)
+    lake = make_lake({f"t{i}": {"word": ["everywhere", f"only{i // 2}"]} for i in range(4)})
+    overlap = measure_overlap(lake)
+    assert list(zip(overlap.left, overlap.right, strict=True)) == [(0, 1), (1, 0), (2, 3), (3, 2)]
+    assert set(overlap.shared) == {1}

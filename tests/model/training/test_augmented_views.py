@@ -1,0 +1,212 @@
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.model.config import ModelConfig
+from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.network.hin import UNSEEN
+from datahub_hyperjoin.model.training.augmented_views import PairBatch, TrainingData, sample_pairs
+from datahub_hyperjoin.tables import CatalogEvidence, Verdict, pair_of
+from switching import SHORT, SMALL, cut_from, switched
+
+Tables = Mapping[str, Mapping[str, Sequence[str]]]
+KEYS = [0, 1, 3, 5, 7, 9]
+MakeLake = Callable[[Tables], Lake]
+Know = Callable[[Mapping[tuple[str, str], CatalogEvidence]], CatalogFacts]
+NOTHING = CatalogFacts()
+REJECTED = CatalogEvidence(verdict=Verdict.REJECTED)
+
+
+def cut(lake: Lake, folder: Path, knowledge: CatalogFacts = NOTHING) -> TrainingData:
+    return cut_from(build_lake_index(lake, SHORT, knowledge), SHORT, folder)
+
+
+@pytest.fixture
+def material(make_lake: MakeLake, airline_tables: Tables, tmp_path: Path) -> TrainingData:
+    return cut(make_lake(airline_tables), tmp_path)
+
+
+def draw(material: TrainingData, seed: int) -> PairBatch:
+    return sample_pairs(material, np.array(KEYS), np.random.default_rng(seed))
+
+
+@settings(
+    deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    keys=st.sets(st.sampled_from(KEYS), min_size=1),
+    pair=st.sets(st.sampled_from(KEYS), min_size=2, max_size=2),
+    verdict=st.sampled_from([None, *Verdict]),
+    seed=st.integers(0, 2**16),
+)
+def test_nothing_passes_from_one_view_to_the_other(
+    material: TrainingData, keys: set[int], pair: set[int], verdict: Verdict | None, seed: int
+) -> None:
+    ids = material.lake.ids
+    said = {pair_of(*(ids[key] for key in pair)): CatalogEvidence(verdict=verdict)}
+    structure = build_lake_index(material.lake, ModelConfig(), CatalogFacts(pairs=said))
+    told = replace(material, structure=structure)
+    pairs = sample_pairs(told, np.array(sorted(keys)), np.random.default_rng(seed))
+    graph, first_right = pairs.batch.graph, int(pairs.candidates[0])
+    column, edge = graph.incidence.numpy()
+    on_right = np.zeros(len(graph.across), dtype=bool)
+    on_right[edge[column >= first_right]] = True
+    assert not on_right[edge[column < first_right]].any()
+    reader, read = graph.adjacency.row.numpy(), graph.adjacency.lists.members.numpy()
+    assert (on_right[reader] == on_right[read]).all()
+    assert (pairs.queries < first_right).all()
+    assert (pairs.batch.tables[first_right:] == UNSEEN).all()
+    assert not pairs.negative.gather(1, pairs.positive[:, None]).any()
+
+
+def test_domains_connect_tables_within_a_view(material: TrainingData) -> None:
+    config = switched(SMALL, training__forgetting=0.0)
+    assert int(draw(replace(material, config=config), 0).batch.graph.across.sum()) >= 4
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_pair_is_the_same_column_on_both_sides(material: TrainingData, seed: int) -> None:
+    still = replace(material, config=switched(SMALL, training__corruption=False))
+    pairs = draw(replace(still, config=switched(still.config, hypergraph__variants=False)), seed)
+    names = pairs.batch.features.names.vectors
+    assert torch.equal(names[pairs.queries], names[pairs.candidates[pairs.positive]])
+    assert not pairs.negative.gather(1, pairs.positive[:, None]).any()
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_a_positive_stands_in_another_table_as_often_as_asked(
+    material: TrainingData, share: float
+) -> None:
+    config = switched(SMALL, training__relocation=share, training__corruption=False)
+    config = switched(config, hypergraph__variants=False)
+    stayed = []
+    for seed in range(10):
+        pairs = draw(replace(material, config=config), seed)
+        titles = pairs.batch.features.tables.vectors
+        alike = titles[pairs.queries] == titles[pairs.candidates[pairs.positive]]
+        stayed += alike.all(dim=1).tolist()
+        column, edge = pairs.batch.graph.incidence
+        for number in edge[~pairs.batch.graph.across[edge]].unique():
+            assert len(titles[column[edge == number]].unique(dim=0)) == 1
+    # A table drawn for a column may be its own.
+    assert np.mean(stayed) == 1 if share == 0 else 0.05 < np.mean(stayed) < 0.5
+
+
+def test_joinable_columns_are_no_negatives(
+    material: TrainingData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("datahub_hyperjoin.model.training.table_split._COMPANIONS", 0)
+    names = [str(material.lake.ids[key]) for key in KEYS]
+    of_carrier = draw(material, 0).negative[names.index("flights.carrier")]
+    assert not of_carrier[names.index("airlines.carrier_code")]
+    assert of_carrier[names.index("planes.tailnum")]
+    assert of_carrier[names.index("flights.tailnum")]
+
+
+def test_the_right_view_is_of_tables_never_seen(material: TrainingData) -> None:
+    pairs = draw(material, 3)
+    left, right = pairs.batch.tables.tensor_split([int(pairs.candidates[0])])
+    assert (right == UNSEEN).all()
+    assert (left != UNSEEN).any()
+    assert (left == UNSEEN).any()
+
+
+def test_the_same_generator_draws_the_same_pairs(material: TrainingData) -> None:
+    one, other = draw(material, 5), draw(material, 5)
+    assert one.batch.features.content.equal(other.batch.features.content)
+    assert one.batch.features.names.tokens.equal(other.batch.features.names.tokens)
+    assert not one.batch.features.content.equal(draw(material, 6).batch.features.content)
+
+
+def place_of(lake: Lake, name: str) -> int:
+    return [str(column) for column in lake.ids].index(name)
+
+
+def test_a_confirmed_partner_is_the_positive_every_other_time(
+    make_lake: MakeLake,
+    airline_tables: Tables,
+    know: Know,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("datahub_hyperjoin.model.training.table_split._COMPANIONS", 0)
+    lake = make_lake(airline_tables)
+    odd = ("airlines.carrier_code", "trees.family")
+    material = cut(lake, tmp_path, know({odd: CatalogEvidence(verdict=Verdict.ACCEPTED)}))
+    code, family = (place_of(lake, name) for name in odd)
+    random = np.random.default_rng(0)
+    drawn = [sample_pairs(material, np.array([code]), random) for _ in range(60)]
+    swapped = [pairs for pairs in drawn if int(pairs.positive[0]) != int(pairs.queries[0])]
+    assert 20 <= len(swapped) <= 40
+    for pairs in swapped:
+        view = len(pairs.candidates)
+        tables = pairs.batch.tables[:view]
+        found = int(tables[pairs.positive[0]])
+        assert found in (UNSEEN, lake.table_of[family] + 1)
+        assert not pairs.negative[0, pairs.positive[0]]
+        assert not pairs.negative[0, pairs.queries[0]]
+        column, edge = pairs.batch.graph.incidence.numpy()
+        asked = set(edge[column == int(pairs.queries[0])])
+        assert asked.isdisjoint(edge[column == view + int(pairs.positive[0])])
+
+
+def test_connected_columns_are_no_negatives_and_rejected_ones_are(
+    make_lake: MakeLake,
+    airline_tables: Tables,
+    know: Know,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("datahub_hyperjoin.model.training.table_split._COMPANIONS", 0)
+    lake = make_lake(airline_tables)
+    names = [str(lake.ids[key]) for key in KEYS]
+    carrier = names.index("flights.carrier")
+    material = cut(
+        lake,
+        tmp_path,
+        know(
+            {
+                ("flights.carrier", "herbarium.genus"): CatalogEvidence(related="urn"),
+                ("flights.carrier", "airlines.carrier_code"): REJECTED,
+            }
+        ),
+    )
+    negative = draw(material, 0).negative
+    assert not negative[carrier, names.index("herbarium.genus")]
+    assert not negative[names.index("herbarium.genus"), carrier]
+    assert negative[carrier, names.index("airlines.carrier_code")]
+    assert negative[names.index("airlines.carrier_code"), carrier]
+
+
+def test_a_rejected_partner_is_in_the_batch(
+    make_lake: MakeLake,
+    airline_tables: Tables,
+    know: Know,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("datahub_hyperjoin.model.training.table_split._COMPANIONS", 0)
+    lake = make_lake(airline_tables)
+    knowledge = know({("planes.tailnum", "flights.tailnum"): REJECTED})
+    material = cut(lake, tmp_path, knowledge)
+    for seed in range(5):
+        key = np.array([place_of(lake, "planes.tailnum")])
+        pairs = sample_pairs(material, key, np.random.default_rng(seed))
+        assert bool(pairs.negative.any())
+        assert pairs.positive.tolist() == pairs.queries.tolist()
+
+
+def test_knowledge_of_other_columns_changes_no_batch(
+    material: TrainingData, make_lake: MakeLake, airline_tables: Tables, know: Know, tmp_path: Path
+) -> None:
+    knowledge = know({("lost.x", "flights.carrier"): REJECTED, ("lost.x", "lost.y"): REJECTED})
+    other = draw(cut(make_lake(airline_tables), tmp_path, knowledge), 5)
+    assert other.batch.features.content.equal(draw(material, 5).batch.features.content)

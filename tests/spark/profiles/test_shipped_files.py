@@ -1,0 +1,200 @@
+"""Whether files that only Spark reaches are read as if they were on this machine."""
+
+import gzip
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from datahub_hyperjoin.locations import DeltaFolder, Dialect, File, FileFormat, Folder
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.native.remote import list_files, list_logs
+from datahub_hyperjoin.spark.profiles.local_batch import profile_table
+from datahub_hyperjoin.spark.profiles.profile import profile_lake
+from datahub_hyperjoin.spark.profiles.routes import Route, route_of
+from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
+from datahub_hyperjoin.tables import ColumnId, DataType, Table, TableId
+
+CONFIG = ProfileConfig()
+CITIES = "id,city,code\n1,Köln,DE\n2,Windhoek,NA\n3,Windhoek,NA\n4,,FR\n"
+PARTS = {
+    "year=2023/part-0.csv": "id,code\n1,NA\n2,DE\n",
+    "year=2024/part-0.csv": "id,code\n3,NA\nNA,NA\n",
+    "year=2024/part-1.csv": "id,code\n5,FR\n",
+}
+
+
+@dataclass(frozen=True)
+class Lake:
+    """One folder in two file systems."""
+
+    near: Path
+    far: str
+
+
+@pytest.fixture
+def lake(spark: SparkSession, tmp_path: Path) -> Iterator[Lake]:
+    """A folder that Spark knows as part of a file system of another name."""
+    host = tmp_path.name.replace("_", "-")  # Hadoop keeps a file system that it has once opened
+    key = f"fs.viewfs.mounttable.{host}.link./data"
+    spark.conf.set(key, tmp_path.as_uri())
+    files: dict[str, bytes] = {
+        "cities.csv": CITIES.encode(),
+        "with space [1].csv": CITIES.encode("utf-16"),
+        "lines.jsonl.gz": gzip.compress(b'{"id": 1, "home": {"city": "Oslo"}}\n'),
+        "empty.csv": b"",
+        **{f"orders/{name}": text.encode() for name, text in PARTS.items()},
+    }
+    for name, content in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    pq.write_table(pa.table({"id": range(5), "tags": [["a"]] * 5}), tmp_path / "five.parquet")
+    yield Lake(tmp_path, f"viewfs://{host}/data")
+    spark.conf.unset(key)
+
+
+def file(root: str, name: str, layout: FileFormat) -> Table:
+    place = File(location=f"{root}/{name}", format=layout)
+    return Table(id=TableId("file", name), title=name, place=place, size=1)
+
+
+def folder(root: str, name: str = "orders") -> Table:
+    place = Folder(location=f"{root}/{name}", format=FileFormat.CSV, parts=tuple(sorted(PARTS)))
+    return Table(id=TableId("file", name), title=name, place=place, size=1)
+
+
+def tables(root: str) -> list[Table]:
+    return [
+        file(root, "cities.csv", FileFormat.CSV),
+        file(root, "with space [1].csv", FileFormat.CSV),
+        folder(root),
+        file(root, "lines.jsonl.gz", FileFormat.JSON_LINES),
+        file(root, "five.parquet", FileFormat.PARQUET),
+    ]
+
+
+def test_what_is_brought_is_profiled_as_what_is_here(spark: SparkSession, lake: Lake) -> None:
+    far = profile_lake(spark, tables(lake.far), CONFIG)
+    near = [profile_table(table, CONFIG, Databases()) for table in tables(str(lake.near))]
+    assert [replace(one, table=other.table) for one, other in zip(far, near, strict=True)] == near
+    assert far[1].notes == ("not UTF-8: read as UTF-16",)
+
+
+def test_how_files_are_written_is_known_where_they_are_brought(
+    spark: SparkSession, lake: Lake
+) -> None:
+    for path in [lake.near / "cities.csv", *(lake.near / "orders" / name for name in PARTS)]:
+        path.write_text(path.read_text("utf-8").replace(",", "^"), "utf-8")
+    told = [
+        replace(one, place=replace(one.place, dialect=Dialect(delimiter="^")))
+        for one in (file(lake.far, "cities.csv", FileFormat.CSV), folder(lake.far))
+        if isinstance(one.place, (File, Folder))
+    ]
+    cities, orders = profile_lake(spark, told, CONFIG)
+    assert [column.id.path for column in cities.columns] == ["id", "city", "code"]
+    assert [column.id.path for column in orders.columns] == ["id", "code", "year"]
+
+
+def test_what_is_brought_is_verified_as_what_is_here(spark: SparkSession, lake: Lake) -> None:
+    names = {
+        "cities.csv": ("id", "code"),
+        "orders": ("id", "code", "year"),
+        "five.parquet": ("id",),
+    }
+    columns = [ColumnId(TableId("file", name), path) for name in names for path in names[name]]
+    pairs = list(product(columns, columns))
+    known = ColumnKinds(texts=frozenset(column for column in columns if column.path == "code"))
+    near = verify_joins(spark, tables(str(lake.near)), pairs)
+    assert verify_joins(spark, tables(lake.far), pairs, known=known) == near
+    assert len(near) == len(pairs)
+
+
+def test_a_file_that_is_gone_is_the_tables_fault(spark: SparkSession, lake: Lake) -> None:
+    (lake.near / "orders/year=2023/part-0.csv").unlink()
+    gone = file(lake.far, "gone.csv", FileFormat.CSV)
+    found = profile_lake(spark, [gone, *tables(lake.far)[:3]], CONFIG)
+    assert found[0].fault == (
+        "cannot be read: Spark does not bring it, as it is gone, may not be read, or has more than "
+        "1 GiB. Let Spark's user read it, or keep it as Parquet"
+    )
+    assert [profile.fault for profile in found[1:]] == ["", "", ""]
+    assert found[3].notes == ("files left out, as Spark cannot bring them: 1",)
+    assert found[3].rows == 3
+    assert found[3].columns[1].distinct == 2
+    id_, lost = ColumnId(TableId("file", "cities.csv"), "id"), ColumnId(gone.id, "id")
+    said = verify_joins(spark, [gone, *tables(lake.far)], [(id_, id_), (lost, id_)])
+    assert [*said] == [(id_, id_)]
+
+
+def test_tables_that_are_all_gone_say_so(spark: SparkSession, lake: Lake) -> None:
+    (lake.near / "cities.csv").unlink()
+    for name in PARTS:
+        (lake.near / "orders" / name).unlink()
+    found = profile_lake(spark, [tables(lake.far)[0], folder(lake.far)], CONFIG)
+    assert [profile.fault.partition(",")[0] for profile in found] == [
+        "cannot be read: Spark does not bring it"
+    ] * 2
+
+
+def test_a_part_that_cannot_be_read_is_left_out_by_name(spark: SparkSession, lake: Lake) -> None:
+    (lake.near / "orders/year=2023/part-0.csv").write_bytes(bytes(range(256)) * 8)
+    (lake.near / "orders/year=2024/part-1.csv").write_bytes(b"")
+    [found] = profile_lake(spark, [folder(lake.far)], CONFIG)
+    assert (found.fault, found.rows) == ("", 2)
+    assert found.notes[0].startswith(
+        "left out: year=2023/part-0.csv cannot be read: its bytes are no text."
+    )
+
+
+def test_of_a_table_of_many_files_each_has_its_share_of_the_rows(
+    spark: SparkSession, lake: Lake
+) -> None:
+    [found] = profile_lake(spark, [folder(lake.far)], ProfileConfig(max_rows=3))
+    assert found.rows == 3
+    assert sorted(found.columns[2].sample) == ["2023", "2024"]
+    assert sorted(found.notes) == [
+        f"{name}: read a sample of 50.00% of 2 rows" for name in sorted(PARTS)[:2]
+    ]
+
+
+def test_large_files_and_what_only_spark_knows_are_split(lake: Lake) -> None:
+    large = replace(file(lake.far, "five.parquet", FileFormat.PARQUET), size=1 << 30)
+    text = replace(file(lake.far, "cities.csv", FileFormat.CSV), size=1 << 30)
+    delta = replace(large, place=DeltaFolder(location=f"{lake.far}/delta"))
+    here = replace(large, place=DeltaFolder(location="delta"))
+    ways = [route_of(table, CONFIG) for table in (large, text, delta, here)]
+    assert ways == [Route.DISTRIBUTED, Route.SHIPPED, Route.DISTRIBUTED, Route.LOCAL_BATCH]
+
+
+def test_a_large_file_elsewhere_is_read_by_sparks_readers(spark: SparkSession, lake: Lake) -> None:
+    near = profile_table(
+        file(str(lake.near), "five.parquet", FileFormat.PARQUET), CONFIG, Databases()
+    )
+    far = file(lake.far, "five.parquet", FileFormat.PARQUET)
+    [found] = profile_lake(spark, [far], ProfileConfig(split_bytes=1))
+    assert replace(found, table=near.table) == near
+    assert [column.type for column in found.columns] == [DataType.INTEGER, DataType.NESTED]
+
+
+def test_files_are_listed_without_what_is_hidden_or_empty(spark: SparkSession, lake: Lake) -> None:
+    for hidden in ("_SUCCESS", ".crc", "delta/_delta_log/0.json"):
+        path = lake.near / hidden
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+    found = list_files(spark, f"{lake.far}/")
+    assert [one.path for one in found if "/" not in one.path] == [
+        "cities.csv",
+        "five.parquet",
+        "lines.jsonl.gz",
+        "with space [1].csv",
+    ]
+    assert found[0].location == f"{lake.far}/cities.csv"
+    assert found[0].size == len(CITIES.encode())
+    assert [one.path for one in list_logs(spark, lake.far, depth=2)] == ["delta/_delta_log/0.json"]

@@ -1,0 +1,167 @@
+"""Whether what was read is kept as it was, and given back only while it holds."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pydantic import SecretStr
+
+from datahub_hyperjoin.locations import Database, File, FileFormat, Relation
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.profiles.local_batch import profile_table
+from datahub_hyperjoin.spark.profiles.store import Store
+from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Table, TableProfile
+
+MakeTable = Callable[[str, bytes | str | pa.Table], Table]
+SAID = Evidence(
+    shared=2,
+    left_containment=1.0,
+    right_containment=0.25,
+    cardinality=Cardinality.ONE_MANY,
+    left_fan_out=1 / 3,
+    right_fan_out=1.0,
+    compared_as="countries",
+)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> ProfileConfig:
+    return ProfileConfig(store=tmp_path / "kept" / "here")
+
+
+@pytest.fixture
+def cities(make_table: MakeTable) -> Table:
+    return replace(make_table("cities.csv", "id,city\n1,Oslo\n2,Rome\n,Bari\n"), state="first")
+
+
+def profiled(table: Table) -> TableProfile:
+    return profile_table(table, ProfileConfig(), Databases())
+
+
+def test_a_profile_is_kept_as_it_is(config: ProfileConfig, cities: Table) -> None:
+    found = profiled(cities)
+    Store(config).keep_profiles([found])
+    assert Store(config).profiles([cities]) == {cities.id: found}
+
+
+def test_a_table_that_changed_is_not_kept(config: ProfileConfig, cities: Table) -> None:
+    Store(config).keep_profiles([profiled(cities)])
+    for other in (
+        replace(cities, state="second"),
+        replace(cities, state=""),
+        replace(cities, id=replace(cities.id, env="DEV")),
+        replace(cities, place=File(location="elsewhere.csv", format=FileFormat.CSV)),
+    ):
+        assert Store(config).profiles([other]) == {}
+    for setting in (replace(config, max_rows=2), replace(config, sample_size=2)):
+        assert Store(setting).profiles([cities]) == {}
+    assert Store(replace(config, force=True)).profiles([cities]) == {}
+    assert Store(config).profiles([cities]) != {}
+
+
+def test_what_cannot_be_told_from_another_state_is_never_kept(
+    config: ProfileConfig, cities: Table
+) -> None:
+    nameless = replace(cities, state="")
+    Store(config).keep_profiles([profiled(nameless)])
+    assert Store(config).profiles([nameless]) == {}
+
+
+def test_another_password_is_no_other_table(config: ProfileConfig, cities: Table) -> None:
+    def of(url: str, password: str | None = None) -> Table:
+        secret = SecretStr(password) if password else None
+        database = Database(url=SecretStr(url), password=secret)
+        place = Relation(
+            database=database, connection="connections[0]", schema="main", name="cities"
+        )
+        return replace(cities, place=place)
+
+    known = of("postgresql+psycopg2://me:hush@db/shop")
+    Store(config).keep_profiles([replace(profiled(cities), table=known)])
+    for same in (of("postgresql+psycopg2://me@db/shop", one) for one in (None, "hush", "other")):
+        assert same.id in Store(config).profiles([same])
+    assert Store(config).profiles([replace(known, state="second")]) == {}
+
+
+def test_a_fault_is_tried_again(config: ProfileConfig, cities: Table) -> None:
+    Store(config).keep_profiles([TableProfile(table=cities, fault="cannot be read")])
+    assert Store(config).profiles([cities]) == {}
+
+
+def test_only_the_last_run_is_kept(config: ProfileConfig, cities: Table) -> None:
+    Store(config).keep_profiles([profiled(cities)])
+    Store(config).keep_profiles([])
+    assert Store(config).profiles([cities]) == {}
+
+
+def test_evidence_is_kept_as_long_as_both_tables(config: ProfileConfig, cities: Table) -> None:
+    lands = replace(cities, id=replace(cities.id, name="lands"))
+    pair = ColumnId(cities.id, "city"), ColumnId(lands.id, "city")
+    kinds = {pair: "countries"}
+    Store(config).keep_evidence({pair: SAID}, [cities, lands], kinds)
+    kept = Store(config)
+    assert kept.evidence([pair], [cities, lands], kinds) == {pair: SAID}
+    assert kept.evidence([pair], [cities, replace(lands, state="second")], kinds) == {}
+    assert kept.evidence([pair], [cities], kinds) == {}
+    assert kept.evidence([pair], [cities, lands], {}) == {}
+    back = pair[1], pair[0]
+    assert kept.evidence([back], [cities, lands], {back: "countries"}) == {}
+    # How much was profiled has no part in it: evidence is of all rows.
+    other = Store(replace(config, max_rows=2))
+    assert other.evidence([pair], [cities, lands], kinds) == {pair: SAID}
+    again = Store(replace(config, force=True))
+    assert again.evidence([pair], [cities, lands], kinds) == {}
+
+
+def test_without_a_folder_nothing_is_kept(cities: Table) -> None:
+    store = Store(ProfileConfig())
+    store.keep_profiles([profiled(cities)])
+    assert store.profiles([cities]) == {}
+
+
+def no_parquet(file: Path) -> None:
+    file.write_text("no Parquet")
+
+
+def other_columns(file: Path) -> None:
+    pq.write_table(pa.table({"key": ["a"], "rows": [1]}), file)
+
+
+@pytest.mark.parametrize(
+    ("write", "reason"),
+    [(no_parquet, "Parquet magic bytes"), (other_columns, "its columns are those of another")],
+)
+def test_a_store_that_cannot_be_used_is_named_and_done_without(
+    config: ProfileConfig,
+    cities: Table,
+    caplog: pytest.LogCaptureFixture,
+    write: Callable[[Path], None],
+    reason: str,
+) -> None:
+    assert config.store
+    config.store.mkdir(parents=True)
+    write(config.store / "profiles.parquet")
+    with caplog.at_level(logging.WARNING):
+        assert Store(config).profiles([cities]) == {}
+    assert "What" in caplog.text
+    assert "profiles.parquet holds cannot be used: " in caplog.text
+    assert reason in caplog.text
+    caplog.clear()
+    taken = replace(config, store=config.store / "profiles.parquet")
+    Store(taken).keep_profiles([profiled(cities)])
+    assert "Nothing is kept for the next run in" in caplog.text
+
+
+def test_nothing_but_the_two_files_is_left(config: ProfileConfig, cities: Table) -> None:
+    assert config.store
+    Store(config).keep_profiles([profiled(cities)])
+    Store(config).keep_evidence({}, [cities], {})
+    assert sorted(path.name for path in config.store.iterdir()) == [
+        "evidence.parquet",
+        "profiles.parquet",
+    ]

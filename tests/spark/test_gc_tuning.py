@@ -1,0 +1,31 @@
+"""Whether the search for garbage is spared what it need not see, and goes on otherwise."""
+
+import gc
+from contextlib import suppress
+
+import pytest
+
+from datahub_hyperjoin.spark.gc_tuning import spare_imports, without_collecting
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_collecting_goes_on_as_before(*, enabled: bool) -> None:
+    was_enabled = gc.isenabled()
+    try:
+        (gc.enable if enabled else gc.disable)()
+        with suppress(KeyError), without_collecting():
+            assert not gc.isenabled()
+            raise KeyError
+        assert gc.isenabled() is enabled
+    finally:
+        (gc.enable if was_enabled else gc.disable)()
+
+
+def test_imports_are_spared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = list[None]()
+    monkeypatch.setattr(gc, "freeze", lambda: times.append(None))
+    spare_imports.cache_clear()
+    spare_imports()
+    spare_imports()
+    spare_imports.cache_clear()
+    assert len(times) == 1

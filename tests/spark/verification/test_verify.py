@@ -1,0 +1,158 @@
+"""Whether Spark finds what a nested loop finds, on all rows."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from pyspark.sql import SparkSession
+
+from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.normal_form import Synonyms, hash_values, normal_forms
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns, partition_values
+from datahub_hyperjoin.spark.verification.verify import ColumnKinds, meet, verify_joins
+from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Table
+
+MakeTable = Callable[[str, bytes | str | pa.Table], Table]
+PlainEvidence = Callable[[Sequence[str | None], Sequence[str | None]], Evidence]
+
+
+def column(table: Table, path: str) -> ColumnId:
+    return ColumnId(table.id, path)
+
+
+def test_evidence_is_that_of_a_nested_loop(
+    spark: SparkSession, make_table: MakeTable, plain_evidence: PlainEvidence
+) -> None:
+    rng = np.random.default_rng(0)
+    lake: dict[str, Sequence[str | None]] = {
+        f"t{at}": [f"City {rng.integers(0, 30 * at + 10)}" for _ in range(100)] for at in range(4)
+    }
+    lake |= {"keys": [f"CITY  {at}" for at in range(50)], "void": [None, ""]}
+    tables = [make_table(f"{name}.parquet", pa.table({"city": lake[name]})) for name in lake]
+    cities = [column(table, "city") for table in tables]
+    pairs = list(product(cities, cities))
+    found = verify_joins(spark, tables, pairs)
+    expected = {
+        (left, right): plain_evidence(lake[left.table.name], lake[right.table.name])
+        for left, right in pairs
+    }
+    assert found == expected
+
+
+def test_values_beyond_any_sketch_are_counted_exactly(
+    spark: SparkSession, make_table: MakeTable
+) -> None:
+    orders = make_table("orders.parquet", pa.table({"id": range(20_000)}))
+    lines = make_table("lines.csv", "order\n" + "".join(f"{at % 9_000}\n" for at in range(18_000)))
+    pair = column(orders, "id"), column(lines, "order")
+    assert verify_joins(spark, [orders, lines], [pair]) == {
+        pair: Evidence(
+            shared=9_000,
+            left_containment=0.45,
+            right_containment=1.0,
+            cardinality=Cardinality.ONE_MANY,
+            left_fan_out=0.9,
+            right_fan_out=1.0,
+        )
+    }
+
+
+def test_codes_and_names_are_compared_as_what_they_stand_for(
+    spark: SparkSession, make_table: MakeTable, plain_evidence: PlainEvidence
+) -> None:
+    rng = np.random.default_rng(0)
+    codes, names = [f"c{at}" for at in range(50)], [f"Country {at}" for at in range(50)]
+    called = {**dict(zip(codes, codes, strict=True)), **dict(zip(names, codes, strict=True))}
+    hashes = hash_values(normal_forms(pa.array(called.keys())))
+    order = np.argsort(hashes)
+    synonyms = Synonyms(hashes[order], hash_values(pa.array(called.values()))[order])
+    lake = {
+        "codes": [*codes, "total"],
+        "names": [*rng.choice(names[:30], 80).tolist(), "Elsewhere"],
+        "half": [*names[:20], *codes[20:40]],
+    }
+    tables = [make_table(f"{name}.parquet", pa.table({"land": lake[name]})) for name in lake]
+    coded, named, mixed = (column(table, "land") for table in tables)
+    pairs = [(coded, named), (named, coded), (coded, mixed)]
+    found = verify_joins(
+        spark,
+        tables,
+        pairs,
+        known=ColumnKinds(
+            kinds=dict.fromkeys(pairs, "countries"), synonyms={"countries": synonyms}
+        ),
+    )
+    meant = {name: [called.get(value, value) for value in lake[name]] for name in lake}
+    as_meant = plain_evidence(meant["codes"], meant["names"])
+    back = plain_evidence(meant["names"], meant["codes"])
+    assert as_meant.containment > 0.9
+    assert found == {
+        (coded, named): replace(as_meant, compared_as="countries"),
+        (named, coded): replace(back, compared_as="countries"),
+        # Half of it is written alike: things, all of which are shared, say no more than twice that.
+        (coded, mixed): plain_evidence(lake["codes"], lake["half"]),
+    }
+
+
+def test_words_for_no_value_join_only_among_texts(
+    spark: SparkSession, make_table: MakeTable
+) -> None:
+    table = make_table("airports.csv", "code,runways,country\nFRA,4,DE\nWDH,NA,NA\n")
+    runways, country = column(table, "runways"), column(table, "country")
+    found = verify_joins(spark, [table], [(runways, country), (country, country)])
+    assert (found[runways, country].shared, found[country, country].shared) == (0, 2)
+
+
+def test_pairs_that_cannot_be_read_are_left_out(
+    spark: SparkSession, make_table: MakeTable, caplog: pytest.LogCaptureFixture
+) -> None:
+    good, bad = make_table("cities.csv", "city\nOslo\n"), make_table("junk.csv", b"\0\1")
+    here, gone = column(good, "city"), column(good, "mayor")
+    pairs = [(here, here), (here, column(bad, "city")), (gone, here)]
+    with caplog.at_level(logging.WARNING):
+        assert list(verify_joins(spark, [good, bad], pairs)) == [(here, here)]
+    assert "Not verified, as it can no longer be read: junk" in caplog.text
+
+
+def test_ranges_of_hashes_add_up_to_the_whole(make_table: MakeTable) -> None:
+    table = make_table("numbers.csv", "a,b\n" + "".join(f"{at},{at % 10}\n" for at in range(999)))
+    cut = pa.Table.from_batches(
+        partition_values(
+            RequestedColumns(table, {"a": {"": 0}, "b": {"": 1}}), {}, Databases(), ranges=7
+        )
+    )
+    parts = [
+        meet(cut.filter(pc.equal(cut["range"], part)), [(0, 1), (0, 0), (1, 7)])
+        for part in range(7)
+    ]
+    sums = pa.concat_tables(parts).group_by(["left", "right"], use_threads=False)
+    totals = sums.aggregate([(name, "sum") for name in ("shared", "rows", "joined")])
+    assert [tuple(row.values()) for row in totals.to_pylist()] == [
+        (0, 1, 10, 10, 999),
+        (0, 0, 999, 999, 999),
+    ]
+
+
+@pytest.mark.parametrize("location", ["nowhere.csv", "no\0where.csv"])
+def test_a_table_that_is_gone_has_no_values(make_table: MakeTable, location: str) -> None:
+    table = replace(
+        make_table("cities.csv", "city\nOslo\n"),
+        place=File(location=location, format=FileFormat.CSV),
+    )
+    assert (
+        list(
+            partition_values(RequestedColumns(table, {"city": {"": 0}}), {}, Databases(), ranges=4)
+        )
+        == []
+    )
+
+
+def test_tables_that_are_not_given_are_left_out(spark: SparkSession, make_table: MakeTable) -> None:
+    city = column(make_table("cities.csv", "city\nOslo\n"), "city")
+    assert verify_joins(spark, [], [(city, city)]) == {}
