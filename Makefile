@@ -29,12 +29,14 @@ fix: $(VENV)/.dev ## Format, and mend what ruff can mend
 	@$(BIN)/ruff format
 	@$(BIN)/ruff check --fix
 
-check: $(VENV)/.dev ## Format, lint, types and layers; changes nothing
+# The two type checkers take longest, so they run side by side.
+check: $(VENV)/.dev ## Check format, lint, names, layers and types; changes nothing
 	@$(BIN)/ruff format --check
 	@$(BIN)/ruff check
-	@$(BIN)/mypy
-	@$(BIN)/pyright --pythonpath $(BIN)/python
+	@$(BIN)/python .ci/check_names.py
 	@$(BIN)/lint-imports
+	@$(BIN)/pyright --pythonpath $(BIN)/python & pyright=$$!; \
+		$(BIN)/mypy; mypy=$$?; wait $$pyright && exit $$mypy
 	@printf 'Silenced: %s noqa, %s type: ignore\n' \
 		"$$(git grep -E '# noqa' -- '*.py' | wc -l)" \
 		"$$(git grep -E '# (type|pyright): ignore' -- '*.py' | wc -l)"

@@ -1,4 +1,8 @@
-"""The rules of the tree that no linter knows."""
+"""Rules of the source tree that no linter checks.
+
+Ruff checks the others: docstrings (D), imports of `model` and `spark` by their full names (TID251),
+absolute imports (TID252) and no printing in the package (T20).
+"""
 
 import ast
 import subprocess
@@ -8,6 +12,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+PACKAGE_FOLDERS = ("datahub_hyperjoin", "model", "spark")
+MAX_FILE_LINES = 350
+MAX_FUNCTION_LINES = 50
 TOP_LEVEL = {
     "CHANGELOG.md",
     "LICENSE",
@@ -21,26 +28,23 @@ TOP_LEVEL = {
     "spark",
     "tests",
 }
-PACKAGE = [
-    path
-    for folder in ("datahub_hyperjoin", "model", "spark")
-    for path in sorted((ROOT / folder).rglob("*.py"))
-]
-SOURCES = [*PACKAGE, *sorted((ROOT / "tests").rglob("*.py"))]
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def name(path: Path) -> str:
-    return path.relative_to(ROOT).as_posix()
+def sources() -> Iterator[tuple[str, str]]:
+    """Yield the path below the root, and the text, of each Python file of the project."""
+    for folder in (*PACKAGE_FOLDERS, "tests"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
 
 
-def functions(tree: ast.Module) -> Iterator[Function]:
-    return (node for node in ast.walk(tree) if isinstance(node, Function))
+def functions(text: str) -> Iterator[Function]:
+    return (node for node in ast.walk(ast.parse(text)) if isinstance(node, Function))
 
 
 def length(function: Function) -> int:
-    """Lines of a function, its docstring aside."""
+    """Count the lines of a function without its docstring."""
     first = function.body[0]
     lines = (function.end_lineno or 0) - function.lineno + 1
     if ast.get_docstring(function) is not None:
@@ -49,16 +53,16 @@ def length(function: Function) -> int:
 
 
 @pytest.mark.parametrize("folder", ["model", "spark"])
-def test_a_link_leads_from_the_package_to_the_folder(folder: str) -> None:
+def test_the_package_links_to_the_folder(folder: str) -> None:
     link = ROOT / "datahub_hyperjoin" / folder
     assert link.is_symlink(), (
-        f"datahub_hyperjoin/{folder} is no link; mend it with `git config core.symlinks true && "
-        f"git checkout -- datahub_hyperjoin/{folder}`"
+        f"datahub_hyperjoin/{folder} is not a symbolic link. Restore it with "
+        f"`git config core.symlinks true && git checkout -- datahub_hyperjoin/{folder}`"
     )
     assert link.resolve() == ROOT / folder
 
 
-def test_the_top_level_is_as_agreed() -> None:
+def test_the_top_level_has_only_the_agreed_entries() -> None:
     listing = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -66,27 +70,17 @@ def test_the_top_level_is_as_agreed() -> None:
     assert {entry for entry in entries if not entry.startswith(".")} == TOP_LEVEL
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name)
-def test_a_file_is_short(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 350
+def test_files_are_short() -> None:
+    lengths = {path: len(text.splitlines()) for path, text in sources()}
+    assert lengths
+    assert {path: n for path, n in lengths.items() if n > MAX_FILE_LINES} == {}
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name)
-def test_functions_are_short(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    assert [f"{f.name}: {length(f)}" for f in functions(tree) if length(f) > 50] == []
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=name)
-def test_the_folders_are_imported_by_their_full_names(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    plain = {a.name for node in ast.walk(tree) if isinstance(node, ast.Import) for a in node.names}
-    origins = {node.module or "." for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert {module.split(".")[0] for module in plain | origins}.isdisjoint({"model", "spark", ""})
-
-
-@pytest.mark.parametrize("path", PACKAGE, ids=name)
-def test_the_package_prints_nothing(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    assert "print" not in names
+def test_functions_are_short() -> None:
+    long_functions = [
+        f"{path}:{function.lineno} {function.name}: {length(function)} lines"
+        for path, text in sources()
+        for function in functions(text)
+        if length(function) > MAX_FUNCTION_LINES
+    ]
+    assert long_functions == []
