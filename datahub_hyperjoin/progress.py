@@ -1,45 +1,40 @@
-"""How a run tells whoever watches it how far it is."""
+"""Interfaces through which a run reports its progress, its counters and its warnings."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from typing_extensions import LiteralString
 
+Warn = Callable[[LiteralString, LiteralString, str], None]
+"""Reports a problem that the run continues after: its kind, its effect and the fix, and where it
+occurred."""
+
+Count = Callable[[str, float], None]
+"""Adds to a counter of the run."""
+
 
 class Progress(Protocol):
-    """What a run tells whoever watches it."""
+    """A receiver of a run's progress, counters and warnings."""
 
     def stage(self, name: str) -> AbstractContextManager[object]:
-        """Times what happens inside.
-
-        Args:
-            name: The stage, as a person would call it.
-        """
+        """Measure the duration of a stage, named as users read it."""
         ...
 
     def count(self, name: str, by: float) -> None:
-        """Adds to a counter.
-
-        Args:
-            name: The counter.
-            by: How many more.
-        """
+        """Add to a counter."""
         ...
 
     def say(self, line: str) -> None:
-        """Shows one line of progress.
-
-        Args:
-            line: What happened.
-        """
+        """Show one line of progress."""
         ...
 
     def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:
-        """Names a fault that the run goes on without.
+        """Report a problem that the run continues after.
 
         Args:
-            title: The kind of fault.
-            message: What it means.
-            context: Which table, and why.
+            title: The kind of problem.
+            message: Its effect, and the fix.
+            context: The table or entity concerned, and the reason.
         """
         ...

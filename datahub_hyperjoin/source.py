@@ -97,7 +97,8 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             *stale_removal(self, self.config, self.ctx),
         ]
         if self.ctx.graph:
-            processors.append(partial(keep_changes, graph=self.ctx.graph, report=self.report))
+            tell = {"count": self.report.count, "warn": self.report.warn}
+            processors.append(partial(keep_changes, graph=self.ctx.graph, **tell))
         return processors
 
     def get_workunits_internal(self) -> Iterable[MetadataWorkUnit]:

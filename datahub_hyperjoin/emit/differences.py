@@ -1,93 +1,187 @@
-"""What of a run's metadata the catalog does not hold yet.
+"""Send only the metadata that changes something in DataHub.
 
-Every run makes all of its metadata anew, and what would change nothing is not sent. So a run
-without news writes nothing, nothing looks newer than it is, and what a person hid is not stamped
-with our name by being hidden once more.
+Every run produces all of its metadata again. Each proposal is compared with what the server holds
+now, rather than with what the last run wrote: a write that was lost is repeated, and a property
+that somebody removed is set again. A run without news writes nothing, so nothing looks newer than
+it is, and an entity that a person hid keeps that person's name on it.
 """
 
 import copy
-from collections.abc import Iterable, Iterator
+import dataclasses
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Protocol
+from typing import Any
 
 from datahub.configuration.common import OperationalError
+from datahub.emitter.aspect import ASPECT_MAP, TIMESERIES_ASPECT_MAP
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.graph.client import DataHubGraph
+from datahub.metadata.schema_classes import (
+    KEY_ASPECTS,
+    ChangeTypeClass,
+    MetadataChangeEventClass,
+    QueryPropertiesClass,
+    StatusClass,
+    UpstreamLineageClass,
+    _Aspect,
+)
+from datahub.utilities.urns.urn import guess_entity_type
 from requests import RequestException
-from typing_extensions import LiteralString
 
-from datahub_hyperjoin.emit.present import Proposal, ServerSnapshot, target
+from datahub_hyperjoin.emit.in_place import (
+    drop_foreign,
+    in_place,
+    is_comparable,
+    is_patchable,
+    timeless,
+)
+from datahub_hyperjoin.emit.patches import Change, read_changes, with_changes
+from datahub_hyperjoin.progress import Count, Warn
 from datahub_hyperjoin.redact import in_short
 
 _CHUNK = 500
-"""Workunits that are compared together: at most as many entities are read with one request."""
+"""Workunits that are compared together, and so the most entities that one request reads."""
 
+_Target = tuple[str, str]
+"""An entity's URN and the name of one of its aspects."""
 
-class Reporter(Protocol):
-    """Takes note of what is not written, and of faults."""
-
-    def count(self, name: str, by: int) -> None:
-        """Adds to a counter."""
-
-    def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:
-        """Names a fault that the run goes on without."""
+_REVISITED = (StatusClass.ASPECT_NAME, UpstreamLineageClass.ASPECT_NAME)
 
 
 def keep_changes(
-    units: Iterable[MetadataWorkUnit], graph: DataHubGraph, *, report: Reporter
+    units: Iterable[MetadataWorkUnit], graph: DataHubGraph, *, count: Count, warn: Warn
 ) -> Iterator[MetadataWorkUnit]:
-    """Lets through what changes something, in order.
+    """Pass on the workunits that change something, in order.
 
     Args:
-        units: Everything that a run makes.
-        graph: The catalog.
-        report: Gets the number of those held back as `unchanged`, and a warning if the catalog
-            cannot be read: what comes then passes without comparison.
+        units: All metadata of a run.
+        graph: DataHub's server.
+        count: Receives the number of the others as `unchanged`.
+        warn: Receives lineage that cannot be patched, and a failure to read the server: then the
+            remaining workunits pass without a comparison.
 
     Yields:
-        The workunits; a patch has only those of its changes that change something.
+        The workunits; a patch of lineage may have other operations, with the same result.
     """
-    source, present = iter(units), ServerSnapshot()
+    source, snapshot = iter(units), _ServerSnapshot()
     while chunk := list(islice(source, _CHUNK)):
         try:
-            present.read(chunk, graph)
+            snapshot.read(chunk, graph)
         except (RequestException, OperationalError, ValueError) as error:
-            report.warn(
+            warn(
                 "Catalog not compared",
-                "What it holds already is written once more",
+                "All metadata is written again, even where the catalog already has it",
                 in_short(str(error), graph.config.token),
             )
             yield from chunk
             yield from source
             return
         for unit in chunk:
-            kept = _admit(unit, present, report)
+            kept = snapshot.admit(unit)
             if kept:
                 yield kept
-    if present.unpatchable:
-        report.warn(
+            else:
+                count("unchanged", 1)
+    if snapshot.unpatchable:
+        warn(
             "Lineage not written",
-            "DataHub patches no lineage with an edge that leads to several columns",
-            ", ".join(sorted(present.unpatchable)),
+            "DataHub cannot patch a dataset's lineage if one of its edges leads to several columns",
+            ", ".join(sorted(snapshot.unpatchable)),
         )
 
 
-def _admit(
-    unit: MetadataWorkUnit, present: ServerSnapshot, report: Reporter
-) -> MetadataWorkUnit | None:
-    place, proposal = target(unit.metadata), unit.metadata
-    if not place or not isinstance(proposal, Proposal):
-        return unit
-    try:
-        kept = present.admit(proposal, place)
-    except (LookupError, TypeError):
-        # A patch in a form that is not ours.
-        return unit
-    if kept is proposal:
-        return unit
-    if kept is None:
-        report.count("unchanged", 1)
+def _target(unit: MetadataWorkUnit) -> _Target | None:
+    """Return the aspect that a workunit writes; None if it cannot be compared."""
+    proposal = unit.metadata
+    if isinstance(proposal, MetadataChangeEventClass):
         return None
-    trimmed = copy.copy(unit)
-    trimmed.metadata = kept
-    return trimmed
+    urn, name = proposal.entityUrn, proposal.aspectName
+    comparable = urn and name in ASPECT_MAP and name not in TIMESERIES_ASPECT_MAP
+    return (urn, name) if comparable and urn and name else None
+
+
+class _ServerSnapshot:
+    """The aspects that a run is about to write, as the server holds them, and its writes so far."""
+
+    def __init__(self) -> None:
+        self.unpatchable: set[str] = set()
+        self._aspects: dict[_Target, _Aspect] = {}
+        self._entities: set[str] = set()
+        self._sent: dict[_Target, Any] = {}
+        self._lineage: dict[_Target, dict[str, Change]] = defaultdict(dict)
+
+    def read(self, units: Sequence[MetadataWorkUnit], graph: DataHubGraph) -> None:
+        """Read all that some workunits write, with one request for each type of entity."""
+        urns: dict[str, dict[str, None]] = defaultdict(dict)
+        names: dict[str, set[str]] = defaultdict(set)
+        for unit in units:
+            if target := _target(unit):
+                entity_type = guess_entity_type(target[0])
+                urns[entity_type][target[0]] = None
+                names[entity_type].add(target[1])
+        # A run may write these two again much later, when the server need not show the first write
+        # yet. The others are forgotten, because a first run writes too many to keep.
+        self._sent = {
+            target: sent for target, sent in self._sent.items() if target[1] in _REVISITED
+        }
+        self._aspects.clear()
+        for entity_type, own in urns.items():
+            # An entity that has none of the other aspects has its key.
+            wanted = sorted({*names[entity_type], KEY_ASPECTS[entity_type].ASPECT_NAME})
+            for urn, aspects in graph.get_entities(entity_type, list(own), wanted).items():
+                self._entities.add(urn)
+                self._aspects.update({(urn, name): held for name, (held, _) in aspects.items()})
+
+    def admit(self, unit: MetadataWorkUnit) -> MetadataWorkUnit | None:
+        """Return the workunit to send, and take it as sent; None if it would change nothing."""
+        target, proposal = _target(unit), unit.metadata
+        if target is None or isinstance(proposal, MetadataChangeEventClass):
+            return unit
+        aspect, present = proposal.aspect, self._aspects.get(target)
+        changes = read_changes(proposal)
+        if changes is not None:
+            return self._patch(unit, target, changes) if is_comparable(changes) else unit
+        if not isinstance(aspect, _Aspect):
+            return unit
+        written = timeless(aspect)
+        create = proposal.changeType == ChangeTypeClass.CREATE
+        same = present is not None and (create or timeless(present) == written)
+        if not self._is_news(target, written, in_place=same):
+            return None
+        if isinstance(aspect, QueryPropertiesClass) and isinstance(present, QueryPropertiesClass):
+            unit, aspect = copy.copy(unit), copy.deepcopy(aspect)
+            aspect.created = present.created
+            unit.metadata = dataclasses.replace(proposal, aspect=aspect)
+        return unit
+
+    def _patch(
+        self, unit: MetadataWorkUnit, target: _Target, changes: list[Change]
+    ) -> MetadataWorkUnit | None:
+        (urn, name), present, wanted = target, self._aspects.get(target), changes
+        if name == StatusClass.ASPECT_NAME:
+            present = present or StatusClass(removed=False)
+            if urn not in self._entities and any(change["value"] for change in changes):
+                return None  # Hiding an entity that does not exist would create it.
+        if name == UpstreamLineageClass.ASPECT_NAME:
+            if not is_patchable(present):
+                self.unpatchable.add(urn)
+                return None
+            # The server keeps only the lowest confidence of the edges into a column. A patch that
+            # removes the lowest has to set the others again, so it repeats the earlier changes.
+            self._lineage[target] |= {change["path"]: change for change in changes}
+            wanted = drop_foreign(present, self._lineage[target].values())
+        if not self._is_news(target, wanted, in_place=in_place(present, wanted)):
+            return None
+        return unit if wanted == changes else with_changes(unit, wanted)
+
+    def _is_news(self, target: _Target, written: object, *, in_place: bool) -> bool:
+        """Return whether a write has an effect; if so, take it as sent.
+
+        After a write the snapshot is out of date; then only a repetition has no effect.
+        """
+        news = self._sent[target] != written if target in self._sent else not in_place
+        if news:
+            self._sent[target] = written
+            self._entities.add(target[0])
+        return news

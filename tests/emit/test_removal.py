@@ -70,7 +70,7 @@ STAMP = AuditStampClass(time=1, actor="urn:li:corpuser:_ingestion")
 class Warnings:
     """Expects none, and counts for the comparison."""
 
-    def count(self, name: str, by: int) -> None:
+    def count(self, name: str, by: float) -> None:
         assert (name, by) == ("unchanged", 1)
 
     def warn(self, title: str, message: str, context: str) -> None:
@@ -106,7 +106,8 @@ def found() -> list[MetadataWorkUnit]:
 
 
 def write(gms: Gms, units: Iterable[MetadataWorkUnit]) -> int:
-    kept = list(keep_changes(units, gms.graph(), report=Warnings()))
+    report = Warnings()
+    kept = list(keep_changes(units, gms.graph(), count=report.count, warn=report.warn))
     for unit in kept:
         gms.graph().emit(unit.metadata)
     return len(kept)

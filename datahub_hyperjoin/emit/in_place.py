@@ -1,0 +1,118 @@
+"""Decide whether an aspect already shows what a patch would write.
+
+The values that our patches name are read from the typed aspect, each under the path that a patch
+gives it. A patch is in place if its operations leave these values as they are.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from avrogen.dict_wrapper import DictWrapper
+from datahub.emitter.serialization_helper import pre_json_transform
+from datahub.metadata.schema_classes import (
+    GlobalTagsClass,
+    StatusClass,
+    StructuredPropertiesClass,
+    UpstreamLineageClass,
+    _Aspect,
+)
+
+from datahub_hyperjoin.emit.patches import (
+    JOINABLE,
+    Change,
+    edge_path,
+    property_path,
+    tag_path,
+    upstream_path,
+)
+from datahub_hyperjoin.urns import AUTHOR
+
+_Values = Mapping[str, Any]
+
+_TABLE_EDGE, _COLUMN_EDGE = "/upstreams/", f"/fineGrainedLineages/{JOINABLE}/"
+_PATH = re.compile(rf"/removed|(/tags//|/properties/|{_TABLE_EDGE}|{_COLUMN_EDGE}[^/]+/NONE/)[^/]+")
+_STAMPS = ("created", "lastModified")
+
+
+def timeless(part: DictWrapper) -> dict[str, Any]:
+    """Return an aspect or an element of one as JSON, without the stamps that the server adds."""
+    fields = pre_json_transform(part.to_obj())
+    return {name: value for name, value in fields.items() if name not in _STAMPS}
+
+
+def is_comparable(changes: Iterable[Change]) -> bool:
+    """Return whether a patch has only paths that `in_place` understands."""
+    return all(_PATH.fullmatch(change["path"]) for change in changes)
+
+
+def in_place(aspect: _Aspect | None, changes: Iterable[Change]) -> bool:
+    """Return whether a comparable patch would leave an aspect as it is; None is an absent one."""
+    present = _values(aspect)
+    after = dict(present)
+    for change in changes:
+        if change["op"] == "remove":
+            after.pop(change["path"], None)
+        else:
+            after[change["path"]] = change["value"]
+    return _settle(after) == _settle(present)
+
+
+def _values(aspect: _Aspect | None) -> _Values:
+    match aspect:
+        case StatusClass():
+            return {"/removed": aspect.removed}
+        case GlobalTagsClass():
+            tags = (tag for tag in aspect.tags if not (tag.attribution and tag.attribution.source))
+            return {tag_path(tag.tag): timeless(tag) for tag in tags}
+        case StructuredPropertiesClass():
+            return {property_path(one.propertyUrn): timeless(one) for one in aspect.properties}
+        case UpstreamLineageClass():
+            tables = {upstream_path(edge.dataset): None for edge in aspect.upstreams}
+            columns = {
+                edge_path(upstream, downstream): {"confidenceScore": edge.confidenceScore}
+                for edge in aspect.fineGrainedLineages or ()
+                if edge.transformOperation == JOINABLE and not edge.query
+                for downstream in edge.downstreams or ()
+                for upstream in edge.upstreams or ()
+            }
+            return tables | columns
+        case _:
+            return {}
+
+
+def _settle(values: _Values) -> _Values:
+    """Return the values as the server stores them.
+
+    It has one confidence for all edges into a column, the lowest of theirs, in single precision.
+    """
+    lowest: dict[str, float] = {}
+    for path, value in values.items():
+        if path.startswith(_COLUMN_EDGE):
+            column = path.rpartition("/")[0]
+            score = float(np.float32(value["confidenceScore"]))
+            lowest[column] = min(score, lowest.get(column, 1.0))
+    return {path: lowest.get(path.rpartition("/")[0], value) for path, value in values.items()}
+
+
+def drop_foreign(lineage: _Aspect | None, changes: Iterable[Change]) -> list[Change]:
+    """Return a patch of lineage without its changes to other people's edges between datasets.
+
+    An existing edge says the same as ours would, so none is replaced. Only an edge that we wrote is
+    removed: since then, a connector may have written its own in that position.
+    """
+    upstreams = lineage.upstreams if isinstance(lineage, UpstreamLineageClass) else ()
+    authors = {upstream_path(edge.dataset): edge.auditStamp.actor for edge in upstreams}
+    return [
+        change
+        for change in changes
+        if not change["path"].startswith(_TABLE_EDGE)
+        or authors.get(change["path"]) == (AUTHOR if change["op"] == "remove" else None)
+    ]
+
+
+def is_patchable(lineage: _Aspect | None) -> bool:
+    """Return whether the server can patch a lineage: each edge must lead to exactly one column."""
+    edges = lineage.fineGrainedLineages if isinstance(lineage, UpstreamLineageClass) else None
+    return all(len(edge.downstreams or ()) == 1 for edge in edges or ())
