@@ -1,6 +1,7 @@
-"""What a catalog knows of tables and columns beyond their names, and what its people decided.
+"""Facts from the catalog about tables and columns, and people's decisions.
 
-Like the value types, it knows no engine: the catalog's reader fills it, the model learns from it.
+Like the value types, this module imports no engine: the catalog's reader builds the facts, and the
+model learns from them.
 """
 
 from collections.abc import Mapping
@@ -12,35 +13,36 @@ from datahub_hyperjoin.tables import CatalogEvidence, ColumnId, Pair, TableId, V
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnStatistics:
-    """What the catalog's profile, made on the whole table, says of a column."""
+    """Statistics of a column from the catalog's profile of the whole table."""
 
     uniqueness: float
-    """Distinct values per row with a value, in [0, 1]."""
+    """Number of distinct values divided by the number of non-null rows, in [0, 1]."""
 
     completeness: float
-    """Share of rows with a value, in [0, 1]."""
+    """Share of non-null rows, in [0, 1]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogFacts:
-    """Everything that is known before any value is read; empty without a catalog."""
+    """Everything the catalog says before any value is read; empty without a catalog."""
 
     pairs: Mapping[Pair, CatalogEvidence] = field(default_factory=dict)
-    """What is said of pairs of columns."""
+    """Catalog evidence of the pairs that the catalog mentions."""
 
     unique: frozenset[ColumnId] = frozenset()
-    """Columns that are declared to be a table's whole primary key."""
+    """Columns that are declared as the whole primary key of a table."""
 
     statistics: Mapping[ColumnId, ColumnStatistics] = field(default_factory=dict)
-    """Of the columns that the catalog has profiled."""
+    """Statistics of the columns that the catalog has profiled."""
 
     columns: Mapping[TableId, frozenset[str]] = field(default_factory=dict)
-    """The columns that the catalog knows of a table; a table that is missing here may have any."""
+    """Plain paths of the columns of each table that the catalog knows. A table that is missing here
+    may have any columns."""
 
     @cached_property
     def connected(self) -> frozenset[Pair]:
-        """Pairs that are declared, related or accepted, and that no one rejected."""
-        return frozenset(pair for pair, said in self.pairs.items() if said.connects)
+        """Pairs that are declared, related or accepted, and not rejected."""
+        return frozenset(pair for pair, evidence in self.pairs.items() if evidence.connects)
 
     @cached_property
     def accepted(self) -> frozenset[Pair]:
@@ -53,10 +55,12 @@ class CatalogFacts:
         return self._decided(Verdict.REJECTED)
 
     def _decided(self, verdict: Verdict) -> frozenset[Pair]:
-        return frozenset(pair for pair, said in self.pairs.items() if said.verdict is verdict)
+        return frozenset(
+            pair for pair, evidence in self.pairs.items() if evidence.verdict is verdict
+        )
 
     def of(self, pair: Pair) -> CatalogEvidence:
-        """What is said of a pair; nothing, if it is not mentioned.
+        """Return the catalog evidence of a pair; empty if the catalog does not mention it.
 
         Args:
             pair: Two columns, the smaller identifier first.

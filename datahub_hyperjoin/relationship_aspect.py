@@ -1,12 +1,12 @@
-"""A join as DataHub keeps it: the aspect of a relationship, written and read back.
+"""Convert joins to DataHub's relationship aspect and back.
 
-The relationship is undirected; DataHub's server puts the greater dataset urn first, as its source.
-What GraphQL cannot hold stands in the custom properties, whose `model_version` also tells the
-relationships that we wrote from those that people did: an edit by a person drops them.
+A relationship is undirected; DataHub's server stores the dataset with the greater URN as its
+source. The evidence is stored in the custom properties, which GraphQL cannot hold. Their
+`model_version` also distinguishes our relationships from those of other authors: an edit in
+DataHub's pages drops all custom properties.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from datahub.metadata.schema_classes import (
     ERModelRelationshipPropertiesClass,
@@ -24,44 +24,28 @@ from datahub_hyperjoin.tables import (
 from datahub_hyperjoin.urns import dataset_urn, plain_path, relationship_urn, table_id
 
 BANDS = {"high": 0.8, "medium": 0.65, "low": 0.0}
-"""The least joinability of each confidence band."""
+"""Lowest joinability of each confidence band."""
 
-_OURS = "model_version"
+MODEL_VERSION = "model_version"
+"""The custom property that marks the relationships and queries that this package wrote."""
+
 _COMPARED = "compared_as"
-_MIRRORED = {
-    Cardinality.ONE_ONE: Cardinality.ONE_ONE,
-    Cardinality.ONE_MANY: Cardinality.MANY_ONE,
-    Cardinality.MANY_ONE: Cardinality.ONE_MANY,
-    Cardinality.MANY_MANY: Cardinality.MANY_MANY,
-}
 
 
 def band(joinability: float) -> str:
-    """The confidence band of a score.
+    """Return the confidence band of a score.
 
     >>> band(0.93), band(0.7), band(0.5)
     ('high', 'medium', 'low')
     """
-    return next(name for name, least in BANDS.items() if joinability >= least)
-
-
-def mirror(evidence: Evidence) -> Evidence:
-    """The same evidence read from the other side."""
-    return replace(
-        evidence,
-        left_containment=evidence.right_containment,
-        right_containment=evidence.left_containment,
-        cardinality=_MIRRORED[evidence.cardinality],
-        left_fan_out=evidence.right_fan_out,
-        right_fan_out=evidence.left_fan_out,
-    )
+    return next(name for name, lowest in BANDS.items() if joinability >= lowest)
 
 
 def _orient(join: Join) -> tuple[ColumnId, ColumnId, Evidence]:
-    """Source, destination and evidence."""
+    """Return the source, the destination and the evidence read from the source."""
     if dataset_urn(join.left.table) > dataset_urn(join.right.table):
         return join.left, join.right, join.evidence
-    return join.right, join.left, mirror(join.evidence)
+    return join.right, join.left, join.evidence.reversed
 
 
 def _name(source: ColumnId, destination: ColumnId) -> str:
@@ -70,7 +54,7 @@ def _name(source: ColumnId, destination: ColumnId) -> str:
 
 
 def join_urn(join: Join) -> str:
-    """The relationship of a join: the same one in every run.
+    """Return the URN of a join's relationship, which is the same in every run.
 
     Args:
         join: The join.
@@ -83,8 +67,8 @@ def join_urn(join: Join) -> str:
     )
 
 
-def _facts(join: Join, evidence: Evidence, model_version: str) -> dict[str, str]:
-    compared = f"{evidence.compared_as or 'values'} compared on the data"
+def _custom_properties(join: Join, evidence: Evidence, model_version: str) -> dict[str, str]:
+    measured = f"{evidence.compared_as or 'values'} compared on the data"
     return {
         "joinability": f"{join.joinability:.4f}",
         "band": band(join.joinability),
@@ -93,21 +77,21 @@ def _facts(join: Join, evidence: Evidence, model_version: str) -> dict[str, str]
         "destination_containment": f"{evidence.right_containment:.4f}",
         "source_fan_out": f"{evidence.left_fan_out:.4f}",
         "destination_fan_out": f"{evidence.right_fan_out:.4f}",
-        "evidence": "; ".join([compared, *join.catalog.sayings]),
+        "evidence": "; ".join([measured, *join.catalog.descriptions]),
         **({_COMPARED: evidence.compared_as} if evidence.compared_as else {}),
-        _OURS: model_version,
+        MODEL_VERSION: model_version,
     }
 
 
 def to_aspect(join: Join, model_version: str) -> ERModelRelationshipPropertiesClass:
-    """The aspect that holds a join and its evidence; no time stands in it.
+    """Build the relationship aspect of a join, with its evidence.
 
     Args:
         join: The join.
-        model_version: What suggested it.
+        model_version: Version of the model that suggested it.
 
     Returns:
-        The same aspect in every run that finds the same.
+        An aspect without a timestamp, so that runs with equal results write equal aspects.
     """
     source, destination, evidence = _orient(join)
     return ERModelRelationshipPropertiesClass(
@@ -120,27 +104,27 @@ def to_aspect(join: Join, model_version: str) -> ERModelRelationshipPropertiesCl
             )
         ],
         cardinality=evidence.cardinality.value,
-        customProperties=_facts(join, evidence, model_version),
+        customProperties=_custom_properties(join, evidence, model_version),
     )
 
 
 def is_ours(aspect: ERModelRelationshipPropertiesClass) -> bool:
-    """Whether this package wrote a relationship, and no person has edited it since.
+    """Return whether this package wrote a relationship and no person has edited it since.
 
     Args:
         aspect: The relationship.
     """
-    return _OURS in aspect.customProperties
+    return MODEL_VERSION in aspect.customProperties
 
 
 def pairs_in(aspect: ERModelRelationshipPropertiesClass) -> list[Pair]:
-    """The pairs of columns that a relationship joins, by their plain paths.
+    """Return the pairs of columns that a relationship joins, with plain paths.
 
     Args:
-        aspect: Anyone's relationship.
+        aspect: A relationship of any author.
 
     Returns:
-        Several, if its key is composite.
+        Several pairs for a composite key.
     """
     source, destination = table_id(aspect.source), table_id(aspect.destination)
     return [
@@ -152,34 +136,35 @@ def pairs_in(aspect: ERModelRelationshipPropertiesClass) -> list[Pair]:
     ]
 
 
-def _read_evidence(cardinality: Cardinality, facts: Mapping[str, str]) -> Evidence:
+def _read_evidence(cardinality: Cardinality, properties: Mapping[str, str]) -> Evidence:
     return Evidence(
-        shared=int(facts["shared_values"]),
-        left_containment=float(facts["source_containment"]),
-        right_containment=float(facts["destination_containment"]),
+        shared=int(properties["shared_values"]),
+        left_containment=float(properties["source_containment"]),
+        right_containment=float(properties["destination_containment"]),
         cardinality=cardinality,
-        left_fan_out=float(facts["source_fan_out"]),
-        right_fan_out=float(facts["destination_fan_out"]),
-        compared_as=facts.get(_COMPARED, ""),
+        left_fan_out=float(properties["source_fan_out"]),
+        right_fan_out=float(properties["destination_fan_out"]),
+        compared_as=properties.get(_COMPARED, ""),
     )
 
 
 def from_aspect(aspect: ERModelRelationshipPropertiesClass) -> Join | None:
-    """The join that a relationship of ours holds; what the catalog said of it is not read back.
+    """Return the join that a relationship of ours holds, without its catalog evidence.
 
     Args:
-        aspect: Anyone's relationship.
+        aspect: A relationship of any author.
 
     Returns:
-        None for a relationship that is not ours, or that an unknown version of us wrote.
+        None for a relationship that is not ours, or whose custom properties cannot be parsed
+        because an incompatible version wrote them.
     """
     if not is_ours(aspect) or len(aspect.relationshipFieldMappings) != 1:
         return None
     (pair,) = pairs_in(aspect)
-    facts = aspect.customProperties
+    properties = aspect.customProperties
     try:
-        evidence = _read_evidence(Cardinality(aspect.cardinality), facts)
-        joinability = float(facts["joinability"])
+        evidence = _read_evidence(Cardinality(aspect.cardinality), properties)
+        joinability = float(properties["joinability"])
     except (KeyError, ValueError):
         return None
     source = ColumnId(
@@ -189,5 +174,5 @@ def from_aspect(aspect: ERModelRelationshipPropertiesClass) -> Join | None:
         left=pair[0],
         right=pair[1],
         joinability=joinability,
-        evidence=evidence if pair[0] == source else mirror(evidence),
+        evidence=evidence if pair[0] == source else evidence.reversed,
     )

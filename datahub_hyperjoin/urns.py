@@ -1,4 +1,4 @@
-"""Names of things in DataHub: ours, and those we meet there."""
+"""Convert tables and columns to DataHub's URNs and back, and name this package's own entities."""
 
 from datahub.emitter.mce_builder import datahub_guid
 from datahub.metadata.urns import (
@@ -23,21 +23,21 @@ CONFIRMED_JOINS, REJECTED_JOINS = "confirmedJoins", "rejectedJoins"
 _ENCODED = {UrnEncoder.encode_char(reserved): reserved for reserved in sorted(RESERVED_CHARS)}
 
 AUTHOR = CorpUserUrn("_ingestion").urn()
-"""The user whom DataHub's own sources name, and whom its pages do not show as an author."""
+"""The user that DataHub's own sources write as; DataHub's pages do not show it as an author."""
 
 ACCEPTED, REJECTED = TagUrn("join:accepted").urn(), TagUrn("join:rejected").urn()
-"""Tags by which people decide about a relationship."""
+"""Tags with which people accept and reject a relationship."""
 
 
 def _decode(part: str) -> str:
-    """A part of a urn as it was before the urn replaced what is reserved in it."""
+    """Undo the encoding of reserved characters in a part of a URN."""
     for encoded, reserved in _ENCODED.items():
         part = part.replace(encoded, reserved)
     return part
 
 
 def dataset_urn(table: TableId) -> str:
-    """The dataset of a table.
+    """Return the URN of a table's dataset.
 
     >>> dataset_urn(TableId("postgres", "shop.public.orders"))
     'urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)'
@@ -47,7 +47,7 @@ def dataset_urn(table: TableId) -> str:
 
 
 def table_id(urn: str) -> TableId:
-    """The table of a dataset.
+    """Return the table of a dataset's URN.
 
     >>> str(table_id("urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"))
     'shop.public.orders'
@@ -60,7 +60,7 @@ def table_id(urn: str) -> TableId:
 
 
 def column_urn(column: ColumnId) -> str:
-    """The schema field of a column.
+    """Return the URN of a column's schema field.
 
     >>> column_urn(ColumnId(TableId("postgres", "shop.public.orders"), "customer_id"))
     'urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD),customer_id)'
@@ -69,7 +69,7 @@ def column_urn(column: ColumnId) -> str:
 
 
 def column_id(urn: str) -> ColumnId:
-    """The column of a schema field, by its plain path.
+    """Return the column of a schema field's URN, with its plain path.
 
     >>> orders = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
     >>> str(column_id(f"urn:li:schemaField:({orders},[version=2.0].[type=string].customer_id)"))
@@ -83,7 +83,7 @@ def column_id(urn: str) -> ColumnId:
 
 
 def plain_path(field_path: str) -> str:
-    """A column's path as people write it; DataHub's second version puts types into it.
+    """Return a column's path without the types that DataHub's field paths of version 2 contain.
 
     >>> plain_path("[version=2.0].[type=struct].[type=struct].address.[type=string].city")
     'address.city'
@@ -94,30 +94,31 @@ def plain_path(field_path: str) -> str:
 
 
 def relationship_urn(*, source: str, destination: str, name: str) -> str:
-    """The relationship of two datasets, named as DataHub's own server names those that people make.
+    """Return the URN of a relationship, built as DataHub's server builds it in its pages.
 
-    Its identity is made of the name, so the name must tell one pair of columns from another.
+    The URN depends on the datasets and the name only, so the name must differ for each pair of
+    columns.
 
     Args:
-        source: The greater of the two dataset urns.
-        destination: The smaller.
-        name: The relationship's name.
+        source: The greater of the two dataset URNs.
+        destination: The smaller of the two dataset URNs.
+        name: Name of the relationship.
     """
     guid = datahub_guid({"Destination": destination, "ERModelRelationName": name, "Source": source})
     return ErModelRelationshipUrn(guid).urn()
 
 
 def query_urn(relationship: str) -> str:
-    """The query that shows the join of a relationship.
+    """Return the URN of the query entity that shows a relationship's join.
 
     Args:
-        relationship: The relationship's urn.
+        relationship: URN of the relationship.
     """
     return QueryUrn(datahub_guid({"join": relationship})).urn()
 
 
 def property_urn(namespace: str, name: str) -> str:
-    """The structured property of a name.
+    """Return the URN of a structured property.
 
     >>> property_urn("io.datahub.hyperjoin", JOINABLE_WITH)
     'urn:li:structuredProperty:io.datahub.hyperjoin.joinableWith'
@@ -126,7 +127,7 @@ def property_urn(namespace: str, name: str) -> str:
 
 
 def band_urn(band: str) -> str:
-    """The tag of a confidence band.
+    """Return the URN of a confidence band's tag.
 
     >>> band_urn("high")
     'urn:li:tag:join:suggested-high'

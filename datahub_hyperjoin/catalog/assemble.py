@@ -1,4 +1,4 @@
-"""Puts together what the catalog's parts say."""
+"""Combine everything the catalog says into `CatalogFacts`."""
 
 from collections.abc import Iterable, Mapping
 
@@ -18,17 +18,17 @@ def assemble_facts(
     queries: Mapping[Pair, int] | None = None,
     statistics: Mapping[ColumnId, ColumnStatistics] | None = None,
 ) -> CatalogFacts:
-    """Makes one body of knowledge of what was read separately.
+    """Combine what was read from different parts of the catalog.
 
     Args:
-        datasets: The tables, with their columns and declared keys.
-        relationships: Everyone's, ours among them.
-        decisions: What people decided.
-        queries: How many queries join a pair.
-        statistics: What the catalog's profiles say of columns.
+        datasets: The datasets, with their columns and declared keys.
+        relationships: Relationships of all authors, ours included.
+        decisions: People's decision about each pair that has one.
+        queries: Number of SQL queries that join a pair.
+        statistics: Statistics from the catalog's profiles of columns.
 
     Returns:
-        What is said of each pair that anything is said of, and of columns.
+        Facts about all columns, and about each pair that the catalog mentions.
     """
     datasets = tuple(datasets)
     declared, related = declared_pairs(datasets), related_pairs(relationships)
@@ -56,17 +56,17 @@ def assemble_facts(
 
 
 def related_pairs(relationships: Iterable[Relationship]) -> dict[Pair, str]:
-    """The pairs that other people's relationships join.
+    """Return the pairs that relationships of other authors join.
 
     Args:
-        relationships: Everyone's; ours and the hidden ones state nothing.
+        relationships: Relationships of all authors; ours and hidden ones are ignored.
 
     Returns:
-        The relationship's urn for each pair; of several, the smallest.
+        URN of the relationship of each pair; the smallest if there are several.
     """
     related: dict[Pair, str] = {}
-    for one in sorted(relationships, key=lambda one: one.urn):
-        if not one.ours and not one.removed:
-            for pair in one.pairs:
-                related.setdefault(pair, one.urn)
+    for relationship in sorted(relationships, key=lambda relationship: relationship.urn):
+        if not relationship.ours and not relationship.removed:
+            for pair in relationship.pairs:
+                related.setdefault(pair, relationship.urn)
     return related

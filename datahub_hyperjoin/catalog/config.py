@@ -1,4 +1,4 @@
-"""What a recipe may say of where tables are."""
+"""The recipe keys below `catalog` and `connections`."""
 
 import re
 from pathlib import Path
@@ -29,119 +29,123 @@ from datahub_hyperjoin.locations import (
 
 
 class CatalogConfig(ConfigModel):
-    """Which tables there are, and what the catalog knows of them."""
+    """The folder of tables to read, and how DataHub's catalog is used."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     folder: Path | None = None
-    """Folder that is scanned for tables, sub-folders included: files that end in .csv, .tsv,
-    .jsonl, .parquet, .orc or .avro, and folders of such files that are one table. Names that begin
-    with a dot or an underscore are passed over."""
+    """Local folder to scan for tables, including its sub-folders. Tables are files with the ending
+    .csv, .tsv, .jsonl, .parquet, .orc or .avro, and folders of such files. Names that begin with a
+    dot or an underscore are ignored."""
 
     platform: str = "file"
-    """DataHub platform of the folder's tables; with `platform_instance` and `env` it makes their
-    urns, so give what the catalog already calls them."""
+    """DataHub platform of the folder's tables. Together with `platform_instance` and `env` it forms
+    their URNs, so set it to the platform under which the catalog already lists the tables."""
 
     tables: AllowDenyPattern = Field(
         default_factory=AllowDenyPattern.allow_all,
-        description="Regular expressions, matched from the start of a table's path below "
-        "`folder`, of the tables to read and to leave out.",
+        description="Regular expressions for the tables of `folder` to read (`allow`) and to skip "
+        "(`deny`), matched from the start of the path below `folder`.",
     )
 
     dialect: Dialect = Dialect()
-    """How the folder's files of delimited text are written, where they do not tell."""
+    """Format of the folder's delimited text files. Set it where automatic detection is wrong."""
 
     known_only: bool = True
-    """With a DataHub server: leave out tables and columns that the catalog does not know, for which
-    suggestions would make entries of their own. Without a server nothing is left out."""
+    """Skip tables and columns that the catalog does not know; suggestions for them would create new
+    entities. Has no effect without a DataHub server."""
 
     domains: list[str] = Field(default=[])
-    """With a DataHub server: only datasets of one of these domains, by urn or id."""
+    """Read only datasets in one of these domains, given by URN or ID. Needs a DataHub server."""
 
     containers: list[str] = Field(default=[])
-    """With a DataHub server: only datasets in one of these containers, by urn or id, however far
-    below."""
+    """Read only datasets in one of these containers, given by URN or ID, at any level. Needs a
+    DataHub server."""
 
     tags: list[str] = Field(default=[])
-    """With a DataHub server: only datasets that have one of these tags, by urn or name."""
+    """Read only datasets with one of these tags, given by URN or name. Needs a DataHub server."""
 
     queries: NonNegativeInt = 1000
-    """Most SQL queries of the catalog that are read for joins people write; the newest first, and
+    """Largest number of SQL queries read from the catalog, newest first, to count which columns
+    people join. Raise it for catalogs with many queries; parsing takes some milliseconds per query.
     0 reads none."""
 
     demo: bool = False
-    """Write a lake of real tables into `folder` when it does not exist yet, in a dry run too: it
-    needs tables to read. Needs the extra `demo`."""
+    """Write a small data lake of real tables into `folder` if the folder does not exist, also in a
+    dry run. Needs the extra `demo`."""
 
     @property
-    def among(self) -> DatasetFilter:
-        """What datasets must be filed under."""
+    def dataset_filter(self) -> DatasetFilter:
+        """The filter by domain, container and tag."""
         return DatasetFilter(domains=self.domains, containers=self.containers, tags=self.tags)
 
     @model_validator(mode="after")
-    def _refuse_to_take_unknown_tables_by_what_the_catalog_says(self) -> Self:
-        if self.among and not self.known_only:
-            message = "`domains`, `containers` and `tags` need `known_only: true`"
+    def _refuse_a_filter_of_unknown_tables(self) -> Self:
+        if self.dataset_filter and not self.known_only:
+            message = (
+                "`domains`, `containers` and `tags` need `known_only: true`. Set it, or remove the "
+                "filter"
+            )
             raise ValueError(message)
         return self
 
 
 class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
-    """Where tables are read, and what DataHub calls them."""
+    """A database, a Spark catalog or a remote folder with tables, and their names in DataHub."""
 
-    # What a recipe holds may be secret: errors name the key and not its value.
+    # Values of a recipe may be secret, so errors show the key only.
     model_config = ConfigDict(use_attribute_docstrings=True, hide_input_in_errors=True)
 
     database: Database | None = None
-    """A database, and how gently it is read."""
+    """A database, and limits on the load that reading puts on it."""
 
     spark_catalog: str | None = None
-    """A catalog of Spark's: `spark_catalog`, which is Hive's where there is one, or any that
-    `spark.settings` define as `spark.sql.catalog.<name>`, of Iceberg, Delta or a database by
-    JDBC."""
+    """Name of a Spark catalog: `spark_catalog`, which is Hive's metastore if Spark has one, or a
+    catalog that `spark.settings` define as `spark.sql.catalog.<name>` (Iceberg, Delta or a database
+    over JDBC)."""
 
     folder: str | None = None
-    """A folder in a file system that `spark.settings` let Spark reach, as in `s3a://lake/sales`.
-    Its tables are those that a `catalog.folder` would have; files without a byte are passed
-    over."""
+    """URI of a folder in a file system that Spark reaches through `spark.settings`, for example
+    `s3a://lake/sales`. Tables are recognised as in `catalog.folder`; empty files are ignored."""
 
     platform: str | None = None
-    """DataHub platform of the tables; without it that of the database, `hive` for `spark_catalog`,
-    and for a folder that of its file system. Required for other catalogs of Spark's."""
+    """DataHub platform of the tables. Default: that of the database, `hive` for `spark_catalog`, or
+    that of the folder's file system. Required for other Spark catalogs."""
 
     names: str | None = None
-    """Pattern of the tables' names in the catalog, of `{database}`, `{schema}` and `{table}`, and
-    for a folder of `{folder}` and `{table}`; without it, as DataHub's own connectors name them."""
+    """Pattern of the tables' names in DataHub, built from `{database}`, `{schema}` and `{table}`,
+    for a folder from `{folder}` and `{table}`. Default: the names that DataHub's own connectors
+    use. Set it if the catalog names the tables differently."""
 
     schemas: AllowDenyPattern = Field(
         default_factory=AllowDenyPattern.allow_all,
-        description="Regular expressions of the schemas to read and to leave out.",
+        description="Regular expressions for the schemas to read (`allow`) and to skip (`deny`).",
     )
 
     tables: AllowDenyPattern = Field(
         default_factory=AllowDenyPattern.allow_all,
-        description="Regular expressions of the tables to read and to leave out, matched from the "
-        "start of `schema.table`, or of the path below the folder.",
+        description="Regular expressions for the tables to read (`allow`) and to skip (`deny`), "
+        "matched from the start of `schema.table` or of the path below the folder.",
     )
 
     views: bool = True
-    """Whether views are read, too."""
+    """Whether views are read. Turn it off if views are expensive to compute."""
 
     dialect: Dialect = Dialect()
-    """How a folder's files of delimited text are written, where they do not tell."""
+    """Format of the folder's delimited text files. Set it where automatic detection is wrong."""
 
     @property
     def source(self) -> TableSource:
-        """Where the tables are."""
+        """The source of the tables."""
         if self.database:
             return self.database
         if self.spark_catalog:
             return SparkCatalog(name=self.spark_catalog)
-        return RemoteFolder(location=str(self.folder))
+        return RemoteFolder(uri=str(self.folder))
 
     @property
     def selection(self) -> TableSelection:
-        """Which of the tables are read, and what they are called."""
+        """The tables to read, and their names in DataHub."""
         return TableSelection(
             platform=self.platform or platform_of(self.source),
             env=self.env,
@@ -154,54 +158,63 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
         )
 
     @property
-    def home(self) -> PlatformInstance:
-        """Where the tables stand in DataHub."""
-        chosen = self.selection
-        return PlatformInstance(platform=chosen.platform, env=chosen.env, instance=chosen.instance)
+    def instance(self) -> PlatformInstance:
+        """The platform instance of the tables."""
+        selection = self.selection
+        return PlatformInstance(
+            platform=selection.platform, env=selection.env, instance=selection.instance
+        )
 
     @field_validator("database")
     @classmethod
-    def _refuse_what_is_no_url(cls, database: Database | None) -> Database | None:
+    def _refuse_an_invalid_url(cls, database: Database | None) -> Database | None:
         try:
             if database:
                 make_url(database.url.get_secret_value())
         except (ArgumentError, ValueError):
-            message = "`url` must be SQLAlchemy's, as in postgresql+psycopg2://reader@host/shop"
+            message = (
+                "`url` is not an SQLAlchemy URL. Write it as in "
+                "postgresql+psycopg2://reader@host/shop"
+            )
             raise ValueError(message) from None
         return database
 
     @field_validator("folder")
     @classmethod
-    def _refuse_what_is_no_uri(cls, folder: str | None) -> str | None:
+    def _refuse_a_local_folder(cls, folder: str | None) -> str | None:
         if folder is not None and not is_remote(folder):
             message = (
-                f"`folder` is {folder!r}; give a URI, as s3a://lake/sales, or `catalog.folder`"
+                f"`folder` is {folder!r}, which is not a URI. Write it as in s3a://lake/sales, or "
+                "set `catalog.folder` for a local folder"
             )
             raise ValueError(message)
         return folder
 
     @model_validator(mode="after")
-    def _refuse_other_than_one_place(self) -> Self:
-        given = [one for one in (self.database, self.spark_catalog, self.folder) if one]
-        if len(given) != 1:
-            message = "give one of `database`, `spark_catalog` and `folder`"
+    def _refuse_other_than_one_source(self) -> Self:
+        sources = [source for source in (self.database, self.spark_catalog, self.folder) if source]
+        if len(sources) != 1:
+            message = "a connection needs exactly one of `database`, `spark_catalog` and `folder`"
             raise ValueError(message)
         if self.spark_catalog not in {None, OWN_CATALOG} and not self.platform:
             message = (
-                f"give `platform`: what DataHub calls where `{self.spark_catalog}` has its tables"
+                f"`platform` is missing. Set it to the DataHub platform of the tables in the Spark "
+                f"catalog `{self.spark_catalog}`"
             )
             raise ValueError(message)
         return self
 
     @model_validator(mode="after")
-    def _refuse_names_that_tell_no_tables_apart(self) -> Self:
-        known = ["{folder}"] if self.folder else ["{database}", "{schema}"]
+    def _refuse_ambiguous_names(self) -> Self:
+        parts = ["{folder}"] if self.folder else ["{database}", "{schema}"]
         if self.names is None:
             return self
-        if set(re.findall(r"{.*?}", self.names)) - {*known, "{table}"}:
-            message = f"`names` is {self.names!r}; it may hold {', '.join(known)} and {{table}}"
+        if set(re.findall(r"{.*?}", self.names)) - {*parts, "{table}"}:
+            message = f"`names` is {self.names!r}. Use only {', '.join(parts)} and {{table}} in it"
             raise ValueError(message)
         if "{table}" not in self.names:
-            message = f"`names` is {self.names!r}; without {{table}} all tables have one name"
+            message = (
+                f"`names` is {self.names!r}. Add {{table}}: without it all tables share a name"
+            )
             raise ValueError(message)
         return self

@@ -1,4 +1,4 @@
-"""Which datasets a run is about, by what people filed them under."""
+"""Filter datasets by domain, container and tag."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,60 +9,56 @@ from datahub.metadata.schema_classes import (
     GlobalTagsClass,
 )
 
-from datahub_hyperjoin.catalog.bulk import Aspects, aspect_of
+from datahub_hyperjoin.catalog.entities import Aspects, aspect_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetFilter:
-    """Domains, containers and tags of which a dataset must have one each; none asks for nothing."""
+    """A filter that keeps a dataset if it has one of each kind that is set; empty keeps all."""
 
     domains: Sequence[str] = ()
-    """Urns of domains, or their ids."""
+    """URNs or IDs of domains."""
 
     containers: Sequence[str] = ()
-    """Urns of containers, or their ids: databases, schemas, folders, near or far above."""
+    """URNs or IDs of containers (databases, schemas, folders), at any level above the dataset."""
 
     tags: Sequence[str] = ()
-    """Urns of tags, or their names."""
+    """URNs or names of tags."""
 
     def __bool__(self) -> bool:
         return bool(self.domains or self.containers or self.tags)
 
     @property
     def aspects(self) -> tuple[str, ...]:
-        """Names of the aspects that tell."""
+        """Names of the aspects that `matches` needs."""
         return tuple(
             aspect.ASPECT_NAME
-            for aspect, asked in (
+            for aspect, wanted in (
                 (DomainsClass, self.domains),
                 (BrowsePathsV2Class, self.containers),
                 (GlobalTagsClass, self.tags),
             )
-            if asked
+            if wanted
         )
 
-    def holds(self, aspects: Aspects) -> bool:
-        """Whether a dataset is one of those.
+    def matches(self, aspects: Aspects) -> bool:
+        """Return whether the filter keeps a dataset.
 
         Args:
-            aspects: What is known of it.
-
-        Returns:
-            Always true if nothing is asked for.
+            aspects: The dataset's aspects.
         """
         domains = aspect_of(aspects, DomainsClass)
-        above = aspect_of(aspects, BrowsePathsV2Class)
+        browse_path = aspect_of(aspects, BrowsePathsV2Class)
         tags = aspect_of(aspects, GlobalTagsClass)
+        containers = [entry.urn for entry in browse_path.path] if browse_path else ()
         return (
-            _meet("domain", self.domains, domains.domains if domains else ())
-            and _meet(
-                "container", self.containers, [one.urn for one in above.path] if above else ()
-            )
-            and _meet("tag", self.tags, [one.tag for one in tags.tags] if tags else ())
+            _has_one_of("domain", self.domains, domains.domains if domains else ())
+            and _has_one_of("container", self.containers, containers)
+            and _has_one_of("tag", self.tags, [tag.tag for tag in tags.tags] if tags else ())
         )
 
 
-def _meet(kind: str, asked: Sequence[str], found: Sequence[str | None]) -> bool:
+def _has_one_of(kind: str, wanted: Sequence[str], actual: Sequence[str | None]) -> bool:
     prefix = f"urn:li:{kind}:"
-    urns = {one if one.startswith(prefix) else prefix + one for one in asked}
-    return not urns or not urns.isdisjoint(found)
+    urns = {name if name.startswith(prefix) else prefix + name for name in wanted}
+    return not urns or not urns.isdisjoint(actual)

@@ -1,4 +1,4 @@
-"""The tables that DataHub knows, with their columns and the keys that are declared on them."""
+"""Read DataHub's datasets: their columns, primary keys and foreign keys."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from datahub.metadata.schema_classes import (
 from datahub.metadata.urns import DataPlatformInstanceUrn, DataPlatformUrn
 from datahub.utilities.urns.error import InvalidUrnError
 
-from datahub_hyperjoin.catalog.bulk import Aspects, NoteLeftOut, aspect_of, log_left_out, scroll
 from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
+from datahub_hyperjoin.catalog.entities import Aspects, NoteSkipped, aspect_of, log_skipped, scroll
 from datahub_hyperjoin.tables import Pair, TableId, pair_of
 from datahub_hyperjoin.urns import column_id, plain_path, table_id
 
@@ -31,12 +31,12 @@ _ASPECTS = tuple(
 )
 _ALL = DatasetFilter()
 _MESSAGE_KEY = "[key=True]"
-"""Stands in the field paths of a message's key, which says nothing of uniqueness."""
+"""Part of the field paths of a message key, whose columns are not necessarily unique."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlatformInstance:
-    """Where tables stand in the catalog."""
+    """A platform instance and environment of DataHub, which the names of tables are part of."""
 
     platform: str
     """DataHub platform."""
@@ -45,17 +45,19 @@ class PlatformInstance:
     """DataHub environment."""
 
     instance: str | None = None
-    """DataHub platform instance; None for all of the platform."""
+    """Name of the platform instance; None for the whole platform."""
 
-    def holds(self, table: TableId) -> bool:
-        """Whether a table stands here, as far as its name tells.
+    def contains(self, table: TableId) -> bool:
+        """Return whether a table belongs to this platform instance, judged by its name.
 
         Args:
-            table: Which table.
+            table: The table.
 
         >>> eu = PlatformInstance(platform="postgres", env="PROD", instance="eu")
-        >>> eu.holds(TableId("postgres", "eu.shop.orders")), eu.holds(TableId("postgres", "shop.x"))
-        (True, False)
+        >>> eu.contains(TableId("postgres", "eu.shop.orders"))
+        True
+        >>> eu.contains(TableId("postgres", "shop.orders"))
+        False
         """
         within = not self.instance or table.name.startswith(f"{self.instance}.")
         return within and (table.platform, table.env) == (self.platform, self.env)
@@ -69,7 +71,7 @@ class ForeignKey:
     """Its name; empty if it has none."""
 
     pairs: tuple[Pair, ...]
-    """Which column refers to which; several, if the key is composite."""
+    """The referring and the referenced column, undirected; several for a composite key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,41 +79,41 @@ class Dataset:
     """A table as the catalog describes it."""
 
     table: TableId
-    """Which table."""
+    """The table."""
 
     title: str
-    """The name a person would use."""
+    """The name that DataHub's pages show."""
 
     columns: tuple[tuple[str, str], ...]
-    """Plain path and DataHub's own field path of each column, in the schema's order."""
+    """Plain path and DataHub field path of each column, in the order of the schema."""
 
     primary_key: tuple[str, ...] = ()
-    """Plain paths of the columns that are its key together; empty if none is declared."""
+    """Plain paths of the columns of the primary key; empty if none is declared."""
 
     foreign_keys: tuple[ForeignKey, ...] = ()
-    """The foreign keys that it declares."""
+    """The foreign keys that the dataset declares."""
 
 
 def _columns(schema: SchemaMetadataClass) -> tuple[tuple[str, str], ...]:
-    """Columns by their plain paths; of the variants of a union, the first."""
-    fields: dict[str, str] = {}
+    """List columns by plain path; the members of a union share one, and the first counts."""
+    field_paths: dict[str, str] = {}
     for field in schema.fields:
-        fields.setdefault(plain_path(field.fieldPath), field.fieldPath)
-    return tuple((plain, path) for plain, path in fields.items() if plain)
+        field_paths.setdefault(plain_path(field.fieldPath), field.fieldPath)
+    return tuple((plain, path) for plain, path in field_paths.items() if plain)
 
 
 def _primary_key(schema: SchemaMetadataClass) -> tuple[str, ...]:
-    """Connectors name the key on the schema, or mark its columns, or do both."""
+    """Return the primary key; connectors name it on the schema, mark its columns, or do both."""
     marked = [field.fieldPath for field in schema.fields if field.isPartOfKey]
     paths = schema.primaryKeys or [path for path in marked if _MESSAGE_KEY not in path]
     return tuple(dict.fromkeys(map(plain_path, paths)))
 
 
 def _pairs(key: ForeignKeyConstraintClass) -> tuple[Pair, ...]:
-    """The columns of a foreign key.
+    """Return the pairs of columns of a foreign key.
 
     Raises:
-        InvalidUrnError: One of them is no column of a dataset.
+        InvalidUrnError: A field is not a column of a dataset.
         ValueError: The two sides differ in length.
     """
     sources, targets = key.sourceFields, key.foreignFields
@@ -122,7 +124,7 @@ def _pairs(key: ForeignKeyConstraintClass) -> tuple[Pair, ...]:
     return tuple(pair_of(source, target) for source, target in ends)
 
 
-def _foreign_key(urn: str, key: ForeignKeyConstraintClass, warn: NoteLeftOut) -> ForeignKey | None:
+def _foreign_key(urn: str, key: ForeignKeyConstraintClass, warn: NoteSkipped) -> ForeignKey | None:
     try:
         return ForeignKey(name=key.name, pairs=_pairs(key))
     except (InvalidUrnError, ValueError) as error:
@@ -131,34 +133,34 @@ def _foreign_key(urn: str, key: ForeignKeyConstraintClass, warn: NoteLeftOut) ->
 
 
 def _title(table: TableId, properties: DatasetPropertiesClass | None) -> str:
-    named = properties.name if properties else None
-    return named or table.name.removeprefix(table.home).lstrip("./")
+    name = properties.name if properties else None
+    return name or table.name.removeprefix(table.home).lstrip("./")
 
 
 def _is_removed(aspects: Aspects) -> bool:
-    """The search that finds datasets may lag behind a removal, the aspect does not."""
+    """Return whether a dataset is removed; the search index may still list removed datasets."""
     status = aspect_of(aspects, StatusClass)
     return status is not None and status.removed
 
 
-def dataset_of(urn: str, aspects: Aspects, *, warn: NoteLeftOut = log_left_out) -> Dataset | None:
-    """A table from the aspects of its dataset.
+def dataset_of(urn: str, aspects: Aspects, *, warn: NoteSkipped = log_skipped) -> Dataset | None:
+    """Build a `Dataset` from the aspects of an entity.
 
     Args:
-        urn: The dataset.
-        aspects: What is known of it.
-        warn: Told what of it cannot be read, and why.
+        urn: URN of the dataset.
+        aspects: Its aspects.
+        warn: Receives what cannot be read, and the reason.
 
     Returns:
-        None, if it is removed, or has no schema, or a urn that no table can have.
+        None if the dataset is removed, has no schema, or has a URN that no table can have.
     """
     schema = aspect_of(aspects, SchemaMetadataClass)
     if schema is None or _is_removed(aspects):
         return None
     try:
         table = table_id(urn)
-    except InvalidUrnError as error:  # servers still hold what older clients wrote
-        warn(urn, f"its urn cannot be read: {error}")
+    except InvalidUrnError as error:  # older clients wrote URNs that today's client refuses
+        warn(urn, f"its URN cannot be read: {error}")
         return None
     keys = [_foreign_key(urn, key, warn) for key in schema.foreignKeys or ()]
     return Dataset(
@@ -170,39 +172,40 @@ def dataset_of(urn: str, aspects: Aspects, *, warn: NoteLeftOut = log_left_out) 
     )
 
 
-def _stands_in(home: PlatformInstance, table: TableId, aspects: Aspects) -> bool:
-    """Whether a dataset stands somewhere: in an instance by its aspect, or else by its name."""
-    stated = aspect_of(aspects, DataPlatformInstanceClass)
-    if not home.instance or stated is None or not stated.instance:
-        return home.holds(table)
+def _belongs_to(instance: PlatformInstance, table: TableId, aspects: Aspects) -> bool:
+    """Return whether a dataset belongs to a platform instance, by its aspect or else its name."""
+    declared = aspect_of(aspects, DataPlatformInstanceClass)
+    if not instance.instance or declared is None or not declared.instance:
+        return instance.contains(table)
     platform = DataPlatformUrn(table.platform).urn()
-    within = stated.instance == DataPlatformInstanceUrn(platform, home.instance).urn()
-    return within and (table.platform, table.env) == (home.platform, home.env)
+    within = declared.instance == DataPlatformInstanceUrn(platform, instance.instance).urn()
+    return within and (table.platform, table.env) == (instance.platform, instance.env)
 
 
 def read_datasets(
     graph: DataHubGraph,
-    homes: Sequence[PlatformInstance],
+    instances: Sequence[PlatformInstance],
     *,
-    among: DatasetFilter = _ALL,
-    warn: NoteLeftOut = log_left_out,
+    dataset_filter: DatasetFilter = _ALL,
+    warn: NoteSkipped = log_skipped,
 ) -> list[Dataset]:
-    """The tables that the catalog describes, with one request for a thousand of them.
+    """Read the datasets of some platform instances, a thousand datasets per request.
 
-    A dataset belongs to a platform instance if its `dataPlatformInstance` says so, or without that
+    A dataset belongs to a platform instance if its `dataPlatformInstance` names it or, without that
     aspect, if its name begins with the instance, as DataHub's connectors name tables.
 
     Args:
         graph: The client.
-        homes: Where the tables stand; all of them are asked for at once.
-        among: What they must be filed under.
-        warn: Told the urn of each dataset whose schema or foreign key cannot be read, and why.
+        instances: The platform instances; one search covers all of them.
+        dataset_filter: Keeps datasets by domain, container and tag.
+        warn: Receives the URN of each dataset whose schema or foreign key cannot be read, and the
+            reason.
 
     Returns:
-        Tables with a schema, by name; removed ones do not come.
+        Datasets with a schema, sorted by table, without removed ones.
 
     Raises:
-        UnreadableCatalogError: The server gives no answer.
+        UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
     filters: RawSearchFilter = [
         {
@@ -211,14 +214,16 @@ def read_datasets(
                 {"field": "origin", "values": [env]},
             ]
         }
-        for platform, env in dict.fromkeys((home.platform, home.env) for home in homes)
+        for platform, env in dict.fromkeys(
+            (instance.platform, instance.env) for instance in instances
+        )
     ]
-    found = []
-    wanted = [*_ASPECTS, *among.aspects]
-    for urn, aspects in scroll(graph, "dataset", wanted, filters=filters, warn=warn):
+    datasets = []
+    aspect_names = [*_ASPECTS, *dataset_filter.aspects]
+    for urn, aspects in scroll(graph, "dataset", aspect_names, filters=filters, warn=warn):
         dataset = dataset_of(urn, aspects, warn=warn)
-        if not dataset or not among.holds(aspects):
+        if not dataset or not dataset_filter.matches(aspects):
             continue
-        if any(_stands_in(home, dataset.table, aspects) for home in homes):
-            found.append(dataset)
-    return sorted(found, key=lambda dataset: dataset.table)
+        if any(_belongs_to(instance, dataset.table, aspects) for instance in instances):
+            datasets.append(dataset)
+    return sorted(datasets, key=lambda dataset: dataset.table)

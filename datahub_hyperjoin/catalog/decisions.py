@@ -1,4 +1,4 @@
-"""What people decided about pairs of columns, wherever in the catalog they said so."""
+"""Read people's decisions about pairs of columns, wherever in the catalog they made them."""
 
 import logging
 from collections import defaultdict
@@ -15,9 +15,10 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.utilities.urns.error import InvalidUrnError
 
-from datahub_hyperjoin.catalog.bulk import Aspects, aspect_of, fetch, scroll
-from datahub_hyperjoin.catalog.relationships import Relationship, Warn, left_out
+from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, fetch, scroll
+from datahub_hyperjoin.catalog.relationships import Relationship, report_skipped
 from datahub_hyperjoin.errors import UnknownEntityTypeError
+from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.tables import Pair, Verdict, pair_of
 from datahub_hyperjoin.urns import (
     ACCEPTED,
@@ -37,17 +38,17 @@ _PROPERTIES = {CONFIRMED_JOINS: Verdict.ACCEPTED, REJECTED_JOINS: Verdict.REJECT
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A person's word on a pair of columns."""
+    """A person's decision about a pair of columns."""
 
     verdict: Verdict
-    """What was decided."""
+    """Accepted or rejected."""
 
     by: str = ""
-    """The urn of who decided; empty when the catalog does not say."""
+    """URN of the person; empty if the catalog does not record it."""
 
 
-Opinion = tuple[Pair, Decision]
-"""One place's word on a pair; places may contradict one another."""
+PairDecision = tuple[Pair, Decision]
+"""A pair and one decision about it; decisions about a pair may contradict each other."""
 
 
 def read_decisions(
@@ -58,34 +59,37 @@ def read_decisions(
     deleted: Mapping[str, Pair],
     warn: Warn,
 ) -> dict[Pair, Decision]:
-    """Reads what people decided.
+    """Read people's decisions about pairs of columns.
 
     Args:
         graph: DataHub's server.
-        namespace: Where our structured properties are defined.
-        relationships: Everything that the catalog relates.
-        deleted: The pairs of our relationships that people deleted for good, by their urns.
-        warn: Is told of contradictions and of what cannot be read.
+        namespace: Namespace of this package's structured properties.
+        relationships: All relationships of the catalog.
+        deleted: Pairs of our relationships that people hard-deleted, by URN.
+        warn: Receives contradictions and entities that cannot be read.
 
     Returns:
-        The decision on each pair that has one; a rejection beats an acceptance.
+        The decision about each pair that has one; a rejection overrides an acceptance.
     """
-    opinions = [opinion for one in relationships for opinion in opinions_on(one)]
-    opinions += _read_properties(graph, namespace, warn)
-    gone = dict.fromkeys(deleted.values(), Decision(Verdict.REJECTED))
-    # A deletion cannot be taken back where it was made, so any other word on the pair is newer.
-    return gone | settle(opinions, warn)
+    decisions = [decision for entity in relationships for decision in decisions_on(entity)]
+    decisions += _read_properties(graph, namespace, warn)
+    deletions = dict.fromkeys(deleted.values(), Decision(Verdict.REJECTED))
+    # A deletion leaves nothing behind that a person could withdraw, so any other decision about the
+    # pair is newer and overrides it.
+    return deletions | merge_decisions(decisions, warn)
 
 
-def opinions_on(relationship: Relationship) -> Iterator[Opinion]:
-    """What people attached to a relationship says of its pairs.
+def decisions_on(relationship: Relationship) -> Iterator[PairDecision]:
+    """Return the decisions that people attached to a relationship.
+
+    Hiding one of our relationships rejects its pairs. A relationship that another author wrote and
+    that is hidden counts as withdrawn: an acceptance tag on it is ignored.
 
     Args:
-        relationship: Anyone's relationship.
+        relationship: A relationship of any author.
 
     Yields:
-        A rejection for one that is ours and that a person hid; what its tags say, except that one
-        which others wrote and someone hid is accepted no more.
+        The decisions of its tags and of its status, for each of its pairs.
     """
     decisions = [
         Decision(verdict, relationship.tagged_by.get(tag) or next(iter(relationship.owners), ""))
@@ -95,53 +99,56 @@ def opinions_on(relationship: Relationship) -> Iterator[Opinion]:
     if relationship.hidden_by_people:
         decisions.append(Decision(Verdict.REJECTED))
     elif relationship.removed and not relationship.removed_by_us:
-        decisions = [one for one in decisions if one.verdict is Verdict.REJECTED]
+        decisions = [decision for decision in decisions if decision.verdict is Verdict.REJECTED]
     yield from ((pair, decision) for pair in relationship.pairs for decision in decisions)
 
 
-def settle(opinions: Iterable[Opinion], warn: Warn) -> dict[Pair, Decision]:
-    """Makes one decision of all that is said of a pair.
+def merge_decisions(decisions: Iterable[PairDecision], warn: Warn) -> dict[Pair, Decision]:
+    """Merge all decisions about a pair into one.
+
+    The result does not depend on the order of the decisions: a rejection overrides acceptances, and
+    of several people with the same verdict, the greatest URN is named.
 
     Args:
-        opinions: What each place says.
-        warn: Is told of contradictions.
+        decisions: Decisions from all sources.
+        warn: Receives each contradiction.
 
     Returns:
-        For each pair the rejection, if there is one, and the name of someone who decided it.
+        One decision for each pair.
     """
-    said: defaultdict[Pair, set[Decision]] = defaultdict(set)
-    for pair, decision in opinions:
-        said[pair].add(decision)
-    settled = {}
-    for pair, decisions in said.items():
-        verdicts = {decision.verdict for decision in decisions}
+    by_pair: defaultdict[Pair, set[Decision]] = defaultdict(set)
+    for pair, decision in decisions:
+        by_pair[pair].add(decision)
+    merged = {}
+    for pair, pair_decisions in by_pair.items():
+        verdicts = {decision.verdict for decision in pair_decisions}
         if len(verdicts) > 1:
             warn(
                 "Join accepted and rejected",
-                "The rejection counts; take back the one that is wrong",
+                "The rejection takes precedence. Remove the tag or property value that is wrong",
                 f"{pair[0]} = {pair[1]}",
             )
         verdict = Verdict.REJECTED if Verdict.REJECTED in verdicts else Verdict.ACCEPTED
-        by = max(decision.by for decision in decisions if decision.verdict is verdict)
-        settled[pair] = Decision(verdict, by)
-    return settled
+        by = max(decision.by for decision in pair_decisions if decision.verdict is verdict)
+        merged[pair] = Decision(verdict, by)
+    return merged
 
 
-def _read_properties(graph: DataHubGraph, namespace: str, warn: Warn) -> Iterator[Opinion]:
-    """What the structured properties say that people edit on columns."""
+def _read_properties(graph: DataHubGraph, namespace: str, warn: Warn) -> Iterator[PairDecision]:
+    """Read the decisions that people make in structured properties of columns."""
     verdicts = {property_urn(namespace, name): verdict for name, verdict in _PROPERTIES.items()}
-    unread = left_out(warn)
+    skip = report_skipped(warn)
     try:
-        definitions = fetch(graph, "structuredProperty", verdicts, _DEFINITION, warn=unread)
+        definitions = fetch(graph, "structuredProperty", verdicts, _DEFINITION, warn=skip)
     except UnknownEntityTypeError as error:
-        logger.info("Decisions on columns are not read: %s", error)  # those on joins are
+        logger.info("Only decisions on relationships are read: %s", error)
         return
-    # The server refuses to filter by a property that was deleted.
+    # The server refuses a filter by a property whose definition is removed.
     defined = [urn for urn, aspects in definitions.items() if _is_defined(aspects)]
     if not defined:
         return
     name = StructuredPropertiesClass.ASPECT_NAME
-    # The server finds out itself which field of its index a name with dots stands for.
+    # The server translates the property's qualified name into the name of its index field.
     filters: RawSearchFilter = [
         {
             "and": [
@@ -150,10 +157,10 @@ def _read_properties(graph: DataHubGraph, namespace: str, warn: Warn) -> Iterato
         }
         for urn in defined
     ]
-    for urn, aspects in scroll(graph, "schemaField", [name], filters=filters, warn=unread):
-        values = aspect_of(aspects, StructuredPropertiesClass)
-        if values:
-            yield from opinions_of_column(urn, values, verdicts=verdicts, warn=warn)
+    for urn, aspects in scroll(graph, "schemaField", [name], filters=filters, warn=skip):
+        properties = aspect_of(aspects, StructuredPropertiesClass)
+        if properties:
+            yield from decisions_of_column(urn, properties, verdicts=verdicts, warn=warn)
 
 
 def _is_defined(aspects: Aspects) -> bool:
@@ -164,39 +171,39 @@ def _is_defined(aspects: Aspects) -> bool:
 
 
 def _assigner(assignment: StructuredPropertyValueAssignmentClass) -> str:
-    """Who set a property, where the catalog says so."""
+    """Return the URN of the person who set a property; empty if the catalog does not record it."""
     if assignment.attribution:
         return assignment.attribution.actor
     stamp = assignment.lastModified or assignment.created
     return stamp.actor if stamp else ""
 
 
-def opinions_of_column(
-    urn: str, values: StructuredPropertiesClass, *, verdicts: Mapping[str, Verdict], warn: Warn
-) -> Iterator[Opinion]:
-    """What the structured properties of a column say of it and others.
+def decisions_of_column(
+    urn: str, properties: StructuredPropertiesClass, *, verdicts: Mapping[str, Verdict], warn: Warn
+) -> Iterator[PairDecision]:
+    """Return the decisions in the structured properties of a column.
 
     Args:
-        urn: The column.
-        values: All its structured properties.
-        verdicts: What it means to be listed by a property, by the property's urn.
-        warn: Is told of values that are no other column.
+        urn: URN of the column.
+        properties: All its structured properties.
+        verdicts: The verdict that each property expresses, by the property's URN.
+        warn: Receives values that are not the URN of another column.
 
     Yields:
-        An opinion for each column that is listed.
+        A decision for each column that a property lists.
     """
-    for assignment in values.properties:
+    for assignment in properties.properties:
         verdict = verdicts.get(assignment.propertyUrn)
         if verdict is None:
             continue
         decision = Decision(verdict, _assigner(assignment))
         for value in assignment.values:
             try:
-                one, other = column_id(urn), column_id(str(value))
+                column, listed = column_id(urn), column_id(str(value))
             except InvalidUrnError as error:
-                left_out(warn)(urn, f"among its joins is what is no column: {error}")
+                report_skipped(warn)(urn, f"one of its joins does not name a column: {error}")
                 continue
-            if one == other:
-                left_out(warn)(urn, "it is listed among its own joins")
+            if column == listed:
+                report_skipped(warn)(urn, "it is listed among its own joins")
             else:
-                yield pair_of(one, other), decision
+                yield pair_of(column, listed), decision

@@ -1,4 +1,4 @@
-"""What can go wrong before anything is asked of DataHub."""
+"""Errors in a recipe's choice of tables."""
 
 from typing_extensions import Self
 
@@ -6,24 +6,25 @@ from datahub_hyperjoin.errors import CatalogError, NoTablesError
 
 
 class MissingServerError(CatalogError, ValueError):
-    """A recipe asks what only a DataHub server can tell, and names none."""
+    """A recipe needs a DataHub server and does not configure one."""
 
     @classmethod
     def to_choose_datasets(cls) -> Self:
-        """Domains, containers and tags are the catalog's."""
+        """Report that a dataset filter is set without a server."""
         return cls(
-            "`catalog.domains`, `containers` and `tags` choose datasets by what a DataHub server "
-            "says of them. Give a `datahub-rest` sink, or leave them out"
+            "`catalog.domains`, `containers` and `tags` filter datasets by what a DataHub server "
+            "stores. Configure a `datahub-rest` sink, or remove these keys"
         )
 
 
 class NoRemoteTablesError(NoTablesError):
-    """A folder that Spark reaches has no table that is wanted."""
+    """A remote folder has no table, or none that the recipe allows."""
 
     @classmethod
     def in_folder_of(cls, connection: str, *, seen: int) -> Self:
-        """Nothing in the folder is a table, or the filters leave nothing."""
+        """Report the connection and the number of files in its folder."""
         return cls(
-            f"the folder of `{connection}` has {seen} files and none is a table that its `tables` "
-            "allow. Files must end in .csv, .tsv, .jsonl, .parquet, .orc or .avro"
+            f"the folder of `{connection}` has {seen} files and no table that its `tables` allow. "
+            "Check `folder` and `tables`; files must end in .csv, .tsv, .jsonl, .parquet, .orc or "
+            ".avro"
         )

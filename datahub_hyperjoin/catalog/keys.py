@@ -1,4 +1,4 @@
-"""What the keys that datasets declare say of single columns and of pairs of them."""
+"""Derive unique columns and declared pairs from the keys of datasets."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,7 +6,7 @@ from datahub_hyperjoin.catalog.datasets import Dataset, ForeignKey
 from datahub_hyperjoin.tables import ColumnId, Pair
 
 
-def _known(datasets: Iterable[Dataset]) -> set[ColumnId]:
+def _columns_of(datasets: Iterable[Dataset]) -> set[ColumnId]:
     return {
         ColumnId(dataset.table, path)
         for dataset in datasets
@@ -15,10 +15,10 @@ def _known(datasets: Iterable[Dataset]) -> set[ColumnId]:
 
 
 def unique_columns(datasets: Iterable[Dataset]) -> frozenset[ColumnId]:
-    """Columns that are a table's whole primary key; the parts of a composite key are not.
+    """Return the columns that are a whole primary key; parts of composite keys are not unique.
 
     Args:
-        datasets: What the catalog knows.
+        datasets: The datasets of the catalog.
 
     >>> from datahub_hyperjoin.tables import TableId
     >>> columns = (("order", "order"), ("line", "line"))
@@ -31,46 +31,48 @@ def unique_columns(datasets: Iterable[Dataset]) -> frozenset[ColumnId]:
     (frozenset(), frozenset())
     """
     datasets = tuple(datasets)
-    known = _known(datasets)
+    columns = _columns_of(datasets)
     return frozenset(
         column
         for dataset in datasets
         for column in [ColumnId(dataset.table, path) for path in dataset.primary_key]
-        if len(dataset.primary_key) == 1 and column in known
+        if len(dataset.primary_key) == 1 and column in columns
     )
 
 
 def _parts(key: ForeignKey) -> Iterator[tuple[Pair, str]]:
+    """Yield the pairs of a foreign key, each with the name of its part."""
     name, count = key.name or "without a name", len(key.pairs)
     for part, pair in enumerate(key.pairs, start=1):
-        if pair[0] != pair[1]:  # as of the tenant, in a key of a table to itself
+        # A key of a table to itself may contain a column twice, for example the tenant.
+        if pair[0] != pair[1]:
             yield pair, name if count == 1 else f"{name} (part {part} of {count})"
 
 
 def declared_pairs(datasets: Iterable[Dataset]) -> dict[Pair, str]:
-    """Pairs of columns that foreign keys declare, each with the words that name the key.
+    """Return the pairs of columns that foreign keys declare, each with the name of its key.
 
-    A key that refers to what the catalog does not know is left out. Of several keys that declare
-    one pair, the one with the fewest columns names it.
+    A key that refers to a column outside the catalog is ignored. If several keys declare a pair,
+    the key with the fewest columns is named.
 
     Args:
-        datasets: What the catalog knows.
+        datasets: The datasets of the catalog.
 
     >>> from datahub_hyperjoin.tables import TableId, pair_of
     >>> people = TableId("postgres", "shop.people")
     >>> pair = pair_of(ColumnId(people, "id"), ColumnId(people, "manager"))
     >>> key = ForeignKey(name="fk_manager", pairs=(pair,))
     >>> columns = (("id", "id"), ("manager", "manager"))
-    >>> known = Dataset(table=people, title="people", columns=columns, foreign_keys=(key,))
-    >>> declared_pairs([known]) == {pair: "fk_manager"}
+    >>> dataset = Dataset(table=people, title="people", columns=columns, foreign_keys=(key,))
+    >>> declared_pairs([dataset]) == {pair: "fk_manager"}
     True
     """
     datasets = tuple(datasets)
-    known = _known(datasets)
+    columns = _columns_of(datasets)
     keys = [key for dataset in datasets for key in dataset.foreign_keys]
     declared: dict[Pair, str] = {}
     for key in sorted(keys, key=lambda key: len(key.pairs)):
-        if all(column in known for pair in key.pairs for column in pair):
-            for pair, words in _parts(key):
-                declared.setdefault(pair, words)
+        if all(column in columns for pair in key.pairs for column in pair):
+            for pair, name in _parts(key):
+                declared.setdefault(pair, name)
     return declared

@@ -1,4 +1,4 @@
-"""Everything that is asked of DataHub before a table is read."""
+"""Read everything that DataHub knows about some tables, before any table is opened."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -9,25 +9,25 @@ from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import StructuredPropertiesClass
 
 from datahub_hyperjoin.catalog.assemble import assemble_facts
-from datahub_hyperjoin.catalog.bulk import aspect_of, fetch
 from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
 from datahub_hyperjoin.catalog.datasets import Dataset, PlatformInstance, read_datasets
 from datahub_hyperjoin.catalog.decisions import Decision, read_decisions
+from datahub_hyperjoin.catalog.entities import aspect_of, fetch
 from datahub_hyperjoin.catalog.relationships import (
     Relationship,
-    Warn,
-    gone,
-    left_out,
+    find_deleted,
     read_relationships,
+    report_skipped,
 )
 from datahub_hyperjoin.catalog.statistics import read_statistics
-from datahub_hyperjoin.catalog.usage import count_joined
+from datahub_hyperjoin.catalog.usage import count_joins
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.errors import (
     UnknownDatasetsError,
     UnknownEntityTypeError,
     UnreadableCatalogError,
 )
+from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
 from datahub_hyperjoin.urns import REJECTED, property_urn
 
@@ -37,80 +37,80 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 _NAMED = 5
-"""Tables that a message names; a number stands for the others."""
+"""Tables that a message names; the others are counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """Which part of the catalog a run is about."""
+    """The part of the catalog that a run covers."""
 
-    homes: tuple[PlatformInstance, ...]
-    """Where its tables stand."""
+    instances: tuple[PlatformInstance, ...]
+    """Platform instances of the run's tables."""
 
-    among: DatasetFilter
-    """What its datasets must be filed under."""
+    dataset_filter: DatasetFilter
+    """Keeps datasets by domain, container and tag."""
 
     known_only: bool
-    """Whether tables that the catalog does not know are left out."""
+    """Whether tables and columns that the catalog does not know are left out."""
 
-    queries: int
-    """Most SQL queries that are read."""
+    max_queries: int
+    """Largest number of SQL queries that are read."""
 
     namespace: str
-    """What the structured properties' names begin with."""
+    """Namespace of this package's structured properties."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """What earlier runs of the same pipeline remember."""
+    """What earlier runs of the same pipeline recorded."""
 
     written: Mapping[str, Pair] = field(default_factory=dict)
-    """The relationships of the last run, by urn."""
+    """Relationships that the last run wrote, by URN."""
 
-    refused: Mapping[str, Pair] = field(default_factory=dict)
-    """The relationships of any run that people deleted, hid or rejected, by urn."""
+    rejected: Mapping[str, Pair] = field(default_factory=dict)
+    """Relationships of any earlier run that people deleted, hid or rejected, by URN."""
 
     hidden: Mapping[str, str] = field(default_factory=dict)
-    """The relationships and queries that runs hid, with the id of the run that did."""
+    """URNs of relationships and queries that runs hid, with the ID of the run."""
 
     columns: Sequence[str] = ()
-    """Urns of some columns that have properties since the last run."""
+    """URNs of some columns whose properties the last run wrote."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Catalog:
-    """What there is to search, and what is known of it."""
+    """The tables of a run and what the catalog knows about them."""
 
     tables: Sequence[Table]
-    """What can be read, and may be."""
+    """The tables that the run reads."""
 
-    knowledge: CatalogFacts = field(default_factory=CatalogFacts)
-    """What the catalog says of it."""
+    facts: CatalogFacts = field(default_factory=CatalogFacts)
+    """What the catalog says of them."""
 
     datasets: Mapping[TableId, Dataset] = field(default_factory=dict)
-    """The catalog's own entries."""
+    """Their datasets."""
 
     relationships: Mapping[str, Relationship] = field(default_factory=dict)
-    """Who relates what already, by urn."""
+    """All relationships of the catalog, by URN."""
 
-    refused: Mapping[str, Pair] = field(default_factory=dict)
-    """The relationships of ours that people deleted, hid or rejected, by urn. DataHub deletes for
-    good in time what is hidden, so they must be remembered."""
+    rejected: Mapping[str, Pair] = field(default_factory=dict)
+    """Our relationships that people deleted, hid or rejected, by URN. They are recorded because
+    DataHub hard-deletes hidden entities after some time."""
 
     deleted: Sequence[Pair] = ()
-    """The pairs of those that are gone since the last run."""
+    """Pairs of our relationships that people hard-deleted since the last run."""
 
-    silent: Sequence[PlatformInstance] = ()
-    """Where databases gave no answer this time: what stands there is not known to be gone."""
+    unreachable: Sequence[PlatformInstance] = ()
+    """Platform instances whose databases did not answer: joins of their tables are kept."""
 
     def field_path(self, column: ColumnId) -> ColumnId:
-        """A column by the path that the catalog files it under.
+        """Replace the plain path of a column by its DataHub field path.
 
         Args:
-            column: A column by its plain path.
+            column: A column with its plain path.
 
         Returns:
-            The same column if the catalog does not know it.
+            The column unchanged if the catalog does not know it.
         """
         dataset = self.datasets.get(column.table)
         paths = dict(dataset.columns) if dataset else {}
@@ -118,11 +118,11 @@ class Catalog:
 
 
 @dataclass(frozen=True)
-class _People:
-    """What people related, refused and decided."""
+class _JoinHistory:
+    """The relationships of the catalog and people's decisions."""
 
     relationships: dict[str, Relationship]
-    refused: dict[str, Pair]
+    rejected: dict[str, Pair]
     deleted: list[Pair]
     decisions: dict[Pair, Decision]
 
@@ -130,58 +130,70 @@ class _People:
 def read_catalog(
     graph: DataHubGraph, tables: Sequence[Table], *, scope: Scope, history: History, warn: Warn
 ) -> Catalog:
-    """Reads what DataHub knows of some tables, and what its people decided about their joins.
+    """Read what DataHub knows about some tables and what people decided about their joins.
 
     Args:
         graph: DataHub's server.
-        tables: What could be read.
-        scope: Which part of the catalog to look at.
-        history: What earlier runs remember.
-        warn: Is told of what is left out.
+        tables: The tables that can be read.
+        scope: The part of the catalog that the run covers.
+        history: What earlier runs recorded.
+        warn: Receives what is left out.
 
     Returns:
-        The tables that may be read, and what is known of them.
+        The tables that the run reads, and what the catalog knows about them.
 
     Raises:
         UnknownDatasetsError: The catalog knows none of the tables.
-        UnreadableCatalogError: The server gives no answer.
+        UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
-    datasets = {
-        dataset.table: dataset
-        for dataset in read_datasets(graph, scope.homes, among=scope.among, warn=left_out(warn))
-    }
-    chosen = _choose(tables, datasets, scope=scope, warn=warn)
-    people = _listen(graph, scope=scope, history=history, warn=warn)
-    knowledge = assemble_facts(
+    read = read_datasets(
+        graph, scope.instances, dataset_filter=scope.dataset_filter, warn=report_skipped(warn)
+    )
+    datasets = {dataset.table: dataset for dataset in read}
+    selected = _select(tables, datasets, scope=scope, warn=warn)
+    joins = _read_join_history(graph, scope=scope, history=history, warn=warn)
+    queries = _if_readable(
+        lambda: count_joins(graph, datasets.values(), most=scope.max_queries, warn=warn), warn
+    )
+    statistics = _if_readable(
+        lambda: read_statistics(graph, [table.id for table in selected]), warn
+    )
+    facts = assemble_facts(
         datasets=datasets.values(),
-        relationships=people.relationships.values(),
-        decisions=people.decisions,
-        queries=_if_readable(
-            lambda: count_joined(graph, [*datasets.values()], most=scope.queries, warn=warn), warn
-        ),
-        statistics=_if_readable(
-            lambda: read_statistics(graph, [table.id for table in chosen]), warn
-        ),
+        relationships=joins.relationships.values(),
+        decisions=joins.decisions,
+        queries=queries,
+        statistics=statistics,
     )
     return Catalog(
-        tables=chosen,
-        knowledge=knowledge,
+        tables=selected,
+        facts=facts,
         datasets=datasets,
-        relationships=people.relationships,
-        refused=people.refused,
-        deleted=people.deleted,
+        relationships=joins.relationships,
+        rejected=joins.rejected,
+        deleted=joins.deleted,
     )
 
 
-def _listen(graph: DataHubGraph, *, scope: Scope, history: History, warn: Warn) -> _People:
-    relationships = _where_known(
-        lambda: read_relationships(graph, known=history.written, hidden=history.hidden, warn=warn),
+def _read_join_history(
+    graph: DataHubGraph, *, scope: Scope, history: History, warn: Warn
+) -> _JoinHistory:
+    """Read relationships and decisions, and add the rejections that only earlier runs remember.
+
+    A relationship that people hard-deleted leaves no trace in the catalog. It is recognised once,
+    as written by the last run and missing now, and recorded as rejected from then on, until a
+    relationship with the same URN exists again.
+    """
+    relationships = _if_supported(
+        lambda: read_relationships(
+            graph, written=history.written, hidden=history.hidden, warn=warn
+        ),
     )
-    landed = _landed(graph, history, scope.namespace, warn)
-    missing = gone(history.written, relationships, landed=landed, warn=warn)
-    earlier = {**history.refused, **{urn: history.written[urn] for urn in missing}}
-    deleted = {urn: pair for urn, pair in earlier.items() if urn not in relationships}
-    decisions = _where_known(
+    writes_arrived = _have_writes_arrived(graph, history, scope.namespace, warn)
+    missing = find_deleted(history.written, relationships, writes_arrived=writes_arrived, warn=warn)
+    ever_rejected = {**history.rejected, **{urn: history.written[urn] for urn in missing}}
+    deleted = {urn: pair for urn, pair in ever_rejected.items() if urn not in relationships}
+    decisions = _if_supported(
         lambda: read_decisions(
             graph,
             namespace=scope.namespace,
@@ -190,32 +202,36 @@ def _listen(graph: DataHubGraph, *, scope: Scope, history: History, warn: Warn) 
             warn=warn,
         )
     )
-    hidden = {
-        one.urn: one.pairs[0]
-        for one in relationships.values()
-        if one.pairs and (one.hidden_by_people or (one.ours and REJECTED in one.tags))
+    hidden_or_tagged = {
+        relationship.urn: relationship.pairs[0]
+        for relationship in relationships.values()
+        if relationship.pairs
+        and (relationship.hidden_by_people or (relationship.ours and REJECTED in relationship.tags))
     }
-    return _People(
+    return _JoinHistory(
         relationships=relationships,
-        refused={**deleted, **hidden},
+        rejected={**deleted, **hidden_or_tagged},
         deleted=sorted(history.written[urn] for urn in missing),
         decisions=decisions,
     )
 
 
-def _landed(graph: DataHubGraph, history: History, namespace: str, warn: Warn) -> bool:
-    """Whether the catalog has any of the properties that the last run wrote."""
-    ours = property_urn(namespace, "")
+def _have_writes_arrived(graph: DataHubGraph, history: History, namespace: str, warn: Warn) -> bool:
+    """Return whether the catalog has any of the properties that the last run wrote."""
+    prefix = property_urn(namespace, "")
     name = StructuredPropertiesClass.ASPECT_NAME
-    held = _if_readable(lambda: fetch(graph, "schemaField", history.columns, [name]), warn)
-    assigned = (aspect_of(aspects, StructuredPropertiesClass) for aspects in held.values())
+    columns = _if_readable(lambda: fetch(graph, "schemaField", history.columns, [name]), warn)
+    aspects = (aspect_of(column, StructuredPropertiesClass) for column in columns.values())
     return any(
-        one.propertyUrn.startswith(ours) for has in assigned if has for one in has.properties
+        assignment.propertyUrn.startswith(prefix)
+        for aspect in aspects
+        if aspect
+        for assignment in aspect.properties
     )
 
 
-def _where_known(read: Callable[[], dict[Key, Value]]) -> dict[Key, Value]:
-    """Nothing, where the server has no such entities; what needs them says so when it writes."""
+def _if_supported(read: Callable[[], dict[Key, Value]]) -> dict[Key, Value]:
+    """Read entities; return nothing if the server lacks their type, which writing them reports."""
     try:
         return read()
     except UnknownEntityTypeError as error:
@@ -224,18 +240,26 @@ def _where_known(read: Callable[[], dict[Key, Value]]) -> dict[Key, Value]:
 
 
 def _if_readable(read: Callable[[], dict[Key, Value]], warn: Warn) -> dict[Key, Value]:
-    """Nothing, where the server does not give what the run can do without."""
+    """Read what a run can do without; return nothing, with a warning, if it cannot be read."""
     try:
-        return _where_known(read)
+        return _if_supported(read)
     except UnreadableCatalogError as error:
-        warn("Catalog read in part", "The run goes on without what it would have told", str(error))
+        warn(
+            "Catalog partly read",
+            "The run continues without this part of the catalog",
+            str(error),
+        )
         return {}
 
 
-def _choose(
+def _select(
     tables: Sequence[Table], datasets: Mapping[TableId, Dataset], *, scope: Scope, warn: Warn
 ) -> list[Table]:
-    """The tables that the catalog knows, or all."""
+    """Select the tables that the catalog knows, or all if `catalog.known_only` is off.
+
+    A dataset filter leaves out tables on purpose, so then nothing is reported: the datasets that it
+    excludes cannot be told from those that do not exist.
+    """
     known = [table for table in tables if table.id in datasets]
     unknown = [table.id for table in tables if table.id not in datasets]
     if not scope.known_only or not unknown:
@@ -243,23 +267,24 @@ def _choose(
     if not known:
         first = unknown[0]
         raise UnknownDatasetsError.on_platform(first.platform, first.env, example=first.name)
-    if scope.among:
-        logger.info("Left out by domain, container or tag, or unknown: %s tables", len(unknown))
+    if scope.dataset_filter:
+        logger.info("%s tables are unknown or excluded by domain, container or tag", len(unknown))
         return known
     warn(
         "Tables not in the catalog",
-        "They are left out; ingest them with their own source, or set `catalog.known_only: false`",
+        "These tables are skipped. Ingest them with their own source, or set "
+        "`catalog.known_only: false`",
         shorten([*map(str, unknown)]),
     )
     return known
 
 
 def shorten(names: Sequence[str]) -> str:
-    """Some names, and how many there are besides.
+    """List some names and count the others.
 
     >>> shorten(["a", "b"])
     'a, b'
-    >>> shorten([f"table_{at}" for at in range(7)])
+    >>> shorten([f"table_{number}" for number in range(7)])
     'table_0, table_1, table_2, table_3, table_4 and 2 more'
     """
     more = len(names) - _NAMED

@@ -1,6 +1,6 @@
-"""The relationships that the catalog holds: ours, other people's, and those that are gone."""
+"""Read the relationships of the catalog: ours, those of other authors, and deleted ones."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from datahub.ingestion.graph.client import DataHubGraph
@@ -11,188 +11,195 @@ from datahub.metadata.schema_classes import (
     StatusClass,
 )
 from datahub.utilities.urns.error import InvalidUrnError
-from typing_extensions import LiteralString
 
-from datahub_hyperjoin.catalog.bulk import Aspects, aspect_of, fetch, scroll
+from datahub_hyperjoin.catalog.entities import Aspects, NoteSkipped, aspect_of, fetch, scroll
+from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.relationship_aspect import from_aspect, is_ours, pairs_in
 from datahub_hyperjoin.tables import Join, Pair
-
-Warn = Callable[[LiteralString, LiteralString, str], None]
-"""Takes a title, a message and a context, as a run's report does."""
 
 _ENTITY = "erModelRelationship"
 _ASPECTS = [
     aspect.ASPECT_NAME
     for aspect in (ERModelRelationshipPropertiesClass, StatusClass, GlobalTagsClass, OwnershipClass)
 ]
-_MANY, _MOST_GONE = 20, 0.75
+_MANY, _MAX_SHARE_DELETED = 20, 0.75
+"""Of this many entities, people are taken to delete at most this share between two runs."""
 
 
-def left_out(warn: Warn) -> Callable[[str, str], None]:
-    """Tells of single entities that cannot be read.
+def report_skipped(warn: Warn) -> NoteSkipped:
+    """Return a callback that reports each skipped entity as a warning.
 
     Args:
-        warn: Takes a title, a message and a context.
-
-    Returns:
-        Takes what is left out, and why.
+        warn: Receives the warnings.
     """
-    return lambda what, reason: warn(
-        "Not read", "The catalog holds something that is left out", f"{what}: {reason}"
+    return lambda urn, reason: warn(
+        "Entities skipped",
+        "These entities of the catalog cannot be read. Correct or delete them in DataHub",
+        f"{urn}: {reason}",
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Relationship:
-    """A relationship of the catalog and what people have attached to it."""
+    """A relationship of the catalog and what people attached to it."""
 
     urn: str
-    """Which one."""
+    """URN of the relationship."""
 
     aspect: ERModelRelationshipPropertiesClass
-    """As it is stored."""
+    """The relationship as DataHub stores it."""
 
     pairs: tuple[Pair, ...]
-    """The columns it joins; none, if its urns cannot be read."""
+    """The pairs of columns that it joins; empty if its URNs cannot be read."""
 
     ours: bool
-    """Whether we wrote it, and no person has edited it since."""
+    """Whether this package wrote it and no person has edited it since."""
 
-    known: bool
-    """Whether an earlier run of ours says that it wrote it."""
+    recorded: bool
+    """Whether the last run of this pipeline recorded that it wrote the relationship."""
 
     join: Join | None
-    """What it says, if it is ours."""
+    """The join that it holds; None if it is not ours."""
 
     removed: bool = False
-    """Whether it is hidden."""
+    """Whether it is hidden, which DataHub calls soft-deleted."""
 
     removed_by_us: bool = False
-    """Whether an earlier run of ours hid it, and no one has touched that since."""
+    """Whether an earlier run of ours hid it, and nobody changed its status since."""
 
     tags: frozenset[str] = frozenset()
-    """Urns of its tags."""
+    """URNs of its tags."""
 
     owners: tuple[str, ...] = ()
-    """Urns of its owners."""
+    """URNs of its owners."""
 
     tagged_by: Mapping[str, str] = field(default_factory=dict)
-    """Who set a tag, where the catalog says so."""
+    """URN of the person who set a tag, by the tag's URN, if the catalog records it."""
 
     @property
     def hidden_by_people(self) -> bool:
-        """Whether we once wrote it and a person has hidden it.
+        """Whether this package wrote it and a person hid it.
 
         Returns:
-            False for what others wrote, whoever hid it.
+            False for a relationship of another author, whoever hid it.
         """
-        return self.removed and not self.removed_by_us and (self.ours or self.known)
+        return self.removed and not self.removed_by_us and (self.ours or self.recorded)
 
 
 def read_relationships(
-    graph: DataHubGraph, *, known: Collection[str], hidden: Mapping[str, str], warn: Warn
+    graph: DataHubGraph, *, written: Collection[str], hidden: Mapping[str, str], warn: Warn
 ) -> dict[str, Relationship]:
-    """Reads all relationships, the hidden ones too.
+    """Read all relationships, including hidden ones.
 
-    Search shows new entities late, so those that are known and not found are asked for by name.
+    The search index shows new entities with a delay, so relationships that an earlier run wrote and
+    the search does not return are requested by URN.
 
     Args:
         graph: DataHub's server.
-        known: Urns that an earlier run of ours wrote.
-        hidden: Those that an earlier run hid, with the id of that run.
-        warn: Is told of relationships that cannot be read.
+        written: URNs of the relationships that the last run wrote.
+        hidden: Relationships that earlier runs hid, with the ID of the run.
+        warn: Receives relationships that cannot be read.
 
     Returns:
-        Relationships by urn.
+        Relationships by URN.
     """
-    unread = left_out(warn)
-    found = dict(scroll(graph, _ENTITY, _ASPECTS, removed=True, warn=unread))
-    late = sorted(set(known) - found.keys())
-    if late:
-        found |= fetch(graph, _ENTITY, late, _ASPECTS, warn=unread)
-    read = (
-        read_relationship(urn, aspects, known=urn in known, hider=hidden.get(urn), warn=warn)
-        for urn, aspects in found.items()
+    skip = report_skipped(warn)
+    entities = dict(scroll(graph, _ENTITY, _ASPECTS, removed=True, warn=skip))
+    not_indexed = sorted(set(written) - entities.keys())
+    if not_indexed:
+        entities |= fetch(graph, _ENTITY, not_indexed, _ASPECTS, warn=skip)
+    relationships = (
+        read_relationship(urn, aspects, recorded=urn in written, hider=hidden.get(urn), warn=warn)
+        for urn, aspects in entities.items()
     )
-    return {relationship.urn: relationship for relationship in read if relationship}
+    return {relationship.urn: relationship for relationship in relationships if relationship}
 
 
 def read_relationship(
-    urn: str, aspects: Aspects, *, known: bool, hider: str | None, warn: Warn
+    urn: str, aspects: Aspects, *, recorded: bool, hider: str | None, warn: Warn
 ) -> Relationship | None:
-    """Reads one relationship from its aspects.
+    """Build a `Relationship` from the aspects of an entity.
 
     Args:
-        urn: Which one.
-        aspects: What the catalog holds of it.
-        known: Whether an earlier run of ours wrote it.
-        hider: The run of ours that hid it, if one did.
-        warn: Is told if its urns cannot be read.
+        urn: URN of the entity.
+        aspects: Its aspects.
+        recorded: Whether the last run of this pipeline recorded that it wrote the entity.
+        hider: ID of the run of ours that hid it; None if none did.
+        warn: Receives a warning if the URNs that it joins cannot be read.
 
     Returns:
-        None for an entity that states no relationship, as remnants of a deletion do.
+        None for an entity without relationship properties, as a deletion may leave behind.
     """
-    stated = aspect_of(aspects, ERModelRelationshipPropertiesClass)
-    if stated is None:
+    properties = aspect_of(aspects, ERModelRelationshipPropertiesClass)
+    if properties is None:
         return None
-    pairs = _pairs(urn, stated, warn)
+    pairs = _pairs(urn, properties, warn)
     removed, run = _status(aspects)
-    tags, owned = aspect_of(aspects, GlobalTagsClass), aspect_of(aspects, OwnershipClass)
+    tags, ownership = aspect_of(aspects, GlobalTagsClass), aspect_of(aspects, OwnershipClass)
     assigned = tags.tags if tags else []
     return Relationship(
         urn=urn,
-        aspect=stated,
+        aspect=properties,
         pairs=pairs,
-        ours=is_ours(stated),
-        known=known,
-        join=from_aspect(stated) if pairs else None,
+        ours=is_ours(properties),
+        recorded=recorded,
+        join=from_aspect(properties) if pairs else None,
         removed=removed,
         removed_by_us=removed and hider is not None and run == hider,
         tags=frozenset(tag.tag for tag in assigned),
-        owners=tuple(owner.owner for owner in owned.owners) if owned else (),
+        owners=tuple(owner.owner for owner in ownership.owners) if ownership else (),
         tagged_by={tag.tag: tag.attribution.actor for tag in assigned if tag.attribution},
     )
 
 
 def _status(aspects: Aspects) -> tuple[bool, str | None]:
-    """Whether an entity is hidden, and by which run: the server keeps the first pipeline's name."""
-    status, written = aspects.get(StatusClass.ASPECT_NAME, (None, None))
+    """Return whether an entity is hidden, and the ID of the run that last wrote its status.
+
+    The run is compared because the pipeline's name does not tell: the server keeps the name of the
+    pipeline that wrote first.
+    """
+    status, stamp = aspects.get(StatusClass.ASPECT_NAME, (None, None))
     removed = isinstance(status, StatusClass) and bool(status.removed)
-    return removed, written.runId if written else None
+    return removed, stamp.runId if stamp else None
 
 
-def _pairs(urn: str, stated: ERModelRelationshipPropertiesClass, warn: Warn) -> tuple[Pair, ...]:
+def _pairs(
+    urn: str, properties: ERModelRelationshipPropertiesClass, warn: Warn
+) -> tuple[Pair, ...]:
     try:
-        return tuple(pair for pair in pairs_in(stated) if pair[0] != pair[1])
+        return tuple(pair for pair in pairs_in(properties) if pair[0] != pair[1])
     except InvalidUrnError as error:
-        left_out(warn)(urn, f"it joins what is no dataset: {error}")
+        report_skipped(warn)(urn, f"one of its ends is not a dataset: {error}")
         return ()
 
 
-def gone(
-    known: Collection[str], found: Iterable[str], *, landed: bool, warn: Warn
+def find_deleted(
+    written: Collection[str], existing: Iterable[str], *, writes_arrived: bool, warn: Warn
 ) -> frozenset[str]:
-    """What we wrote, we did not take back, and a person deleted for good.
+    """Return the entities that an earlier run wrote and that people hard-deleted since.
 
-    People delete one by one. Where nearly everything is missing, the catalog was restored or
-    emptied, or has not got round to what it was sent, and no one has decided anything.
+    A missing entity is a rejection only if a person deleted it. Two cases look the same and are
+    told apart here. People delete entities one by one, so if more than three quarters of at least
+    twenty are missing, the catalog was restored or emptied. And if all are missing, the server may
+    not have processed the writes of the last run yet, unless other writes of that run are there.
 
     Args:
-        known: Urns of the entities that an earlier run of ours wrote.
-        found: Urns of those that exist.
-        landed: Whether anything else that the run wrote is there, so that all may be deleted.
-        warn: Is told of a lost catalog.
+        written: URNs of the entities that an earlier run wrote and did not withdraw.
+        existing: URNs of the entities that exist.
+        writes_arrived: Whether other writes of that run are in the catalog.
+        warn: Receives a warning if too many are missing.
 
     Returns:
-        Urns that were deleted.
+        URNs of the deleted entities; empty if the catalog was lost rather than edited.
     """
-    deleted = frozenset(known).difference(found)
-    most = len(known) >= _MANY and len(deleted) > _MOST_GONE * len(known)
-    if deleted and (most or (len(deleted) == len(known) and not landed)):
+    missing = frozenset(written).difference(existing)
+    lost = len(written) >= _MANY and len(missing) > _MAX_SHARE_DELETED * len(written)
+    if missing and (lost or (len(missing) == len(written) and not writes_arrived)):
         warn(
             "Suggestions lost",
-            "Too many are missing for people to have deleted them: they may be suggested again",
-            f"{len(deleted)} of {len(known)}",
+            "So many suggestions of the last run are missing that people cannot have deleted them: "
+            "they may be suggested again. Reject those that are wrong",
+            f"{len(missing)} of {len(written)}",
         )
         return frozenset()
-    return deleted
+    return missing

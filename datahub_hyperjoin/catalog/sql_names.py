@@ -1,4 +1,4 @@
-"""Which tables the names in a SQL statement mean."""
+"""Resolve the table names in a SQL statement to tables of the catalog."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -8,89 +8,98 @@ from sqlglot import exp
 from datahub_hyperjoin.tables import TableId
 
 Name = tuple[str, ...]
-"""A table's name as SQL writes it, the outermost part first."""
+"""The parts of a table's name in SQL, the outermost first."""
 
 
-class Schemas:
-    """The tables of a platform by the names that SQL may call them.
+class TableLookup:
+    """Tables of the catalog by the names that SQL uses for them.
 
-    SQL leaves out the database or the schema, and the platform instance always; so a table answers
-    to every end of its name, whatever the case, if no other does.
+    SQL always omits the platform instance and often the database or the schema. So a name resolves
+    to the table whose full name ends with it, if exactly one table's does; an exact match is tried
+    before one that ignores case.
     """
 
     def __init__(self, columns: Mapping[TableId, Iterable[str]]) -> None:
         self._columns = {table: tuple(sorted(paths)) for table, paths in columns.items()}
-        self._by_last: defaultdict[tuple[str, str], list[TableId]] = defaultdict(list)
+        self._by_last_part: defaultdict[tuple[str, str], list[TableId]] = defaultdict(list)
         for table in sorted(self._columns):
             last = table.name.rpartition(".")[2].casefold()
-            self._by_last[table.platform, last].append(table)
+            self._by_last_part[table.platform, last].append(table)
 
     def find(self, platform: str, parts: Name, subjects: frozenset[TableId]) -> TableId | None:
-        """The table that a name in SQL means.
+        """Return the table that a name in SQL refers to.
 
         Args:
-            platform: Where the statement runs.
-            parts: The name, with as many of its outer parts as are given.
-            subjects: The tables that the statement is known to be about; they come first.
+            platform: The platform on which the statement runs.
+            parts: The name, with as many outer parts as the statement gives.
+            subjects: Tables that the statement is known to use; they take precedence.
 
         Returns:
-            None, if no table or more than one answers to the name.
+            None if no table or more than one matches the name.
         """
-        known = self._by_last.get((platform, parts[-1].casefold()), [])
-        for candidates in ([one for one in known if one in subjects], known):
+        tables = self._by_last_part.get((platform, parts[-1].casefold()), [])
+        for candidates in ([table for table in tables if table in subjects], tables):
             for fold in (str, str.casefold):
                 wanted = tuple(fold(part) for part in parts)
-                found = [one for one in candidates if _end_alike(fold(one.name), wanted)]
-                if len(found) == 1:
-                    return found[0]
+                matches = [table for table in candidates if _ends_match(fold(table.name), wanted)]
+                if len(matches) == 1:
+                    return matches[0]
         return None
 
     def columns(self, table: TableId) -> tuple[str, ...]:
-        """The paths of a table's columns.
+        """Return the paths of a table's columns.
 
         Args:
-            table: Which table.
+            table: The table.
 
         Returns:
-            Nothing for a table that is not known.
+            Empty for an unknown table.
         """
         return self._columns.get(table, ())
 
 
-def _end_alike(name: str, parts: Name) -> bool:
-    own = tuple(name.split("."))
-    shared = min(len(own), len(parts))
-    return own[-shared:] == parts[-shared:]
+def _ends_match(name: str, parts: Name) -> bool:
+    """Return whether two names agree in as many last parts as the shorter one has.
+
+    SQL may also give more parts than the catalog, for example the name of a Spark catalog.
+    """
+    own_parts = tuple(name.split("."))
+    shared = min(len(own_parts), len(parts))
+    return own_parts[-shared:] == parts[-shared:]
 
 
 def rename_tables(
     statement: exp.Expr, find: Callable[[Name], TableId | None]
 ) -> dict[str, TableId]:
-    """Gives each table of a statement a short name, all of them with as many parts: one.
+    """Replace every table name in a statement by a unique name of one part.
 
-    Columns keep finding their tables, which are aliased to what they were called before.
+    DataHub's parser needs complete names, all with the same number of parts; unique names of one
+    part fulfil this on every platform. A table without an alias gets its old name as the
+    alias, so columns that are qualified by it still refer to the table. Columns that are qualified
+    by a schema as well lose it, because an alias has no schema.
 
     Args:
-        statement: What is changed.
-        find: The table that a name means.
+        statement: The statement, which is changed in place.
+        find: Resolves a name to a table.
 
     Returns:
-        The tables that are known, by their new names.
+        The tables that were resolved, by their new names.
     """
-    tables, written = {}, set()
+    tables, original_names = {}, set()
     for number, table in enumerate(list(statement.find_all(exp.Table))):
+        # BigQuery quotes several parts as one, as in `project.dataset.table`.
         parts = tuple(".".join(part.name for part in table.parts).split("."))
         if not parts[-1] or isinstance(table.this, exp.Func) or _is_defined_within(table):
             continue
-        written.add(tuple(part.casefold() for part in parts[-2:]))
+        original_names.add(tuple(part.casefold() for part in parts[-2:]))
         name = f"hyperjoin_table_{number}"
         _rename(table, name)
-        found = find(parts)
-        if found:
-            tables[name] = found
+        resolved = find(parts)
+        if resolved:
+            tables[name] = resolved
     for column in statement.find_all(exp.Column):
-        if (column.db.casefold(), column.table.casefold()) in written:
-            _clear_home(column)
+        if (column.db.casefold(), column.table.casefold()) in original_names:
+            _clear_qualifiers(column)
     return tables
 
 
@@ -98,28 +107,30 @@ def _rename(table: exp.Table, name: str) -> None:
     if not table.alias and isinstance(table.parent, exp.From | exp.Join):
         table.set("alias", exp.TableAlias(this=table.parts[-1].copy()))
     table.set("this", exp.to_identifier(name, quoted=True))
-    _clear_home(table)
+    _clear_qualifiers(table)
 
 
-def _clear_home(named: exp.Table | exp.Column) -> None:
-    named.set("db", None)
-    named.set("catalog", None)
+def _clear_qualifiers(node: exp.Table | exp.Column) -> None:
+    node.set("db", None)
+    node.set("catalog", None)
 
 
 def _is_defined_within(table: exp.Table) -> bool:
-    """Whether the name is that of a common table expression.
+    """Return whether a table name refers to a common table expression of the statement.
 
-    What such an expression reads under its own name is the table that it refines.
+    Walks up from the name and looks at the `WITH` clause of each enclosing node. A name inside the
+    expression of the same name refers to the real table, as in `WITH orders AS (SELECT * FROM
+    orders)`, so the clause that contains that expression is skipped.
     """
     if table.db:
         return False
-    name, place, refining = table.name.casefold(), table.parent, None
-    while place:
-        if isinstance(place, exp.CTE) and place.alias.casefold() == name:
-            refining = place.parent
-        clause = place.args.get("with_") or place.args.get("with")  # differs between releases
-        defined = clause.expressions if clause and clause is not refining else []
-        if any(one.alias.casefold() == name for one in defined):
+    name, node, own_clause = table.name.casefold(), table.parent, None
+    while node:
+        if isinstance(node, exp.CTE) and node.alias.casefold() == name:
+            own_clause = node.parent
+        clause = node.args.get("with_") or node.args.get("with")  # depends on sqlglot's release
+        expressions = clause.expressions if clause and clause is not own_clause else []
+        if any(expression.alias.casefold() == name for expression in expressions):
             return True
-        place = place.parent
+        node = node.parent
     return False

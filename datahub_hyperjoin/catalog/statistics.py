@@ -1,12 +1,11 @@
-"""What the profiles that DataHub already has say of columns, so that no data need be read."""
+"""Read statistics of columns from the profiles that DataHub already stores."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from datahub.ingestion.graph.client import DataHubGraph
 
-from datahub_hyperjoin.catalog.answers import reading
-from datahub_hyperjoin.catalog.bulk import batches
+from datahub_hyperjoin.catalog.entities import batches, reading
 from datahub_hyperjoin.catalog_facts import ColumnStatistics
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import dataset_urn, plain_path, table_id
@@ -41,8 +40,8 @@ query hyperjoinLatestProfiles($urns: [String!]!) {
   }
 }
 """
-"""The newest profile of the whole table. What a profile is of can be asked for, and not be told:
-DataHub's servers, up to 1.7, leave `partitionSpec` out of their answers."""
+"""GraphQL operation for the newest profile of the whole table. The operation filters by partition
+because servers up to 1.7 omit `partitionSpec` from their responses."""
 
 _BATCH = 100
 
@@ -52,14 +51,14 @@ def _share(part: float, whole: float) -> float:
 
 
 def statistics_of(rows: int | None, field: dict[str, Any]) -> ColumnStatistics | None:
-    """What a column's profile says, from its counts, or from its proportions where those lack.
+    """Compute a column's statistics from the counts of its profile, or else its proportions.
 
     Args:
-        rows: Rows of the table, if the profile says so.
-        field: The column's profile, as GraphQL gives it.
+        rows: Row count of the table; None if the profile lacks it.
+        field: The column's profile in GraphQL's form.
 
     Returns:
-        None, if the profile does not say enough, or if the table was empty.
+        None if the profile lacks a value that is needed, or if the table was empty.
 
     >>> statistics_of(100, {"uniqueCount": 45, "nullCount": 10})
     ColumnStatistics(uniqueness=0.5, completeness=0.9)
@@ -84,7 +83,7 @@ def statistics_of(rows: int | None, field: dict[str, Any]) -> ColumnStatistics |
 def _of_table(
     table: TableId, profile: dict[str, Any]
 ) -> Iterator[tuple[ColumnId, ColumnStatistics]]:
-    """Statistics by column; of the variants of a union, the first."""
+    """Yield statistics by column; the members of a union share a path, and the first counts."""
     seen: set[str] = set()
     for field in profile.get("fieldProfiles") or ():
         path = plain_path(field["fieldPath"])
@@ -97,25 +96,25 @@ def _of_table(
 def read_statistics(
     graph: DataHubGraph, tables: Iterable[TableId]
 ) -> dict[ColumnId, ColumnStatistics]:
-    """What the newest profile of each whole table says, with one request for a hundred tables.
+    """Read statistics from the newest profile of each whole table, a hundred tables per request.
 
-    Profiles of one partition, of a sample or of a query do not count.
+    Profiles of a partition, a sample or a SQL query are ignored.
 
     Args:
         graph: The client.
-        tables: Which tables.
+        tables: The tables.
 
     Returns:
-        Only the columns of which a profile says enough.
+        Statistics of the columns whose profile is complete enough.
 
     Raises:
-        UnreadableCatalogError: The server gives no answer.
+        UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
-    found: dict[ColumnId, ColumnStatistics] = {}
+    statistics: dict[ColumnId, ColumnStatistics] = {}
     for urns in batches(map(dataset_urn, tables), _BATCH):
         with reading(graph, "Profiles of datasets"):
-            answer = graph.execute_graphql(LATEST_PROFILES, {"urns": urns})
-        for entity in answer["entities"] or ():
+            response = graph.execute_graphql(LATEST_PROFILES, {"urns": urns})
+        for entity in response["entities"] or ():
             for profile in (entity or {}).get("datasetProfiles") or ():
-                found.update(_of_table(table_id(entity["urn"]), profile))
-    return found
+                statistics.update(_of_table(table_id(entity["urn"]), profile))
+    return statistics

@@ -1,4 +1,4 @@
-"""How often the SQL queries of the catalog join two columns."""
+"""Count the SQL queries of the catalog that join two columns."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -8,89 +8,90 @@ from heapq import nlargest
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import QueryPropertiesClass, QuerySubjectsClass
 
-from datahub_hyperjoin.catalog.bulk import Aspects, aspect_of, scroll
 from datahub_hyperjoin.catalog.datasets import Dataset
-from datahub_hyperjoin.catalog.relationships import Warn, left_out
-from datahub_hyperjoin.catalog.sql_names import Schemas
-from datahub_hyperjoin.catalog.statements import find_joins
+from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, scroll
+from datahub_hyperjoin.catalog.relationships import report_skipped
+from datahub_hyperjoin.catalog.sql_joins import find_joins
+from datahub_hyperjoin.catalog.sql_names import TableLookup
+from datahub_hyperjoin.progress import Warn
+from datahub_hyperjoin.relationship_aspect import MODEL_VERSION
 from datahub_hyperjoin.tables import Pair, TableId
 from datahub_hyperjoin.urns import dataset_urn
 
 _LONGEST = 100_000
-"""Characters of a statement beyond which the parser takes minutes."""
+"""Characters of the longest statement that is parsed; longer ones take the parser minutes."""
 
 _ASPECTS = [QueryPropertiesClass.ASPECT_NAME, QuerySubjectsClass.ASPECT_NAME]
-_OURS = "model_version"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Query:
+class SqlQuery:
     """A SQL query that people or their tools ran."""
 
     changed: int
-    """When, in milliseconds since 1970."""
+    """Time of the last change, in milliseconds since 1970."""
 
     urn: str
-    """Which one."""
+    """URN of the query."""
 
     statement: str
     """Its SQL."""
 
     platform: str
-    """Where it ran."""
+    """The platform on which it ran."""
 
     subjects: frozenset[TableId]
-    """The known tables that it is about."""
+    """The known tables that it uses."""
 
 
-def count_joined(
+def count_joins(
     graph: DataHubGraph, datasets: Iterable[Dataset], *, most: int, warn: Warn
 ) -> dict[Pair, int]:
-    """Counts the queries that join two columns.
+    """Count the SQL queries that join two columns.
 
-    Parsing a statement takes some milliseconds, a big one seconds.
+    Parsing a statement takes some milliseconds, a large one seconds.
 
     Args:
         graph: DataHub's server.
-        datasets: The tables to count for, with their columns.
-        most: How many queries to read, newest first; 0 asks for none.
-        warn: Is told of queries that cannot be read.
+        datasets: The tables whose joins are counted.
+        most: Largest number of SQL queries to read, newest first; 0 sends no request.
+        warn: Receives SQL queries that cannot be read.
 
     Returns:
-        How many queries join a pair, for each pair that any does.
+        Number of SQL queries for each pair that any of them joins.
     """
     if not most:
         return {}
-    columns = {one.table: [path for path, _ in one.columns] for one in datasets}
+    columns = {dataset.table: [path for path, _ in dataset.columns] for dataset in datasets}
     tables = {dataset_urn(table): table for table in columns}
-    found = scroll(graph, "query", _ASPECTS, warn=left_out(warn))
-    queries = (read_query(urn, aspects, tables) for urn, aspects in found)
+    entities = scroll(graph, "query", _ASPECTS, warn=report_skipped(warn))
+    queries = (read_query(urn, aspects, tables) for urn, aspects in entities)
     newest = nlargest(most, (query for query in queries if query))
-    return count_in(newest, Schemas(columns), warn)
+    return count_statements(newest, TableLookup(columns), warn)
 
 
-def read_query(urn: str, aspects: Aspects, tables: Mapping[str, TableId]) -> Query | None:
-    """Reads one query from its aspects.
+def read_query(urn: str, aspects: Aspects, tables: Mapping[str, TableId]) -> SqlQuery | None:
+    """Build a `SqlQuery` from the aspects of an entity.
 
     Args:
-        urn: Which one.
-        aspects: What the catalog holds of it.
-        tables: The tables that count, by their datasets' urns.
+        urn: URN of the entity.
+        aspects: Its aspects.
+        tables: The tables whose joins are counted, by the URNs of their datasets.
 
     Returns:
-        None for a query that shows a suggestion of ours, for one about none of the tables, and for
-        one of extreme length.
+        None for a query that this package published, one that uses none of the tables, and one that
+        is too long to parse.
     """
     properties = aspect_of(aspects, QueryPropertiesClass)
-    about = aspect_of(aspects, QuerySubjectsClass)
-    if properties is None or about is None or _OURS in properties.customProperties:
+    used = aspect_of(aspects, QuerySubjectsClass)
+    if properties is None or used is None or MODEL_VERSION in properties.customProperties:
         return None
-    named = [tables.get(subject.entity) for subject in about.subjects]
+    named = [tables.get(subject.entity) for subject in used.subjects]
     subjects = frozenset(table for table in named if table)
     statement = properties.statement.value
     if not subjects or len(statement) > _LONGEST:
         return None
-    return Query(
+    return SqlQuery(
         changed=properties.lastModified.time,
         urn=urn,
         statement=statement,
@@ -99,32 +100,34 @@ def read_query(urn: str, aspects: Aspects, tables: Mapping[str, TableId]) -> Que
     )
 
 
-def count_in(queries: Iterable[Query], schemas: Schemas, warn: Warn) -> dict[Pair, int]:
-    """Counts queries by the pairs of columns that they join.
+def count_statements(
+    queries: Iterable[SqlQuery], tables: TableLookup, warn: Warn
+) -> dict[Pair, int]:
+    """Count SQL queries by the pairs of columns that they join.
 
     Args:
-        queries: What to parse.
-        schemas: The tables there are.
-        warn: Is told how many statements cannot be read.
+        queries: The SQL queries to parse.
+        tables: The tables of the catalog.
+        warn: Receives the number of statements that cannot be parsed.
 
     Returns:
-        How many queries join a pair; one that joins it twice counts once.
+        Number of SQL queries for each pair; a query that joins a pair twice counts once.
     """
     joined: Counter[Pair] = Counter()
-    read, unread = 0, []
+    read, unparsed = 0, []
     for query in queries:
         read += 1
         pairs = find_joins(
-            query.statement, platform=query.platform, schemas=schemas, subjects=query.subjects
+            query.statement, platform=query.platform, tables=tables, subjects=query.subjects
         )
         if pairs is None:
-            unread.append(query.urn)
+            unparsed.append(query.urn)
         else:
             joined.update(pairs)
-    if unread:
+    if unparsed:
         warn(
-            "SQL queries not understood",
-            "What they join is not counted",
-            f"{len(unread)} of {read}, for example {unread[0]}",
+            "SQL queries not parsed",
+            "The joins in these SQL queries are not counted as evidence",
+            f"{len(unparsed)} of {read}, for example {unparsed[0]}",
         )
     return dict(joined)

@@ -1,15 +1,13 @@
-"""Joins of the catalog by GraphQL: questions, decisions, and paths between tables.
+"""List, accept, reject and connect the catalog's joins through GraphQL.
 
-The questions themselves ship as the `.graphql` files of this folder; `operation` gives the text of
-one, which runs as it is in DataHub's own GraphQL page.
+The operations ship as the `.graphql` files of this folder. `operation` returns the text of one,
+which runs unchanged in DataHub's own GraphQL page.
 """
 
-from datahub_hyperjoin.graphql.ask import operation
 from datahub_hyperjoin.graphql.decide import accept, own, reject
 from datahub_hyperjoin.graphql.find import find_dataset, find_join
 from datahub_hyperjoin.graphql.joins import CatalogJoin
-from datahub_hyperjoin.graphql.paths import find_path
-from datahub_hyperjoin.graphql.questions import (
+from datahub_hyperjoin.graphql.listing import (
     all_joins,
     columns_above,
     joinable_columns,
@@ -17,6 +15,8 @@ from datahub_hyperjoin.graphql.questions import (
     joins_of_column,
     joins_of_dataset,
 )
+from datahub_hyperjoin.graphql.operations import operation
+from datahub_hyperjoin.graphql.paths import find_path
 
 __all__ = [
     "CatalogJoin",

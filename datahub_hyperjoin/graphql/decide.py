@@ -1,35 +1,37 @@
-"""People's decisions on joins, as the source reads them in its next run."""
+"""Record people's decisions on joins, where the next run of the source reads them."""
 
 from datahub.ingestion.graph.client import DataHubGraph
 
-from datahub_hyperjoin.graphql.ask import ask, asking
 from datahub_hyperjoin.graphql.find import find_join
 from datahub_hyperjoin.graphql.joins import CatalogJoin
+from datahub_hyperjoin.graphql.operations import execute, requesting
 from datahub_hyperjoin.tables import Verdict
 from datahub_hyperjoin.urns import ACCEPTED, REJECTED
 
-_MEANING = {
-    ACCEPTED: "People say that this join is right.",
-    REJECTED: "People say that this join is wrong.",
+_DESCRIPTIONS = {
+    ACCEPTED: "A person confirmed that this join is right.",
+    REJECTED: "A person marked this join as wrong.",
 }
-"""What is said of the tags, where no run of the source has defined them yet."""
+"""Descriptions of the tags, for catalogs in which no run of the source has defined them yet."""
 
 
 def accept(graph: DataHubGraph, urn: str, *, why: str = "") -> None:
-    """Accepts a join: every later run suggests it, whatever its score.
+    """Accept a join: every later run keeps it, whatever its score.
+
+    A hidden join is shown again, and a rejection of it is removed.
 
     Args:
         graph: DataHub's server.
-        urn: The join; it is shown again, if it was hidden, and no longer rejected.
-        why: Becomes its description.
+        urn: URN of the join.
+        why: Reason of the decision, which becomes the join's description.
 
     Raises:
-        UnknownNameError: There is no such join.
-        DeniedError: The server does not let us.
+        UnknownNameError: The join does not exist.
+        DeniedError: The server refuses the change.
     """
     join = find_join(graph, urn)
     _define(graph, ACCEPTED)
-    ask(
+    execute(
         graph,
         "accept_join",
         join=join.urn,
@@ -40,20 +42,20 @@ def accept(graph: DataHubGraph, urn: str, *, why: str = "") -> None:
 
 
 def reject(graph: DataHubGraph, urn: str, *, why: str = "") -> None:
-    """Rejects a join: no later run suggests it, and searches and pages show it no more.
+    """Reject a join: no later run suggests it, and DataHub's search and pages hide it.
 
     Args:
         graph: DataHub's server.
-        urn: The join.
-        why: Becomes its description.
+        urn: URN of the join.
+        why: Reason of the decision, which becomes the join's description.
 
     Raises:
-        UnknownNameError: There is no such join.
-        DeniedError: The server does not let us.
+        UnknownNameError: The join does not exist.
+        DeniedError: The server refuses the change.
     """
     join = find_join(graph, urn)
     _define(graph, REJECTED)
-    ask(
+    execute(
         graph,
         "reject_join",
         join=join.urn,
@@ -64,29 +66,29 @@ def reject(graph: DataHubGraph, urn: str, *, why: str = "") -> None:
 
 
 def _define(graph: DataHubGraph, tag: str) -> None:
-    """Makes sure that a tag is there: the server adds none that it does not know."""
-    with asking("tag", token=graph.config.token):
-        known = graph.exists(tag)
-    if not known:
+    """Create a tag if it does not exist; the server refuses to add unknown tags."""
+    with requesting(graph, "tag"):
+        exists = graph.exists(tag)
+    if not exists:
         name = tag.removeprefix("urn:li:tag:")
-        ask(graph, "create_tag", id=name, description=_MEANING[tag])
+        execute(graph, "create_tag", id=name, description=_DESCRIPTIONS[tag])
 
 
 def _describe(graph: DataHubGraph, join: CatalogJoin, why: str) -> None:
-    """Stores a reason; the name that people gave the join stays."""
+    """Store a reason; the update would drop the name that people gave the join, so send it too."""
     if why:
-        ask(graph, "describe_join", join=join.urn, description=why, name=join.title or None)
+        execute(graph, "describe_join", join=join.urn, description=why, name=join.title or None)
 
 
 def own(graph: DataHubGraph, urn: str, *, owner: str) -> None:
-    """Makes a person responsible for a join.
+    """Make a person the technical owner of a join.
 
     Args:
         graph: DataHub's server.
-        urn: The join.
-        owner: Urn of the person.
+        urn: URN of the join.
+        owner: URN of the person.
 
     Raises:
-        DeniedError: The server does not let us, or knows no such join or person.
+        DeniedError: The server refuses the change, or the join or the person does not exist.
     """
-    ask(graph, "own_join", join=urn, owner=owner)
+    execute(graph, "own_join", join=urn, owner=owner)

@@ -1,11 +1,11 @@
-"""What can be wrong with a question to the catalog, or with its answer.
+"""Errors of GraphQL requests and of the names that people give.
 
 CatalogError
-├─ NoServerError         no server is named, or it does not let us in
-├─ UnansweredError       the server gives no answer
-├─ DeniedError           the server understands, and does not do it
-├─ UnknownNameError      a name means nothing, or several things
-└─ NoPathError           two tables are not connected
+├─ NoServerError         no server is configured, or it denies access
+├─ UnansweredError       the server cannot be reached or fails
+├─ DeniedError           the server refuses a request
+├─ UnknownNameError      a name matches no entity, or several
+└─ NoPathError           no chain of joins connects two tables
 """
 
 from collections.abc import Sequence
@@ -18,49 +18,49 @@ _LISTED = 5
 
 
 class NoServerError(CatalogError, OSError):
-    """There is no server to ask."""
+    """No DataHub server is configured, or it cannot be reached."""
 
     @classmethod
     def because(cls, reason: str) -> Self:
-        """What DataHub's client makes of the settings."""
+        """Report the reason that DataHub's client gives."""
         return cls(
             f"DataHub cannot be reached: {reason.rstrip('.')}. Run `datahub init`, or set "
-            "DATAHUB_GMS_URL, and DATAHUB_GMS_TOKEN where the server asks for one"
+            "DATAHUB_GMS_URL and, if the server requires a token, DATAHUB_GMS_TOKEN"
         )
 
     @classmethod
     def without_settings(cls) -> Self:
-        """Nothing says where the server is."""
+        """Report that no settings exist."""
         return cls.because("neither ~/.datahubenv nor DATAHUB_GMS_URL names a server")
 
     @classmethod
     def malformed(cls) -> Self:
-        """What says where the server is makes no sense; it may hold a token, so it is not shown."""
-        return cls.because("the settings in ~/.datahubenv make no sense")
+        """Report unreadable settings, without showing them, since they may contain a token."""
+        return cls.because("the settings in ~/.datahubenv cannot be parsed")
 
 
 class UnansweredError(CatalogError, OSError):
-    """The server gives no answer that can be used."""
+    """DataHub's server cannot be reached or fails."""
 
     @classmethod
-    def to(cls, question: str, *, reason: str) -> Self:
-        """What was asked, and what came instead."""
+    def to(cls, request: str, *, reason: str) -> Self:
+        """Report the request and the reason."""
         return cls(
-            f"DataHub does not answer {question}: {reason.rstrip('.')}. Try again, and see the "
-            "server's log if that does not help"
+            f"DataHub does not answer {request}: {reason.rstrip('.')}. Try again; if the error "
+            "persists, check the server's log"
         )
 
 
 class DeniedError(CatalogError, PermissionError):
-    """The server understands what it is asked, and does not do it."""
+    """DataHub's server understands a request and refuses it."""
 
     @classmethod
-    def to(cls, question: str, *, reason: str) -> Self:
-        """What was asked, and the server's words."""
+    def to(cls, request: str, *, reason: str) -> Self:
+        """Report the request and the server's message."""
         return cls(
-            f"DataHub refuses {question}: {reason.rstrip('.')}. See that the urns exist, and that "
-            "the token's owner may view joins, and to decide about them edit their tags and "
-            "descriptions and delete them"
+            f"DataHub refuses {request}: {reason.rstrip('.')}. Check that the URNs exist, and that "
+            "the owner of the token may view joins and, to accept or reject them, edit their tags "
+            "and descriptions and delete them"
         )
 
 
@@ -70,29 +70,29 @@ def _list(names: Sequence[str]) -> str:
 
 
 class UnknownNameError(CatalogError, LookupError):
-    """A name means nothing in the catalog, or more than one thing."""
+    """A name matches no entity of the catalog, or more than one."""
 
     @classmethod
     def nothing(cls, kind: str, name: str, *, near: Sequence[str]) -> Self:
-        """What was looked for, and names that are like it."""
-        hint = f"Did you mean {_list(near)}?" if near else "Give its urn, as DataHub's pages show"
-        return cls(f"the catalog knows no {kind} {name!r}. {hint}")
+        """Report the name and, if there are any, similar names."""
+        hint = f"Did you mean {_list(near)}?" if near else "Give its URN, as DataHub's pages show"
+        return cls(f"the catalog has no {kind} {name!r}. {hint}")
 
     @classmethod
     def several(cls, kind: str, name: str, *, urns: Sequence[str]) -> Self:
-        """What was looked for, and what it may be."""
-        return cls(f"{len(urns)} {kind}s are called {name!r}: {_list(urns)}. Give one of the urns")
+        """Report the name and the URNs of its matches."""
+        return cls(f"{len(urns)} {kind}s have the name {name!r}: {_list(urns)}. Give a URN")
 
 
 class NoPathError(CatalogError, LookupError):
-    """No chain of joins leads from one table to another."""
+    """No chain of joins connects two tables."""
 
     @classmethod
     def between(cls, start: str, end: str, *, most: int | None) -> Self:
-        """Both tables, and how many joins were allowed."""
+        """Report both tables and the limit on the number of joins."""
         limit = f" of at most {most} joins" if most else ""
-        more = "allow more with `--max-hops`, or " if most else ""
+        longer = "Raise `--max-hops`, or list" if most else "List"
         return cls(
-            f"no path{limit} leads from {start!r} to {end!r}; {more}see with `hyperjoin joins "
-            "--dataset` what each of them joins with, and accept what is right"
+            f"no path{limit} connects {start!r} and {end!r}. {longer} the joins of each table with "
+            "`hyperjoin joins --dataset`, and accept those that are right"
         )

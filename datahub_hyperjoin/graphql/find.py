@@ -1,4 +1,4 @@
-"""Finding what people mean by a name."""
+"""Find a join or a dataset by the name that a person gives."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -7,49 +7,53 @@ from difflib import get_close_matches
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.utilities.urns.error import InvalidUrnError
 
-from datahub_hyperjoin.graphql.ask import ask, search
 from datahub_hyperjoin.graphql.errors import UnknownNameError
-from datahub_hyperjoin.graphql.joins import CatalogJoin, mirror, read_join, read_joins
-from datahub_hyperjoin.graphql.questions import all_joins
+from datahub_hyperjoin.graphql.joins import CatalogJoin, read_join, read_joins
+from datahub_hyperjoin.graphql.listing import all_joins
+from datahub_hyperjoin.graphql.operations import execute, search
 from datahub_hyperjoin.urns import table_id
 
 _JOIN, _DATASET = "join", "dataset"
 _OFFERED = 3
+"""Similar names that an error message offers."""
 
-Named = tuple[str, str]
-"""Urn of a dataset, and the title that the catalog shows; empty without one."""
+NamedDataset = tuple[str, str]
+"""URN of a dataset and the title that DataHub's pages show; empty without a title."""
 
 
 def find_join(graph: DataHubGraph, name_or_urn: str) -> CatalogJoin:
-    """The join that a person means, hidden or not.
+    """Find a join, hidden or not.
+
+    The search by name covers most joins with one request. Names that it does not match, such as the
+    title that a person gave, are looked up among all joins.
 
     Args:
         graph: DataHub's server.
-        name_or_urn: Its urn, its name, or the equality of its columns, either side first.
+        name_or_urn: URN, name or title of the join, or its condition with either side first.
 
     Returns:
-        The join as it is stored now.
+        The join as DataHub stores it.
 
     Raises:
-        UnknownNameError: There is none, or more than one.
+        UnknownNameError: No join matches, or more than one.
     """
-    asked = name_or_urn.strip()
-    if asked.startswith("urn:li:erModelRelationship:"):
-        join = read_join(ask(graph, "join", join=asked)["erModelRelationship"])
+    name = name_or_urn.strip()
+    if name.startswith("urn:li:erModelRelationship:"):
+        join = read_join(execute(graph, "join", join=name)["erModelRelationship"])
         if join is None:
-            raise UnknownNameError.nothing(_JOIN, asked, near=())
+            raise UnknownNameError.nothing(_JOIN, name, near=())
         return join
-    names = _spellings(asked)
-    found = [
+    spellings = _spellings(name)
+    matches = [
         join
-        for join in read_joins(search(graph, "joins_by_name", names=names))
-        if join.name in names
+        for join in read_joins(search(graph, "joins_by_name", names=spellings))
+        if join.name in spellings
     ]
-    return _only(asked, found or _by_condition(asked, all_joins(graph, hidden=True)))
+    return _only(name, matches or _by_condition(name, all_joins(graph, hidden=True)))
 
 
 def _spellings(name: str) -> list[str]:
-    """A name, and the same equality written the other way round.
+    """Return a name and, if it is an equality, the same with its sides swapped.
 
     >>> _spellings("orders.customer = customers.id")
     ['orders.customer = customers.id', 'customers.id = orders.customer']
@@ -58,62 +62,62 @@ def _spellings(name: str) -> list[str]:
     return [name, f"{right} = {left}"] if equals else [name]
 
 
-def _by_condition(asked: str, joins: Iterable[CatalogJoin]) -> list[CatalogJoin]:
-    """Joins that the search does not find by their names, or that are called otherwise.
+def _by_condition(name: str, joins: Iterable[CatalogJoin]) -> list[CatalogJoin]:
+    """Return the joins whose name, title or condition is the given name.
 
     Raises:
-        UnknownNameError: There is none.
+        UnknownNameError: No join matches.
     """
-    called = [
-        (join, {join.name, join.title, join.condition, mirror(join).condition}) for join in joins
+    names_of = [
+        (join, {join.name, join.title, join.condition, join.reversed.condition}) for join in joins
     ]
-    found = [join for join, names in called if asked in names]
-    if not found:
-        known = sorted({name for _, names in called for name in names if name})
-        raise UnknownNameError.nothing(_JOIN, asked, near=_near(asked, known))
-    return found
+    matches = [join for join, names in names_of if name in names]
+    if not matches:
+        all_names = sorted({other for _, names in names_of for other in names if other})
+        raise UnknownNameError.nothing(_JOIN, name, near=_near(name, all_names))
+    return matches
 
 
-def _near(asked: str, known: Sequence[str]) -> list[str]:
-    """Names that hold what was asked for, or else look like it.
+def _near(name: str, candidates: Sequence[str]) -> list[str]:
+    """Return candidates that contain a name or, if none does, candidates of similar spelling.
 
     >>> _near("orders", ["shop.customers", "shop.orders"]), _near("shop.ordres", ["shop.orders"])
     (['shop.orders'], ['shop.orders'])
     """
-    folded = asked.casefold()
-    holding = [name for name in known if folded in name.casefold()]
-    return (holding or get_close_matches(asked, known, n=_OFFERED))[:_OFFERED]
+    folded = name.casefold()
+    containing = [candidate for candidate in candidates if folded in candidate.casefold()]
+    return (containing or get_close_matches(name, candidates, n=_OFFERED))[:_OFFERED]
 
 
-def _only(asked: str, found: Sequence[CatalogJoin]) -> CatalogJoin:
-    if len(found) > 1:
-        urns = sorted(join.urn for join in found)
-        raise UnknownNameError.several(_JOIN, asked, urns=urns)
-    return found[0]
+def _only(name: str, matches: Sequence[CatalogJoin]) -> CatalogJoin:
+    if len(matches) > 1:
+        urns = sorted(join.urn for join in matches)
+        raise UnknownNameError.several(_JOIN, name, urns=urns)
+    return matches[0]
 
 
 def find_dataset(graph: DataHubGraph, name_or_urn: str) -> str:
-    """The dataset that a person means.
+    """Find a dataset.
 
     Args:
         graph: DataHub's server.
-        name_or_urn: Its urn, its full name, its title, or the end of its full name.
+        name_or_urn: URN, full name, title, or the last parts of the full name.
 
     Returns:
-        Its urn.
+        URN of the dataset.
 
     Raises:
-        UnknownNameError: There is none, or more than one.
+        UnknownNameError: No dataset matches, or more than one.
     """
-    asked = name_or_urn.strip()
-    if asked.startswith("urn:li:"):
-        return _checked(asked)
-    words = " ".join(re.findall(r"[\w.]+", asked)) or "*"
-    found = [
+    name = name_or_urn.strip()
+    if name.startswith("urn:li:"):
+        return _checked(name)
+    words = " ".join(re.findall(r"[\w.]+", name)) or "*"
+    candidates = [
         (entity["urn"], str((entity.get("properties") or {}).get("name") or ""))
         for entity in search(graph, "datasets_by_name", words=words)
     ]
-    return choose_join(asked, found)
+    return choose_dataset(name, candidates)
 
 
 def _checked(urn: str) -> str:
@@ -124,38 +128,39 @@ def _checked(urn: str) -> str:
     return urn
 
 
-def choose_join(asked: str, found: Sequence[Named]) -> str:
-    """The dataset of a name among those that a search brought.
+def choose_dataset(name: str, candidates: Sequence[NamedDataset]) -> str:
+    """Choose the dataset that a name refers to.
 
-    A full name comes before a title, and a title before the end of a name, whatever the case.
+    The rules are tried from the strictest to the loosest: the full name, the title, either of them
+    in any case, and the last parts of the full name. The first rule with a match decides.
 
     Args:
-        asked: What a person wrote.
-        found: Datasets and their titles.
+        name: The name that a person gave.
+        candidates: Datasets and their titles.
 
     Returns:
-        Its urn.
+        URN of the dataset.
 
     Raises:
-        UnknownNameError: None is called so, or more than one.
+        UnknownNameError: No candidate matches, or more than one matches the same rule.
 
     >>> orders = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
-    >>> choose_join("public.orders", [(orders, "Orders")]) == orders
+    >>> choose_dataset("public.orders", [(orders, "Orders")]) == orders
     True
     """
-    folded = asked.casefold()
-    names = {urn: (table_id(urn).name, title) for urn, title in found}
-    ways = (
-        lambda name, _: name == asked,
-        lambda _, title: title == asked,
-        lambda name, title: folded in {name.casefold(), title.casefold()},
-        lambda name, _: bool(re.search(rf"[./]{re.escape(folded)}$", name.casefold())),
+    folded = name.casefold()
+    names = {urn: (table_id(urn).name, title) for urn, title in candidates}
+    rules = (
+        lambda full_name, _: full_name == name,
+        lambda _, title: title == name,
+        lambda full_name, title: folded in {full_name.casefold(), title.casefold()},
+        lambda full_name, _: bool(re.search(rf"[./]{re.escape(folded)}$", full_name.casefold())),
     )
-    for meant in ways:
-        urns = sorted(urn for urn, (name, title) in names.items() if meant(name, title))
+    for matches in rules:
+        urns = sorted(urn for urn, (full_name, title) in names.items() if matches(full_name, title))
         if len(urns) == 1:
             return urns[0]
         if urns:
-            raise UnknownNameError.several(_DATASET, asked, urns=urns)
-    known = sorted({name for name, _ in names.values()})
-    raise UnknownNameError.nothing(_DATASET, asked, near=_near(asked, known))
+            raise UnknownNameError.several(_DATASET, name, urns=urns)
+    full_names = sorted({full_name for full_name, _ in names.values()})
+    raise UnknownNameError.nothing(_DATASET, name, near=_near(name, full_names))

@@ -1,4 +1,4 @@
-"""A join as GraphQL tells it."""
+"""Parse the joins in GraphQL responses."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -12,46 +12,46 @@ from datahub_hyperjoin.urns import ACCEPTED, REJECTED, band_urn, plain_path, tab
 
 _BANDS = {band_urn(band): band for band in BANDS}
 _VERDICTS = {REJECTED: Verdict.REJECTED, ACCEPTED: Verdict.ACCEPTED}
-"""Decisions by their tags, in the order in which they count."""
+"""Decisions by their tags; the first one that a join has takes precedence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogJoin:
-    """A relationship of the catalog: found in the data, or written by a person."""
+    """A relationship of the catalog: a suggestion of this package, or written by a person."""
 
     urn: str
-    """Which one."""
+    """URN of the relationship."""
 
     name: str
-    """What it is called."""
+    """Its name, which is unique among the suggestions of this package."""
 
     pairs: tuple[tuple[ColumnId, ColumnId], ...]
-    """The columns that must be equal, those of one table on the left; several, if the key is
-    composite."""
+    """The columns that must be equal, those of one table on the left; several for a composite
+    key."""
 
     cardinality: Cardinality
     """Read from left to right."""
 
     joinability: float | None = None
-    """Score in [0, 1]; None for what people wrote."""
+    """Score in [0, 1]; None for joins that people wrote."""
 
     band: str = ""
-    """Confidence band of the score; empty without one."""
+    """Confidence band of the score; empty without a score."""
 
     verdicts: tuple[Verdict, ...] = ()
-    """What people say of it; both, if they contradict one another."""
+    """People's decisions; both if they contradict each other."""
 
     removed: bool = False
     """Whether it is hidden."""
 
     description: str = ""
-    """What people say about it."""
+    """Description that people wrote; empty without one."""
 
     title: str = ""
-    """The name that people gave it; empty, if they did not."""
+    """Name that people gave it; empty without one."""
 
     owners: tuple[str, ...] = ()
-    """Urns of those who are responsible for it."""
+    """URNs of its owners."""
 
     @property
     def left(self) -> ColumnId:
@@ -65,29 +65,29 @@ class CatalogJoin:
 
     @property
     def tables(self) -> tuple[TableId, TableId]:
-        """The tables of both sides."""
+        """The left and the right table."""
         return self.left.table, self.right.table
 
     @property
     def verdict(self) -> Verdict | None:
-        """What people decided; a rejection counts where they contradict one another."""
-        return next((said for said in _VERDICTS.values() if said in self.verdicts), None)
+        """People's decision; a rejection overrides an acceptance."""
+        return next((verdict for verdict in _VERDICTS.values() if verdict in self.verdicts), None)
 
     @property
     def strength(self) -> float:
-        """How far it can be relied on, in [0, 1]: what people accepted or wrote counts as 1."""
+        """Reliability in [0, 1]: the joinability, or 1 for joins that people accepted or wrote."""
         if self.verdict is Verdict.ACCEPTED or self.joinability is None:
             return 1.0
         return self.joinability
 
     @property
     def open(self) -> bool:
-        """Whether people may still join by it: it is neither rejected nor hidden."""
+        """Whether it is neither rejected nor hidden."""
         return not self.removed and self.verdict is not Verdict.REJECTED
 
     @property
     def condition(self) -> str:
-        """The equality that joins both sides.
+        """The condition of the join in SQL's form.
 
         >>> orders, customers = TableId("file", "orders"), TableId("file", "customers")
         >>> pair = (ColumnId(orders, "customer"), ColumnId(customers, "id"))
@@ -98,39 +98,28 @@ class CatalogJoin:
         """
         return " and ".join(f"{left} = {right}" for left, right in self.pairs)
 
-
-def mirror(join: CatalogJoin) -> CatalogJoin:
-    """The same join read from the other side.
-
-    >>> orders, customers = TableId("file", "orders"), TableId("file", "customers")
-    >>> pair = (ColumnId(orders, "customer"), ColumnId(customers, "id"))
-    >>> join = CatalogJoin(urn="", name="", pairs=(pair,), cardinality=Cardinality.MANY_ONE)
-    >>> mirror(join).condition, mirror(join).cardinality.value
-    ('customers.id = orders.customer', 'ONE_N')
-    """
-    cardinality = Cardinality("_".join(reversed(join.cardinality.value.split("_"))))
-    pairs = tuple((right, left) for left, right in join.pairs)
-    return replace(join, pairs=pairs, cardinality=cardinality)
+    @property
+    def reversed(self) -> "CatalogJoin":
+        """The same join with its right side on the left."""
+        pairs = tuple((right, left) for left, right in self.pairs)
+        return replace(self, pairs=pairs, cardinality=self.cardinality.reversed)
 
 
 def from_table(join: CatalogJoin, table: TableId) -> CatalogJoin:
-    """A join read from one of its tables.
+    """Return a join with one of its tables on the left.
 
     Args:
         join: The join.
-        table: The table that shall be on the left.
+        table: The table that goes to the left.
     """
-    return join if join.left.table == table else mirror(join)
+    return join if join.left.table == table else join.reversed
 
 
 def best_first(joins: Iterable[CatalogJoin]) -> list[CatalogJoin]:
-    """Joins in the order in which people want to see them.
+    """Sort joins by reliability, then by joinability, both descending, then by condition.
 
     Args:
-        joins: Any joins.
-
-    Returns:
-        Those first that can be relied on most; among those, the highest score first.
+        joins: The joins.
     """
     return sorted(
         joins, key=lambda join: (-join.strength, -(join.joinability or 0.0), join.condition)
@@ -138,13 +127,13 @@ def best_first(joins: Iterable[CatalogJoin]) -> list[CatalogJoin]:
 
 
 def read_joins(entities: Iterable[dict[str, Any]]) -> Iterator[CatalogJoin]:
-    """The joins among what a search found.
+    """Parse the joins in the entities of a search result.
 
     Args:
-        entities: The fragment `join` of each; empty for what the asker may not see.
+        entities: The fragment `join` of each; empty for entities that the user may not see.
 
     Yields:
-        A join for each relationship that says which columns it joins.
+        A join for each relationship that names its columns.
     """
     for entity in entities:
         join = read_join(entity)
@@ -153,19 +142,19 @@ def read_joins(entities: Iterable[dict[str, Any]]) -> Iterator[CatalogJoin]:
 
 
 def read_join(entity: dict[str, Any] | None) -> CatalogJoin | None:
-    """A join as the server tells it.
+    """Parse one join.
 
     Args:
-        entity: The fragment `join`.
+        entity: The fragment `join`; None if the server does not know the URN.
 
     Returns:
-        None for what is no relationship, or joins nothing that has a name.
+        None for an entity that is not a relationship, or that names no columns.
     """
-    stated = (entity or {}).get("properties")
-    if not entity or not stated:
+    properties = (entity or {}).get("properties")
+    if not entity or not properties:
         return None
     try:
-        pairs = _pairs(stated)
+        pairs = _pairs(properties)
     except InvalidUrnError:
         return None
     if not pairs:
@@ -174,12 +163,12 @@ def read_join(entity: dict[str, Any] | None) -> CatalogJoin | None:
     edited = entity.get("editableProperties") or {}
     return CatalogJoin(
         urn=entity["urn"],
-        name=stated["name"],
+        name=properties["name"],
         pairs=pairs,
-        cardinality=Cardinality(stated["cardinality"]),
+        cardinality=Cardinality(properties["cardinality"]),
         joinability=joinability,
         band=band,
-        verdicts=tuple(said for tag, said in _VERDICTS.items() if tag in _tags(entity)),
+        verdicts=tuple(verdict for tag, verdict in _VERDICTS.items() if tag in _tags(entity)),
         removed=bool((entity.get("status") or {}).get("removed")),
         description=edited.get("description") or "",
         title=edited.get("name") or "",
@@ -187,34 +176,35 @@ def read_join(entity: dict[str, Any] | None) -> CatalogJoin | None:
     )
 
 
-def _pairs(stated: dict[str, Any]) -> tuple[tuple[ColumnId, ColumnId], ...]:
-    source, destination = table_id(stated["source"]["urn"]), table_id(stated["destination"]["urn"])
+def _pairs(properties: dict[str, Any]) -> tuple[tuple[ColumnId, ColumnId], ...]:
+    source = table_id(properties["source"]["urn"])
+    destination = table_id(properties["destination"]["urn"])
     return tuple(
         (
             ColumnId(source, plain_path(mapping["sourceField"])),
             ColumnId(destination, plain_path(mapping["destinationField"])),
         )
-        for mapping in stated["relationshipFieldMappings"] or ()
+        for mapping in properties["relationshipFieldMappings"] or ()
     )
 
 
 def _tags(entity: dict[str, Any]) -> dict[str, str]:
-    """Urns of tags, each with its context."""
-    assigned = (entity.get("tags") or {}).get("tags") or ()
-    return {one["tag"]["urn"]: one.get("context") or "" for one in assigned}
+    """Return the URNs of tags, each with its context."""
+    assignments = (entity.get("tags") or {}).get("tags") or ()
+    return {entry["tag"]["urn"]: entry.get("context") or "" for entry in assignments}
 
 
 def _score(entity: dict[str, Any]) -> tuple[str, float | None]:
-    """Confidence band and joinability."""
+    """Return the confidence band and the joinability, which its tag's context holds."""
     for tag, context in _tags(entity).items():
         if tag in _BANDS:
             try:
                 return _BANDS[tag], float(context)
-            except ValueError:  # a person set the tag
+            except ValueError:  # a person added the tag, without a score
                 return _BANDS[tag], None
     return "", None
 
 
 def _owners(entity: dict[str, Any]) -> tuple[str, ...]:
-    owned = (entity.get("ownership") or {}).get("owners") or ()
-    return tuple(one["owner"]["urn"] for one in owned)
+    entries = (entity.get("ownership") or {}).get("owners") or ()
+    return tuple(entry["owner"]["urn"] for entry in entries)

@@ -1,22 +1,22 @@
-"""Chains of joins from one table to another."""
+"""Find the best chain of joins between two tables."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from math import prod
 
 from datahub_hyperjoin.graphql.errors import NoPathError
-from datahub_hyperjoin.graphql.joins import CatalogJoin, mirror
+from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.tables import TableId
 
 Path = tuple[CatalogJoin, ...]
 Neighbours = Mapping[TableId, Mapping[TableId, CatalogJoin]]
 
 _DIGITS = 12
-"""Products that agree so far differ only by the order of their factors."""
+"""Digits to which products are compared; they hide rounding that depends on the factors' order."""
 
 
 def strength(path: Path) -> float:
-    """How far a chain of joins can be relied on: the product over its joins.
+    """Return the reliability of a chain of joins: the product over its joins, in [0, 1].
 
     Args:
         path: The joins, in order.
@@ -27,27 +27,30 @@ def strength(path: Path) -> float:
 def find_path(
     joins: Iterable[CatalogJoin], start: TableId, end: TableId, *, most: int | None = None
 ) -> Path:
-    """The chain of joins that can be relied on most; of equally good ones the shortest.
+    """Find the most reliable chain of joins between two tables; among equal ones, the shortest.
+
+    After round n, `best` holds the best chain of at most n joins to each table, as in the algorithm
+    of Bellman and Ford. Unlike Dijkstra's, it respects a limit on the number of joins. A join never
+    makes a chain more reliable, so no best chain visits a table twice and the rounds end.
 
     Args:
-        joins: All that the catalog holds; those that were rejected or hidden are left out.
-        start: Where the chain begins.
-        end: Where it ends.
-        most: How many joins it may have; None for any number.
+        joins: All joins of the catalog; rejected and hidden ones are ignored.
+        start: The first table.
+        end: The last table.
+        most: Largest number of joins; None for no limit.
 
     Returns:
-        The joins in order, each with the table it comes from on the left.
+        The joins in order, each with the table it starts from on the left.
 
     Raises:
-        NoPathError: No chain leads there.
+        NoPathError: No chain connects the tables.
     """
     neighbours = _neighbours(joins)
     best: dict[TableId, Path] = {start: ()}
     frontier = dict(best)
     hops = 0
-    # Each round finds the best chains with one join more, so that a limit can be kept.
     while frontier and (most is None or hops < most):
-        frontier = _step(frontier, best, neighbours)
+        frontier = _extend(frontier, best, neighbours)
         best |= frontier
         hops += 1
     if not best.get(end):
@@ -55,25 +58,25 @@ def find_path(
     return best[end]
 
 
-def _step(
+def _extend(
     frontier: Mapping[TableId, Path], best: Mapping[TableId, Path], neighbours: Neighbours
 ) -> dict[TableId, Path]:
-    """The tables that one join more reaches better than any shorter chain does."""
+    """Extend chains by one join; keep those that are better than all shorter chains."""
     reached: dict[TableId, Path] = {}
     for table, path in sorted(frontier.items(), key=lambda item: item[0]):
-        for other, join in neighbours.get(table, {}).items():
+        for neighbour, join in neighbours.get(table, {}).items():
             longer = (*path, join)
-            known = reached.get(other, best.get(other))
-            if known is None or strength(longer) > strength(known):
-                reached[other] = longer
+            shorter = reached.get(neighbour, best.get(neighbour))
+            if shorter is None or strength(longer) > strength(shorter):
+                reached[neighbour] = longer
     return reached
 
 
 def _neighbours(joins: Iterable[CatalogJoin]) -> Neighbours:
-    """The best join between each two tables, from both sides."""
-    found: defaultdict[TableId, dict[TableId, CatalogJoin]] = defaultdict(dict)
+    """Return the best join between each two tables, from both sides."""
+    best: defaultdict[TableId, dict[TableId, CatalogJoin]] = defaultdict(dict)
     usable = (join for join in joins if join.open and join.left.table != join.right.table)
     for join in sorted(usable, key=lambda join: (-join.strength, join.urn)):
-        for way in (join, mirror(join)):
-            found[way.left.table].setdefault(way.right.table, way)
-    return {table: dict(sorted(others.items())) for table, others in found.items()}
+        for directed in (join, join.reversed):
+            best[directed.left.table].setdefault(directed.right.table, directed)
+    return {table: dict(sorted(partners.items())) for table, partners in best.items()}

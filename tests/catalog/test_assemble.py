@@ -45,7 +45,7 @@ THEIRS = Relationship(
     ),
     pairs=(PAIR, OTHER),
     ours=False,
-    known=False,
+    recorded=False,
     join=None,
 )
 
@@ -55,13 +55,13 @@ def test_without_anything_nothing_is_known() -> None:
 
 
 def test_what_is_said_of_a_pair_comes_together() -> None:
-    known = assemble_facts(
+    facts = assemble_facts(
         datasets=DATASETS,
         relationships=[THEIRS],
         decisions={PAIR: Decision(Verdict.ACCEPTED, ADA), THIRD: Decision(Verdict.REJECTED)},
         queries={PAIR: 3},
     )
-    assert known.pairs == {
+    assert facts.pairs == {
         PAIR: CatalogEvidence(
             declared="fk_origin",
             related=THEIRS.urn,
@@ -72,19 +72,19 @@ def test_what_is_said_of_a_pair_comes_together() -> None:
         OTHER: CatalogEvidence(related=THEIRS.urn),
         THIRD: CatalogEvidence(verdict=Verdict.REJECTED),
     }
-    assert known.connected == {PAIR, OTHER}
-    assert known.rejected == {THIRD}
+    assert facts.connected == {PAIR, OTHER}
+    assert facts.rejected == {THIRD}
 
 
 def test_columns_are_known_by_their_plain_paths() -> None:
     statistics = {CODE: ColumnStatistics(uniqueness=1.0, completeness=0.5)}
-    known = assemble_facts(datasets=iter(DATASETS), statistics=statistics)
-    assert known.columns == {
+    facts = assemble_facts(datasets=iter(DATASETS), statistics=statistics)
+    assert facts.columns == {
         AIRPORTS: frozenset(["code", "name"]),
         FLIGHTS: frozenset(["origin", "carrier"]),
     }
-    assert known.unique == {CODE}
-    assert known.statistics == statistics
+    assert facts.unique == {CODE}
+    assert facts.statistics == statistics
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Whether datasets are chosen by domain, container and tag."""
+"""Datasets are filtered by domain, container and tag."""
 
 from collections.abc import Callable
 
@@ -38,7 +38,7 @@ def shop(gms: Gms, describe: Describe) -> None:
 
 
 @pytest.mark.parametrize(
-    ("among", "names"),
+    ("dataset_filter", "names"),
     [
         (DatasetFilter(), ["lines", "orders", "people", "plain"]),
         (DatasetFilter(domains=[SALES]), ["lines", "orders"]),
@@ -50,7 +50,8 @@ def shop(gms: Gms, describe: Describe) -> None:
     ],
 )
 def test_a_dataset_has_one_of_each(
-    graph: DataHubGraph, among: DatasetFilter, names: list[str]
+    graph: DataHubGraph, dataset_filter: DatasetFilter, names: list[str]
 ) -> None:
-    found = read_datasets(graph, [PlatformInstance(platform="postgres", env="PROD")], among=among)
-    assert [dataset.table.name for dataset in found] == names
+    postgres = PlatformInstance(platform="postgres", env="PROD")
+    datasets = read_datasets(graph, [postgres], dataset_filter=dataset_filter)
+    assert [dataset.table.name for dataset in datasets] == names

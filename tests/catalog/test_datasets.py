@@ -10,7 +10,6 @@ from datahub.metadata.schema_classes import (
     StatusClass,
 )
 
-from datahub_hyperjoin.catalog.bulk import Aspects, NoteLeftOut, log_left_out
 from datahub_hyperjoin.catalog.datasets import (
     Dataset,
     ForeignKey,
@@ -18,6 +17,7 @@ from datahub_hyperjoin.catalog.datasets import (
     dataset_of,
     read_datasets,
 )
+from datahub_hyperjoin.catalog.entities import Aspects, NoteSkipped, log_skipped
 from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
 from datahub_hyperjoin.urns import column_urn, dataset_urn
 from gms import Gms
@@ -28,10 +28,10 @@ STRUCT = "[version=2.0].[type=struct]"
 
 
 def read(
-    graph: DataHubGraph, *, instance: str | None = None, warn: NoteLeftOut = log_left_out
+    graph: DataHubGraph, *, instance: str | None = None, warn: NoteSkipped = log_skipped
 ) -> list[Dataset]:
-    home = PlatformInstance(platform="postgres", env="PROD", instance=instance)
-    return read_datasets(graph, [home], warn=warn)
+    postgres = PlatformInstance(platform="postgres", env="PROD", instance=instance)
+    return read_datasets(graph, [postgres], warn=warn)
 
 
 def put(gms: Gms, table: TableId, schema: SchemaMetadataClass) -> None:
@@ -129,7 +129,7 @@ def test_a_urn_that_no_table_can_have_is_told(describe: Describe) -> None:
 
     aspects: Aspects = {"schemaMetadata": (describe("id"), None)}
     assert dataset_of(urn, aspects, warn=warn) is None
-    reason = "its urn cannot be read: DatasetUrn name contains reserved characters"
+    reason = "its URN cannot be read: DatasetUrn name contains reserved characters"
     assert told == [(urn, reason)]
 
 
@@ -139,7 +139,7 @@ def test_what_is_left_out_is_logged_unless_someone_listens(
     keys = [foreign_key("uneven", [ColumnId(LINES, "order")], [])]
     put(gms, LINES, describe("order", foreignKeys=keys))
     read(graph)
-    assert f"{dataset_urn(LINES)} is left out: its foreign key 'uneven'" in caplog.text
+    assert f"{dataset_urn(LINES)} is skipped: its foreign key 'uneven'" in caplog.text
 
 
 def test_tables_that_are_removed_or_not_described_do_not_come(
@@ -190,14 +190,14 @@ def test_several_places_are_asked_for_at_once(
     ]
     for table in tables:
         put(gms, table, describe("id"))
-    homes = [
+    wanted = [
         PlatformInstance(platform="hive", env="PROD"),
         PlatformInstance(platform="postgres", env="PROD", instance="us"),
         PlatformInstance(platform="postgres", env="PROD", instance="eu"),
     ]
     before = len(gms.requests)
-    read_datasets(graph, homes[:1])
+    read_datasets(graph, wanted[:1])
     of_one = len(gms.requests) - before
-    found = [dataset.table for dataset in read_datasets(graph, homes)]
+    found = [dataset.table for dataset in read_datasets(graph, wanted)]
     assert found == [tables[0], tables[2], tables[4]]
     assert len(gms.requests) - before == 2 * of_one

@@ -16,10 +16,10 @@ from datahub.metadata.schema_classes import (
 
 from datahub_hyperjoin.catalog.decisions import (
     Decision,
-    opinions_of_column,
-    opinions_on,
+    decisions_of_column,
+    decisions_on,
+    merge_decisions,
     read_decisions,
-    settle,
 )
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.errors import UnreadableCatalogError
@@ -59,14 +59,14 @@ SEEN = Relationship(
     ),
     pairs=(PAIR,),
     ours=True,
-    known=True,
+    recorded=True,
     join=None,
 )
-THEIRS = replace(SEEN, ours=False, known=False)
+THEIRS = replace(SEEN, ours=False, recorded=False)
 
 
 def opinions(relationship: Relationship) -> list[tuple[Pair, Decision]]:
-    return list(opinions_on(relationship))
+    return list(decisions_on(relationship))
 
 
 def test_without_a_tag_nothing_is_decided() -> None:
@@ -115,12 +115,12 @@ def test_what_others_wrote_and_hid_is_not_accepted_any_more() -> None:
 
 def test_a_rejection_beats_an_acceptance(warn: Warn, warnings: Warnings) -> None:
     said = [(PAIR, replace(NO, by=BOB)), (PAIR, replace(YES, by=ADA)), (OTHER, YES), (PAIR, NO)]
-    settled = settle(said, warn)
+    settled = merge_decisions(said, warn)
     assert settled == {PAIR: replace(NO, by=BOB), OTHER: YES}
-    assert settle(reversed(said), warn) == settled
+    assert merge_decisions(reversed(said), warn) == settled
     assert warnings[0] == (
         "Join accepted and rejected",
-        "The rejection counts; take back the one that is wrong",
+        "The rejection takes precedence. Remove the tag or property value that is wrong",
         "shop.public.airports.code = shop.public.flights.origin",
     )
 
@@ -138,7 +138,7 @@ def of_column(
     values: StructuredPropertiesClass, warn: Warn, column: ColumnId = ORIGIN
 ) -> list[tuple[Pair, Decision]]:
     urn = column_urn(column)
-    return list(opinions_of_column(urn, values, verdicts=VERDICTS, warn=warn))
+    return list(decisions_of_column(urn, values, verdicts=VERDICTS, warn=warn))
 
 
 def test_columns_list_what_they_join_and_what_not(warn: Warn, warnings: Warnings) -> None:
@@ -168,9 +168,9 @@ def test_who_set_a_property_decided(warn: Warn) -> None:
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ("airports.code", "among its joins is what is no column: "),
-        (dataset_urn(AIRPORTS), "among its joins is what is no column: "),
-        (1.0, "among its joins is what is no column: "),
+        ("airports.code", "one of its joins does not name a column: "),
+        (dataset_urn(AIRPORTS), "one of its joins does not name a column: "),
+        (1.0, "one of its joins does not name a column: "),
         (column_urn(ORIGIN), "it is listed among its own joins"),
     ],
 )
@@ -179,7 +179,7 @@ def test_what_is_no_other_column_is_named(
 ) -> None:
     assert of_column(assign(CONFIRMED, value, column_urn(CODE)), warn) == [(PAIR, YES)]
     ((title, _, context),) = warnings
-    assert title == "Not read"
+    assert title == "Entities skipped"
     assert context.startswith(f"{column_urn(ORIGIN)}: {reason}")
 
 

@@ -14,7 +14,7 @@ from datahub.metadata.schema_classes import (
 )
 
 from datahub_hyperjoin.catalog.decisions import Decision, read_decisions
-from datahub_hyperjoin.catalog.relationships import gone, read_relationships
+from datahub_hyperjoin.catalog.relationships import find_deleted, read_relationships
 from datahub_hyperjoin.relationship_aspect import join_urn, to_aspect
 from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Join, Pair, TableId, Verdict
 from datahub_hyperjoin.urns import (
@@ -88,8 +88,8 @@ def read(gms: Gms, graph: DataHubGraph) -> Read:
         def warn(*words: str) -> None:
             warned.append(words)
 
-        found = read_relationships(graph, known=[URN], hidden={URN: "1"}, warn=warn)
-        deleted = dict.fromkeys(gone([URN], found, landed=True, warn=warn), PAIR)
+        found = read_relationships(graph, written=[URN], hidden={URN: "1"}, warn=warn)
+        deleted = dict.fromkeys(find_deleted([URN], found, writes_arrived=True, warn=warn), PAIR)
         decided = read_decisions(
             graph,
             namespace=NAMESPACE,

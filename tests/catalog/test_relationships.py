@@ -15,10 +15,10 @@ from datahub.metadata.schema_classes import (
     _Aspect,
 )
 
-from datahub_hyperjoin.catalog.bulk import Aspects
+from datahub_hyperjoin.catalog.entities import Aspects
 from datahub_hyperjoin.catalog.relationships import (
     Relationship,
-    gone,
+    find_deleted,
     read_relationship,
     read_relationships,
 )
@@ -65,10 +65,10 @@ def read(
     warn: Warn,
     remover: str | None = None,
     hider: str | None = None,
-    known: bool = False,
+    recorded: bool = False,
 ) -> Relationship:
     held = holding(*aspects, remover=remover)
-    found = read_relationship(URN, held, known=known, hider=hider, warn=warn)
+    found = read_relationship(URN, held, recorded=recorded, hider=hider, warn=warn)
     assert found
     return found
 
@@ -104,13 +104,13 @@ def test_one_that_joins_no_datasets_is_named(warn: Warn, warnings: Warnings) -> 
     found = read(edited(source="urn:li:chart:(looker,1)"), warn=warn)
     assert (found.pairs, found.join) == ((), None)
     ((title, _, context),) = warnings
-    assert title == "Not read"
-    assert context.startswith(f"{URN}: it joins what is no dataset: ")
+    assert title == "Entities skipped"
+    assert context.startswith(f"{URN}: one of its ends is not a dataset: ")
 
 
 def test_remnants_of_a_deletion_are_no_relationship(warn: Warn) -> None:
     remnants = holding(StatusClass(removed=True))
-    assert read_relationship(URN, remnants, known=True, hider=None, warn=warn) is None
+    assert read_relationship(URN, remnants, recorded=True, hider=None, warn=warn) is None
 
 
 @pytest.mark.parametrize(
@@ -132,9 +132,9 @@ def test_who_hid_it_is_known(
 
 
 def test_what_a_person_edited_and_hid_is_hidden_by_people(warn: Warn) -> None:
-    for known in (True, False):
-        found = read(edited(), StatusClass(removed=True), warn=warn, known=known)
-        assert found.hidden_by_people is known
+    for recorded in (True, False):
+        found = read(edited(), StatusClass(removed=True), warn=warn, recorded=recorded)
+        assert found.hidden_by_people is recorded
 
 
 def test_tags_and_owners_are_kept(warn: Warn) -> None:
@@ -153,10 +153,11 @@ def test_all_are_read_the_hidden_ones_too(gms: Gms, graph: DataHubGraph, warn: W
     gms.put(URN, StatusClass(removed=True), pipeline="joins")
     gms.put(theirs, edited())
     gms.put("urn:li:erModelRelationship:remnant", StatusClass(removed=True))
-    found = read_relationships(graph, known=[URN], hidden={URN: "put"}, warn=warn)
+    found = read_relationships(graph, written=[URN], hidden={URN: "put"}, warn=warn)
     assert found.keys() == {URN, theirs}
-    assert (found[URN].ours, found[URN].removed_by_us, found[URN].known) == (True, True, True)
-    assert (found[theirs].ours, found[theirs].removed, found[theirs].known) == (False, False, False)
+    assert (found[URN].ours, found[URN].removed_by_us, found[URN].recorded) == (True, True, True)
+    other = found[theirs]
+    assert (other.ours, other.removed, other.recorded) == (False, False, False)
 
 
 def test_what_search_does_not_show_yet_is_asked_for(
@@ -166,22 +167,22 @@ def test_what_search_does_not_show_yet_is_asked_for(
     gms.put(URN, MADE)
     gms.put(late, edited())
     gms.delete(late)
-    found = read_relationships(graph, known=[URN, late], hidden={}, warn=warn)
+    found = read_relationships(graph, written=[URN, late], hidden={}, warn=warn)
     assert found.keys() == {URN}
     assert gms.requests[-1].path.partition("?")[0].endswith("/erModelRelationship/batchGet")
 
 
 def test_what_people_deleted_is_gone(warn: Warn, warnings: Warnings) -> None:
-    assert gone(["a", "b"], ["a", "c"], landed=False, warn=warn) == {"b"}
-    assert gone(["a"], [], landed=True, warn=warn) == {"a"}
-    known = [f"join {number}" for number in range(20)]
-    assert len(gone(known, known[:5], landed=False, warn=warn)) == 15
+    assert find_deleted(["a", "b"], ["a", "c"], writes_arrived=False, warn=warn) == {"b"}
+    assert find_deleted(["a"], [], writes_arrived=True, warn=warn) == {"a"}
+    written = [f"join {number}" for number in range(20)]
+    assert len(find_deleted(written, written[:5], writes_arrived=False, warn=warn)) == 15
     assert warnings == []
 
 
 def test_a_lost_catalog_is_no_decision(warn: Warn, warnings: Warnings) -> None:
-    known = [f"join {number}" for number in range(20)]
-    assert gone(known, known[:4], landed=True, warn=warn) == frozenset()
+    written = [f"join {number}" for number in range(20)]
+    assert find_deleted(written, written[:4], writes_arrived=True, warn=warn) == frozenset()
     ((title, message, context),) = warnings
     assert title == "Suggestions lost"
     assert "may be suggested again" in message
@@ -189,7 +190,7 @@ def test_a_lost_catalog_is_no_decision(warn: Warn, warnings: Warnings) -> None:
 
 
 def test_writes_that_have_not_arrived_are_no_decision(warn: Warn, warnings: Warnings) -> None:
-    assert gone(["a", "b"], [], landed=False, warn=warn) == frozenset()
+    assert find_deleted(["a", "b"], [], writes_arrived=False, warn=warn) == frozenset()
     assert [context for _, _, context in warnings] == ["2 of 2"]
-    assert gone([], [], landed=False, warn=warn) == frozenset()
+    assert find_deleted([], [], writes_arrived=False, warn=warn) == frozenset()
     assert len(warnings) == 1

@@ -12,7 +12,7 @@ from datahub.metadata.schema_classes import (
 )
 
 from datahub_hyperjoin.catalog.datasets import Dataset
-from datahub_hyperjoin.catalog.usage import count_joined
+from datahub_hyperjoin.catalog.usage import count_joins
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
 from datahub_hyperjoin.urns import column_urn, dataset_urn
@@ -74,7 +74,7 @@ def put(gms: Gms) -> Put:
 @pytest.fixture
 def count(graph: DataHubGraph, warn: Warn) -> Callable[..., dict[Pair, int]]:
     def read(most: int = 1000) -> dict[Pair, int]:
-        return count_joined(graph, DATASETS, most=most, warn=warn)
+        return count_joins(graph, DATASETS, most=most, warn=warn)
 
     return read
 
@@ -139,8 +139,8 @@ def test_statements_that_cannot_be_read_are_counted(
     assert count() == {BY_CUSTOMER: 1}
     assert warnings == [
         (
-            "SQL queries not understood",
-            "What they join is not counted",
+            "SQL queries not parsed",
+            "The joins in these SQL queries are not counted as evidence",
             f"2 of 3, for example {newest}",
         )
     ]
@@ -158,4 +158,4 @@ def test_a_server_without_queries_says_so(warn: Warn) -> None:
         Gms(without=["query"]) as gms,
         pytest.raises(UnknownEntityTypeError, match="knows no entity type query"),
     ):
-        count_joined(gms.graph(retry_max_times=0), DATASETS, most=1, warn=warn)
+        count_joins(gms.graph(retry_max_times=0), DATASETS, most=1, warn=warn)

@@ -101,7 +101,7 @@ def test_what_was_found_in_the_data_is_not_touched(shop: Shop, urn: str) -> None
 
 def test_nothing_is_decided_about_what_does_not_exist(shop: Shop) -> None:
     unknown = "urn:li:erModelRelationship:none"
-    with pytest.raises(UnknownNameError, match=f"knows no join '{unknown}'. Give its urn, as"):
+    with pytest.raises(UnknownNameError, match=f"has no join '{unknown}'. Give its URN, as"):
         accept(shop.graph, unknown)
     assert shop.gms.writes == []
 
@@ -117,6 +117,6 @@ def test_a_join_gets_an_owner(shop: Shop, urn: str) -> None:
 
 
 def test_an_unknown_owner_is_refused_in_the_servers_words(shop: Shop, urn: str) -> None:
-    expected = r"^DataHub refuses own_join: addOwner: .*ghost.*\. See that the urns exist, and that"
+    expected = r"^DataHub refuses own_join: addOwner: .*ghost.*\. Check that the URNs exist"
     with pytest.raises(DeniedError, match=expected):
         own(shop.graph, urn, owner="urn:li:corpuser:ghost")

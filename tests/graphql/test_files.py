@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from graphql import GraphQLSchema, build_schema, parse, validate
 
-from datahub_hyperjoin.graphql.ask import operation
+from datahub_hyperjoin.graphql.operations import operation
 from datahub_hyperjoin.relationship_aspect import BANDS
 from datahub_hyperjoin.urns import ACCEPTED, REJECTED, band_urn
 

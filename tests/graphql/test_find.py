@@ -7,7 +7,7 @@ from datahub.metadata.schema_classes import DatasetPropertiesClass, StatusClass
 
 from datahub_hyperjoin.graphql import find_dataset, find_join
 from datahub_hyperjoin.graphql.errors import UnknownNameError
-from datahub_hyperjoin.graphql.find import choose_join
+from datahub_hyperjoin.graphql.find import choose_dataset
 from datahub_hyperjoin.tables import TableId
 from datahub_hyperjoin.urns import dataset_urn
 from shop import Shop, table
@@ -39,7 +39,7 @@ def test_what_a_person_wrote_is_found_by_name_and_by_columns(shop: Shop, name: s
 
 def test_an_unknown_join_brings_names_that_are_like_it(shop: Shop) -> None:
     shop.suggest("orders.customer", "customers.id", 0.93)
-    expected = rf"^the catalog knows no join 'orders.customer'\. Did you mean .*'{CONDITION}'.*\?$"
+    expected = rf"^the catalog has no join 'orders.customer'\. Did you mean .*'{CONDITION}'.*\?$"
     with pytest.raises(UnknownNameError, match=expected):
         find_join(shop.graph, "orders.customer")
 
@@ -50,7 +50,7 @@ def test_a_name_of_two_joins_needs_a_urn(shop: Shop) -> None:
     assert find_join(shop.graph, "bought by").joinability is None
     shop.gms.delete(find_join(shop.graph, CONDITION).urn)
     shop.write("bought  by", ("orders.customer", "customers.id"))
-    expected = r"^2 joins are called '.*': 'urn:.*:bought--by', 'urn:.*:bought-by'\. Give one of"
+    expected = r"^2 joins have the name '.*': 'urn:.*:bought--by', 'urn:.*:bought-by'\. Give a URN"
     with pytest.raises(UnknownNameError, match=expected):
         find_join(shop.graph, CONDITION)
 
@@ -73,15 +73,15 @@ def test_a_full_name_beats_a_title_and_a_title_beats_an_end(shop: Shop) -> None:
 def test_a_name_of_two_datasets_needs_a_urn(shop: Shop) -> None:
     other = dataset_urn(TableId("mysql", "shop.public.orders"))
     shop.gms.put(other, DatasetPropertiesClass(name="Orders"))
-    expected = re.escape(f"2 datasets are called 'Orders': '{other}', '{ORDERS}'. Give one of the")
+    expected = re.escape(f"2 datasets have the name 'Orders': '{other}', '{ORDERS}'. Give a URN")
     with pytest.raises(UnknownNameError, match=expected):
         find_dataset(shop.graph, "Orders")
 
 
 def test_many_candidates_are_counted() -> None:
     found = [(dataset_urn(TableId("file", f"{number}/a.csv")), "") for number in range(7)]
-    with pytest.raises(UnknownNameError, match=r"^7 datasets are called .* and 2 more\. Give one"):
-        choose_join("a.csv", found)
+    with pytest.raises(UnknownNameError, match=r"^7 datasets have the name .* and 2 more\. Give a"):
+        choose_dataset("a.csv", found)
 
 
 def test_an_unknown_dataset_brings_names_that_are_like_it(shop: Shop) -> None:
@@ -91,6 +91,6 @@ def test_an_unknown_dataset_brings_names_that_are_like_it(shop: Shop) -> None:
 
 @pytest.mark.parametrize("name", ["nowhere", "urn:li:tag:orders", "urn:li:dataset:orders", "***"])
 def test_a_dataset_that_is_not_there(shop: Shop, name: str) -> None:
-    expected = re.escape(f"the catalog knows no dataset {name!r}. ")
+    expected = re.escape(f"the catalog has no dataset {name!r}. ")
     with pytest.raises(UnknownNameError, match=expected):
         find_dataset(shop.graph, name)

@@ -9,7 +9,7 @@ from datahub.metadata.schema_classes import (
     StatusClass,
 )
 
-from datahub_hyperjoin.catalog.bulk import aspect_of, fetch, scroll
+from datahub_hyperjoin.catalog.entities import aspect_of, fetch, scroll
 from datahub_hyperjoin.errors import UnknownEntityTypeError, UnreadableCatalogError
 from datahub_hyperjoin.tables import TableId
 from datahub_hyperjoin.urns import dataset_urn
@@ -183,4 +183,4 @@ def test_what_the_client_cannot_read_is_left_out_and_told(
     else:
         found = fetch(graph, "dataset", urns, NAMES, warn=warn)
     assert found.keys() == set(urns) - {urns[4]}
-    assert told == [(urns[4], "the client cannot read it: name is of no known kind")]
+    assert told == [(urns[4], "DataHub's client cannot read it: name is of no known kind")]

@@ -13,12 +13,12 @@ from datahub.metadata.schema_classes import (
 from datahub_hyperjoin.graphql import (
     CatalogJoin,
     all_joins,
-    ask,
     columns_above,
     joinable_columns,
     joins_in_band,
     joins_of_column,
     joins_of_dataset,
+    operations,
 )
 from datahub_hyperjoin.tables import Cardinality
 from datahub_hyperjoin.urns import (
@@ -87,7 +87,7 @@ def test_a_column_has_its_own_joins_and_takes_part_in_composite_ones(shop: Shop)
 
 
 def test_every_page_is_read(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ask, "_PAGE", 2)
+    monkeypatch.setattr(operations, "_PAGE", 2)
     urns = {shop.suggest(f"orders.a{number}", "customers.id", 0.9) for number in range(5)}
     assert {join.urn for join in joins_of_dataset(shop.graph, ORDERS)} == urns
     assert sum(request.path == "/api/graphql" for request in shop.gms.requests) == 3

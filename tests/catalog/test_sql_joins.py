@@ -1,7 +1,7 @@
 import pytest
 
-from datahub_hyperjoin.catalog.sql_names import Schemas
-from datahub_hyperjoin.catalog.statements import find_joins
+from datahub_hyperjoin.catalog.sql_joins import find_joins
+from datahub_hyperjoin.catalog.sql_names import TableLookup
 from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
 
 COLUMNS = {
@@ -11,8 +11,8 @@ COLUMNS = {
 }
 
 
-def schemas(platform: str = "postgres", prefix: str = "shop.public.") -> Schemas:
-    return Schemas({TableId(platform, prefix + name): paths for name, paths in COLUMNS.items()})
+def lookup(platform: str = "postgres", prefix: str = "shop.public.") -> TableLookup:
+    return TableLookup({TableId(platform, prefix + name): paths for name, paths in COLUMNS.items()})
 
 
 def pair(one: str, other: str, *, platform: str = "postgres", prefix: str = "shop.public.") -> Pair:
@@ -32,11 +32,12 @@ def joins(
     statement: str,
     *,
     platform: str = "postgres",
-    known: Schemas | None = None,
+    tables: TableLookup | None = None,
     subjects: frozenset[TableId] = frozenset(),
 ) -> set[Pair] | None:
-    tables = known or schemas(platform)
-    found = find_joins(statement, platform=platform, schemas=tables, subjects=subjects)
+    found = find_joins(
+        statement, platform=platform, tables=tables or lookup(platform), subjects=subjects
+    )
     return None if found is None else set(found)
 
 
@@ -75,9 +76,9 @@ def test_each_part_of_a_composite_key_is_a_pair() -> None:
 
 
 def test_columns_may_be_joined_by_using() -> None:
-    known = pair("orders.id", "customers.id")
-    assert joins("SELECT * FROM orders JOIN customers USING (id)") == {known}
-    assert joins("SELECT * FROM orders JOIN customers USING (id, region)") == {known, ON_REGION}
+    on_id = pair("orders.id", "customers.id")
+    assert joins("SELECT * FROM orders JOIN customers USING (id)") == {on_id}
+    assert joins("SELECT * FROM orders JOIN customers USING (id, region)") == {on_id, ON_REGION}
 
 
 def test_several_joins_of_a_statement_are_found() -> None:
@@ -178,7 +179,7 @@ def test_unknown_tables_join_nothing() -> None:
 )
 def test_dialects_write_names_differently(platform: str, prefix: str, statement: str) -> None:
     expected = pair("orders.customer_id", "customers.id", platform=platform, prefix=prefix)
-    assert joins(statement, platform=platform, known=schemas(platform, prefix)) == {expected}
+    assert joins(statement, platform=platform, tables=lookup(platform, prefix)) == {expected}
 
 
 def test_columns_come_back_as_the_catalog_writes_them() -> None:
@@ -189,21 +190,21 @@ def test_columns_come_back_as_the_catalog_writes_them() -> None:
 
 
 def test_what_a_statement_is_about_decides_between_tables_of_one_name() -> None:
-    tables = [TableId("postgres", f"{home}.orders") for home in ("shop.public", "old.public")]
-    other = TableId("postgres", "shop.public.customers")
-    known = Schemas({table: ["id", "customer_id"] for table in [*tables, other]})
+    orders = [TableId("postgres", f"{schema}.orders") for schema in ("shop.public", "old.public")]
+    customers = TableId("postgres", "shop.public.customers")
+    tables = TableLookup({table: ["id", "customer_id"] for table in [*orders, customers]})
     statement = "SELECT * FROM orders o JOIN customers c ON o.customer_id = c.id"
-    assert joins(statement, known=known) == set()
-    expected = pair_of(ColumnId(tables[1], "customer_id"), ColumnId(other, "id"))
-    assert joins(statement, known=known, subjects=frozenset([tables[1]])) == {expected}
+    assert joins(statement, tables=tables) == set()
+    expected = pair_of(ColumnId(orders[1], "customer_id"), ColumnId(customers, "id"))
+    assert joins(statement, tables=tables, subjects=frozenset([orders[1]])) == {expected}
 
 
 def test_of_names_that_differ_in_case_the_exact_one_counts() -> None:
-    tables = [TableId("postgres", f"shop.public.{name}") for name in ("orders", "ORDERS")]
-    known = Schemas({tables[0]: ["id"], tables[1]: ["id", "ID", "Id"]})
+    lower, upper = (TableId("postgres", f"shop.public.{name}") for name in ("orders", "ORDERS"))
+    tables = TableLookup({lower: ["id"], upper: ["id", "ID", "Id"]})
     statement = 'SELECT * FROM orders o JOIN "ORDERS" p ON o.id = p.id'
-    expected = pair_of(ColumnId(tables[0], "id"), ColumnId(tables[1], "id"))
-    assert joins(statement, known=known) == {expected}
+    expected = pair_of(ColumnId(lower, "id"), ColumnId(upper, "id"))
+    assert joins(statement, tables=tables) == {expected}
 
 
 @pytest.mark.parametrize(

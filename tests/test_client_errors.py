@@ -4,9 +4,11 @@ import pytest
 from datahub.configuration.common import GraphError, OperationalError
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.ingestion.graph.config import DatahubClientConfig
-from requests import HTTPError, Response
+from requests import HTTPError, Request, Response, exceptions
+from requests.exceptions import SSLError
 
-from datahub_hyperjoin.catalog.answers import reading
+from datahub_hyperjoin.catalog.entities import reading
+from datahub_hyperjoin.client_errors import explain, is_denied
 from datahub_hyperjoin.errors import UnknownEntityTypeError, UnreadableCatalogError
 
 TOKEN = "c2VjcmV0"  # noqa: S105 - of no server
@@ -28,9 +30,9 @@ def answer(status: int, reason: str, body: str) -> HTTPError:
 
 def test_a_server_that_is_not_there_is_named_with_what_to_check(graph: DataHubGraph) -> None:
     message = (
-        r"Tables cannot be read from DataHub: ConnectionError: .*[Rr]efused.* Check the address "
-        r"and the token of the recipe's `sink` or `datahub_api`, and that the token's owner may "
-        r"read metadata$"
+        r"Tables cannot be read from DataHub: nothing answers at http://\*\*\*@127.0.0.1:1/api/graphql"
+        r"\. Check the address and the token of the recipe's `sink` or `datahub_api`, and that the "
+        r"token's owner may read metadata$"
     )
     with pytest.raises(UnreadableCatalogError, match=message) as raised, reading(graph, "Tables"):
         graph.execute_graphql("{ me { corpUser { urn } } }")
@@ -106,3 +108,31 @@ def test_an_unknown_entity_type_is_told_apart(graph: DataHubGraph, error: Except
 def test_other_faults_are_not_the_servers(graph: DataHubGraph) -> None:
     with pytest.raises(ZeroDivisionError), reading(graph, "Tables"):
         _ = 1 / 0
+
+
+def test_a_certificate_error_is_not_a_missing_server() -> None:
+    request = Request("GET", "https://gms:8080").prepare()
+    error = SSLError("certificate has expired", request=request)
+    assert explain(error, TOKEN) == "SSLError: certificate has expired"
+    refused = exceptions.ConnectionError("refused", request=request)
+    assert explain(refused, TOKEN) == "nothing answers at https://gms:8080/"
+
+
+@pytest.mark.parametrize(
+    ("error", "denied"),
+    [
+        (answer(401, "Unauthorized", "{}"), True),
+        (answer(403, "Forbidden", "{}"), True),
+        (answer(500, "Server Error", "{}"), False),
+        (GraphError([{"message": "no permission", "path": ["tag", "x"]}]), True),
+        (OperationalError("Unable to get metadata from DataHub", {}), False),
+        (SSLError("certificate has expired"), False),
+    ],
+)
+def test_a_denied_request_is_not_a_failed_one(error: Exception, *, denied: bool) -> None:
+    assert is_denied(error) is denied
+
+
+def test_graphql_messages_name_their_field() -> None:
+    errors = [{"message": "no permission", "path": ["tag", "x"]}, {"message": "unknown"}]
+    assert explain(GraphError(errors), TOKEN) == "tag: no permission; unknown"

@@ -1,0 +1,253 @@
+"""Read many DataHub entities with few requests, from current and older servers."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from itertools import islice
+from typing import TypeVar
+
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.ingestion.graph.filters import RawSearchFilter, RemovedStatusFilter
+from datahub.metadata.schema_classes import SystemMetadataClass, _Aspect
+
+from datahub_hyperjoin.client_errors import response_of, translate_errors
+from datahub_hyperjoin.errors import UnreadableCatalogError
+
+logger = logging.getLogger(__name__)
+
+Aspects = dict[str, tuple[_Aspect, SystemMetadataClass | None]]
+"""An entity's aspects by name, each with its system metadata: the run and the time of the write."""
+
+NoteSkipped = Callable[[str, str], None]
+"""Receives the URN of each skipped entity and the reason."""
+
+_PAGE = 1_000
+_BATCH = 500
+_UNSUPPORTED = {400, 404, 405}
+"""HTTP status codes of servers without the scroll endpoint."""
+
+_MALFORMED = (AssertionError, AttributeError, KeyError, TypeError, ValueError)
+"""Errors that the client raises for an aspect that lacks what its model requires."""
+
+_Item = TypeVar("_Item")
+_Kind = TypeVar("_Kind", bound=_Aspect)
+
+
+def log_skipped(urn: str, reason: str) -> None:
+    """Log a skipped entity; the default where no report collects warnings.
+
+    Args:
+        urn: URN of the skipped entity.
+        reason: The reason.
+    """
+    logger.warning("%s is skipped: %s", urn, reason)
+
+
+def aspect_of(aspects: Aspects, kind: type[_Kind]) -> _Kind | None:
+    """Return one aspect of an entity, without its system metadata.
+
+    Args:
+        aspects: The entity's aspects.
+        kind: The aspect's class.
+
+    Returns:
+        None if the entity has no such aspect.
+
+    >>> from datahub.metadata.schema_classes import OwnershipClass, StatusClass
+    >>> aspects: Aspects = {"status": (StatusClass(removed=True), None)}
+    >>> aspect_of(aspects, StatusClass).removed, aspect_of(aspects, OwnershipClass)
+    (True, None)
+    """
+    value, _ = aspects.get(kind.ASPECT_NAME, (None, None))
+    return value if isinstance(value, kind) else None
+
+
+def batches(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
+    """Split items into lists of at most `size`.
+
+    >>> list(batches("abcde", 2))
+    [['a', 'b'], ['c', 'd'], ['e']]
+    """
+    rest = iter(items)
+    while batch := list(islice(rest, size)):
+        yield batch
+
+
+def reading(graph: DataHubGraph, subject: str, *, entity: str = "") -> AbstractContextManager[None]:
+    """Turn errors of the client into errors of this package while something is read.
+
+    Args:
+        graph: The client.
+        subject: The subject of the error message, capitalised, for example `Profiles of datasets`.
+        entity: The entity type that is read; empty if the request does not depend on one.
+
+    Raises:
+        UnknownEntityTypeError: The server has no such entity type.
+        UnreadableCatalogError: The server cannot be reached, denies access or fails.
+    """
+    return translate_errors(
+        graph, lambda _, reason: UnreadableCatalogError.because(subject, reason), entity=entity
+    )
+
+
+def _subject(entity: str) -> str:
+    return f"Entities of type {entity}"
+
+
+class _NoScrollError(Exception):
+    """The server has no scroll endpoint, or the client cannot parse its response."""
+
+
+def _pages(
+    graph: DataHubGraph,
+    entity: str,
+    aspects: Sequence[str],
+    *,
+    filters: RawSearchFilter | None,
+    removed: bool,
+) -> Iterator[tuple[str, Aspects]]:
+    """Read entities through the scroll endpoint.
+
+    Each page depends on the cursor of the page before, so an error cannot be skipped: every reason
+    to use the slower way is raised as `_NoScrollError`, and all other errors end the run.
+    """
+    if not hasattr(graph, "scroll_entities"):  # added in release 1.6 of the client
+        raise _NoScrollError
+    cursor: str | None = None
+    while True:
+        try:
+            with reading(graph, _subject(entity), entity=entity):
+                page = graph.scroll_entities(
+                    entity_names=[entity],
+                    aspects=list(aspects),
+                    count=_PAGE,
+                    scroll_id=cursor,
+                    with_system_metadata=True,
+                    skip_cache=True,
+                    include_soft_delete=removed,
+                    filter=filters,
+                )
+        except UnreadableCatalogError as error:
+            response = response_of(error)
+            if response is not None and response.status_code in _UNSUPPORTED:
+                raise _NoScrollError from error
+            raise
+        except _MALFORMED as error:
+            raise _NoScrollError from error
+        yield from page.entities.items()
+        cursor = page.scroll_id
+        if not cursor:
+            return
+
+
+def _urns(
+    graph: DataHubGraph, entity: str, *, filters: RawSearchFilter | None, removed: bool
+) -> dict[str, None]:
+    """Search for URNs; return each once, in the order of the search."""
+    status = RemovedStatusFilter.ALL if removed else RemovedStatusFilter.NOT_SOFT_DELETED
+    with reading(graph, _subject(entity), entity=entity):
+        return dict.fromkeys(
+            graph.get_urns_by_filter(
+                entity_types=[entity], status=status, extra_or_filters=filters, skip_cache=True
+            )
+        )
+
+
+def scroll(
+    graph: DataHubGraph,
+    entity: str,
+    aspects: Sequence[str],
+    *,
+    filters: RawSearchFilter | None = None,
+    removed: bool = False,
+    warn: NoteSkipped = log_skipped,
+) -> Iterator[tuple[str, Aspects]]:
+    """Read some aspects of all entities of a type, a thousand entities per request.
+
+    Clients and servers without DataHub's scroll endpoint are asked for URNs first and then for
+    aspects in batches. The same happens if the client cannot parse one entity of a page: only
+    single entities can be skipped, so the batches isolate it.
+
+    Args:
+        graph: The client.
+        entity: The entity type, for example `dataset`.
+        aspects: Names of the aspects; an entity that has none of them is not returned.
+        filters: DataHub's filter, of which one clause must match. Both ways support the conditions
+            EQUAL, IN, CONTAIN and EXISTS.
+        removed: Whether soft-deleted entities are included.
+        warn: Receives each entity that cannot be read.
+
+    Yields:
+        URNs and aspects, each entity once.
+
+    Raises:
+        UnknownEntityTypeError: The server has no such entity type.
+        UnreadableCatalogError: The server cannot be reached, denies access or fails.
+    """
+    seen: set[str] = set()
+    try:
+        for urn, entity_aspects in _pages(graph, entity, aspects, filters=filters, removed=removed):
+            if urn not in seen:
+                seen.add(urn)
+                yield urn, entity_aspects
+    except _NoScrollError:
+        logger.info("Entities of type %s are read by URN: scrolling is not possible", entity)
+    else:
+        return
+    urns = _urns(graph, entity, filters=filters, removed=removed)
+    # Pages may have arrived before the error; their entities must not be returned twice.
+    for batch in batches((urn for urn in urns if urn not in seen), _BATCH):
+        yield from fetch(graph, entity, batch, aspects, warn=warn).items()
+
+
+def fetch(
+    graph: DataHubGraph,
+    entity: str,
+    urns: Iterable[str],
+    aspects: Sequence[str],
+    *,
+    warn: NoteSkipped = log_skipped,
+) -> dict[str, Aspects]:
+    """Read some aspects of the given entities, five hundred entities per request.
+
+    Args:
+        graph: The client.
+        entity: Type of the entities.
+        urns: URNs of the entities; soft-deleted entities are included.
+        aspects: Names of the aspects.
+        warn: Receives each entity that cannot be read.
+
+    Returns:
+        Aspects by URN, of the entities that exist and have any of the aspects.
+
+    Raises:
+        UnknownEntityTypeError: The server has no such entity type.
+        UnreadableCatalogError: The server cannot be reached, denies access or fails.
+    """
+    entities: dict[str, Aspects] = {}
+    for batch in batches(urns, _BATCH):
+        entities |= _fetch_batch(graph, entity, batch, aspects, warn=warn)
+    return entities
+
+
+def _fetch_batch(
+    graph: DataHubGraph, entity: str, urns: list[str], aspects: Sequence[str], *, warn: NoteSkipped
+) -> dict[str, Aspects]:
+    """Read a batch, and halve it as long as the client cannot parse one of its entities.
+
+    The client's error does not name the entity. Halving isolates one bad entity among n with about
+    2 log2(n) requests instead of n.
+    """
+    try:
+        with reading(graph, _subject(entity), entity=entity):
+            return graph.get_entities(entity, urns, list(aspects), with_system_metadata=True)
+    except _MALFORMED as error:
+        if len(urns) == 1:
+            warn(urns[0], f"DataHub's client cannot read it: {error}")
+            return {}
+    middle = len(urns) // 2
+    return {
+        urn: entity_aspects
+        for half in (urns[:middle], urns[middle:])
+        for urn, entity_aspects in _fetch_batch(graph, entity, half, aspects, warn=warn).items()
+    }

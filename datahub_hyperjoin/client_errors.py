@@ -1,0 +1,146 @@
+"""Translate errors of DataHub's client into errors of this package.
+
+The client raises errors of `requests`, its own `GraphError` and, for a failing REST request, its
+`OperationalError` around the HTTP error. Every request of this package goes through
+`translate_errors`, or explains what it catches with `explain`, so that one failure reads the same
+wherever it happens and never shows a password or a token.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from datahub.configuration.common import GraphError, OperationalError
+from datahub.ingestion.graph.client import DataHubGraph, entity_type_to_graphql
+from requests import JSONDecodeError, RequestException, Response, exceptions
+
+from datahub_hyperjoin.errors import HyperJoinError, UnknownEntityTypeError
+from datahub_hyperjoin.redact import in_short
+
+_NO_ACCESS = {401, 403}
+_GRAPHQL_TYPES = {"erModelRelationship": "ERModelRelationship"}
+"""GraphQL types that this package's operations name in fragments."""
+
+
+def response_of(error: BaseException) -> Response | None:
+    """Return the server's response behind an error.
+
+    Args:
+        error: The error; the client keeps some responses in the cause of its own error.
+
+    Returns:
+        None if the server did not respond at all.
+    """
+    for link in (error, error.__cause__):
+        response = getattr(link, "response", None)
+        if isinstance(response, Response):
+            return response
+    return None
+
+
+def explain(error: Exception, token: str | None) -> str:
+    """Explain in one line why a request failed.
+
+    Args:
+        error: An error of DataHub's client or of `requests`.
+        token: The token of the client; it is masked, and so is a password in the address.
+
+    >>> explain(JSONDecodeError("Expecting value", "<html>", 0), None)
+    "the response is not from DataHub's metadata service"
+    """
+    return in_short(_reason(error), token)
+
+
+def _reason(error: Exception) -> str:
+    response = response_of(error)
+    if response is not None:
+        return f"{response.status_code} {response.reason}: {_message(response)}".rstrip(": ")
+    match error:
+        case JSONDecodeError():
+            return "the response is not from DataHub's metadata service"
+        case exceptions.SSLError() | exceptions.ProxyError():
+            return f"{type(error).__name__}: {error}"
+        case exceptions.ConnectionError() if error.request:
+            return f"nothing answers at {error.request.url}"
+        case OperationalError():
+            return str(error.info.get("message") or error.info.get("error") or error.message)
+        case GraphError():
+            return _graphql_reason(error.args[0] if error.args else "")
+        case _:
+            return f"{type(error).__name__}: {error}"
+
+
+def _message(response: Response) -> str:
+    """Return the server's own message; empty for an HTML page, as proxies send."""
+    try:
+        body = response.json()
+    except ValueError:
+        return ""
+    return str(body.get("message") or body.get("error") or "") if isinstance(body, dict) else ""
+
+
+def _graphql_reason(errors: object) -> str:
+    """Join GraphQL's messages, each after the top-level field that it concerns."""
+    if not isinstance(errors, list):
+        return str(errors)
+    reasons = []
+    for error in errors:
+        path = [str(step) for step in error.get("path") or ()]
+        reasons.append(": ".join([*path[:1], str(error.get("message"))]))
+    return "; ".join(reasons)
+
+
+def is_unknown_entity(entity: str, error: Exception) -> bool:
+    """Return whether the server reports, by REST or by GraphQL, that it lacks an entity type.
+
+    Args:
+        entity: The entity type, for example `query`.
+        error: An error of DataHub's client or of `requests`.
+    """
+    response = response_of(error)
+    text = str(error) if response is None else response.text
+    enum_value = entity_type_to_graphql(entity)
+    # Quotes may be escaped: the client puts the server's messages into the text of its own error.
+    patterns = [rf"(?i:entity with name {entity}\b)", rf"EntityType.*\b{enum_value}\\?'"]
+    if entity in _GRAPHQL_TYPES:
+        patterns.append(rf"\b({enum_value}|{_GRAPHQL_TYPES[entity]})\\?'")
+    return any(re.search(pattern, text, re.DOTALL) for pattern in patterns)
+
+
+def is_denied(error: Exception) -> bool:
+    """Return whether the server understood a request and refused it.
+
+    Args:
+        error: An error of DataHub's client or of `requests`.
+
+    Returns:
+        True for missing permissions and for errors of a GraphQL operation; False if the server
+        failed or did not respond.
+    """
+    response = response_of(error)
+    if response is not None:
+        return response.status_code in _NO_ACCESS
+    return isinstance(error, GraphError) and not isinstance(error, OperationalError)
+
+
+@contextmanager
+def translate_errors(
+    graph: DataHubGraph, build: Callable[[Exception, str], HyperJoinError], *, entity: str = ""
+) -> Iterator[None]:
+    """Turn errors of the client into errors of this package.
+
+    Args:
+        graph: The client.
+        build: Builds the error to raise from the client's error and its explanation.
+        entity: The entity type that is requested; empty if the request does not depend on one.
+
+    Raises:
+        UnknownEntityTypeError: The server has no such entity type.
+        HyperJoinError: The error that `build` returns.
+    """
+    try:
+        yield
+    except (RequestException, GraphError) as error:
+        if entity and is_unknown_entity(entity, error):
+            raise UnknownEntityTypeError.named(entity) from error
+        raise build(error, explain(error, graph.config.token)) from error

@@ -1,0 +1,152 @@
+"""List joins and joinable columns of the catalog."""
+
+from collections.abc import Iterator
+
+from datahub.ingestion.graph.client import DataHubGraph
+
+from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first, from_table, read_joins
+from datahub_hyperjoin.graphql.operations import GraphQLObject, execute, search
+from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.urns import (
+    BEST_JOIN_SCORE,
+    JOINABLE_WITH,
+    band_urn,
+    column_id,
+    plain_path,
+    property_urn,
+    table_id,
+)
+
+
+def joins_of_dataset(
+    graph: DataHubGraph, dataset: str, *, min_score: float = 0.0, hidden: bool = False
+) -> list[CatalogJoin]:
+    """List the joins of a dataset.
+
+    Args:
+        graph: DataHub's server.
+        dataset: URN of the dataset.
+        min_score: Lowest joinability of suggestions; joins that people accepted or wrote are always
+            listed.
+        hidden: Whether hidden joins are listed.
+
+    Returns:
+        Joins, best first, with the dataset on the left.
+    """
+    joins = read_joins(search(graph, "joins_of_dataset", dataset=dataset, hidden=hidden))
+    table = table_id(dataset)
+    return best_first(from_table(join, table) for join in joins if join.strength >= min_score)
+
+
+def joins_of_column(
+    graph: DataHubGraph, dataset: str, column: str, *, min_score: float = 0.0, hidden: bool = False
+) -> list[CatalogJoin]:
+    """List the joins of a column, including composite joins that it is a part of.
+
+    Args:
+        graph: DataHub's server.
+        dataset: URN of the column's dataset.
+        column: Plain path or DataHub field path of the column.
+        min_score: Lowest joinability of suggestions; joins that people accepted or wrote are always
+            listed.
+        hidden: Whether hidden joins are listed.
+
+    Returns:
+        Joins, best first, with the dataset on the left.
+    """
+    path = plain_path(column)
+    return [
+        join
+        for join in joins_of_dataset(graph, dataset, min_score=min_score, hidden=hidden)
+        if any(_includes(pair, join.left.table, path) for pair in join.pairs)
+    ]
+
+
+def _includes(pair: tuple[ColumnId, ColumnId], table: TableId, path: str) -> bool:
+    return any(column.table == table and column.path == path for column in pair)
+
+
+def all_joins(graph: DataHubGraph, *, hidden: bool = False) -> list[CatalogJoin]:
+    """List all joins of the catalog.
+
+    Args:
+        graph: DataHub's server.
+        hidden: Whether hidden joins are listed.
+
+    Returns:
+        Joins, best first.
+    """
+    return best_first(read_joins(_scroll(graph, hidden=hidden)))
+
+
+def _scroll(graph: DataHubGraph, *, hidden: bool) -> Iterator[GraphQLObject]:
+    cursor = None
+    while True:
+        page = execute(graph, "all_joins", cursor=cursor, hidden=hidden)["scrollAcrossEntities"]
+        yield from (result["entity"] for result in page["searchResults"])
+        cursor = page["nextScrollId"]
+        if not cursor or not page["searchResults"]:
+            return
+
+
+def joins_in_band(graph: DataHubGraph, band: str) -> list[CatalogJoin]:
+    """List the suggestions in a confidence band.
+
+    Args:
+        graph: DataHub's server.
+        band: `high`, `medium` or `low`.
+
+    Returns:
+        Joins that are not hidden, best first.
+    """
+    return best_first(read_joins(search(graph, "joins_in_band", tags=[band_urn(band)])))
+
+
+def joinable_columns(graph: DataHubGraph, column: str, *, namespace: str) -> list[ColumnId]:
+    """List the columns that join with a column, as its structured property names them.
+
+    Args:
+        graph: DataHub's server.
+        column: URN of the column, with its DataHub field path.
+        namespace: Namespace of the structured properties.
+
+    Returns:
+        Columns, best first; empty if the property is not set.
+    """
+    entity = execute(graph, "joinable_columns", column=column)["entity"]
+    values = _values(entity, property_urn(namespace, JOINABLE_WITH))
+    return [column_id(value["stringValue"]) for value in values]
+
+
+def columns_above(
+    graph: DataHubGraph, score: float, *, namespace: str
+) -> list[tuple[ColumnId, float]]:
+    """List the columns whose best join reaches a score.
+
+    Args:
+        graph: DataHub's server.
+        score: Lowest joinability.
+        namespace: Namespace of the structured properties.
+
+    Returns:
+        Columns and the joinability of their best joins, best first.
+    """
+    urn = property_urn(namespace, BEST_JOIN_SCORE)
+    field = f"structuredProperties.{namespace}.{BEST_JOIN_SCORE}"
+    entities = search(graph, "columns_above", field=field, score=str(score))
+    return [
+        (column_id(entity["urn"]), value["numberValue"])
+        for entity in entities
+        for value in _values(entity, urn)
+    ]
+
+
+def _values(entity: GraphQLObject | None, urn: str) -> list[GraphQLObject]:
+    """Return the values of one structured property of an entity."""
+    assignments = ((entity or {}).get("structuredProperties") or {}).get("properties") or ()
+    return [
+        value
+        for assignment in assignments
+        if assignment["structuredProperty"]["urn"] == urn
+        for value in assignment["values"]
+    ]

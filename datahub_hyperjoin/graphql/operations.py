@@ -1,0 +1,101 @@
+"""Run the GraphQL operations that ship as files of this package."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from datahub.ingestion.graph.client import DataHubGraph
+
+from datahub_hyperjoin.client_errors import is_denied, translate_errors
+from datahub_hyperjoin.graphql.errors import DeniedError, UnansweredError
+
+GraphQLObject = dict[str, Any]
+"""An object of a GraphQL response."""
+
+_ENTITY = "erModelRelationship"
+_PAGE = 100
+
+
+@cache
+def operation(name: str) -> str:
+    """Return the text of an operation, complete with its fragments, for any GraphQL client.
+
+    Args:
+        name: Name of the operation's file, without its ending.
+
+    >>> "mutation acceptJoin(" in operation("accept_join")
+    True
+    >>> "fragment join on ERModelRelationship" in operation("all_joins")
+    True
+    """
+    text = _read(name)
+    return f"{text}\n{_read('_join')}" if "...join" in text else text
+
+
+def _read(name: str) -> str:
+    file = resources.files("datahub_hyperjoin.graphql") / f"{name}.graphql"
+    return file.read_text(encoding="utf-8")
+
+
+def execute(graph: DataHubGraph, name: str, /, **variables: Any) -> GraphQLObject:  # noqa: ANN401 - JSON
+    """Run an operation.
+
+    Args:
+        graph: DataHub's server.
+        name: Name of the operation's file.
+        variables: Variables of the operation.
+
+    Returns:
+        The data of the response.
+
+    Raises:
+        DeniedError: The server refuses the operation.
+        UnknownEntityTypeError: The server is too old for relationships.
+        UnansweredError: The server cannot be reached or fails.
+    """
+    with requesting(graph, name):
+        return graph.execute_graphql(operation(name), variables, format_exception=False)
+
+
+def requesting(graph: DataHubGraph, name: str) -> AbstractContextManager[None]:
+    """Turn errors of the client into errors of this package during a request.
+
+    Args:
+        graph: DataHub's server.
+        name: Name of the request, for the error message.
+
+    Raises:
+        DeniedError: The server refuses the request.
+        UnknownEntityTypeError: The server is too old for relationships.
+        UnansweredError: The server cannot be reached or fails.
+    """
+    return translate_errors(
+        graph,
+        lambda error, reason: (DeniedError if is_denied(error) else UnansweredError).to(
+            name, reason=reason
+        ),
+        entity=_ENTITY,
+    )
+
+
+def search(graph: DataHubGraph, name: str, /, **variables: Any) -> Iterator[GraphQLObject]:  # noqa: ANN401 - JSON
+    """Run a search operation page by page.
+
+    Args:
+        graph: DataHub's server.
+        name: Name of the operation's file.
+        variables: Variables of the operation, except its page.
+
+    Yields:
+        The entities of the result.
+    """
+    start = 0
+    while True:
+        data = execute(graph, name, **variables, start=start, count=_PAGE)
+        page = data["searchAcrossEntities"]
+        yield from (result["entity"] for result in page["searchResults"])
+        start += _PAGE
+        if start >= page["total"] or not page["searchResults"]:
+            return
