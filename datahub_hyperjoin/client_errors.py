@@ -18,6 +18,9 @@ from datahub_hyperjoin.errors import HyperJoinError, UnknownEntityTypeError
 from datahub_hyperjoin.redact import in_short
 
 _NO_ACCESS = {401, 403}
+_ON_THE_WAY = (exceptions.SSLError, exceptions.ProxyError)
+"""Connection errors for which the server itself may well be up."""
+
 _GRAPHQL_TYPES = {"erModelRelationship": "ERModelRelationship"}
 """GraphQL types that this package's operations name in fragments."""
 
@@ -58,9 +61,7 @@ def _reason(error: Exception) -> str:
     match error:
         case JSONDecodeError():
             return "the response is not from DataHub's metadata service"
-        case exceptions.SSLError() | exceptions.ProxyError():
-            return f"{type(error).__name__}: {error}"
-        case exceptions.ConnectionError() if error.request:
+        case exceptions.ConnectionError() if error.request and not isinstance(error, _ON_THE_WAY):
             return f"nothing answers at {error.request.url}"
         case OperationalError():
             return str(error.info.get("message") or error.info.get("error") or error.message)

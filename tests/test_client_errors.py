@@ -16,7 +16,7 @@ TOKEN = "c2VjcmV0"  # noqa: S105 - of no server
 
 @pytest.fixture
 def graph() -> DataHubGraph:
-    """A client of a port that nothing listens to."""
+    """Return a client of a port on which no server listens."""
     server = "http://user:password@127.0.0.1:1"
     return DataHubGraph(DatahubClientConfig(server=server, token=TOKEN, retry_max_times=0))
 
@@ -28,7 +28,7 @@ def answer(status: int, reason: str, body: str) -> HTTPError:
     return HTTPError("for url: http://user:password@127.0.0.1:1/", response=response)
 
 
-def test_a_server_that_is_not_there_is_named_with_what_to_check(graph: DataHubGraph) -> None:
+def test_an_unreachable_server_is_named_with_the_fix(graph: DataHubGraph) -> None:
     message = (
         r"Tables cannot be read from DataHub: nothing answers at http://\*\*\*@127.0.0.1:1/api/graphql"
         r"\. Check the address and the token of the recipe's `sink` or `datahub_api`, and that the "
@@ -48,7 +48,7 @@ def test_a_server_that_is_not_there_is_named_with_what_to_check(graph: DataHubGr
         ("<html>Please log in</html>", r"\."),
     ],
 )
-def test_a_refusal_is_told_in_the_servers_words_without_secrets(
+def test_a_refusal_quotes_the_server_without_secrets(
     graph: DataHubGraph, body: str, said: str
 ) -> None:
     refusal = answer(401, "Unauthorized", body)
@@ -60,7 +60,7 @@ def test_a_refusal_is_told_in_the_servers_words_without_secrets(
     assert "password" not in str(raised.value)
 
 
-def test_what_the_client_wraps_is_unwrapped(graph: DataHubGraph) -> None:
+def test_the_cause_of_the_clients_error_is_explained(graph: DataHubGraph) -> None:
     wrapped = OperationalError("Unable to get metadata from DataHub", {})
     wrapped.__cause__ = answer(403, "Forbidden", "{}")
     with (
@@ -70,7 +70,7 @@ def test_what_the_client_wraps_is_unwrapped(graph: DataHubGraph) -> None:
         raise wrapped
 
 
-def test_a_long_answer_is_cut(graph: DataHubGraph) -> None:
+def test_a_long_message_is_shortened(graph: DataHubGraph) -> None:
     with pytest.raises(UnreadableCatalogError) as raised, reading(graph, "Tables"):
         raise GraphError("no " * 1000)
     assert len(str(raised.value)) < 600
@@ -90,7 +90,7 @@ NO_VALUE = (
         GraphError(f"Error executing graphql query: {[{'message': NO_VALUE}]}"),
     ],
 )
-def test_an_unknown_entity_type_is_told_apart(graph: DataHubGraph, error: Exception) -> None:
+def test_an_unknown_entity_type_is_recognised(graph: DataHubGraph, error: Exception) -> None:
     message = (
         r"^DataHub's server knows no entity type erModelRelationship\. Upgrade the server, or go "
         r"without what the catalog says through it$"
@@ -105,7 +105,7 @@ def test_an_unknown_entity_type_is_told_apart(graph: DataHubGraph, error: Except
         raise error
 
 
-def test_other_faults_are_not_the_servers(graph: DataHubGraph) -> None:
+def test_other_errors_pass_unchanged(graph: DataHubGraph) -> None:
     with pytest.raises(ZeroDivisionError), reading(graph, "Tables"):
         _ = 1 / 0
 

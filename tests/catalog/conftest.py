@@ -1,4 +1,4 @@
-"""A server with a catalog in it, and tables to put there."""
+"""Fixtures: a server with a catalog, a client, and schemas of datasets."""
 
 from collections.abc import Callable, Iterator
 
@@ -21,7 +21,7 @@ Warn = Callable[[str, str, str], None]
 
 @pytest.fixture
 def warnings() -> Warnings:
-    """What was warned of."""
+    """Return the warnings so far."""
     return []
 
 
@@ -38,13 +38,13 @@ def gms() -> Iterator[Gms]:
 
 @pytest.fixture
 def graph(gms: Gms) -> DataHubGraph:
-    """A client that gives up at once."""
+    """Return a client that does not retry."""
     return gms.graph(retry_max_times=0)
 
 
 @pytest.fixture
 def describe() -> Describe:
-    """Makes a schema of some columns; what else is given is set on it."""
+    """Return a function that builds a schema of columns and sets further attributes on it."""
 
     def make(*columns: str | SchemaFieldClass, **rest: object) -> SchemaMetadataClass:
         fields = [_field(column) if isinstance(column, str) else column for column in columns]

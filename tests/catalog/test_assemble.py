@@ -50,11 +50,11 @@ THEIRS = Relationship(
 )
 
 
-def test_without_anything_nothing_is_known() -> None:
+def test_an_empty_catalog_has_no_facts() -> None:
     assert assemble_facts(datasets=[]) == CatalogFacts()
 
 
-def test_what_is_said_of_a_pair_comes_together() -> None:
+def test_all_evidence_of_a_pair_is_combined() -> None:
     facts = assemble_facts(
         datasets=DATASETS,
         relationships=[THEIRS],
@@ -76,7 +76,7 @@ def test_what_is_said_of_a_pair_comes_together() -> None:
     assert facts.rejected == {THIRD}
 
 
-def test_columns_are_known_by_their_plain_paths() -> None:
+def test_columns_have_plain_paths() -> None:
     statistics = {CODE: ColumnStatistics(uniqueness=1.0, completeness=0.5)}
     facts = assemble_facts(datasets=iter(DATASETS), statistics=statistics)
     assert facts.columns == {
@@ -90,10 +90,10 @@ def test_columns_are_known_by_their_plain_paths() -> None:
 @pytest.mark.parametrize(
     "silent", [replace(THEIRS, ours=True), replace(THEIRS, removed=True), replace(THEIRS, pairs=())]
 )
-def test_ours_and_hidden_relationships_state_nothing(silent: Relationship) -> None:
+def test_our_and_hidden_relationships_are_no_evidence(silent: Relationship) -> None:
     assert related_pairs([silent]) == {}
 
 
-def test_of_several_relationships_always_the_same_is_named() -> None:
+def test_the_smallest_of_several_relationships_is_named() -> None:
     others = [replace(THEIRS, urn=f"urn:li:erModelRelationship:{n}", pairs=(PAIR,)) for n in (3, 1)]
     assert related_pairs([*others, THEIRS]) == {PAIR: others[1].urn, OTHER: THEIRS.urn}

@@ -49,7 +49,7 @@ def shop(gms: Gms, describe: Describe) -> None:
         (DatasetFilter(tags=["pii"], domains=["sales"]), []),
     ],
 )
-def test_a_dataset_has_one_of_each(
+def test_a_dataset_matches_one_of_each_kind(
     graph: DataHubGraph, dataset_filter: DatasetFilter, names: list[str]
 ) -> None:
     postgres = PlatformInstance(platform="postgres", env="PROD")

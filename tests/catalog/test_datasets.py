@@ -49,7 +49,7 @@ def foreign_key(
     )
 
 
-def test_tables_come_by_name_with_their_columns(
+def test_datasets_are_sorted_and_have_columns(
     gms: Gms, graph: DataHubGraph, describe: Describe
 ) -> None:
     put(gms, ORDERS, describe("id", "customer"))
@@ -61,7 +61,7 @@ def test_tables_come_by_name_with_their_columns(
     ]
 
 
-def test_columns_go_by_plain_paths_and_keep_their_own(
+def test_columns_have_plain_paths_and_field_paths(
     gms: Gms, graph: DataHubGraph, describe: Describe
 ) -> None:
     paths = [
@@ -99,7 +99,7 @@ def test_foreign_keys_name_their_pairs(gms: Gms, graph: DataHubGraph, describe: 
     assert lines.foreign_keys == (ForeignKey(name="fk_order", pairs=(pair,)),)
 
 
-def test_a_foreign_key_that_makes_no_sense_is_told_and_left_out(
+def test_an_invalid_foreign_key_is_reported_and_skipped(
     gms: Gms, graph: DataHubGraph, describe: Describe
 ) -> None:
     order, target = ColumnId(LINES, "order"), ColumnId(ORDERS, "id")
@@ -120,7 +120,7 @@ def test_a_foreign_key_that_makes_no_sense_is_told_and_left_out(
     assert told[1][1].startswith("its foreign key 'nowhere' cannot be read: Passed an urn of type")
 
 
-def test_a_urn_that_no_table_can_have_is_told(describe: Describe) -> None:
+def test_an_invalid_urn_is_reported(describe: Describe) -> None:
     urn = "urn:li:dataset:(urn:li:dataPlatform:s3,shop/(new).csv,PROD)"
     told: list[tuple[str, str]] = []
 
@@ -133,7 +133,7 @@ def test_a_urn_that_no_table_can_have_is_told(describe: Describe) -> None:
     assert told == [(urn, reason)]
 
 
-def test_what_is_left_out_is_logged_unless_someone_listens(
+def test_skipped_entities_are_logged_by_default(
     gms: Gms, graph: DataHubGraph, describe: Describe, caplog: pytest.LogCaptureFixture
 ) -> None:
     keys = [foreign_key("uneven", [ColumnId(LINES, "order")], [])]
@@ -142,7 +142,7 @@ def test_what_is_left_out_is_logged_unless_someone_listens(
     assert f"{dataset_urn(LINES)} is skipped: its foreign key 'uneven'" in caplog.text
 
 
-def test_tables_that_are_removed_or_not_described_do_not_come(
+def test_removed_datasets_and_those_without_schema_are_ignored(
     gms: Gms, graph: DataHubGraph, describe: Describe
 ) -> None:
     put(gms, ORDERS, describe("id"))
@@ -151,7 +151,7 @@ def test_tables_that_are_removed_or_not_described_do_not_come(
     assert read(graph) == []
 
 
-def test_only_tables_of_the_platform_and_environment_come(
+def test_only_datasets_of_the_platform_and_environment_are_read(
     gms: Gms, graph: DataHubGraph, describe: Describe
 ) -> None:
     put(gms, ORDERS, describe("id"))
@@ -160,7 +160,7 @@ def test_only_tables_of_the_platform_and_environment_come(
     assert [dataset.table for dataset in read(graph)] == [ORDERS]
 
 
-def test_a_table_stands_in_an_instance_by_its_aspect_or_else_by_its_name(
+def test_an_instance_is_recognised_by_aspect_or_else_by_name(
     gms: Gms, graph: DataHubGraph, describe: Describe
 ) -> None:
     platform = "urn:li:dataPlatform:postgres"
@@ -177,7 +177,7 @@ def test_a_table_stands_in_an_instance_by_its_aspect_or_else_by_its_name(
     assert len(read(graph)) == len(names)
 
 
-def test_several_places_are_asked_for_at_once(
+def test_several_platform_instances_take_one_search(
     gms: Gms, graph: DataHubGraph, describe: Describe
 ) -> None:
     tables = [

@@ -75,30 +75,30 @@ def test_without_a_tag_nothing_is_decided() -> None:
 
 
 @pytest.mark.parametrize("relationship", [SEEN, THEIRS])
-def test_a_tag_decides_about_anyones_relationship(relationship: Relationship) -> None:
+def test_a_tag_decides_on_relationships_of_any_author(relationship: Relationship) -> None:
     assert opinions(replace(relationship, tags=frozenset([ACCEPTED]))) == [(PAIR, YES)]
     assert opinions(replace(relationship, tags=frozenset([REJECTED]))) == [(PAIR, NO)]
 
 
-def test_a_tag_decides_about_every_pair_of_a_composite_key() -> None:
+def test_a_tag_decides_on_every_pair_of_a_composite_key() -> None:
     composite = replace(THEIRS, pairs=(PAIR, OTHER), tags=frozenset([REJECTED]))
     assert opinions(composite) == [(PAIR, NO), (OTHER, NO)]
 
 
-def test_who_tagged_decided_or_else_the_first_owner() -> None:
+def test_a_decision_names_the_tagger_or_else_the_first_owner() -> None:
     tagged = replace(SEEN, tags=frozenset([ACCEPTED]), owners=(BOB, ADA))
     assert opinions(tagged) == [(PAIR, replace(YES, by=BOB))]
     assert opinions(replace(tagged, tagged_by={ACCEPTED: ADA})) == [(PAIR, replace(YES, by=ADA))]
 
 
-def test_what_a_person_hid_is_rejected() -> None:
+def test_a_relationship_that_a_person_hid_is_rejected() -> None:
     assert opinions(replace(SEEN, removed=True)) == [(PAIR, NO)]
     accepted = replace(SEEN, removed=True, tags=frozenset([ACCEPTED]))
     assert set(opinions(accepted)) == {(PAIR, YES), (PAIR, NO)}
 
 
 @pytest.mark.parametrize("tag", [ACCEPTED, REJECTED])
-def test_what_we_hid_is_decided_by_its_tags_alone(tag: str) -> None:
+def test_a_relationship_that_we_hid_is_decided_by_its_tags(tag: str) -> None:
     hidden = replace(SEEN, removed=True, removed_by_us=True)
     assert opinions(hidden) == []
     assert opinions(replace(hidden, tags=frozenset([tag]))) == [
@@ -106,14 +106,14 @@ def test_what_we_hid_is_decided_by_its_tags_alone(tag: str) -> None:
     ]
 
 
-def test_what_others_wrote_and_hid_is_not_accepted_any_more() -> None:
+def test_a_hidden_relationship_of_another_author_is_not_accepted() -> None:
     hidden = replace(THEIRS, removed=True)
     assert opinions(hidden) == []
     assert opinions(replace(hidden, tags=frozenset([ACCEPTED]))) == []
     assert opinions(replace(hidden, tags=frozenset([REJECTED]))) == [(PAIR, NO)]
 
 
-def test_a_rejection_beats_an_acceptance(warn: Warn, warnings: Warnings) -> None:
+def test_a_rejection_overrides_an_acceptance(warn: Warn, warnings: Warnings) -> None:
     said = [(PAIR, replace(NO, by=BOB)), (PAIR, replace(YES, by=ADA)), (OTHER, YES), (PAIR, NO)]
     settled = merge_decisions(said, warn)
     assert settled == {PAIR: replace(NO, by=BOB), OTHER: YES}
@@ -141,7 +141,7 @@ def of_column(
     return list(decisions_of_column(urn, values, verdicts=VERDICTS, warn=warn))
 
 
-def test_columns_list_what_they_join_and_what_not(warn: Warn, warnings: Warnings) -> None:
+def test_columns_list_confirmed_and_rejected_joins(warn: Warn, warnings: Warnings) -> None:
     v2 = column_urn(replace(CODE, path="[version=2.0].[type=string].code"))
     assert of_column(assign(CONFIRMED, v2, column_urn(NAME)), warn) == [
         (PAIR, YES),
@@ -152,7 +152,7 @@ def test_columns_list_what_they_join_and_what_not(warn: Warn, warnings: Warnings
     assert warnings == []
 
 
-def test_who_set_a_property_decided(warn: Warn) -> None:
+def test_a_decision_names_who_set_the_property(warn: Warn) -> None:
     stamp = AuditStampClass(time=0, actor=BOB)
     attribution = MetadataAttributionClass(time=0, actor=ADA)
     code = column_urn(CODE)
@@ -174,7 +174,7 @@ def test_who_set_a_property_decided(warn: Warn) -> None:
         (column_urn(ORIGIN), "it is listed among its own joins"),
     ],
 )
-def test_what_is_no_other_column_is_named(
+def test_values_that_name_no_other_column_are_reported(
     warn: Warn, warnings: Warnings, *, value: str | float, reason: str
 ) -> None:
     assert of_column(assign(CONFIRMED, value, column_urn(CODE)), warn) == [(PAIR, YES)]
@@ -245,9 +245,7 @@ def test_without_structured_properties_the_other_decisions_count(warn: Warn) -> 
         }
 
 
-def test_a_server_that_fails_is_no_lack_of_decisions(
-    gms: Gms, graph: DataHubGraph, warn: Warn
-) -> None:
+def test_a_failing_server_is_an_error(gms: Gms, graph: DataHubGraph, warn: Warn) -> None:
     gms.fail("structuredProperty", times=9)
     with pytest.raises(UnreadableCatalogError, match="type structuredProperty cannot be read"):
         read(graph, warn)

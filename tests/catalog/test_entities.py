@@ -31,7 +31,7 @@ def put(gms: Gms, *urns: str) -> None:
 
 
 def refuse_to_read(urn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The client meets a value that its own models do not allow."""
+    """Make the client fail to parse one entity, as it does for values that its models forbid."""
     original = DatasetPropertiesClass.from_obj
 
     def from_obj(obj: dict[str, Any]) -> DatasetPropertiesClass:
@@ -49,7 +49,7 @@ def paths(gms: Gms) -> list[str]:
 
 @pytest.fixture(params=["by pages", "by an older client", "by an older server"])
 def way(request: pytest.FixtureRequest, gms: Gms, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Each way in which entities can be read."""
+    """Prepare each way in which entities can be read."""
     if request.param == "by an older client":
         for kind in DataHubGraph.__mro__:
             if "scroll_entities" in vars(kind):
@@ -60,7 +60,9 @@ def way(request: pytest.FixtureRequest, gms: Gms, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.usefixtures("way")
-def test_every_way_gives_each_entity_once_with_who_wrote_it(gms: Gms, graph: DataHubGraph) -> None:
+def test_every_way_returns_each_entity_once_with_system_metadata(
+    gms: Gms, graph: DataHubGraph
+) -> None:
     urns = {urn_of(f"shop.{number}") for number in range(1_003)}
     put(gms, *urns)
     found = list(scroll(graph, "dataset", NAMES))
@@ -76,7 +78,7 @@ def test_every_way_gives_each_entity_once_with_who_wrote_it(gms: Gms, graph: Dat
 
 
 @pytest.mark.usefixtures("way")
-def test_every_way_filters_and_leaves_out_what_is_removed(gms: Gms, graph: DataHubGraph) -> None:
+def test_every_way_filters_and_excludes_removed_entities(gms: Gms, graph: DataHubGraph) -> None:
     kept, gone, other = urn_of("kept"), urn_of("gone"), urn_of("other", "mysql")
     put(gms, kept, gone, other)
     gms.put(gone, StatusClass(removed=True))
@@ -99,7 +101,7 @@ def test_one_of_several_clauses_is_enough(gms: Gms, graph: DataHubGraph) -> None
 
 
 @pytest.mark.usefixtures("way")
-def test_what_has_none_of_the_aspects_does_not_come(gms: Gms, graph: DataHubGraph) -> None:
+def test_entities_without_the_aspects_are_not_returned(gms: Gms, graph: DataHubGraph) -> None:
     put(gms, urn_of("shop"))
     assert list(scroll(graph, "dataset", ["ownership"])) == []
 
@@ -113,16 +115,14 @@ def test_an_older_server_is_asked_by_urns(gms: Gms, graph: DataHubGraph) -> None
 
 
 @pytest.mark.usefixtures("way")
-def test_a_failing_server_is_no_older_server(gms: Gms, graph: DataHubGraph) -> None:
+def test_a_failing_server_is_not_taken_for_an_older_one(gms: Gms, graph: DataHubGraph) -> None:
     gms.fail("/", status=403, times=99, message="not for you")
     message = r"Entities of type dataset cannot be read from DataHub: 403.*not for you\. Check the"
     with pytest.raises(UnreadableCatalogError, match=message):
         list(scroll(graph, "dataset", NAMES))
 
 
-def test_a_server_that_fails_half_way_is_not_asked_in_another_way(
-    gms: Gms, graph: DataHubGraph
-) -> None:
+def test_an_error_after_the_first_page_ends_the_reading(gms: Gms, graph: DataHubGraph) -> None:
     put(gms, *(urn_of(f"shop.{number}") for number in range(1_001)))
     found = scroll(graph, "dataset", NAMES)
     next(found)
@@ -141,9 +141,7 @@ def test_an_entity_type_that_the_server_lacks_is_named() -> None:
     assert raised.value.entity == "erModelRelationship"
 
 
-def test_named_entities_come_in_batches_and_unknown_ones_do_not(
-    gms: Gms, graph: DataHubGraph
-) -> None:
+def test_entities_are_fetched_in_batches(gms: Gms, graph: DataHubGraph) -> None:
     urns = [urn_of(f"shop.{number}") for number in range(1_001)]
     put(gms, *urns)
     gms.put(urns[0], StatusClass(removed=True))
@@ -154,7 +152,7 @@ def test_named_entities_come_in_batches_and_unknown_ones_do_not(
     assert paths(gms).count("/openapi/v3/entity/dataset/batchGet") == 3
 
 
-def test_nothing_is_asked_for_no_urns(gms: Gms, graph: DataHubGraph) -> None:
+def test_no_urns_take_no_request(gms: Gms, graph: DataHubGraph) -> None:
     assert fetch(graph, "dataset", [], NAMES) == {}
     assert not [path for path in paths(gms) if path.startswith("/openapi")]
 
@@ -167,7 +165,7 @@ def test_a_refused_batch_is_an_error(gms: Gms, graph: DataHubGraph) -> None:
 
 
 @pytest.mark.parametrize("read", ["scroll", "fetch"])
-def test_what_the_client_cannot_read_is_left_out_and_told(
+def test_entities_that_the_client_cannot_read_are_reported(
     gms: Gms, graph: DataHubGraph, monkeypatch: pytest.MonkeyPatch, read: str
 ) -> None:
     urns = [urn_of(f"shop.{number}") for number in range(9)]

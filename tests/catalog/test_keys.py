@@ -31,12 +31,12 @@ def test_a_key_of_one_column_is_unique_and_the_parts_of_another_are_not() -> Non
     assert unique_columns(datasets) == {ColumnId(ORDERS, "id")}
 
 
-def test_a_key_that_the_schema_does_not_hold_is_no_column() -> None:
+def test_a_key_outside_the_schema_is_ignored() -> None:
     assert unique_columns([dataset(ORDERS, "id", key=("number",))]) == frozenset()
     assert unique_columns([dataset(ORDERS, "id", key=("id", "number"))]) == frozenset()
 
 
-def test_every_part_of_a_composite_key_says_which_part_it_is() -> None:
+def test_parts_of_a_composite_key_are_numbered() -> None:
     key = ForeignKey(name="fk_order", pairs=(TENANT, ORDER))
     assert declared_pairs([dataset(ORDERS, "id", "tenant"), lines(key)]) == {
         TENANT: "fk_order (part 1 of 2)",
@@ -56,13 +56,13 @@ def test_a_key_without_a_name_still_declares_its_pair() -> None:
     assert declared_pairs([dataset(ORDERS, "id"), lines(key)]) == {ORDER: "without a name"}
 
 
-def test_a_key_to_what_the_catalog_lacks_is_left_out() -> None:
+def test_a_key_to_an_unknown_column_is_ignored() -> None:
     key = ForeignKey(name="fk_order", pairs=(ORDER,))
     assert declared_pairs([lines(key)]) == {}
     assert declared_pairs([dataset(ORDERS, "number"), lines(key)]) == {}
 
 
-def test_a_composite_key_with_an_unknown_part_is_left_out_whole() -> None:
+def test_a_composite_key_with_an_unknown_part_is_ignored() -> None:
     key = ForeignKey(name="fk_order", pairs=(TENANT, ORDER))
     assert declared_pairs([dataset(ORDERS, "id"), lines(key)]) == {}
 

@@ -1,4 +1,4 @@
-"""What people do in DataHub's pages, and what the next run reads of it."""
+"""People decide in DataHub's pages, and the next run reads their decisions."""
 
 from collections.abc import Callable
 
@@ -69,7 +69,7 @@ Read = Callable[[], dict[Pair, Decision]]
 
 @pytest.fixture
 def read(gms: Gms, graph: DataHubGraph) -> Read:
-    """One of our joins stands in the catalog; gives the verdict that is read."""
+    """Store one of our joins, and return a function that reads the decisions."""
     gms.put(URN, to_aspect(JOIN, "hin 1"), pipeline=PIPELINE)
     for tag in (ACCEPTED, REJECTED):
         gms.put(tag, TagPropertiesClass(name=tag))
@@ -110,7 +110,7 @@ def verdicts(read: Read) -> dict[Pair, Verdict]:
 @pytest.mark.parametrize(
     ("tag", "verdict"), [(ACCEPTED, Verdict.ACCEPTED), (REJECTED, Verdict.REJECTED)]
 )
-def test_a_tag_decides_until_it_is_taken_away(
+def test_a_tag_decides_until_it_is_removed(
     gms: Gms, read: Read, *, tag: str, verdict: Verdict
 ) -> None:
     assert read() == {}
@@ -127,7 +127,9 @@ def test_hiding_rejects_until_it_is_shown_again(gms: Gms, read: Read) -> None:
     assert read() == {}
 
 
-def test_what_a_run_hid_is_not_rejected(gms: Gms, graph: DataHubGraph, read: Read) -> None:
+def test_a_relationship_that_a_run_hid_is_not_rejected(
+    gms: Gms, graph: DataHubGraph, read: Read
+) -> None:
     written = SystemMetadataClass(pipelineName=PIPELINE, runId="1")
     graph.emit_mcp(
         MetadataChangeProposalWrapper(
@@ -148,7 +150,7 @@ def test_deleting_rejects(gms: Gms, graph: DataHubGraph, read: Read) -> None:
     ("name", "verdict"),
     [(CONFIRMED_JOINS, Verdict.ACCEPTED), (REJECTED_JOINS, Verdict.REJECTED)],
 )
-def test_a_column_lists_what_it_joins(gms: Gms, read: Read, *, name: str, verdict: Verdict) -> None:
+def test_a_column_lists_its_joins(gms: Gms, read: Read, *, name: str, verdict: Verdict) -> None:
     listing = property_urn(NAMESPACE, name)
     gms.graphql(LIST, property=listing, column=column_urn(ORIGIN), value=column_urn(CODE))
     ((pair, decision),) = read().items()

@@ -47,7 +47,7 @@ Warn = Callable[[str, str, str], None]
 
 
 def edited(**changes: object) -> ERModelRelationshipPropertiesClass:
-    """What a person makes of our relationship: its custom properties are lost."""
+    """Return our relationship after an edit by a person, without its custom properties."""
     aspect = ERModelRelationshipPropertiesClass.from_obj(MADE.to_obj())
     aspect.customProperties = {}
     for name, value in changes.items():
@@ -73,13 +73,13 @@ def read(
     return found
 
 
-def test_ours_says_which_join_it_is(warn: Warn) -> None:
+def test_our_relationship_holds_its_join(warn: Warn) -> None:
     found = read(MADE, warn=warn)
     assert (found.ours, found.pairs, found.join) == (True, ((CODE, ORIGIN),), JOIN)
     assert (found.removed, found.hidden_by_people, found.tags) == (False, False, frozenset())
 
 
-def test_an_edited_one_is_other_peoples(warn: Warn) -> None:
+def test_an_edited_relationship_is_not_ours(warn: Warn) -> None:
     found = read(edited(name="flies from"), warn=warn)
     assert (found.ours, found.pairs, found.join) == (False, ((CODE, ORIGIN),), None)
 
@@ -100,7 +100,7 @@ def test_a_column_related_to_itself_is_no_pair(warn: Warn) -> None:
     assert found.pairs == ()
 
 
-def test_one_that_joins_no_datasets_is_named(warn: Warn, warnings: Warnings) -> None:
+def test_a_relationship_without_datasets_is_reported(warn: Warn, warnings: Warnings) -> None:
     found = read(edited(source="urn:li:chart:(looker,1)"), warn=warn)
     assert (found.pairs, found.join) == ((), None)
     ((title, _, context),) = warnings
@@ -108,7 +108,7 @@ def test_one_that_joins_no_datasets_is_named(warn: Warn, warnings: Warnings) -> 
     assert context.startswith(f"{URN}: one of its ends is not a dataset: ")
 
 
-def test_remnants_of_a_deletion_are_no_relationship(warn: Warn) -> None:
+def test_remnants_of_a_deletion_are_ignored(warn: Warn) -> None:
     remnants = holding(StatusClass(removed=True))
     assert read_relationship(URN, remnants, recorded=True, hider=None, warn=warn) is None
 
@@ -122,7 +122,7 @@ def test_remnants_of_a_deletion_are_no_relationship(warn: Warn) -> None:
         (None, None, False),
     ],
 )
-def test_who_hid_it_is_known(
+def test_hiding_by_us_and_by_people_is_distinguished(
     warn: Warn, *, remover: str | None, hider: str | None, by_us: bool
 ) -> None:
     status = StatusClass(removed=True)
@@ -131,7 +131,7 @@ def test_who_hid_it_is_known(
     assert found.hidden_by_people is not by_us
 
 
-def test_what_a_person_edited_and_hid_is_hidden_by_people(warn: Warn) -> None:
+def test_an_edited_relationship_is_hidden_by_people(warn: Warn) -> None:
     for recorded in (True, False):
         found = read(edited(), StatusClass(removed=True), warn=warn, recorded=recorded)
         assert found.hidden_by_people is recorded
@@ -147,7 +147,7 @@ def test_tags_and_owners_are_kept(warn: Warn) -> None:
     assert found.owners == ("urn:li:corpuser:bob",)
 
 
-def test_all_are_read_the_hidden_ones_too(gms: Gms, graph: DataHubGraph, warn: Warn) -> None:
+def test_hidden_relationships_are_read(gms: Gms, graph: DataHubGraph, warn: Warn) -> None:
     theirs = "urn:li:erModelRelationship:theirs"
     gms.put(URN, MADE, pipeline="joins")
     gms.put(URN, StatusClass(removed=True), pipeline="joins")
@@ -160,7 +160,7 @@ def test_all_are_read_the_hidden_ones_too(gms: Gms, graph: DataHubGraph, warn: W
     assert (other.ours, other.removed, other.recorded) == (False, False, False)
 
 
-def test_what_search_does_not_show_yet_is_asked_for(
+def test_relationships_that_are_not_indexed_are_fetched(
     gms: Gms, graph: DataHubGraph, warn: Warn
 ) -> None:
     late = "urn:li:erModelRelationship:late"
@@ -172,7 +172,7 @@ def test_what_search_does_not_show_yet_is_asked_for(
     assert gms.requests[-1].path.partition("?")[0].endswith("/erModelRelationship/batchGet")
 
 
-def test_what_people_deleted_is_gone(warn: Warn, warnings: Warnings) -> None:
+def test_entities_that_people_deleted_are_returned(warn: Warn, warnings: Warnings) -> None:
     assert find_deleted(["a", "b"], ["a", "c"], writes_arrived=False, warn=warn) == {"b"}
     assert find_deleted(["a"], [], writes_arrived=True, warn=warn) == {"a"}
     written = [f"join {number}" for number in range(20)]

@@ -89,7 +89,7 @@ def test_several_joins_of_a_statement_are_found() -> None:
     assert joins(statement) == {ON_LINE, ON_CUSTOMER}
 
 
-def test_a_common_table_expression_hides_the_table_that_it_refines() -> None:
+def test_a_common_table_expression_hides_the_table_of_its_name() -> None:
     refined = "WITH orders AS (SELECT id, customer_id AS region FROM orders) "
     statement = "SELECT * FROM orders JOIN customers ON orders.region = customers.id"
     assert joins(refined + statement) == {ON_CUSTOMER}
@@ -122,7 +122,7 @@ def test_a_table_may_be_joined_with_itself() -> None:
         "o.customer_id = c.unheard_of",
     ],
 )
-def test_what_does_not_set_two_columns_equal_is_no_join(condition: str) -> None:
+def test_other_conditions_are_no_joins(condition: str) -> None:
     ways = (
         "SELECT 1 FROM orders o JOIN customers c ON",
         "SELECT 1 FROM orders o, customers c WHERE",
@@ -182,14 +182,14 @@ def test_dialects_write_names_differently(platform: str, prefix: str, statement:
     assert joins(statement, platform=platform, tables=lookup(platform, prefix)) == {expected}
 
 
-def test_columns_come_back_as_the_catalog_writes_them() -> None:
+def test_columns_have_the_catalogs_spelling() -> None:
     statement = "SELECT * FROM orders o JOIN customers c ON o.placed = c.SINCE"
     for platform in ("postgres", "snowflake"):
         expected = pair("orders.placed", "customers.Since", platform=platform)
         assert joins(statement, platform=platform) == {expected}
 
 
-def test_what_a_statement_is_about_decides_between_tables_of_one_name() -> None:
+def test_subjects_decide_between_tables_of_one_name() -> None:
     orders = [TableId("postgres", f"{schema}.orders") for schema in ("shop.public", "old.public")]
     customers = TableId("postgres", "shop.public.customers")
     tables = TableLookup({table: ["id", "customer_id"] for table in [*orders, customers]})
@@ -199,7 +199,7 @@ def test_what_a_statement_is_about_decides_between_tables_of_one_name() -> None:
     assert joins(statement, tables=tables, subjects=frozenset([orders[1]])) == {expected}
 
 
-def test_of_names_that_differ_in_case_the_exact_one_counts() -> None:
+def test_an_exact_name_precedes_one_of_another_case() -> None:
     lower, upper = (TableId("postgres", f"shop.public.{name}") for name in ("orders", "ORDERS"))
     tables = TableLookup({lower: ["id"], upper: ["id", "ID", "Id"]})
     statement = 'SELECT * FROM orders o JOIN "ORDERS" p ON o.id = p.id'
@@ -218,5 +218,5 @@ def test_of_names_that_differ_in_case_the_exact_one_counts() -> None:
         "(" * 3_000,
     ],
 )
-def test_what_is_no_query_cannot_be_read(statement: str) -> None:
+def test_other_text_cannot_be_parsed(statement: str) -> None:
     assert joins(statement) is None

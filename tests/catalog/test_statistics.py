@@ -37,13 +37,13 @@ SHARES = st.none() | st.floats(-1, 2)
 
 
 def counted(values: list[int | None]) -> tuple[int, int, int]:
-    """Rows, rows with a value, and different values."""
+    """Return the number of rows, of non-null rows and of distinct values."""
     filled = [value for value in values if value is not None]
     return len(values), len(filled), len(set(filled))
 
 
 @given(values=VALUES)
-def test_counts_say_what_counting_the_values_says(values: list[int | None]) -> None:
+def test_statistics_agree_with_counting_the_values(values: list[int | None]) -> None:
     rows, filled, distinct = counted(values)
     said = statistics_of(rows, {"uniqueCount": distinct, "nullCount": rows - filled})
     assert said is not None
@@ -52,7 +52,7 @@ def test_counts_say_what_counting_the_values_says(values: list[int | None]) -> N
 
 
 @given(values=VALUES.filter(any))
-def test_proportions_stand_in_for_counts(values: list[int | None]) -> None:
+def test_proportions_replace_missing_counts(values: list[int | None]) -> None:
     rows, filled, distinct = counted(values)
     shares = {"uniqueProportion": distinct / filled, "nullProportion": 1 - filled / rows}
     counts = {"uniqueCount": distinct, "nullCount": rows - filled}
@@ -74,9 +74,7 @@ def test_proportions_stand_in_for_counts(values: list[int | None]) -> None:
         }
     ),
 )
-def test_whatever_a_profile_holds_shares_stay_shares(
-    rows: int | None, field: dict[str, Any]
-) -> None:
+def test_statistics_are_always_between_0_and_1(rows: int | None, field: dict[str, Any]) -> None:
     said = statistics_of(rows, field)
     if said is not None:
         assert 0 <= said.uniqueness <= 1
@@ -94,13 +92,11 @@ def test_whatever_a_profile_holds_shares_stay_shares(
         (10, {}),
     ],
 )
-def test_a_profile_that_says_too_little_says_nothing(
-    rows: int | None, field: dict[str, Any]
-) -> None:
+def test_an_incomplete_profile_has_no_statistics(rows: int | None, field: dict[str, Any]) -> None:
     assert statistics_of(rows, field) is None
 
 
-def test_counts_come_before_proportions() -> None:
+def test_counts_precede_proportions() -> None:
     field = {"uniqueCount": 8, "nullCount": 2, "uniqueProportion": 0.1, "nullProportion": 0.1}
     said = statistics_of(10, field)
     assert said is not None
@@ -110,7 +106,7 @@ def test_counts_come_before_proportions() -> None:
 def profile(
     *, time_: int = 1, distinct: int = 10, part: PartitionSpecClass | None = None
 ) -> DatasetProfileClass:
-    """Of ten rows, with one column `id`."""
+    """Return the profile of a table with ten rows and one column, `id`."""
     fields = [DatasetFieldProfileClass(fieldPath="id", uniqueCount=distinct, nullCount=0)]
     return DatasetProfileClass(
         timestampMillis=time_, rowCount=10, fieldProfiles=fields, partitionSpec=part
@@ -127,7 +123,7 @@ def test_the_newest_profile_of_the_whole_table_counts(gms: Gms, graph: DataHubGr
 
 
 @pytest.mark.parametrize("part", [HALF, SAMPLE], ids=["a partition", "a sample"])
-def test_the_profile_of_a_part_says_nothing_of_the_table(
+def test_the_profile_of_a_part_is_ignored(
     gms: Gms, graph: DataHubGraph, part: PartitionSpecClass
 ) -> None:
     gms.put(dataset_urn(LINES), profile(part=part))
@@ -139,7 +135,9 @@ def test_the_profile_of_a_part_says_nothing_of_the_table(
     }
 
 
-def test_columns_go_by_plain_paths_and_some_are_left_out(gms: Gms, graph: DataHubGraph) -> None:
+def test_statistics_have_plain_paths_and_skip_incomplete_profiles(
+    gms: Gms, graph: DataHubGraph
+) -> None:
     path = "[version=2.0].[type=struct].[type=struct].address.[type=string].city"
     made = profile()
     made.fieldProfiles = [
@@ -153,7 +151,7 @@ def test_columns_go_by_plain_paths_and_some_are_left_out(gms: Gms, graph: DataHu
     }
 
 
-def test_tables_without_a_profile_and_tables_that_are_not_there_say_nothing(
+def test_tables_without_a_profile_have_no_statistics(
     gms: Gms, graph: DataHubGraph, describe: Describe
 ) -> None:
     gms.put(dataset_urn(ORDERS), describe("id"))
@@ -164,7 +162,7 @@ def test_tables_without_a_profile_and_tables_that_are_not_there_say_nothing(
     assert read_statistics(graph, [ORDERS, LINES]) == {}
 
 
-def test_a_refusal_names_what_was_to_be_read(gms: Gms, graph: DataHubGraph) -> None:
+def test_a_refusal_names_the_profiles(gms: Gms, graph: DataHubGraph) -> None:
     gms.fail("/api/graphql", status=403, message="not for you")
     message = r"^Profiles of datasets cannot be read from DataHub: 403.*not for you\. Check the"
     with pytest.raises(UnreadableCatalogError, match=message):
@@ -172,7 +170,7 @@ def test_a_refusal_names_what_was_to_be_read(gms: Gms, graph: DataHubGraph) -> N
 
 
 def _put_many(gms: Gms, describe: Describe, count: int) -> list[TableId]:
-    """Tables of seven columns with a key, a profile, and a foreign key to the table before."""
+    """Store tables of seven columns, each with a primary key, a foreign key and a profile."""
     tables = [TableId("postgres", f"shop.table_{number:05}") for number in range(count)]
     names = ["id", "parent", *(f"column_{number}" for number in range(5))]
     for before, table in zip([tables[-1], *tables], tables, strict=False):

@@ -42,7 +42,7 @@ Put = Callable[..., str]
 
 @pytest.fixture
 def put(gms: Gms) -> Put:
-    """Stores a query; each is newer than the one before."""
+    """Return a function that stores a query, each newer than the one before."""
     urns: list[str] = []
 
     def store(
@@ -103,9 +103,7 @@ def test_our_own_queries_do_not_count(put: Put, count: Count) -> None:
     assert count() == {BY_CUSTOMER: 1}
 
 
-def test_queries_about_other_tables_are_passed_over(
-    put: Put, count: Count, warnings: Warnings
-) -> None:
+def test_queries_on_other_tables_are_ignored(put: Put, count: Count, warnings: Warnings) -> None:
     put("not SQL", dataset_urn(TableId("postgres", "elsewhere")), column_urn(BY_ID[0]))
     assert (count(), warnings) == ({}, [])
 
@@ -115,7 +113,7 @@ def test_deleted_queries_do_not_count(gms: Gms, put: Put, count: Count) -> None:
     assert count() == {}
 
 
-def test_the_newest_are_read_and_no_more(put: Put, count: Count) -> None:
+def test_only_the_newest_queries_are_read(put: Put, count: Count) -> None:
     put(JOIN)
     put(OTHER_JOIN)
     put(OTHER_JOIN)
@@ -123,14 +121,14 @@ def test_the_newest_are_read_and_no_more(put: Put, count: Count) -> None:
     assert count(most=3) == {BY_ID: 2, BY_CUSTOMER: 1}
 
 
-def test_with_none_wanted_none_is_asked_for(gms: Gms, put: Put, count: Count) -> None:
+def test_a_limit_of_0_sends_no_request(gms: Gms, put: Put, count: Count) -> None:
     put(JOIN)
     before = len(gms.requests)
     assert count(most=0) == {}
     assert len(gms.requests) == before
 
 
-def test_statements_that_cannot_be_read_are_counted(
+def test_statements_that_cannot_be_parsed_are_counted(
     put: Put, count: Count, warnings: Warnings
 ) -> None:
     put("SELECT foo(")
@@ -146,14 +144,12 @@ def test_statements_that_cannot_be_read_are_counted(
     ]
 
 
-def test_statements_of_extreme_length_are_passed_over(
-    put: Put, count: Count, warnings: Warnings
-) -> None:
+def test_very_long_statements_are_ignored(put: Put, count: Count, warnings: Warnings) -> None:
     put(JOIN + " -- " + "x" * 100_000)
     assert (count(), warnings) == ({}, [])
 
 
-def test_a_server_without_queries_says_so(warn: Warn) -> None:
+def test_a_server_without_queries_is_reported(warn: Warn) -> None:
     with (
         Gms(without=["query"]) as gms,
         pytest.raises(UnknownEntityTypeError, match="knows no entity type query"),

@@ -1,4 +1,4 @@
-"""A server with the tables of a shop."""
+"""Fixture: a server with the tables of a shop."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""People's decisions, as they arrive at the server."""
+"""People's decisions as the server stores them."""
 
 import pytest
 from datahub.metadata.schema_classes import (
@@ -42,13 +42,13 @@ def test_accepting_adds_a_tag_and_leaves_the_score(shop: Shop, urn: str) -> None
     ]
 
 
-def test_rejecting_hides_and_says_so(shop: Shop, urn: str) -> None:
+def test_rejecting_hides_the_join_and_adds_a_tag(shop: Shop, urn: str) -> None:
     reject(shop.graph, urn)
     assert tags(shop, urn) == {band_urn("high"), REJECTED}
     assert removed(shop, urn) is True
 
 
-def test_people_may_change_their_minds(shop: Shop, urn: str) -> None:
+def test_a_decision_can_be_changed(shop: Shop, urn: str) -> None:
     accept(shop.graph, urn)
     reject(shop.graph, urn)
     assert (tags(shop, urn), removed(shop, urn)) == ({band_urn("high"), REJECTED}, True)
@@ -56,7 +56,7 @@ def test_people_may_change_their_minds(shop: Shop, urn: str) -> None:
     assert (tags(shop, urn), removed(shop, urn)) == ({band_urn("high"), ACCEPTED}, False)
 
 
-def test_both_tags_become_one(shop: Shop, urn: str) -> None:
+def test_a_decision_removes_the_opposite_tag(shop: Shop, urn: str) -> None:
     accept(shop.graph, urn)
     shop.gms.put(REJECTED, TagPropertiesClass(name="join:rejected"))
     shop.gms.graphql(
@@ -69,7 +69,7 @@ def test_both_tags_become_one(shop: Shop, urn: str) -> None:
     assert tags(shop, urn) == {band_urn("high"), REJECTED}
 
 
-def test_a_tag_that_is_defined_stays_as_it_is(shop: Shop, urn: str) -> None:
+def test_an_existing_tag_is_not_changed(shop: Shop, urn: str) -> None:
     shop.gms.put(ACCEPTED, TagPropertiesClass(name="Ours", description="By us"))
     accept(shop.graph, urn)
     kept = shop.gms.get(ACCEPTED, TagPropertiesClass)
@@ -86,20 +86,20 @@ def test_a_reason_becomes_the_description_and_the_name_stays(shop: Shop, urn: st
     assert (kept.name, kept.description) == ("buyer", "regions only look alike")
 
 
-def test_a_reason_is_stored_where_no_name_was_given(shop: Shop, urn: str) -> None:
+def test_a_reason_is_stored_without_a_name(shop: Shop, urn: str) -> None:
     accept(shop.graph, urn, why="asked Ann")
     kept = shop.gms.get(urn, EditableERModelRelationshipPropertiesClass)
     assert kept is not None
     assert (kept.name, kept.description) == (None, "asked Ann")
 
 
-def test_what_was_found_in_the_data_is_not_touched(shop: Shop, urn: str) -> None:
+def test_decisions_keep_the_evidence(shop: Shop, urn: str) -> None:
     accept(shop.graph, urn, why="yes")
     reject(shop.graph, urn, why="no")
     assert "erModelRelationshipProperties" not in {write.aspect for write in shop.gms.writes}
 
 
-def test_nothing_is_decided_about_what_does_not_exist(shop: Shop) -> None:
+def test_an_unknown_join_cannot_be_accepted(shop: Shop) -> None:
     unknown = "urn:li:erModelRelationship:none"
     with pytest.raises(UnknownNameError, match=f"has no join '{unknown}'. Give its URN, as"):
         accept(shop.graph, unknown)
@@ -116,7 +116,7 @@ def test_a_join_gets_an_owner(shop: Shop, urn: str) -> None:
     assert find_join(shop.graph, urn).owners == (ann,)
 
 
-def test_an_unknown_owner_is_refused_in_the_servers_words(shop: Shop, urn: str) -> None:
+def test_an_unknown_owner_is_refused(shop: Shop, urn: str) -> None:
     expected = r"^DataHub refuses own_join: addOwner: .*ghost.*\. Check that the URNs exist"
     with pytest.raises(DeniedError, match=expected):
         own(shop.graph, urn, owner="urn:li:corpuser:ghost")

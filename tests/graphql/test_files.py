@@ -1,4 +1,4 @@
-"""The questions as they ship: whoever copies one into DataHub's GraphQL page can run it."""
+"""The shipped operations run unchanged in DataHub's GraphQL page."""
 
 from importlib import resources
 from pathlib import Path
@@ -24,17 +24,17 @@ def schema() -> GraphQLSchema:
     return build_schema("\n".join((GMS / file).read_text(encoding="utf-8") for file in files))
 
 
-def test_there_are_questions() -> None:
+def test_operations_are_shipped() -> None:
     assert {"accept_join", "all_joins", "joins_of_dataset", "own_join", "reject_join"} <= set(FILES)
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_question_stands_in_the_servers_schema(name: str, schema: GraphQLSchema) -> None:
+def test_an_operation_is_valid_in_the_servers_schema(name: str, schema: GraphQLSchema) -> None:
     assert validate(schema, parse(operation(name))) == []
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_question_says_what_it_is_for(name: str) -> None:
+def test_an_operation_begins_with_its_description(name: str) -> None:
     assert operation(name).startswith("# ")
 
 
@@ -42,10 +42,10 @@ def test_a_question_says_what_it_is_for(name: str) -> None:
     ("accept_join", ACCEPTED, REJECTED),
     ("reject_join", REJECTED, ACCEPTED),
 ])  # fmt: skip
-def test_a_decision_sets_one_tag_and_takes_the_other(name: str, first: str, then: str) -> None:
+def test_a_decision_adds_one_tag_and_removes_the_other(name: str, first: str, then: str) -> None:
     words = operation(name).split('"')
     assert [word for word in words if word.startswith("urn:")] == [first, then]
 
 
-def test_the_bands_are_named_as_they_are_written() -> None:
+def test_the_example_of_a_band_is_one_that_runs_write() -> None:
     assert f'"{band_urn(next(iter(BANDS)))}"' in operation("joins_in_band")

@@ -1,4 +1,4 @@
-"""What people mean by a name."""
+"""Joins and datasets are found by the names that people give."""
 
 import re
 
@@ -32,19 +32,19 @@ def test_a_hidden_join_is_found(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("name", ["bought by", CONDITION, TURNED])
-def test_what_a_person_wrote_is_found_by_name_and_by_columns(shop: Shop, name: str) -> None:
+def test_a_persons_join_is_found_by_name_and_by_columns(shop: Shop, name: str) -> None:
     urn = shop.write("bought by", ("orders.customer", "customers.id"))
     assert find_join(shop.graph, name).urn == urn
 
 
-def test_an_unknown_join_brings_names_that_are_like_it(shop: Shop) -> None:
+def test_an_unknown_join_is_reported_with_similar_names(shop: Shop) -> None:
     shop.suggest("orders.customer", "customers.id", 0.93)
     expected = rf"^the catalog has no join 'orders.customer'\. Did you mean .*'{CONDITION}'.*\?$"
     with pytest.raises(UnknownNameError, match=expected):
         find_join(shop.graph, "orders.customer")
 
 
-def test_a_name_of_two_joins_needs_a_urn(shop: Shop) -> None:
+def test_an_ambiguous_join_needs_a_urn(shop: Shop) -> None:
     shop.suggest("orders.customer", "customers.id", 0.93)
     shop.write("bought by", ("orders.customer", "customers.id"))
     assert find_join(shop.graph, "bought by").joinability is None
@@ -62,7 +62,7 @@ def test_a_dataset_is_found(shop: Shop, name: str) -> None:
     assert find_dataset(shop.graph, name) == ORDERS
 
 
-def test_a_full_name_beats_a_title_and_a_title_beats_an_end(shop: Shop) -> None:
+def test_a_full_name_precedes_a_title_and_a_title_precedes_a_partial_name(shop: Shop) -> None:
     full, titled = dataset_urn(TableId("mysql", "orders")), dataset_urn(TableId("mysql", "o"))
     shop.gms.put(titled, DatasetPropertiesClass(name="public.orders"))
     assert find_dataset(shop.graph, "public.orders") == titled
@@ -70,7 +70,7 @@ def test_a_full_name_beats_a_title_and_a_title_beats_an_end(shop: Shop) -> None:
     assert find_dataset(shop.graph, "orders") == full
 
 
-def test_a_name_of_two_datasets_needs_a_urn(shop: Shop) -> None:
+def test_an_ambiguous_dataset_needs_a_urn(shop: Shop) -> None:
     other = dataset_urn(TableId("mysql", "shop.public.orders"))
     shop.gms.put(other, DatasetPropertiesClass(name="Orders"))
     expected = re.escape(f"2 datasets have the name 'Orders': '{other}', '{ORDERS}'. Give a URN")
@@ -84,13 +84,13 @@ def test_many_candidates_are_counted() -> None:
         choose_dataset("a.csv", found)
 
 
-def test_an_unknown_dataset_brings_names_that_are_like_it(shop: Shop) -> None:
+def test_an_unknown_dataset_is_reported_with_similar_names(shop: Shop) -> None:
     with pytest.raises(UnknownNameError, match=r"no dataset 'order'. Did you mean 'shop.public.or"):
         find_dataset(shop.graph, "order")
 
 
 @pytest.mark.parametrize("name", ["nowhere", "urn:li:tag:orders", "urn:li:dataset:orders", "***"])
-def test_a_dataset_that_is_not_there(shop: Shop, name: str) -> None:
+def test_an_unknown_dataset_is_reported(shop: Shop, name: str) -> None:
     expected = re.escape(f"the catalog has no dataset {name!r}. ")
     with pytest.raises(UnknownNameError, match=expected):
         find_dataset(shop.graph, name)

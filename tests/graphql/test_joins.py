@@ -1,4 +1,4 @@
-"""A join as GraphQL tells it, with what real catalogs leave out."""
+"""Joins are parsed from GraphQL responses, complete ones and those of real catalogs."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def entity(*tags: tuple[str, str | None], **rest: object) -> dict[str, Any]:
     }
 
 
-def test_a_suggestion_is_read_whole() -> None:
+def test_a_suggestion_is_parsed_completely() -> None:
     join = read_join(
         entity(
             ("urn:li:tag:join:suggested-high", "0.9312"),
@@ -55,7 +55,7 @@ def test_a_suggestion_is_read_whole() -> None:
     assert join.cardinality is Cardinality.MANY_ONE
 
 
-def test_what_a_person_wrote_has_no_score_and_is_relied_on() -> None:
+def test_a_persons_join_has_no_score_and_full_strength() -> None:
     join = read_join(entity(tags=None))
     assert join is not None
     assert (join.joinability, join.band, join.verdict, join.strength) == (None, "", None, 1.0)
@@ -69,7 +69,7 @@ def test_a_band_that_a_person_set_has_no_score() -> None:
     assert (join.band, join.joinability) == ("low", None)
 
 
-def test_a_rejection_beats_an_acceptance() -> None:
+def test_a_rejection_overrides_an_acceptance() -> None:
     join = read_join(entity((ACCEPTED, None), (REJECTED, None)))
     assert join is not None
     assert (join.verdict, join.open) == (Verdict.REJECTED, False)
@@ -85,11 +85,11 @@ def test_a_rejection_beats_an_acceptance() -> None:
         entity(properties={**entity()["properties"], "source": {"urn": "urn:li:dataset:broken"}}),
     ],
 )
-def test_what_joins_nothing_is_left_out(nothing: dict[str, Any]) -> None:
+def test_entities_without_columns_are_skipped(nothing: dict[str, Any]) -> None:
     assert list(read_joins([nothing, entity()])) == [read_join(entity())]
 
 
-def test_an_unknown_urn_is_no_join() -> None:
+def test_an_unknown_urn_has_no_join() -> None:
     assert read_join(None) is None
 
 

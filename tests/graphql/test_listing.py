@@ -1,4 +1,4 @@
-"""Questions to a server that answers by HTTP."""
+"""Joins and columns are listed from a server over HTTP."""
 
 from collections.abc import Sequence
 
@@ -37,7 +37,7 @@ def conditions(joins: list[CatalogJoin]) -> list[str]:
     return [join.condition.replace("shop.public.", "") for join in joins]
 
 
-def test_a_datasets_joins_come_best_first_and_begin_with_it(shop: Shop) -> None:
+def test_a_datasets_joins_come_best_first_with_it_on_the_left(shop: Shop) -> None:
     shop.suggest("refunds.order", "orders.id", 0.7)
     shop.suggest("orders.customer", "customers.id", 0.93)
     shop.suggest("customers.region", "regions.id", 0.9)
@@ -57,7 +57,7 @@ def test_cardinality_is_read_from_the_dataset(shop: Shop) -> None:
         assert (join.left.table, join.cardinality) == (table(name), expected)
 
 
-def test_a_score_leaves_out_lower_suggestions_and_nothing_that_people_wrote(shop: Shop) -> None:
+def test_a_minimum_score_excludes_suggestions_only(shop: Shop) -> None:
     shop.suggest("orders.customer", "customers.id", 0.93)
     shop.suggest("refunds.order", "orders.id", 0.7)
     shop.write("by hand", ("orders.region", "regions.id"))
@@ -65,7 +65,7 @@ def test_a_score_leaves_out_lower_suggestions_and_nothing_that_people_wrote(shop
     assert [join.joinability for join in found] == [None, 0.93]
 
 
-def test_hidden_joins_come_when_asked_for(shop: Shop) -> None:
+def test_hidden_joins_are_listed_on_request(shop: Shop) -> None:
     urn = shop.suggest("orders.customer", "customers.id", 0.93)
     shop.gms.put(urn, StatusClass(removed=True))
     assert joins_of_dataset(shop.graph, ORDERS) == all_joins(shop.graph) == []
@@ -75,7 +75,7 @@ def test_hidden_joins_come_when_asked_for(shop: Shop) -> None:
     assert of_all.removed
 
 
-def test_a_column_has_its_own_joins_and_takes_part_in_composite_ones(shop: Shop) -> None:
+def test_a_column_has_simple_and_composite_joins(shop: Shop) -> None:
     shop.suggest("orders.customer", "customers.id", 0.93)
     shop.suggest("refunds.order", "orders.id", 0.7)
     shop.write("both", ("refunds.shop", "orders.shop"), ("refunds.order", "orders.id"))

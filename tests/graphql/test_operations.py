@@ -1,4 +1,4 @@
-"""What keeps the server from answering, in one sentence that says what to do."""
+"""Failed operations raise errors that name the reason and the fix."""
 
 import pytest
 from datahub.ingestion.graph.client import DataHubGraph
@@ -22,21 +22,21 @@ def test_a_server_that_fails_is_quoted(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_server_that_lets_no_one_in_denies(shop: Shop, status: int) -> None:
+def test_missing_permissions_are_a_denial(shop: Shop, status: int) -> None:
     shop.gms.fail("POST /api/graphql", status, message="No permission")
     expected = f"^DataHub refuses all_joins: {status} .*: No permission. Check that the URNs"
     with pytest.raises(DeniedError, match=expected):
         all_joins(shop.graph)
 
 
-def test_the_servers_words_come_with_the_part_they_are_about(shop: Shop) -> None:
+def test_graphql_errors_name_the_field(shop: Shop) -> None:
     urn = shop.suggest("orders.customer", "customers.id", 0.93)
     expected = "^DataHub refuses accept_join: tag: .*urn:li:tag:join:accepted.*does not exist. Ch"
     with pytest.raises(DeniedError, match=expected):
         execute(shop.graph, "accept_join", join=urn)
 
 
-def test_a_tag_that_cannot_be_looked_up_decides_nothing(shop: Shop) -> None:
+def test_an_unreadable_tag_prevents_the_decision(shop: Shop) -> None:
     urn = shop.suggest("orders.customer", "customers.id", 0.93)
     shop.gms.fail("GET /aspects", message="busy")
     with pytest.raises(UnansweredError, match=r"^DataHub does not answer tag: "):
@@ -53,7 +53,7 @@ def test_a_server_without_relationships_is_too_old() -> None:
             find_join(graph, "urn:li:erModelRelationship:a")
 
 
-def test_a_server_that_is_gone_is_named_and_no_token_shown() -> None:
+def test_an_unreachable_server_is_named_without_the_token() -> None:
     with Gms() as gms:
         config = DatahubClientConfig(server=gms.url, token=TOKEN, retry_max_times=0)
         graph = DataHubGraph(config)
@@ -64,14 +64,14 @@ def test_a_server_that_is_gone_is_named_and_no_token_shown() -> None:
     graph.close()
 
 
-def test_a_token_that_the_server_repeats_is_not_shown(shop: Shop) -> None:
+def test_a_token_in_the_servers_message_is_masked(shop: Shop) -> None:
     graph = shop.gms.graph(token=TOKEN, retry_max_times=0)
     shop.gms.fail("POST /api/graphql", message=f"bad {TOKEN}")
     with pytest.raises(UnansweredError, match=r"all_joins: 500 .*: bad \*\*\*\. Try again"):
         all_joins(graph)
 
 
-def test_a_token_that_no_request_can_carry_is_not_shown() -> None:
+def test_an_invalid_token_is_masked() -> None:
     graph = DataHubGraph(DatahubClientConfig(server="http://127.0.0.1:9", token=f"{TOKEN}\n"))
     with pytest.raises(UnansweredError, match=r"InvalidHeader: .*'Bearer \*\*\*'") as raised:
         all_joins(graph)
@@ -79,7 +79,7 @@ def test_a_token_that_no_request_can_carry_is_not_shown() -> None:
     graph.close()
 
 
-def test_every_sentence_about_settings_says_what_to_set() -> None:
+def test_errors_about_settings_name_the_fix() -> None:
     expected = "^DataHub cannot be reached: .*DATAHUB_GMS_URL.*. Run `datahub init`, or set DATAHUB"
     with pytest.raises(NoServerError, match=expected):
         raise NoServerError.without_settings()

@@ -1,4 +1,4 @@
-"""The best chain of joins between two tables."""
+"""The best chain of joins between two tables is found."""
 
 import itertools
 import random
@@ -39,7 +39,7 @@ def test_good_joins_are_worth_a_detour() -> None:
     assert path(*joins) == "abd"
 
 
-def test_of_equally_good_chains_the_shortest_is_taken() -> None:
+def test_the_shortest_of_equally_good_chains_is_chosen() -> None:
     # 0.9 × 0.8 is a little more than 0.72 in floating point.
     assert path(join("a", "d", 0.72), join("a", "b", 0.9), join("b", "d", 0.8)) == "ad"
     assert path(join("a", "d", 1.0), join("a", "b", 1.0), join("b", "d", 1.0)) == "ad"
@@ -59,17 +59,17 @@ def test_a_join_is_read_in_the_direction_of_the_chain() -> None:
     assert only.cardinality is Cardinality.ONE_MANY
 
 
-def test_the_best_join_of_two_tables_is_taken() -> None:
+def test_the_best_join_of_two_tables_is_chosen() -> None:
     worse, better = join("a", "d", 0.7), join("d", "a", 0.8)
     assert strength(find_path([worse, better], *better.tables)) == 0.8
 
 
-def test_what_people_accepted_or_wrote_counts_as_certain() -> None:
+def test_accepted_and_written_joins_count_as_certain() -> None:
     joins = (join("a", "b", 0.1, Verdict.ACCEPTED), join("b", "d", None), join("a", "d", 0.99))
     assert path(*joins) == "abd"
 
 
-def test_what_people_rejected_or_hid_is_never_used() -> None:
+def test_rejected_and_hidden_joins_are_never_used() -> None:
     joins = (
         join("a", "d", 0.9, Verdict.REJECTED),
         join("a", "b", 0.9, removed=True),
@@ -82,13 +82,13 @@ def test_what_people_rejected_or_hid_is_never_used() -> None:
         path(*joins)
 
 
-def test_a_limit_that_is_too_low_is_named() -> None:
+def test_a_limit_that_is_too_low_is_reported() -> None:
     expected = re.escape("no path of at most 1 joins connects 'a' and 'd'. Raise `--max-hops`")
     with pytest.raises(NoPathError, match=expected):
         path(join("a", "b", 0.9), join("b", "d", 0.9), most=1)
 
 
-def test_a_table_that_joins_nothing_is_reached_by_no_path() -> None:
+def test_a_table_without_joins_has_no_path() -> None:
     with pytest.raises(NoPathError, match=r"accept those that are right$"):
         path()
 
