@@ -1,4 +1,4 @@
-# Everything that is done with this project; `make` alone lists it.
+# The tasks of this project; `make` alone lists them.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -8,24 +8,26 @@ export PYTHON
 export DATAHUB_TELEMETRY_ENABLED := false
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
+ARGS ?= --ablate --rivals
+
 .DEFAULT_GOAL := help
-.PHONY: help quickstart setup fix check test test-fast test-cluster test-connect compat bench-hin bench-profile golden build clean prerequisites
+.PHONY: help quickstart setup fix check test test-fast test-cluster test-connect compat matrix bench-hin bench-profile bench-rankings golden build clean prerequisites
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
 		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
-		/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+		/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ##@ Try it
 
-quickstart: $(VENV)/.quickstart ## Install what is needed and find the joins of a lake of real tables
+quickstart: $(VENV)/.quickstart ## Install the packages and find the joins of a lake of real tables
 	@$(BIN)/datahub ingest -c ingestion_recipes/quickstart.yml
 
 ##@ Work on it
 
-setup: $(VENV)/.dev ## Make the environment of all other targets
+setup: $(VENV)/.dev ## Make the environment that all other targets use
 
-fix: $(VENV)/.dev ## Format, and mend what ruff can mend
+fix: $(VENV)/.dev ## Format the code and apply the fixes of ruff
 	@$(BIN)/ruff format
 	@$(BIN)/ruff check --fix
 
@@ -50,24 +52,30 @@ test: $(VENV)/.dev ## Run every test in two processes, with branch coverage
 test-fast: $(VENV)/.dev ## Run the tests that need no Spark
 	@$(BIN)/pytest -m 'not spark and not slow'
 
-# What is slow of them starts Spark by itself.
-test-cluster: $(VENV)/.dev ## Run the tests that need Spark on a standalone cluster of two workers
+# The slow ones among them start Spark themselves.
+test-cluster: $(VENV)/.dev ## Run the Spark tests on a standalone cluster of two workers
 	@HYPERJOIN_SPARK=standalone OMP_NUM_THREADS=1 $(BIN)/pytest -m 'spark and not slow'
 
-test-connect: $(VENV)/.dev ## Run the tests that need Spark over a Spark Connect server
+test-connect: $(VENV)/.dev ## Run the Spark tests through a Spark Connect server
 	@HYPERJOIN_SPARK=connect OMP_NUM_THREADS=1 $(BIN)/pytest -m 'spark and not slow'
 
-compat: $(VENV)/.dev ## Run the tests of what DataHub sees with the oldest and older releases of it
+compat: $(VENV)/.dev ## Run the tests of all that DataHub receives with its older releases
 	@.ci/compat 1.5.0.1 1.6.0 1.7.0.4
 
-bench-hin: $(VENV)/.dev ## Time the network on lakes of 5,000 to 300,000 columns; a quarter of an hour
-	@$(BIN)/python tests/benchmarks/bench_hin.py
+matrix: prerequisites ## Run the fast tests with each Python from 3.10 to 3.13 that is installed
+	@.ci/matrix 3.10 3.11 3.12 3.13
 
-bench-profile: $(VENV)/.dev ## Time profiling on lakes of 250 to 10,000 tables and on TPC-H, and a second run; some minutes
-	@$(BIN)/python tests/benchmarks/bench_profile.py
+bench-hin: $(VENV)/.dev ## Time the network on lakes of 5,000 to 300,000 columns; a quarter of an hour
+	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_hin
+
+bench-profile: $(VENV)/.dev ## Time profiling on lakes of 250 to 10,000 tables, on TPC-H, and in a second run; minutes
+	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_profile
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_tpch
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_tpch --scale 10 --rows 1000000
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_unchanged
+
+bench-rankings: $(VENV)/.dev ## Measure rankings on LAKES="FOLDER ..." beside variants and rivals (ARGS); hours
+	@PYTHONPATH=tests $(BIN)/python -m benchmarks.evaluate $(LAKES) $(ARGS)
 
 golden: $(VENV)/.dev ## Rewrite the golden files; review the difference
 	@HYPERJOIN_UPDATE_GOLDEN=1 $(BIN)/pytest tests/emit tests/evaluate/test_table.py
@@ -75,23 +83,25 @@ golden: $(VENV)/.dev ## Rewrite the golden files; review the difference
 
 ##@ Ship it
 
-build: $(VENV)/.dev ## Build sdist and wheel into dist/ and check what the wheel holds
+build: $(VENV)/.dev ## Build source archive and wheel into dist/ and check their files and links
 	@rm -rf build dist
 	@$(BIN)/python -m build
-	@$(BIN)/python .ci/check_wheel.py dist/*.whl
+	@$(BIN)/python .ci/check_dist.py dist
 
-clean: ## Remove what was built and computed; the environment stays
+clean: ## Remove built and computed files, but not the environment
 	@rm -rf build dist quickstart spark-warehouse metastore_db derby.log *.egg-info .coverage \
 		.ruff_cache .mypy_cache .pytest_cache .import_linter_cache .hypothesis
 
 prerequisites:
 	@.ci/prerequisites
 
-# $(call install,EXTRA): the stamps change with what they were made from, so nothing is installed twice.
+# $(call install,EXTRA): a stamp is newer than the files it was made from, so `make` installs once.
+# pip would compile 20,000 modules on one core; compileall uses all, which saves a minute of three.
 define install
 	@echo 'Installing into $(VENV); the first time takes minutes.'
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install -qq -c constraints.txt -e '.[$(1)]'
+	@$(BIN)/python -m pip install -qq --no-compile -c constraints.txt -e '.[$(1)]'
+	@PYTHONWARNINGS=ignore $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 endef
 
 $(VENV)/.quickstart: pyproject.toml constraints.txt | prerequisites

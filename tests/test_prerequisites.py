@@ -1,4 +1,4 @@
-"""The script that prepares a bare machine, run on machines made of a few stub commands."""
+"""The script that installs missing programs, run on simulated machines of a few stub commands."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ def java(version: str) -> str:
 
 @dataclass
 class Machine:
-    """A machine with the commands of one folder and no others."""
+    """A machine that has only the commands in one folder."""
 
     bin: Path
 
@@ -62,7 +62,7 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    """Has Python and what every system has; neither Java, compiler nor apt."""
+    """Return a machine with Python and basic commands, but without Java, a compiler and apt."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for command in ("cp", "env", "sed", "sh"):
@@ -71,7 +71,7 @@ def machine(tmp_path: Path) -> Machine:
 
 
 @pytest.mark.parametrize("version", ["17.0.15", "17-ea", "21", "25.0.1"])
-def test_a_machine_that_has_everything_is_left_alone(machine: Machine, version: str) -> None:
+def test_a_complete_machine_is_not_changed(machine: Machine, version: str) -> None:
     machine.add("g++")
     machine.add_java(version)
     machine.add_apt()
@@ -81,7 +81,7 @@ def test_a_machine_that_has_everything_is_left_alone(machine: Machine, version: 
 
 
 @pytest.mark.parametrize("version", ["1.8.0_392", "11.0.2", "16"])
-def test_an_old_java_counts_as_none(machine: Machine, version: str) -> None:
+def test_an_old_java_counts_as_missing(machine: Machine, version: str) -> None:
     machine.add("g++")
     machine.add_java(version)
     run = machine.run()
@@ -89,7 +89,7 @@ def test_an_old_java_counts_as_none(machine: Machine, version: str) -> None:
     assert run.stderr == "Please install Java 17 or newer, then run make again.\n"
 
 
-def test_without_apt_one_sentence_names_what_is_missing(machine: Machine) -> None:
+def test_without_apt_one_sentence_names_the_missing_programs(machine: Machine) -> None:
     run = machine.run()
     assert run.returncode == 1
     assert run.stdout == ""
@@ -98,7 +98,7 @@ def test_without_apt_one_sentence_names_what_is_missing(machine: Machine) -> Non
     )
 
 
-def test_a_python_without_venv_and_headers_is_noticed(machine: Machine) -> None:
+def test_python_without_venv_and_headers_is_reported(machine: Machine) -> None:
     machine.add("g++")
     machine.add_java("17.0.15")
     machine.add(
@@ -110,7 +110,7 @@ def test_a_python_without_venv_and_headers_is_noticed(machine: Machine) -> None:
     assert run.stderr == "Please install python3.11-venv and python3.11-dev, then run make again.\n"
 
 
-def test_root_installs_what_is_missing_through_apt(machine: Machine) -> None:
+def test_root_installs_missing_programs_through_apt(machine: Machine) -> None:
     machine.add_apt()
     run = machine.run()
     assert (run.returncode, run.stderr) == (0, "")
@@ -122,7 +122,7 @@ def test_root_installs_what_is_missing_through_apt(machine: Machine) -> None:
     ]
 
 
-def test_only_what_is_missing_is_installed(machine: Machine) -> None:
+def test_only_missing_programs_are_installed(machine: Machine) -> None:
     machine.add_java("21.0.2")
     machine.add_apt()
     assert machine.run().returncode == 0
@@ -148,7 +148,9 @@ def test_a_user_with_passwordless_sudo_installs(machine: Machine) -> None:
     assert "install -qq" in machine.calls.read_text()
 
 
-def test_a_user_whose_sudo_asks_is_told_what_to_install(machine: Machine) -> None:
+def test_without_passwordless_sudo_a_sentence_names_the_missing_programs(
+    machine: Machine,
+) -> None:
     machine.add_apt(user=1000)
     machine.add("sudo", "echo a password is required >&2; exit 1")
     run = machine.run()
@@ -157,7 +159,7 @@ def test_a_user_whose_sudo_asks_is_told_what_to_install(machine: Machine) -> Non
     assert not machine.calls.exists()
 
 
-def test_an_install_that_fails_ends_in_the_sentence(machine: Machine) -> None:
+def test_a_failed_installation_ends_in_the_same_sentence(machine: Machine) -> None:
     machine.add("apt-get", "exit 100")
     machine.add("id", "echo 0")
     run = machine.run()
@@ -174,14 +176,14 @@ def test_an_old_python_is_refused(machine: Machine) -> None:
     assert run.stderr.startswith("Please install Python 3.10 or newer")
 
 
-def test_a_java_home_that_is_none_is_named(machine: Machine) -> None:
+def test_an_unusable_java_home_is_named(machine: Machine) -> None:
     machine.add_java("17.0.15")
     run = machine.run(JAVA_HOME="/opt/java8")
     assert run.returncode == 1
-    assert run.stderr.startswith("JAVA_HOME is /opt/java8, where no Java 17 or newer is")
+    assert run.stderr.startswith("JAVA_HOME is /opt/java8, which has no Java 17 or newer")
 
 
-def test_another_compiler_may_be_named(machine: Machine) -> None:
+def test_cxx_may_name_another_compiler(machine: Machine) -> None:
     machine.add_java("17.0.15")
     machine.add("clang++")
     assert machine.run(CXX="clang++").returncode == 0

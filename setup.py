@@ -1,0 +1,25 @@
+"""Adapt the README for the package index; pyproject.toml holds everything else.
+
+The README links to files of the repository by relative paths, which work in a checkout, a fork and
+on GitHub but not on a package index. The built package gets absolute links instead.
+"""
+
+import re
+from pathlib import Path
+
+from setuptools import setup
+
+ROOT = Path(__file__).resolve().parent
+FILES = "https://github.com/datahub-hyperjoin/datahub-hyperjoin/blob/main/"
+
+
+def with_absolute_links(markdown: str) -> str:
+    """Return the text with each relative link replaced by the URL of the same file."""
+    return re.sub(r"\]\((?!https?:|mailto:|#)(?:\./)?", f"]({FILES}", markdown)
+
+
+if __name__ == "__main__":  # setuptools runs this file as a script; tests import it
+    setup(
+        long_description=with_absolute_links((ROOT / "README.md").read_text(encoding="utf-8")),
+        long_description_content_type="text/markdown",
+    )
