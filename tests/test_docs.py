@@ -1,7 +1,9 @@
-"""What the documents name exists, and what they say of the configuration is so."""
+"""The documents name only what exists, and describe the configuration as it is."""
 
 import json
 import re
+import runpy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from datahub_hyperjoin.config import HyperJoinConfig
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("[dmi]*/README.md")])
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 Schema = dict[str, Any]
 
@@ -22,31 +25,31 @@ def name(path: Path) -> str:
 
 
 def code(document: str) -> str:
-    """Everything that stands in code fences or between backticks, one piece a line."""
+    """Return the text in code fences and between backticks, each piece on a line of its own."""
     pieces = re.findall(r"```\w*\n(.*?)```|`([^`\n]+)`", document, flags=re.DOTALL)
     return "\n".join(block or inline for block, inline in pieces)
 
 
 def resolve(schema: Schema, definitions: Schema) -> Schema:
-    """Follow references and optional types to the schema that has the properties."""
+    """Follow references and optional types to the schema that lists the properties."""
     for choice in [schema, *schema.get("allOf", []), *schema.get("anyOf", [])]:
         if "$ref" in choice:
-            found: Schema = definitions[choice["$ref"].rsplit("/", 1)[-1]]
-            return found
+            definition: Schema = definitions[choice["$ref"].rsplit("/", 1)[-1]]
+            return definition
     return schema
 
 
 def option(key: str) -> Schema:
-    """What the recipe's schema says of a key such as `ranking.top_k`."""
+    """Return the part of the recipe's schema that describes a key such as `ranking.top_k`."""
     root = HyperJoinConfig.model_json_schema()
-    found: Schema = root
+    schema: Schema = root
     for part in key.split("."):
-        found = resolve(found, root.get("$defs", {}))["properties"][part]
-    return found
+        schema = resolve(schema, root.get("$defs", {}))["properties"][part]
+    return schema
 
 
 def rows_of_the_configuration() -> list[tuple[str, str]]:
-    """Key and default of every row of the README's table."""
+    """Return key and default of each row of the configuration table in the README."""
     return re.findall(r"^\| `([\w.]+)` \| (.*?) \|", README, flags=re.MULTILINE)
 
 
@@ -55,7 +58,7 @@ def test_the_readme_is_short() -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name)
-def test_every_target_named_exists(document: Path) -> None:
+def test_every_named_target_exists(document: Path) -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z-]+):", makefile, flags=re.MULTILINE))
     named = set(re.findall(r"\bmake ([a-z-]+)", code(document.read_text(encoding="utf-8"))))
@@ -63,7 +66,7 @@ def test_every_target_named_exists(document: Path) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name)
-def test_every_path_named_exists(document: Path) -> None:
+def test_every_named_path_exists(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     folders = "datahub_hyperjoin|ingestion_recipes|model|spark|tests"
     named = set(re.findall(rf"(?<![\w/.])(?:{folders})/[\w./-]*\w", code(text)))
@@ -71,13 +74,13 @@ def test_every_path_named_exists(document: Path) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name)
-def test_every_link_into_the_tree_leads_somewhere(document: Path) -> None:
+def test_every_relative_link_leads_to_a_file(document: Path) -> None:
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", document.read_text(encoding="utf-8"))
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 
 @pytest.mark.parametrize(("key", "default"), rows_of_the_configuration())
-def test_a_row_of_the_configuration_is_so(key: str, default: str) -> None:
+def test_a_row_of_the_configuration_table_matches_the_schema(key: str, default: str) -> None:
     schema = option(key)
     assert schema.get("description")
     if "default" in schema:
@@ -89,3 +92,23 @@ def test_a_row_of_the_configuration_is_so(key: str, default: str) -> None:
 def test_the_changelog_has_the_current_version() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.search(rf"^## \[(?:Unreleased|{re.escape(__version__)})\]", changelog, re.MULTILINE)
+
+
+def test_the_built_description_has_no_relative_links() -> None:
+    setup = runpy.run_path(str(ROOT / "setup.py"))
+    rewrite: Callable[[str], str] = setup["with_absolute_links"]
+    targets = re.findall(r"\]\(([^)]*)\)", rewrite(README))
+    assert [target for target in targets if not target.startswith("https://")] == []
+    files = f"{setup['FILES']}model/README.md"
+    assert rewrite("[a](model/README.md#b) [c](https://d) [e](#f)") == (
+        f"[a]({files}#b) [c](https://d) [e](#f)"
+    )
+
+
+def test_the_glossary_is_short_and_sorted_and_defines_each_term_in_a_sentence() -> None:
+    rows = CONTRIBUTING.partition("## Glossary")[2].splitlines()[4:]
+    entries = [row.strip("| ").split(" | ") for row in rows]
+    terms = [term for term, _ in entries]
+    assert 0 < len(terms) <= 40
+    assert terms == sorted(set(terms))
+    assert [term for term, text in entries if not re.fullmatch(r"[A-Z][^.]*\.", text)] == []

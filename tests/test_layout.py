@@ -17,7 +17,9 @@ MAX_FILE_LINES = 350
 MAX_FUNCTION_LINES = 50
 TOP_LEVEL = {
     "CHANGELOG.md",
+    "CONTRIBUTING.md",
     "LICENSE",
+    "MANIFEST.in",
     "Makefile",
     "README.md",
     "constraints.txt",
@@ -25,6 +27,7 @@ TOP_LEVEL = {
     "ingestion_recipes",
     "model",
     "pyproject.toml",
+    "setup.py",
     "spark",
     "tests",
 }
