@@ -7,9 +7,9 @@ from math import floor
 import numpy as np
 import pyarrow as pa
 
-from datahub_hyperjoin.errors import EmptyTableError
 from datahub_hyperjoin.spark.columns import TableStream
-from datahub_hyperjoin.spark.counting.written import countable
+from datahub_hyperjoin.spark.counting.text_counts import countable
+from datahub_hyperjoin.spark.errors import EmptyTableError
 
 SEED = 0
 """Another run draws the same rows."""

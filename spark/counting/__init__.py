@@ -1,1 +1,1 @@
-"""What columns hold: counted batch by batch, many columns at once."""
+"""Count the values of columns batch by batch, many columns at once."""

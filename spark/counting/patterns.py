@@ -1,4 +1,4 @@
-"""The shapes that values share, such as `A+ 9999`."""
+"""Find the shapes that values share, such as `A+ 9999`."""
 
 import itertools
 import string
@@ -13,106 +13,116 @@ from datahub_hyperjoin.tables import Pattern
 
 _LONGEST = 40
 _CLASSES = {"Nd": "9", **dict.fromkeys(("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me"), "A")}
-_LETTER, _DIGIT, _BLANK, _MORE = b"A9 +"
+_LETTER, _DIGIT, _BLANK, _PLUS = b"A9 +"
 _LAST_ASCII = 0x7F
-_SIGNS = bytes.maketrans(
+_SYMBOLS = bytes.maketrans(
     string.ascii_letters.encode() + string.digits.encode() + b"\t\n\f\r",
     b"A" * 52 + b"9" * 10 + b" " * 4,
 )
-"""What stands for each byte."""
+"""The symbol for each byte of ASCII text."""
 
 
 def shapes(values: pa.Array) -> pa.Array:
-    """The shape of each value.
+    """Compute the shape of each value.
 
-    Two or more letters are `A+`, one is `A`; a digit is `9`, five or more are `9+`; everything
-    else stands for itself. Of long values the first 40 characters tell.
+    Two or more letters become `A+`, one letter `A`, a digit `9`, five or more digits `9+`. All
+    other characters stay as they are. The shape covers the first 40 characters of a value.
 
     Args:
-        values: Strings as written.
+        values: Strings as written in the data.
 
     Returns:
-        As many shapes.
+        One shape per value.
 
     Examples:
         >>> import pyarrow as pa
         >>> shapes(pa.array(["B6 1234", "Köln", "+49 221 5551234"])).to_pylist()
         ['A9 9999', 'A+', '+99 999 9+']
     """
-    shaped = pc.utf8_slice_codeunits(pc.utf8_trim_whitespace(values), 0, _LONGEST)
-    strings = StringBytes.of(shaped)
-    foreign = strings.having(strings.data > _LAST_ASCII)
-    if foreign.any():
-        # Arrow builds its tables of Unicode classes anew in each call, which takes milliseconds.
-        mask = pa.array(foreign)
-        plain = [_in_ascii(value) for value in shaped.filter(mask).to_pylist()]
-        strings = StringBytes.of(pc.replace_with_mask(shaped, mask, pa.array(plain, pa.string())))
-    signs, kept = _shortened(strings)
-    offsets = bounds_of(strings.count(kept)).astype(np.int32)
+    texts = pc.utf8_slice_codeunits(pc.utf8_trim_whitespace(values), 0, _LONGEST)
+    strings = StringBytes.of(texts)
+    is_foreign = strings.having(strings.data > _LAST_ASCII)
+    if is_foreign.any():
+        # Arrow builds its Unicode tables anew in each call, which takes milliseconds.
+        mask = pa.array(is_foreign)
+        ascii_texts = [_in_ascii(value) for value in texts.filter(mask).to_pylist()]
+        replacements = pa.array(ascii_texts, pa.string())
+        strings = StringBytes.of(pc.replace_with_mask(texts, mask, replacements))
+    symbols, is_kept = _collapse_runs(strings)
+    offsets = bounds_of(strings.count(is_kept)).astype(np.int32)
     return pa.StringArray.from_buffers(
-        len(values), pa.py_buffer(offsets), pa.py_buffer(signs[kept])
+        len(values), pa.py_buffer(offsets), pa.py_buffer(symbols[is_kept])
     )
 
 
 def patterns(values: pa.Array, bounds: Places, most: int) -> list[tuple[Pattern, ...]]:
-    """The most frequent shapes of each of several columns.
+    """Find the most frequent shapes of each of several columns.
 
     Args:
-        values: Distinct values as written, those of one column after those of another.
-        bounds: Where each column begins, and where the last one ends.
-        most: How many shapes to keep.
+        values: Distinct values as written in the data, one column after the other.
+        bounds: Start of each column, and the end of the last one.
+        most: Number of shapes to keep per column.
 
     Returns:
-        For each column its shapes, most frequent first; shapes of one frequency in alphabetical
+        The shapes of each column, most frequent first; equally frequent shapes are in alphabetical
         order.
 
     Examples:
         >>> import numpy as np, pyarrow as pa
-        >>> [found] = patterns(pa.array(["N102", "N55", "N713"]), np.array([0, 3]), 2)
-        >>> [str(pattern.shape) for pattern in found]
+        >>> [column] = patterns(pa.array(["N102", "N55", "N713"]), np.array([0, 3]), 2)
+        >>> [str(pattern.shape) for pattern in column]
         ['A999', 'A99']
     """
-    met = shapes(values).dictionary_encode()
-    sizes, width = np.diff(bounds), max(len(met.dictionary), 1)
+    encoded = shapes(values).dictionary_encode()
+    sizes, width = np.diff(bounds), max(len(encoded.dictionary), 1)
     columns = np.repeat(np.arange(len(sizes)), sizes)
-    found = pc.value_counts(pa.array(columns * width + met.indices.to_numpy()))
-    columns, codes = np.divmod(found.field(0).to_numpy(), width)
-    times, alphabet = found.field(1).to_numpy(), pc.rank(met.dictionary).to_numpy()
-    best = np.lexsort((alphabet[codes], -times, columns))
-    met_in_each = np.bincount(columns, minlength=len(sizes))
-    best = best[nth_of(bounds_of(met_in_each)) < most]
-    shares = (times / sizes[columns])[best].tolist()
-    named = zip(met.dictionary.take(pa.array(codes[best])).to_pylist(), shares, strict=True)
-    listed = [Pattern(shape=shape, share=share) for shape, share in named]
-    ends = bounds_of(np.minimum(met_in_each, most)).tolist()
-    return [tuple(listed[begin:end]) for begin, end in itertools.pairwise(ends)]
+    # Column and shape become one number, so that one call counts the shapes of all columns.
+    counted = pc.value_counts(pa.array(columns * width + encoded.indices.to_numpy()))
+    columns, codes = np.divmod(counted.field(0).to_numpy(), width)
+    counts, alphabetical = counted.field(1).to_numpy(), pc.rank(encoded.dictionary).to_numpy()
+    best = np.lexsort((alphabetical[codes], -counts, columns))
+    shapes_per_column = np.bincount(columns, minlength=len(sizes))
+    best = best[nth_of(bounds_of(shapes_per_column)) < most]
+    shares = (counts / sizes[columns])[best].tolist()
+    names = encoded.dictionary.take(pa.array(codes[best])).to_pylist()
+    kept = [Pattern(shape=shape, share=share) for shape, share in zip(names, shares, strict=True)]
+    ends = bounds_of(np.minimum(shapes_per_column, most)).tolist()
+    return [tuple(kept[begin:end]) for begin, end in itertools.pairwise(ends)]
 
 
-def _shortened(strings: StringBytes) -> tuple[Bytes, Mask]:
-    """What stands for each byte of strings, and which of it is part of a shape."""
-    signs = strings.translated(_SIGNS)
-    goes_on = np.zeros(len(signs), np.bool_)
-    goes_on[1:] = signs[1:] == signs[:-1]
-    goes_on[strings.bounds[:-1][strings.lengths > 0]] = False
-    letters, digits, blanks = signs == _LETTER, signs == _DIGIT, signs == _BLANK
-    second = goes_on & _moved(~goes_on, 1)
-    beyond = digits & goes_on & _moved(goes_on, 1) & _moved(goes_on, 2) & _moved(goes_on, 3)
-    fifth = beyond & _moved(~goes_on, 4)
-    left_out = beyond | _moved(fifth, -1) | _moved(fifth, -2)
-    left_out |= (blanks | (letters & ~second)) & goes_on
-    signs[(letters & second) | _moved(fifth, -3)] = _MORE
-    return signs, ~left_out
+def _collapse_runs(strings: StringBytes) -> tuple[Bytes, Mask]:
+    """Return the symbol of each byte, and mark the symbols that are part of a shape.
+
+    A run is a sequence of equal symbols within one string. Runs are shortened in place, without
+    a loop over values: the second letter of a run becomes `+` and later ones are dropped; blanks
+    after the first are dropped; of five or more digits the second becomes `+` and later ones are
+    dropped. Shorter runs of digits stay.
+    """
+    symbols = strings.translated(_SYMBOLS)
+    continues = np.zeros(len(symbols), np.bool_)
+    continues[1:] = symbols[1:] == symbols[:-1]
+    continues[strings.bounds[:-1][strings.lengths > 0]] = False
+    letters, digits, blanks = symbols == _LETTER, symbols == _DIGIT, symbols == _BLANK
+    is_second = continues & _shifted(~continues, 1)
+    from_fifth = digits & continues
+    for distance in (1, 2, 3):
+        from_fifth &= _shifted(continues, distance)
+    is_fifth = from_fifth & _shifted(~continues, 4)
+    is_dropped = from_fifth | _shifted(is_fifth, -1) | _shifted(is_fifth, -2)
+    is_dropped |= (blanks | (letters & ~is_second)) & continues
+    symbols[(letters & is_second) | _shifted(is_fifth, -3)] = _PLUS
+    return symbols, ~is_dropped
 
 
-def _moved(marks: Mask, by: int) -> Mask:
-    """The marks of the bytes so many places before."""
-    found = np.zeros_like(marks)
-    if by > 0:
-        found[by:] = marks[:-by]
+def _shifted(marks: Mask, distance: int) -> Mask:
+    """Move marks to later bytes, or to earlier ones for a negative distance."""
+    shifted = np.zeros_like(marks)
+    if distance > 0:
+        shifted[distance:] = marks[:-distance]
     else:
-        found[:by] = marks[-by:]
-    return found
+        shifted[:distance] = marks[-distance:]
+    return shifted
 
 
 def _in_ascii(value: str) -> str:
-    return "".join(_CLASSES.get(unicodedata.category(sign), sign) for sign in value)
+    return "".join(_CLASSES.get(unicodedata.category(char), char) for char in value)

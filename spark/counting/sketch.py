@@ -1,10 +1,10 @@
-"""Distinct values by their hashes: counted, merged, and cut to the smallest.
+"""Hash, merge and cut the distinct values of columns.
 
-A value is known by a 64-bit hash of its normal form. The k smallest hashes of a column are a
-random sample of its distinct values, and the same random sample in every column: a value that
-two columns share is kept by both or by neither, as far as both reach. So one cut serves as
-sketch, as sample, and as estimate of how many distinct values there are (Beyer et al., "On
-synopses for distinct-value estimation under multiset operations", SIGMOD 2007).
+A value is identified by a 64-bit hash of its normal form. The k smallest hashes of a column are a
+random sample of its distinct values, and every column is sampled in the same way: a value that two
+columns share is kept by both or by neither, up to the smaller of the largest hashes kept. One cut
+therefore serves as sketch, as sample and as basis of the estimated number of distinct values (Beyer
+et al., "On synopses for distinct-value estimation under multiset operations", SIGMOD 2007).
 """
 
 import itertools
@@ -27,50 +27,50 @@ class DistinctValues:
     """Distinct values of a column, in the order of their hashes."""
 
     hashes: Hashes
-    """Hashes of normal forms, ascending, each once."""
+    """Hashes of the normal forms, in ascending order, without duplicates."""
 
     counts: Counts
-    """Rows that hold each value."""
+    """Number of rows that hold each value."""
 
-    written: pa.Array
-    """Each value as its first row writes it."""
+    texts: pa.Array
+    """The text of each value in the first row that holds it."""
 
     def __len__(self) -> int:
         return len(self.hashes)
 
     def smallest(self, size: int) -> "DistinctValues":
-        """The values with the smallest hashes.
+        """Return the values with the smallest hashes.
 
         Args:
-            size: How many to keep.
+            size: Number of values to keep.
 
         Returns:
-            All of them when there are no more than `size`.
+            At most `size` values.
         """
         if len(self) <= size:
             return self
-        return DistinctValues(self.hashes[:size], self.counts[:size], self.written[:size])
+        return DistinctValues(self.hashes[:size], self.counts[:size], self.texts[:size])
 
-    def counted(self) -> "DistinctValues":
-        """The same without the texts, which take most of the memory.
+    def without_texts(self) -> "DistinctValues":
+        """Drop the texts, which take most of the memory.
 
         Returns:
-            The values, each with null for its text.
+            The same values, with a null for each text.
         """
         return DistinctValues(self.hashes, self.counts, pa.nulls(len(self), pa.string()))
 
-    def translated(self, synonyms: Synonyms) -> "DistinctValues":
-        """What the values stand for.
+    def translate(self, synonyms: Synonyms) -> "DistinctValues":
+        """Replace each value by its meaning.
 
         Args:
-            synonyms: Which of them mean the same.
+            synonyms: The hashes that have the same meaning.
 
         Returns:
-            As many values or fewer.
+            The distinct meanings; there may be fewer of them than values.
         """
-        hashes = synonyms.translate(self.hashes)
-        [found] = _gathered(hashes, self.counts, self.written, np.array([0, len(self)]))
-        return found
+        meanings = synonyms.translate(self.hashes)
+        [translated] = _group_by_hash(meanings, self.counts, self.texts, np.array([0, len(self)]))
+        return translated
 
 
 NO_VALUES = DistinctValues(np.zeros(0, np.uint64), np.zeros(0, np.int64), pa.array([], pa.string()))
@@ -78,100 +78,104 @@ NO_VALUES = DistinctValues(np.zeros(0, np.uint64), np.zeros(0, np.int64), pa.arr
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spellings:
-    """What several columns hold, the values of one after those of another."""
+class ValueCounts:
+    """Texts of several columns with their row counts, one column after the other."""
 
     normal: pa.Array
-    """Normal forms; those of a column may repeat."""
+    """Normal forms; they may repeat within a column."""
 
     counts: Counts
-    """Rows of each."""
+    """Number of rows that hold each text."""
 
-    written: pa.Array
-    """Each as written."""
+    texts: pa.Array
+    """The texts."""
 
     bounds: Places
-    """Where each column begins, and where the last one ends."""
+    """Start of each column, and the end of the last one."""
 
-    def chosen(self, rows: Mask) -> "Spellings":
-        """Some of them.
+    def filter(self, mask: Mask) -> "ValueCounts":
+        """Keep some of the texts.
 
         Args:
-            rows: For each whether it is chosen.
+            mask: True for each text to keep.
 
         Returns:
-            The same columns with what is chosen of them.
+            The same columns with the texts that were kept.
         """
-        if rows.all():
+        if mask.all():
             return self
-        mask = pa.array(rows)
-        return Spellings(
-            self.normal.filter(mask),
-            self.counts[rows],
-            self.written.filter(mask),
-            within_range(rows, self.bounds),
+        arrow_mask = pa.array(mask)
+        return ValueCounts(
+            self.normal.filter(arrow_mask),
+            self.counts[mask],
+            self.texts.filter(arrow_mask),
+            filtered_bounds(mask, self.bounds),
         )
 
 
-def distinct_values(found: Spellings, size: int = sys.maxsize) -> list[DistinctValues]:
-    """Gathers the spellings of each column whose normal forms are the same.
+def distinct_values(entries: ValueCounts, size: int = sys.maxsize) -> list[DistinctValues]:
+    """Combine the texts of each column that have the same normal form.
 
     Args:
-        found: What the columns hold.
-        size: Distinct values kept of each: those with the smallest hashes.
+        entries: Texts of several columns.
+        size: Number of distinct values to keep per column: those with the smallest hashes.
 
     Returns:
-        For each column its values, with the rows of all their spellings and the first of these.
+        The distinct values of each column. A value has the row counts of all its texts and the
+        first of these texts.
     """
-    return _gathered(hash_values(found.normal), found.counts, found.written, found.bounds, size)
+    hashes = hash_values(entries.normal)
+    return _group_by_hash(hashes, entries.counts, entries.texts, entries.bounds, size)
 
 
-def within_range(chosen: Mask, bounds: Places) -> Places:
-    """Where columns begin and end among the values that are chosen.
+def filtered_bounds(mask: Mask, bounds: Places) -> Places:
+    """Compute the bounds of columns after some of their values have been filtered out.
 
     Args:
-        chosen: For each value whether it is.
-        bounds: Where each column begins among all values, and where the last one ends.
+        mask: True for each value that is kept.
+        bounds: Start of each column among all values, and the end of the last one.
 
     Returns:
-        The bounds of what is left.
+        Start of each column among the kept values, and the end of the last one.
 
     Examples:
         >>> import numpy as np
-        >>> within_range(np.array([True, False, True]), np.array([0, 2, 2, 3])).tolist()
+        >>> filtered_bounds(np.array([True, False, True]), np.array([0, 2, 2, 3])).tolist()
         [0, 1, 1, 2]
     """
-    return bounds_of(reduce_each(np.add, chosen, bounds))
+    return bounds_of(reduce_each(np.add, mask, bounds))
 
 
-def merge(parts: Iterable[DistinctValues]) -> DistinctValues:
-    """The distinct values of a column from those of its parts.
+def merge_values(parts: Iterable[DistinctValues]) -> DistinctValues:
+    """Merge the distinct values of the parts of a column.
+
+    Merging commutes with cutting: the k smallest values of the result are the same if each part
+    was cut to k or more values before. Parts can therefore be cut as soon as they are counted.
 
     Args:
-        parts: One for each part, in the order of the rows.
+        parts: The values of each part, in the order of the rows.
 
     Returns:
-        The distinct values of all parts. Cut to the k smallest, they are what cutting each part
-        to k or more before gives, so parts may be cut as they come.
+        The distinct values of the column.
     """
-    listed = list(parts)
-    [found] = _gathered(
-        np.concatenate([part.hashes for part in listed]),
-        np.concatenate([part.counts for part in listed]),
-        pa.concat_arrays([part.written for part in listed]),
-        np.array([0, sum(map(len, listed))]),
+    values = list(parts)
+    [merged] = _group_by_hash(
+        np.concatenate([part.hashes for part in values]),
+        np.concatenate([part.counts for part in values]),
+        pa.concat_arrays([part.texts for part in values]),
+        np.array([0, sum(map(len, values))]),
     )
-    return found
+    return merged
 
 
 def to_bytes(hashes: Hashes) -> bytes:
-    """A sketch as a profile carries it.
+    """Serialize a sketch for a profile.
 
     Args:
-        hashes: Ascending.
+        hashes: Hashes in ascending order.
 
     Returns:
-        Eight bytes for each, little-endian: `numpy.frombuffer(sketch, "<u8")` reads them.
+        Eight bytes per hash, little-endian: `numpy.frombuffer(sketch, "<u8")` reads them.
 
     Examples:
         >>> import numpy as np
@@ -182,17 +186,17 @@ def to_bytes(hashes: Hashes) -> bytes:
 
 
 def estimate_distinct(hashes: Hashes, size: int) -> int:
-    """How many distinct values a column has, from its smallest hashes.
+    """Estimate the number of distinct values of a column from its smallest hashes.
 
-    Hashes being uniform on [0, 2^64), the k-th smallest, h, lies near k / D of the way, and
-    (k - 1) / (h / 2^64) is unbiased; its relative error is about 1 / sqrt(k - 2).
+    Hashes are uniform on [0, 2^64), so the k-th smallest, h, is near (k / D) 2^64, and
+    (k - 1) / (h / 2^64) is an unbiased estimate of D. Its relative error is about 1 / sqrt(k - 2).
 
     Args:
-        hashes: The smallest hashes, ascending: all of them, or more than `size`.
-        size: Up to how many hashes are all there are, and the answer is exact.
+        hashes: The smallest hashes, in ascending order: all of them, or more than `size`.
+        size: Up to this number of hashes they are complete, and the result is exact.
 
     Returns:
-        The count or its estimate.
+        The exact or estimated number.
 
     Examples:
         >>> import numpy as np
@@ -207,9 +211,15 @@ def estimate_distinct(hashes: Hashes, size: int) -> int:
     return max(len(hashes), round((len(hashes) - 1) / share))
 
 
-def _gathered(
-    hashes: Hashes, counts: Counts, written: pa.Array, bounds: Places, size: int = sys.maxsize
+def _group_by_hash(
+    hashes: Hashes, counts: Counts, texts: pa.Array, bounds: Places, size: int = sys.maxsize
 ) -> list[DistinctValues]:
+    """Group the values of each column by hash, and keep the groups with the smallest hashes.
+
+    Each column is sorted on its own, which is faster than one sort by column and hash. Equal hashes
+    are then adjacent, so a group starts wherever the hash or the column changes, and one reduction
+    over all groups sums their counts.
+    """
     if not len(hashes):
         return [NO_VALUES] * (len(bounds) - 1)
     order = np.empty(len(hashes), np.int64)
@@ -217,19 +227,19 @@ def _gathered(
         order[begin:end] = hashes[begin:end].argsort()
     order += np.repeat(bounds[:-1], np.diff(bounds))
     ordered = hashes[order]
-    fresh = np.ones(len(hashes), np.bool_)
-    fresh[1:] = ordered[1:] != ordered[:-1]
-    fresh[bounds[:-1][np.diff(bounds) > 0]] = True
-    first = np.flatnonzero(fresh)
+    starts_group = np.ones(len(hashes), np.bool_)
+    starts_group[1:] = ordered[1:] != ordered[:-1]
+    starts_group[bounds[:-1][np.diff(bounds) > 0]] = True
+    starts = np.flatnonzero(starts_group)
     counts, rows = counts[order], order
-    if len(first) < len(order):
-        # The sort is not stable: of equal hashes, the first row is the smallest place.
-        counts, rows = np.add.reduceat(counts, first), np.minimum.reduceat(rows, first)
-    ends = within_range(fresh, bounds)
-    kept = nth_of(ends) < size
-    hashes, counts = ordered[first[kept]], counts[kept]
-    written = written.take(pa.array(rows[kept]))
+    if len(starts) < len(order):
+        # The sort is not stable, so the first row of a group is its smallest index.
+        counts, rows = np.add.reduceat(counts, starts), np.minimum.reduceat(rows, starts)
+    group_bounds = filtered_bounds(starts_group, bounds)
+    is_kept = nth_of(group_bounds) < size
+    hashes, counts = ordered[starts[is_kept]], counts[is_kept]
+    texts = texts.take(pa.array(rows[is_kept]))
     return [
-        DistinctValues(hashes[begin:end], counts[begin:end], written[begin:end])
-        for begin, end in itertools.pairwise(within_range(kept, ends).tolist())
+        DistinctValues(hashes[begin:end], counts[begin:end], texts[begin:end])
+        for begin, end in itertools.pairwise(filtered_bounds(is_kept, group_bounds).tolist())
     ]

@@ -1,1 +1,1 @@
-"""Databases: opened gently, listed, and read whole or in ranges of a key."""
+"""List the tables of databases, and read them whole or in ranges of a key."""

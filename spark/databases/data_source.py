@@ -1,4 +1,4 @@
-"""A table of a database as a data source of Spark's, each partition some ranges of its key."""
+"""A Spark data source for tables of databases; each partition reads some ranges of the key."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -11,47 +11,48 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from datahub_hyperjoin.locations import Database, Relation
-from datahub_hyperjoin.spark.columns import choose_columns, read_of
-from datahub_hyperjoin.spark.counting.written import texts_of
+from datahub_hyperjoin.spark.columns import choose_columns, readable_paths
+from datahub_hyperjoin.spark.counting.text_counts import texts_of
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.databases.key_ranges import (
     WHOLE_KEY,
-    Range,
+    KeyRange,
     count_rows,
-    cut_key,
-    find_key,
-    key_condition,
+    find_integer_key,
     sample_rows,
+    split_key,
+    within_key_range,
 )
-from datahub_hyperjoin.spark.databases.relations import columns_of, look_at, read_rows, select_from
-from datahub_hyperjoin.spark.native.frames import Opened
+from datahub_hyperjoin.spark.databases.relations import (
+    columns_of,
+    inspect_database,
+    read_rows,
+    select_from,
+)
+from datahub_hyperjoin.spark.native.frames import TableFrame
 
 
 @dataclass(frozen=True)
-class Ranges(InputPartition):
-    """What one connection reads."""
+class KeyRanges(InputPartition):
+    """The ranges that one database connection reads."""
 
-    ranges: tuple[Range, ...]
-    """Ranges of the key, one after the other."""
+    ranges: tuple[KeyRange, ...]
+    """Ranges of the key, read one after the other."""
 
 
 class RelationSource(DataSource):
-    """A table or a view as texts, with the options that `load_relation` gives."""
+    """A table or view whose columns are read as text, configured by `load_relation`."""
 
     @classmethod
     def name(cls) -> str:
-        """What Spark knows it as.
-
-        Returns:
-            The name of the format.
-        """
+        """Return the name of the format in Spark."""
         return "hyperjoin_relation"
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Reads it.
+        """Create a reader.
 
         Args:
-            schema: A column of text for each name of the options.
+            schema: One text column for each name in the options.
 
         Returns:
             The reader.
@@ -66,7 +67,7 @@ class _Reader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         return [
-            Ranges(tuple((least, beyond) for least, beyond in ranges))
+            KeyRanges(tuple((first, end) for first, end in ranges))
             for ranges in json.loads(self._options["partitions"])
         ]
 
@@ -76,8 +77,8 @@ class _Reader(DataSourceReader):
         limit = json.loads(options["limit"])
         with Databases() as databases:
             engine = databases.engine(relation)
-            for range_ in partition.ranges if isinstance(partition, Ranges) else ():
-                statement = key_condition(select_from(relation, names), options["key"], range_)
+            for range_ in partition.ranges if isinstance(partition, KeyRanges) else ():
+                statement = within_key_range(select_from(relation, names), options["key"], range_)
                 for batch in read_rows(engine, statement.limit(limit), names):
                     texts = [texts_of(column) for column in batch.columns]
                     yield pa.RecordBatch.from_arrays(texts, names=self._fields)
@@ -85,50 +86,53 @@ class _Reader(DataSourceReader):
 
 def load_relation(
     session: SparkSession, relation: Relation, *, max_rows: int, share: float = 1.0
-) -> Opened:
-    """A table or a view as Spark has it.
+) -> TableFrame:
+    """Load a table or view as a data frame.
+
+    The frame has at most as many partitions as the database allows connections. Of a table with
+    too many rows, an equal number of rows is read from each of some ranges of its key.
 
     Args:
-        session: Where to run.
-        relation: Which one. It has as many partitions as its database may have connections.
-        max_rows: About how many rows are read, if it has more: as many of each of some ranges of
-            its key.
-        share: The share of its rows that is read at most.
+        session: The Spark session.
+        relation: The table or view.
+        max_rows: Approximate maximum of rows to read.
+        share: Maximum share of the rows to read.
 
     Returns:
-        Its rows.
+        The data frame, with the table's columns, notes and row count.
 
     Raises:
-        UnreadableRelationError: The database does not tell what it has.
+        UnreadableRelationError: The database cannot describe or count the table.
     """
-    most = relation.database.max_connections
+    connections = relation.database.max_connections
     with Databases() as databases:
         engine = databases.engine(relation)
-        known = look_at(engine)
-        columns, notes = choose_columns(columns_of(relation, known), None)
-        rows, key = count_rows(relation, engine), find_key(relation, known)
-        wanted = max(1, min(max_rows, round(rows * share)))
-        if rows > wanted:
-            ranges, limit, note = sample_rows(relation, engine, key, rows=rows, wanted=wanted)
+        inspector = inspect_database(engine)
+        columns, notes = choose_columns(columns_of(relation, inspector), None)
+        rows, key = count_rows(relation, engine), find_integer_key(relation, inspector)
+        most_rows = max(1, min(max_rows, round(rows * share)))
+        if rows > most_rows:
+            ranges, limit, note = sample_rows(relation, engine, key, rows=rows, most=most_rows)
             notes.append(note)
         else:
-            ranges, limit = cut_key(relation, engine, key, most) if key else [WHOLE_KEY], None
-    partitions = [ranges[at::most] for at in range(min(most, len(ranges)))]
+            limit = None
+            ranges = split_key(relation, engine, key, connections) if key else [WHOLE_KEY]
+    partitions = [ranges[start::connections] for start in range(min(connections, len(ranges)))]
     options = {
         **_options(relation),
-        "names": json.dumps(read_of(columns)),
+        "names": json.dumps(readable_paths(columns)),
         "key": key,
         "limit": json.dumps(limit),
         "partitions": json.dumps(partitions),
     }
-    schema = ", ".join(f"c{at} string" for at in range(len(read_of(columns))))
+    schema = ", ".join(f"c{index} string" for index in range(len(readable_paths(columns))))
     session.dataSource.register(RelationSource)
     reader = session.read.format(RelationSource.name()).options(**options)
-    return Opened(reader.schema(schema).load() if schema else None, columns, notes, rows)
+    return TableFrame(reader.schema(schema).load() if schema else None, columns, notes, rows)
 
 
 def _options(relation: Relation) -> dict[str, str]:
-    """Spark shows no option that is called `url` or `password`."""
+    """Return the options under names whose values Spark hides: it redacts `url` and `password`."""
     database = relation.database
     return {
         "url": database.url.get_secret_value(),

@@ -1,4 +1,4 @@
-"""Opens databases for reading only, gently: few connections, and statements that end in time."""
+"""Open databases read-only, with few connections and a time limit for statements."""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +16,7 @@ from datahub_hyperjoin.redact import in_short
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 
 _MILLISECONDS = 1000
-_CAREFUL: Mapping[str, Callable[[float], tuple[str, ...]]] = {
+_SESSION_SETTINGS: Mapping[str, Callable[[float], tuple[str, ...]]] = {
     "postgresql": lambda seconds: (
         "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
         f"SET statement_timeout = {round(seconds * _MILLISECONDS)}",
@@ -31,53 +31,56 @@ _CAREFUL: Mapping[str, Callable[[float], tuple[str, ...]]] = {
     ),
     "sqlite": lambda _: ("PRAGMA query_only = ON",),
 }
-"""What a new connection is told, for statements of so many seconds at most."""
+"""Statements that make a new connection read-only and set its time limit in seconds."""
 
 
 def database_error_text(error: SQLAlchemyError) -> str:
-    """What a database says of an error, without the statement and without secrets.
+    """Return the database's message for an error, without the statement and without secrets.
 
     Args:
-        error: What was raised.
+        error: The exception that SQLAlchemy raised.
 
     Returns:
-        One line.
+        The message in one line.
     """
     return in_short(str(getattr(error, "orig", None) or error))
 
 
 def system_of(engine: Engine) -> str:
-    """The system that a database is one of.
+    """Identify the database system.
 
     Args:
-        engine: The database, after it was first asked something.
+        engine: The database, after its first connection.
 
     Returns:
-        SQLAlchemy's name of it; MariaDB's also if the URL takes it for MySQL.
+        SQLAlchemy's name of the system; `mariadb` even if the URL says `mysql`.
     """
     return "mariadb" if getattr(engine.dialect, "is_mariadb", False) else engine.dialect.name
 
 
 @contextmanager
-def quietly() -> Iterator[None]:
-    """Types that SQLAlchemy does not know are no news: their columns are read as text."""
+def without_type_warnings() -> Iterator[None]:
+    """Silence the warnings about column types that SQLAlchemy does not know.
+
+    The values of such columns are read as text.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SAWarning)
         yield
 
 
 def open_engine(connection: str, database: Database) -> Engine:
-    """An engine with one connection, which it makes when it is first asked something.
+    """Create an engine with one connection, which opens on first use.
 
     Args:
         connection: The database's key in the recipe, for messages.
-        database: Where it is.
+        database: The database.
 
     Returns:
-        The engine; whoever asked disposes of it.
+        The engine; the caller must dispose of it.
 
     Raises:
-        UnreachableDatabaseError: The URL cannot be used, or there is no driver for it.
+        UnreachableDatabaseError: The URL is invalid, or its driver is not installed.
     """
     try:
         url = make_url(database.url.get_secret_value())
@@ -90,11 +93,11 @@ def open_engine(connection: str, database: Database) -> Engine:
         raise UnreachableDatabaseError.without_driver(connection, str(error.name)) from None
 
     @event.listens_for(engine, "connect")
-    def be_careful(raw: DBAPIConnection, _: ConnectionPoolEntry) -> None:
-        name = system_of(engine)
+    def configure(raw: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+        system = system_of(engine)
         cursor = raw.cursor()
-        if name in _CAREFUL:
-            for statement in _CAREFUL[name](database.timeout):
+        if system in _SESSION_SETTINGS:
+            for statement in _SESSION_SETTINGS[system](database.timeout):
                 cursor.execute(statement)
         cursor.close()
         raw.commit()
@@ -103,11 +106,11 @@ def open_engine(connection: str, database: Database) -> Engine:
 
 
 class Databases:
-    """The databases that a task reads: each is opened when it is first asked for."""
+    """The databases that a task reads; each is opened on first use and closed with the task."""
 
     def __init__(self) -> None:
-        self._open: dict[Database, Engine] = {}
-        self._opened = ExitStack()
+        self._engines: dict[Database, Engine] = {}
+        self._exit_stack = ExitStack()
 
     def __enter__(self) -> Self:
         return self
@@ -118,23 +121,23 @@ class Databases:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._opened.close()
-        self._open.clear()
+        self._exit_stack.close()
+        self._engines.clear()
 
     def engine(self, relation: Relation) -> Engine:
-        """The engine of a table's database, closed when the task ends.
+        """Return the engine of a table's database.
 
         Args:
             relation: The table.
 
         Returns:
-            The same engine each time.
+            The same engine for all tables of a database.
 
         Raises:
-            UnreachableDatabaseError: It cannot be opened.
+            UnreachableDatabaseError: The URL is invalid, or its driver is not installed.
         """
-        if relation.database not in self._open:
+        if relation.database not in self._engines:
             engine = open_engine(relation.connection, relation.database)
-            self._opened.callback(engine.dispose)
-            self._open[relation.database] = engine
-        return self._open[relation.database]
+            self._exit_stack.callback(engine.dispose)
+            self._engines[relation.database] = engine
+        return self._engines[relation.database]

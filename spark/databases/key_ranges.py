@@ -1,4 +1,4 @@
-"""Parts of a table of a database, by ranges of its key."""
+"""Split a table of a database into ranges of its key."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -13,138 +13,145 @@ from datahub_hyperjoin.spark.databases.engines import database_error_text
 from datahub_hyperjoin.spark.databases.relations import name_of, select_from
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 
-Range = tuple[int | None, int | None]
-"""From which number on, and before which; none has no end."""
+KeyRange = tuple[int | None, int | None]
+"""First number, and the number after the last one; None for an open end."""
 
-WHOLE_KEY: Range = (None, None)
+WHOLE_KEY: KeyRange = (None, None)
+"""The range with all rows of a table."""
 
-_SAMPLED = 16
-"""Ranges for each connection from each of which some rows are read, where not all are."""
+_RANGES_PER_CONNECTION = 16
+"""Ranges to sample for each connection, if not all rows are read."""
 
 
-class Sample(NamedTuple):
-    """Which rows of a table are read, if not all are."""
+class RowSample(NamedTuple):
+    """The rows to read of a table that has too many."""
 
-    ranges: list[Range]
-    """Ranges of its key in which every row is once."""
+    ranges: list[KeyRange]
+    """Disjoint ranges of the key that cover the table."""
 
     limit: int
-    """Rows read of each."""
+    """Number of rows to read from each range."""
 
     note: str
-    """What a person should know."""
+    """A note for the table's profile."""
 
 
-def sample_rows(relation: Relation, engine: Engine, key: str, *, rows: int, wanted: int) -> Sample:
-    """Chooses as many rows of each of some ranges of a table's key.
+def sample_rows(relation: Relation, engine: Engine, key: str, *, rows: int, most: int) -> RowSample:
+    """Choose an equal number of rows from each of some ranges of a table's key.
 
     Args:
-        relation: Which table.
+        relation: The table.
         engine: Its database.
-        key: The column of whole numbers; empty if there is none.
-        rows: How many it has.
-        wanted: How many are read at most.
+        key: Its integer key column; empty if it has none.
+        rows: Its row count.
+        most: Maximum number of rows to read.
 
     Returns:
-        What to read: without a key, the first rows.
+        The sample; without a key, it is the first rows that the database returns.
 
     Raises:
-        UnreadableRelationError: The database does not tell where the key begins and ends.
+        UnreadableRelationError: The limits of the key cannot be read.
     """
-    most = min(relation.database.max_connections * _SAMPLED, wanted)
-    ranges = cut_key(relation, engine, key, most) if key else [WHOLE_KEY]
-    limit = wanted // len(ranges)
-    where = f"of each of {len(ranges)} ranges of {key!r}" if key else "in no order of ours"
-    return Sample(ranges, limit, f"read {limit} rows {where}; it has {rows}")
+    parts = min(relation.database.max_connections * _RANGES_PER_CONNECTION, most)
+    ranges = split_key(relation, engine, key, parts) if key else [WHOLE_KEY]
+    limit = most // len(ranges)
+    if key:
+        sample = f"{limit} rows from each of {len(ranges)} ranges of {key!r}"
+    else:
+        sample = f"the first {limit} rows that the database returned"
+    return RowSample(ranges, limit, f"read {sample}; the table has {rows} rows")
 
 
 def count_rows(relation: Relation, engine: Engine) -> int:
-    """How many rows a table has.
+    """Let the database count the rows of a table.
 
     Args:
-        relation: Which one.
+        relation: The table.
         engine: Its database.
 
     Returns:
-        The number, counted by the database.
+        The row count.
 
     Raises:
-        UnreadableRelationError: The database does not tell.
+        UnreadableRelationError: The rows cannot be counted.
     """
-    everything = select_from(relation, []).subquery()
-    return _ask(engine, select(func.count()).select_from(everything)) or 0
+    rows = select_from(relation, []).subquery()
+    return _query_number(engine, select(func.count()).select_from(rows)) or 0
 
 
-def find_key(relation: Relation, known: Inspector) -> str:
-    """The column by which a table can be cut.
+def find_integer_key(relation: Relation, inspector: Inspector) -> str:
+    """Find the column by which a table can be split into ranges.
 
     Args:
-        relation: Which one.
-        known: What its database tells.
+        relation: The table.
+        inspector: The inspector of its database.
 
     Returns:
-        Its primary key, if that is a whole number; empty if there is no such key.
+        The primary key, if it is a single integer column; else empty.
 
     Raises:
-        UnreadableRelationError: The database does not tell.
+        UnreadableRelationError: The table cannot be inspected.
     """
-    at = relation.name, relation.schema or None
+    name = relation.name, relation.schema or None
     try:
-        key = known.get_pk_constraint(*at)["constrained_columns"]
-        types = {one["name"]: one["type"] for one in known.get_columns(*at)}
+        key = inspector.get_pk_constraint(*name)["constrained_columns"]
+        types = {column_["name"]: column_["type"] for column_ in inspector.get_columns(*name)}
     except SQLAlchemyError as error:
         raise UnreadableRelationError.because(database_error_text(error)) from None
     if len(key) != 1 or not isinstance(types[key[0]], Integer):
         return ""
-    return name_of(key[0], known)
+    return name_of(key[0], inspector)
 
 
-def cut_key(relation: Relation, engine: Engine, key: str, parts: int) -> list[Range]:
-    """Cuts a table into ranges of its key.
+def split_key(relation: Relation, engine: Engine, key: str, parts: int) -> list[KeyRange]:
+    """Split a table into ranges of its key.
 
     Args:
-        relation: Which one.
+        relation: The table.
         engine: Its database.
-        key: The column of whole numbers.
-        parts: How many ranges at most.
+        key: Its integer key column.
+        parts: Maximum number of ranges.
 
     Returns:
-        Ranges of equal width, in which every row is once.
+        Disjoint ranges of equal width that cover the table. The first and the last are open, so
+        that rows added meanwhile are in one of them.
 
     Raises:
-        UnreadableRelationError: The database does not tell where the key begins and ends.
+        UnreadableRelationError: The limits of the key cannot be read.
     """
     ends = select_from(relation, [key]).subquery()
-    first = _ask(engine, select(func.min(ends.c[key])))
-    last = _ask(engine, select(func.max(ends.c[key])))
+    first = _query_number(engine, select(func.min(ends.c[key])))
+    last = _query_number(engine, select(func.max(ends.c[key])))
     if first is None or last is None:
         return [WHOLE_KEY]
-    cuts = sorted({first + (last - first + 1) * at // parts for at in range(1, parts)} - {first})
-    return [*pairwise([None, *cuts, None])]
+    width = last - first + 1
+    # Of a short key, several boundaries are the same number.
+    boundaries = {first + width * part // parts for part in range(1, parts)} - {first}
+    return [*pairwise([None, *sorted(boundaries), None])]
 
 
-def key_condition(
-    statement: Select[tuple[object, ...]], key: str, range_: Range
+def within_key_range(
+    statement: Select[tuple[object, ...]], key: str, range_: KeyRange
 ) -> Select[tuple[object, ...]]:
-    """Rows of a range only.
+    """Restrict a statement to a range of the key.
 
     Args:
-        statement: What selects rows of a table.
-        key: The column of whole numbers.
-        range_: From which to which.
+        statement: A statement that selects rows of a table.
+        key: The table's integer key column.
+        range_: The range.
 
     Returns:
-        What selects the range's.
+        A statement that selects only the rows in the range.
     """
-    least, beyond = range_
+    first, end = range_
     number = column(quoted_name(key, quote=True), Integer)
-    if least is not None:
-        statement = statement.where(number >= least)
-    return statement if beyond is None else statement.where(number < beyond)
+    if first is not None:
+        statement = statement.where(number >= first)
+    return statement if end is None else statement.where(number < end)
 
 
-def _ask(engine: Engine, statement: Select[tuple[int]]) -> int | None:
-    """A number; none of no rows."""
+def _query_number(engine: Engine, statement: Select[tuple[int]]) -> int | None:
+    """Run a statement that returns one number; None is the result for a table without rows."""
     try:
         with engine.connect() as connection:
             return connection.execute(statement).scalar_one()

@@ -1,4 +1,4 @@
-"""Which tables and views a database has, how large they are, and in which state."""
+"""List the tables and views of a database with their sizes and states."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from datahub_hyperjoin.spark.databases.engines import database_error_text
 from datahub_hyperjoin.spark.databases.states import states_of
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 
-_OF_THE_SYSTEM = {"information_schema", "mysql", "performance_schema", "sys", "pg_catalog"}
+_SYSTEM_SCHEMAS = {"information_schema", "mysql", "performance_schema", "sys", "pg_catalog"}
 _SIZES = {
     "postgresql": "SELECT n.nspname, c.relname, pg_relation_size(c.oid) FROM pg_class c "
     "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'm')",
@@ -20,78 +20,79 @@ _SIZES["mariadb"] = _SIZES["mysql"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Listed:
-    """A table or a view that a database has."""
+class ListedRelation:
+    """A table or view in the listing of a database."""
 
     schema: str
-    """Its schema."""
+    """Name of its schema."""
 
     name: str
     """Its name in the schema."""
 
     size: int
-    """Bytes on disk; 0 if the database does not tell."""
+    """Bytes on disk; 0 if the database does not report it."""
 
     state: str = ""
-    """Another one whenever its rows may be others; empty if the database does not tell for sure."""
+    """A value that differs whenever the rows may have changed; empty if that is uncertain."""
 
 
 def list_relations(
     engine: Engine, connection: str, *, wanted: Callable[[str], bool], views: bool
-) -> list[Listed]:
-    """Lists what a database has, without what it has for itself.
+) -> list[ListedRelation]:
+    """List the tables and views of a database, except those of its system schemas.
 
-    A MySQL server has its databases for schemas: only the one that the URL names is listed, if it
-    names one.
+    On a MySQL server, schemas are databases. If the URL names a database, only that one is listed.
 
     Args:
         engine: The database.
         connection: Its key in the recipe, for messages.
-        wanted: Whether a schema is to be listed.
-        views: Whether views are listed, too.
+        wanted: Function that tells whether to list a schema.
+        views: Whether views are listed.
 
     Returns:
-        Tables and views by schema and name.
+        Tables and views, sorted by schema and name.
 
     Raises:
-        UnreachableDatabaseError: The database does not answer.
+        UnreachableDatabaseError: The database cannot be reached or listed.
     """
     try:
         sizes = _sizes(engine)
-        known = inspect(engine)
-        found = [
+        inspector = inspect(engine)
+        relations = [
             (schema, name)
-            for schema in _schemas(engine, known)
+            for schema in _schemas(engine, inspector)
             if wanted(schema)
-            for name in _names(known, schema, views=views)
+            for name in _names(inspector, schema, views=views)
         ]
     except SQLAlchemyError as error:
         raise UnreachableDatabaseError.because(connection, database_error_text(error)) from None
     states = states_of(engine)
-    return sorted(Listed(*one, sizes.get(one, 0), states.get(one, "")) for one in found)
+    return sorted(
+        ListedRelation(*name, sizes.get(name, 0), states.get(name, "")) for name in relations
+    )
 
 
-def _schemas(engine: Engine, known: Inspector) -> list[str]:
+def _schemas(engine: Engine, inspector: Inspector) -> list[str]:
     if engine.dialect.name in {"mysql", "mariadb"} and engine.url.database:
         return [engine.url.database]
     return [
         schema
-        for schema in known.get_schema_names()
-        if schema.lower() not in _OF_THE_SYSTEM and not schema.startswith("pg_")
+        for schema in inspector.get_schema_names()
+        if schema.lower() not in _SYSTEM_SCHEMAS and not schema.startswith("pg_")
     ]
 
 
-def _names(known: Inspector, schema: str, *, views: bool) -> set[str]:
-    found = {*known.get_table_names(schema)}
+def _names(inspector: Inspector, schema: str, *, views: bool) -> set[str]:
+    names = {*inspector.get_table_names(schema)}
     if views:
-        found.update(known.get_view_names(schema))
-        if known.dialect.name == "postgresql":
-            found.update(known.get_materialized_view_names(schema))
-    return found
+        names.update(inspector.get_view_names(schema))
+        if inspector.dialect.name == "postgresql":
+            names.update(inspector.get_materialized_view_names(schema))
+    return names
 
 
 def _sizes(engine: Engine) -> dict[tuple[str, str], int]:
-    """How large tables are, where the database can be asked for all at once."""
+    """Return the sizes of all tables, if one statement can ask for them."""
     statement = _SIZES.get(engine.dialect.name)
     if statement is None:
         return {}

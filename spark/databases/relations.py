@@ -1,4 +1,4 @@
-"""Reads tables and views of databases, as SQLAlchemy knows them."""
+"""Inspect tables and views of databases with SQLAlchemy, and select their rows."""
 
 from collections.abc import Generator, Sequence
 
@@ -20,23 +20,23 @@ from sqlalchemy.types import ARRAY, JSON, LargeBinary, TypeEngine, _Binary
 
 from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.spark.columns import Column
-from datahub_hyperjoin.spark.databases.engines import database_error_text, quietly
+from datahub_hyperjoin.spark.databases.engines import database_error_text, without_type_warnings
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 from datahub_hyperjoin.spark.objects import batch_of
 from datahub_hyperjoin.tables import DataType
 
-_CELLS = 1 << 17
-_NESTED = ("HSTORE", "TSVECTOR", "STRUCT", "MAP", "SUPER", "VARIANT", "OBJECT")
+_BATCH_CELLS = 1 << 17
+_NESTED_TYPES = ("HSTORE", "TSVECTOR", "STRUCT", "MAP", "SUPER", "VARIANT", "OBJECT")
 
 
-def look_at(engine: Engine) -> Inspector:
-    """What a database tells of its tables.
+def inspect_database(engine: Engine) -> Inspector:
+    """Create an inspector of a database's tables.
 
     Args:
         engine: The database.
 
     Returns:
-        What remembers the answers, so that nothing is asked twice.
+        The inspector, which caches what the database answers.
 
     Raises:
         UnreadableRelationError: The database does not answer.
@@ -47,92 +47,95 @@ def look_at(engine: Engine) -> Inspector:
         raise UnreadableRelationError.because(database_error_text(error)) from None
 
 
-def columns_of(relation: Relation, known: Inspector) -> list[Column]:
-    """The columns of a table or a view.
+def columns_of(relation: Relation, inspector: Inspector) -> list[Column]:
+    """List the columns of a table or view.
 
     Args:
-        relation: Which one.
-        known: What its database tells.
+        relation: The table or view.
+        inspector: The inspector of its database.
 
     Returns:
-        All of them, in its order.
+        All columns, in the order of the table.
 
     Raises:
-        UnreadableRelationError: The database does not tell.
+        UnreadableRelationError: The table does not exist or cannot be inspected.
     """
     try:
-        with quietly():
-            listed = known.get_columns(relation.name, relation.schema or None)
+        with without_type_warnings():
+            columns = inspector.get_columns(relation.name, relation.schema or None)
     except NoSuchTableError:
-        raise UnreadableRelationError.gone() from None
+        raise UnreadableRelationError.removed() from None
     except SQLAlchemyError as error:
         raise UnreadableRelationError.because(database_error_text(error)) from None
     return [
-        Column(name_of(one["name"], known), at, _opaque(one["type"]))
-        for at, one in enumerate(listed)
+        Column(name_of(column_["name"], inspector), position, _opaque_type(column_["type"]))
+        for position, column_ in enumerate(columns)
     ]
 
 
-def name_of(listed: str, known: Inspector) -> str:
-    """The name of a column.
+def name_of(reported: str, inspector: Inspector) -> str:
+    """Return the name of a column, unescaped.
 
     Args:
-        listed: What SQLAlchemy gives: of MySQL, what stands between the quotes of the statement
-            that creates the table.
-        known: What the database tells.
+        reported: The name as SQLAlchemy reports it. For MySQL it is parsed from the statement that
+            creates the table, where quotes in names are doubled.
+        inspector: The inspector of the database.
 
     Returns:
-        The name as it is.
+        The name.
     """
-    return listed.replace("``", "`") if known.dialect.name in {"mysql", "mariadb"} else listed
+    is_mysql = inspector.dialect.name in {"mysql", "mariadb"}
+    return reported.replace("``", "`") if is_mysql else reported
 
 
-def _opaque(type_: TypeEngine[object]) -> DataType | None:
+def _opaque_type(type_: TypeEngine[object]) -> DataType | None:
     if isinstance(type_, (_Binary, LargeBinary)):
         return DataType.BINARY
-    nested = isinstance(type_, (ARRAY, JSON)) or type(type_).__name__.upper() in _NESTED
+    nested = isinstance(type_, (ARRAY, JSON)) or type(type_).__name__.upper() in _NESTED_TYPES
     return DataType.NESTED if nested else None
 
 
 def select_from(relation: Relation, names: Sequence[str]) -> Select[tuple[object, ...]]:
-    """Every name in quotes, so that reserved words and capitals stay what they are.
+    """Build the statement that selects columns of a table or view.
+
+    All names are quoted, so that reserved words and capitals are taken literally.
 
     Args:
-        relation: A table or a view.
-        names: Its columns; without any, each row gives a number.
+        relation: The table or view.
+        names: Names of the columns; without any, a constant is selected for each row.
 
     Returns:
-        What selects them.
+        The statement.
     """
     schema = quoted_name(relation.schema, quote=True) if relation.schema else None
     source = table(quoted_name(relation.name, quote=True), schema=schema)
-    columns: list[ColumnElement[object]] = [column(quoted_name(one, quote=True)) for one in names]
+    columns: list[ColumnElement[object]] = [column(quoted_name(name, quote=True)) for name in names]
     return select(*(columns or [literal_column("1")])).select_from(source)
 
 
 def read_rows(
     engine: Engine, statement: Select[tuple[object, ...]], names: Sequence[str]
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Rows as they stream from the database.
+    """Stream rows from a database.
 
     Args:
         engine: The database.
-        statement: What to select.
-        names: What to call it.
+        statement: The statement that selects the rows.
+        names: Names of the columns in the result.
 
     Yields:
-        Some thousands at a time.
+        Batches of some thousand rows.
 
     Raises:
-        UnreadableRelationError: The database does not give them.
+        UnreadableRelationError: The rows cannot be read.
     """
-    rows = max(1, _CELLS // max(1, len(names)))
+    rows = max(1, _BATCH_CELLS // max(1, len(names)))
     options = {"stream_results": True, "max_row_buffer": rows}
     try:
         with engine.connect() as connection:
-            found = connection.execution_options(**options).execute(statement)
-            for part in found.partitions(rows):
-                columns = [list(one) for one in zip(*part, strict=True)]
-                yield batch_of(names, columns, rows=len(part))
+            result = connection.execution_options(**options).execute(statement)
+            for batch in result.partitions(rows):
+                columns = [list(values) for values in zip(*batch, strict=True)]
+                yield batch_of(names, columns, rows=len(batch))
     except SQLAlchemyError as error:
         raise UnreadableRelationError.because(database_error_text(error)) from None

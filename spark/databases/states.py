@@ -1,31 +1,36 @@
-"""What a database tells, cheaply and for sure, of whether the rows of a table are still the same.
+"""Detect whether the rows of a database's tables may have changed, without reading them.
 
-A state is taken before rows are read. Two that are equal must mean that no row has changed between
-them; so where there is doubt there is no state, and the table is read every time. Views have none
-anywhere: they may depend on the clock, or on other servers.
+The state of a table is taken before its rows are read. Two equal states must guarantee that no row
+has changed between them. In case of doubt a table has no state and is read every time. Views never
+have one: they may depend on the clock or on other servers.
 
-PostgreSQL counts the rows that are written to a table, but each session adds to the counts when
-it comes to rest: a procedure that commits and goes on may keep its rows to itself for hours. What
-is sure is the snapshot: a transaction that changes anything, in whichever database of the server,
-has a number, and no number can end and leave the snapshot as it is. So the state of all tables is
-the server's, and changes with any write. Numbers are given again after a crash that loses the last
-commits, which the start of the server and that of its statistics, lost with them, tell. A standby
-may be one of several behind one address, each as late as it is, and tells no state. Neither do
-tables that are not in the log or whose rows are also those of others (partitions, tables that
-inherit), that policies filter or that another storage keeps.
+**PostgreSQL** counts the rows written to each table, but a session publishes its counts only when
+it becomes idle: a procedure that commits and continues may hold them back for hours. The snapshot
+is reliable: every transaction that changes data, in any database of the server, has a number, and
+when it ends, the snapshot changes. The state of all tables is therefore that of the server, and any
+write changes it. After a crash that loses the last commits, numbers are used again; the start times
+of the server and of its statistics, which are lost with them, reveal that. These have no state:
 
-MariaDB notes when a table of InnoDB was last written, until it restarts or forgets the table. The
-time is in whole seconds, and that of the *start* of the transaction that wrote, as of 10.11: one
-that began in the same second may be open still, and not change the time when it commits. So
-a time counts only if it is over and all transactions are younger that are open and may write.
-A table that takes the place of another has a number of its own. The count of rows written, which
-starts anew with statistics, tells times apart that a clock gives twice. Who may not see numbers and
-transactions, which needs the privilege `PROCESS`, gets no state; nor do tables of partitions, and
-those with columns that are computed when they are read. A server that only reads, or one of
-a Galera cluster, may be one of several behind one address, too. MySQL keeps such times otherwise,
-and was not tried.
+* standby servers, since one address may lead to several, each with a different delay;
+* tables that are not logged, or whose rows belong to other tables as well (partitions,
+  inheritance), are filtered by policies or kept by another storage.
 
-Of SQLite, the file tells as any file does. A log or a journal beside it may hold what it does not.
+**MariaDB** records when an InnoDB table was last written, until the server restarts or forgets the
+table. The time is in whole seconds, and it is the time when the writing transaction *started* (as
+of 10.11): a transaction that began in the same second may still be open, and leave the time
+unchanged when it commits. A time therefore counts only if its second is over and all open
+transactions that may write are younger. Two more values are part of the state: the number of the
+table, since a table that replaces another has its own, and the counter of written rows (reset with
+the statistics), which distinguishes equal times after the clock was set back. These have no state:
+
+* tables read by a user without the privilege `PROCESS`, who cannot see numbers and transactions;
+* partitioned tables, and tables with columns that are computed on reading;
+* read-only servers and Galera clusters, where one address may lead to several servers.
+
+MySQL records times in another way, which has not been tested.
+
+**SQLite** is a file, so the state is that of the file. A log or a journal beside it may contain
+changes that the file does not; then there is no state.
 """
 
 import logging
@@ -41,14 +46,14 @@ from datahub_hyperjoin.spark.databases.engines import database_error_text, syste
 
 logger = logging.getLogger(__name__)
 
-Told = Iterable[tuple[str, str, str]]
-"""Schemas, names, and what is told of them."""
+StateRows = Iterable[tuple[str, str, str]]
+"""Schema, name and state of tables. States are compared only for equality."""
 
 _SETTLED = 2.0
-"""Seconds after which no later change can have the same time, where times are coarse."""
+"""Age in seconds from which a coarse timestamp can no longer be that of a new change."""
 
-_OF_POSTGRESQL = text("""
-    SELECT n.nspname, c.relname, server.told
+_POSTGRESQL_TABLES = text("""
+    SELECT n.nspname, c.relname, server.state
     FROM pg_class c
     JOIN pg_namespace n ON n.oid = c.relnamespace
     JOIN pg_am a ON a.oid = c.relam
@@ -57,10 +62,10 @@ _OF_POSTGRESQL = text("""
             || ' ' || (
                 SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings
                 WHERE category LIKE 'Client Connection Defaults%'
-            ) AS told
+            ) AS state
         FROM pg_stat_bgwriter
     ) server
-    WHERE server.told IS NOT NULL
+    WHERE server.state IS NOT NULL
         AND c.relkind IN ('r', 'm') AND c.relpersistence = 'p' AND a.amname = 'heap'
         AND NOT c.relhassubclass AND NOT c.relrowsecurity
         AND NOT pg_is_in_recovery()
@@ -68,9 +73,9 @@ _OF_POSTGRESQL = text("""
         AND to_regclass('pg_catalog.gp_segment_configuration') IS NULL
         AND NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')
 """)
-"""The last three lines: systems that speak as PostgreSQL does, and keep rows elsewhere."""
+"""The last three lines exclude systems that only speak PostgreSQL's protocol."""
 
-_OF_MARIADB_ITSELF = text("""
+_MARIADB_SERVER = text("""
     SELECT CONCAT_WS(
         ' ', @@hostname, @@port, UNIX_TIMESTAMP() - variable_value,
         @@time_zone, @@system_time_zone, @@sql_mode, @@character_set_results
@@ -82,9 +87,9 @@ _OF_MARIADB_ITSELF = text("""
             WHERE variable_name IN ('READ_ONLY', 'WSREP_ON') AND variable_value <> 'OFF'
         )
 """)
-"""Servers that follow others, which may stand behind one address, tell nothing."""
+"""Returns no row for servers of which several may share one address."""
 
-_OPEN_IN_MARIADB = text("""
+_MARIADB_LATEST_TIME = text("""
     SET STATEMENT time_zone = '+00:00' FOR
     SELECT LEAST(
         UTC_TIMESTAMP() - INTERVAL :settled SECOND,
@@ -93,7 +98,7 @@ _OPEN_IN_MARIADB = text("""
     FROM information_schema.innodb_trx
     HAVING SUM(trx_mysql_thread_id = CONNECTION_ID()) > 0
 """)
-_OF_MARIADB = text("""
+_MARIADB_TABLES = text("""
     SET STATEMENT time_zone = '+00:00' FOR
     SELECT t.table_schema, t.table_name,
         CONCAT_WS(' ', s.table_id, s.modified_counter, t.create_time, t.update_time)
@@ -107,81 +112,92 @@ _OF_MARIADB = text("""
             WHERE LOCATE('VIRTUAL', extra) > 0
         )
 """)
-_OF_SQLITE = text("""
+_SQLITE_TABLES = text("""
     SELECT 'main', name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'
 """)
 
 
 def states_of(engine: Engine) -> Mapping[tuple[str, str], str]:
-    """The states of a database's tables.
+    """Return the states of a database's tables.
+
+    A state depends on the address of the database and on the user, but not on the password.
 
     Args:
         engine: The database.
 
     Returns:
-        By schema and name; tables that are not there have none. It depends on where the database
-        is and who reads it, and on no password.
+        States by schema and name, without the tables that have none.
     """
-    tells = _TELLS.get(system_of(engine))
-    if tells is None:
+    read_states = _STATE_READERS.get(system_of(engine))
+    if read_states is None:
         return {}
-    where = _address(engine.url)
+    address = _address(engine.url)
     try:
         with engine.connect() as connection:
             return {
-                (schema, name): sha256(repr((where, told)).encode()).hexdigest()
-                for schema, name, told in tells(connection)
+                (schema, name): sha256(repr((address, state)).encode()).hexdigest()
+                for schema, name, state in read_states(connection)
             }
     except (SQLAlchemyError, OSError) as error:
-        why = database_error_text(error) if isinstance(error, SQLAlchemyError) else error.strerror
-        logger.debug("Its tables are read every time, as the database tells no states: %s", why)
+        reason = (
+            database_error_text(error) if isinstance(error, SQLAlchemyError) else error.strerror
+        )
+        logger.debug(
+            "Cannot tell which tables have changed, so all are read. The database says: %s", reason
+        )
         return {}
 
 
 def _address(url: URL) -> str:
-    """Without what lets someone in."""
+    """Return the URL without passwords."""
     query = {name: value for name, value in url.query.items() if "pass" not in name.lower()}
-    where = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, query)
-    return where.render_as_string()
+    address = URL.create(
+        url.drivername, url.username, None, url.host, url.port, url.database, query
+    )
+    return address.render_as_string()
 
 
-def _told_by_postgresql(connection: Connection) -> Told:
-    return [(schema, name, told) for schema, name, told in connection.execute(_OF_POSTGRESQL)]
+def _states_in_postgresql(connection: Connection) -> StateRows:
+    tables = connection.execute(_POSTGRESQL_TABLES)
+    return [(schema, name, state) for schema, name, state in tables]
 
 
-def _told_by_mariadb(connection: Connection) -> Told:
-    itself = connection.execute(_OF_MARIADB_ITSELF).scalar_one_or_none()
-    # The list of transactions is made anew only if no one has read it for a tenth of a second. That
-    # one of our own is in it shows that it was.
+def _states_in_mariadb(connection: Connection) -> StateRows:
+    """Read the state of the server, the latest time that counts, and the states of the tables."""
+    server = connection.execute(_MARIADB_SERVER).scalar_one_or_none()
+    # MariaDB caches its list of transactions until nobody has read it for 0.1 seconds. The list is
+    # up to date if our own transaction is in it; the statement returns no time if it is not.
     connection.execute(text("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"))
     connection.execute(text("DO SLEEP(0.2)"))
-    before = connection.execute(_OPEN_IN_MARIADB, {"settled": _SETTLED}).scalar_one_or_none()
-    if itself is None or before is None:
+    settled = {"settled": _SETTLED}
+    before = connection.execute(_MARIADB_LATEST_TIME, settled).scalar_one_or_none()
+    if server is None or before is None:
         return []
-    tables = connection.execute(_OF_MARIADB, {"before": before})
-    return [(schema, name, f"{itself} {told}") for schema, name, told in tables]
+    tables = connection.execute(_MARIADB_TABLES, {"before": before})
+    return [(schema, name, f"{server} {state}") for schema, name, state in tables]
 
 
-def _told_by_sqlite(connection: Connection) -> Told:
+def _states_in_sqlite(connection: Connection) -> StateRows:
     files = {name: file for _, name, file in connection.execute(text("PRAGMA database_list"))}
-    tables = connection.execute(_OF_SQLITE).all()
+    tables = connection.execute(_SQLITE_TABLES).all()
     file = Path(files["main"])
     if not file.is_file() or any(map(_has_bytes, (f"{file}-wal", f"{file}-journal"))):
         return []
-    # Not opened: closing it would take this process's locks from it, SQLite's own ones included.
-    found = file.stat()
-    if time.time() - found.st_mtime < _SETTLED:
+    # The file is not opened: closing it would release all locks that this process holds on it,
+    # including those of SQLite.
+    status = file.stat()
+    if time.time() - status.st_mtime < _SETTLED:
         return []
-    told = f"{file} {found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
-    return [(schema, name, told) for schema, name in tables]
+    state = f"{file} {status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
+    return [(schema, name, state) for schema, name in tables]
 
 
 def _has_bytes(file: str) -> bool:
     return Path(file).exists() and Path(file).stat().st_size > 0
 
 
-_TELLS: Mapping[str, Callable[[Connection], Told]] = {
-    "postgresql": _told_by_postgresql,
-    "mariadb": _told_by_mariadb,
-    "sqlite": _told_by_sqlite,
+_STATE_READERS: Mapping[str, Callable[[Connection], StateRows]] = {
+    "postgresql": _states_in_postgresql,
+    "mariadb": _states_in_mariadb,
+    "sqlite": _states_in_sqlite,
 }

@@ -1,1 +1,1 @@
-"""Files as streams of Arrow batches: a reader for each format."""
+"""Read files as streams of Arrow batches, with one reader per format."""

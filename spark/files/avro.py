@@ -1,4 +1,4 @@
-"""Reads Avro files."""
+"""Read Avro files."""
 
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from itertools import islice
@@ -14,45 +14,50 @@ from datahub_hyperjoin.spark.columns import (
     RowEstimate,
     TableStream,
     choose_columns,
-    read_of,
+    readable_paths,
 )
 from datahub_hyperjoin.spark.errors import NotAvroError
-from datahub_hyperjoin.spark.files.nested import parsing
+from datahub_hyperjoin.spark.files.nested import translate_errors
 from datahub_hyperjoin.spark.objects import batch_of
 from datahub_hyperjoin.tables import DataType
 
-_CELLS = 1 << 17
-_FAULTS = (ValueError, EOFError, KeyError, IndexError)
-"""What fastavro raises on bytes that are not as their schema says."""
+_BATCH_CELLS = 1 << 17
+_READ_ERRORS = (ValueError, EOFError, KeyError, IndexError)
+"""Errors that fastavro raises on bytes that do not match their schema."""
 
 
 def read_avro(path: Path, paths: Collection[str] | None) -> TableStream:
-    """Opens an Avro file.
+    """Open an Avro file.
 
     Args:
-        path: Where it is.
-        paths: The columns to read; without it, all.
+        path: Path of the file.
+        paths: Paths of the columns to read; without it, all.
 
     Returns:
-        The reading; fields of records are columns, as in `address.city`.
+        The table being read; fields of nested records are columns, as in `address.city`.
 
     Raises:
-        UnreadableTableError: The file is not Avro.
+        UnreadableTableError: The file is not an Avro file.
     """
     if not fastavro.is_avro(str(path)):
         raise NotAvroError.at_the_beginning()
-    with path.open("rb") as source, parsing(*_FAULTS):
+    with path.open("rb") as source, translate_errors(*_READ_ERRORS):
         schema = expand_schema(fastavro.reader(source).writer_schema or "null")
-    leaves = [Column(leaf, at, opaque) for at, (leaf, opaque) in enumerate(_leaves(schema))]
+    leaves = [
+        Column(path_, position, opaque) for position, (path_, opaque) in enumerate(_leaves(schema))
+    ]
     columns, notes = choose_columns(leaves, paths)
     extent = RowEstimate()
-    return TableStream(columns, _batches(path, read_of(columns), extent), notes, extent)
+    return TableStream(columns, _batches(path, readable_paths(columns), extent), notes, extent)
 
 
-def _leaves(schema: Any, above: str = "") -> Iterator[tuple[str, DataType | None]]:  # noqa: ANN401
-    """The columns of a record, those of records in it included."""
+def _leaves(schema: Any, prefix: str = "") -> Iterator[tuple[str, DataType | None]]:  # noqa: ANN401
+    """List the columns of a record, including those of nested records.
+
+    Each has a path and, if its values cannot be compared, the reason as a type.
+    """
     for field in schema["fields"] if _kind(schema) == "record" else ():
-        path, type_ = f"{above}{field['name']}", _filled(field["type"])
+        path, type_ = f"{prefix}{field['name']}", _non_null(field["type"])
         match _kind(type_):
             case "record":
                 yield from _leaves(type_, f"{path}.")
@@ -68,25 +73,30 @@ def _kind(type_: Any) -> str:  # noqa: ANN401
     return type_["type"] if isinstance(type_, Mapping) else str(type_)
 
 
-def _filled(type_: Any) -> Any:  # noqa: ANN401
-    """The type of values that are there: Avro writes a value that may lack as a union with null."""
+def _non_null(type_: Any) -> Any:  # noqa: ANN401
+    """Return the type of a field without null. Avro writes a nullable field as a union with null.
+
+    Values of any other union are read as text.
+    """
     if not isinstance(type_, list):
         return type_
-    others = [one for one in type_ if one != "null"]
-    return others[0] if len(others) == 1 else "string"
+    members = [member for member in type_ if member != "null"]
+    return members[0] if len(members) == 1 else "string"
 
 
 def _batches(
     path: Path, paths: Sequence[str], extent: RowEstimate
 ) -> Generator[pa.RecordBatch, None, None]:
-    rows, read, size = max(1, _CELLS // max(1, len(paths))), 0, path.stat().st_size
-    with path.open("rb") as source, parsing(*_FAULTS):
+    batch_rows = max(1, _BATCH_CELLS // max(1, len(paths)))
+    rows_read, size = 0, path.stat().st_size
+    with path.open("rb") as source, translate_errors(*_READ_ERRORS):
         records = fastavro.reader(source)
-        while part := list(islice(records, rows)):
-            read += len(part)
-            extent.rows = read * size / source.tell()
-            columns = [[_value(record, name.split(".")) for record in part] for name in paths]
-            yield batch_of(paths, columns, rows=len(part))
+        while batch := list(islice(records, batch_rows)):
+            rows_read += len(batch)
+            # The share of the bytes read so far is an estimate of the share of the rows.
+            extent.rows = rows_read * size / source.tell()
+            columns = [[_value(record, name.split(".")) for record in batch] for name in paths]
+            yield batch_of(paths, columns, rows=len(batch))
 
 
 def _value(record: Any, names: Sequence[str]) -> object:  # noqa: ANN401

@@ -1,4 +1,4 @@
-"""Opens files that may be compressed."""
+"""Open files that may be compressed."""
 
 import bz2
 import gzip
@@ -19,55 +19,51 @@ COMPRESSIONS: Mapping[str, Callable[[BinaryIO], object]] = {
     ".lz4": lambda file: pa.input_stream(file, compression="lz4"),
     ".br": lambda file: pa.input_stream(file, compression="brotli"),
 }
-"""How what a file's name ends in says that it is to be opened."""
+"""Functions that open a compressed file, by the suffix of its name."""
 
 
-class Unpacked(io.RawIOBase):
-    """A file's bytes, unpacked as its name says.
+class DecompressedFile(io.RawIOBase):
+    """The bytes of a file, decompressed according to the suffix of its name.
 
     Args:
-        path: Where it is.
+        path: Path of the file.
     """
 
     def __init__(self, path: Path) -> None:
         super().__init__()
-        self._packed = path.open("rb")
-        opening = COMPRESSIONS.get(path.suffix.lower())
-        self._bytes = cast("BinaryIO", opening(self._packed)) if opening else self._packed
-        self._read = 0
+        self._file = path.open("rb")
+        decompress = COMPRESSIONS.get(path.suffix.lower())
+        self._content = cast("BinaryIO", decompress(self._file)) if decompress else self._file
+        self._bytes_read = 0
 
     def readable(self) -> bool:
-        """Tells io that this can be read.
-
-        Returns:
-            Always true.
-        """
+        """Return true: the stream can be read."""
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        """Reads on.
+        """Read the next bytes.
 
         Args:
-            size: How many bytes; without it, all.
+            size: Number of bytes; without it, all that are left.
 
         Returns:
-            As many, or fewer at the end.
+            The bytes; fewer than `size` at the end of the file.
         """
-        found = self._bytes.read(size)
-        self._read += len(found)
-        return found
+        content = self._content.read(size)
+        self._bytes_read += len(content)
+        return content
 
     def size(self) -> float:
-        """How many bytes there are of all.
+        """Return the number of decompressed bytes of the whole file.
 
-        Returns:
-            Their number; that of a packed file is estimated from those that have been read.
+        For a compressed file it is an estimate: the ratio of the part read so far is applied to
+        the size on disk.
         """
-        size = os.fstat(self._packed.fileno()).st_size
-        return size if self._bytes is self._packed else size * self._read / self._packed.tell()
+        size = os.fstat(self._file.fileno()).st_size
+        return size if self._content is self._file else size * self._bytes_read / self._file.tell()
 
     def close(self) -> None:
-        """Closes the file too."""
-        self._bytes.close()
-        self._packed.close()
+        """Close the stream and the file."""
+        self._content.close()
+        self._file.close()
         super().close()

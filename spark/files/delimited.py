@@ -1,7 +1,7 @@
-"""Reads CSV and TSV files as text: what a value is, its column decides later.
+"""Read CSV and TSV files as text; the types of the columns are inferred later.
 
-Nothing is guessed that would change a value. Zeros before a code stay, `NA` stays, and a row is
-read only if it has as many fields as the header.
+No value is changed by a guess: a code keeps its leading zeros, and `NA` stays `NA`. A row is read
+only if it has as many fields as the header.
 """
 
 import csv
@@ -16,73 +16,81 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv
 
-from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
-from datahub_hyperjoin.locations import USUAL, Dialect
-from datahub_hyperjoin.spark.columns import Column, RowEstimate, TableStream, addressable, wanted
-from datahub_hyperjoin.spark.files.compression import Unpacked
+from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect
+from datahub_hyperjoin.spark.columns import (
+    Column,
+    RowEstimate,
+    TableStream,
+    addressable_columns,
+    requested_columns,
+)
+from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
+from datahub_hyperjoin.spark.files.compression import DecompressedFile
 from datahub_hyperjoin.spark.files.encoding import TextStream
 
 _BLOCK = 1 << 24
 _DELIMITERS = ",;\t|"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_LOOKED_AT = 200
+_ROWS_EXAMINED = 200
 
 
-class _Ragged:
-    """Counts the rows that Arrow is told to skip."""
+class _SkippedRows:
+    """Tells Arrow to skip invalid rows, and counts them."""
 
     def __init__(self) -> None:
-        self.rows = 0
+        self.count = 0
 
     def __call__(self, row: pa.csv.InvalidRow) -> str:
         del row
-        self.rows += 1
+        self.count += 1
         return "skip"
 
 
 def read_delimited(
-    path: Path, paths: Collection[str] | None, dialect: Dialect = USUAL
+    path: Path, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
 ) -> TableStream:
-    """Opens a file of delimited text.
+    """Open a file of delimited text.
 
     Args:
-        path: Where it is.
-        paths: The columns to read; without it, all.
-        dialect: How it is written, as far as that is known.
+        path: Path of the file.
+        paths: Paths of the columns to read; without it, all.
+        dialect: The file's dialect; whatever it leaves open is detected.
 
     Returns:
-        The reading.
+        The table being read.
 
     Raises:
         EmptyTableError: The file is empty.
-        UnreadableTableError: The file is no text.
+        UnreadableTableError: The file is not text.
     """
     with ExitStack() as opened:
-        stream = TextStream(opened.enter_context(Unpacked(path)), dialect)
+        stream = TextStream(opened.enter_context(DecompressedFile(path)), dialect)
         head, notes = stream.head(), stream.notes
         dialect = replace(dialect, delimiter=dialect.delimiter or find_delimiter(head, dialect))
         names = _header(head, dialect)
-        columns = wanted(addressable([Column(n, at) for at, n in enumerate(names)], notes), paths)
-        if not columns:
+        columns = [Column(name, position) for position, name in enumerate(names)]
+        chosen = requested_columns(addressable_columns(columns, notes), paths)
+        if not chosen:
             raise UnreadableTableError.without_names()
         opened.pop_all()
     extent = RowEstimate()
-    batches = _batches(stream, dialect, names, columns, extent=extent)
-    return TableStream(columns, batches, notes, extent)
+    batches = _batches(stream, dialect, names, chosen, extent=extent)
+    return TableStream(chosen, batches, notes, extent)
 
 
-def find_delimiter(head: str, dialect: Dialect = USUAL) -> str:
-    r"""Which of comma, semicolon, tab and bar separates fields.
+def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT) -> str:
+    r"""Detect whether comma, semicolon, tab or bar separates the fields.
 
-    It is the one that splits the header into most fields, each weighed by the share of rows
-    that have as many.
+    The delimiter is the candidate with the highest score: the number of fields in the header, times
+    the share of rows that have the same number.
 
     Args:
         head: The beginning of the file.
-        dialect: How it is written otherwise.
+        dialect: The rest of the file's dialect.
 
     Returns:
-        The delimiter; when there is but one column, the first of these that can be one.
+        The delimiter. If there is only one column, it is the first candidate that the dialect does
+        not use otherwise.
 
     Examples:
         >>> find_delimiter("name;price\napple;1,20\npear;0,80\n")
@@ -90,37 +98,37 @@ def find_delimiter(head: str, dialect: Dialect = USUAL) -> str:
         >>> find_delimiter("name\napple, red\n")
         ','
     """
-    possible = [sign for sign in _DELIMITERS if sign not in (dialect.quote, dialect.escape)]
-    tried = {sign: replace(dialect, delimiter=sign) for sign in possible if sign in head}
-    splitting = [sign for sign, told in tried.items() if len(_header(head, told)) > 1]
+    candidates = [char for char in _DELIMITERS if char not in (dialect.quote, dialect.escape)]
+    dialects = {char: replace(dialect, delimiter=char) for char in candidates if char in head}
+    splitting = [char for char, tried in dialects.items() if len(_header(head, tried)) > 1]
     if len(splitting) > 1:
-        return max(splitting, key=lambda sign: _fit(head, tried[sign]))
-    return splitting[0] if splitting else possible[0]
+        return max(splitting, key=lambda char: _score(head, dialects[char]))
+    return splitting[0] if splitting else candidates[0]
 
 
 def _header(head: str, dialect: Dialect) -> list[str]:
     try:
         header = next(_rows(head, dialect), None)
-    except csv.Error as fault:
-        raise UnreadableTableError.because(str(fault)) from fault
+    except csv.Error as error:
+        raise UnreadableTableError.because(str(error)) from error
     if header is None:
         raise EmptyTableError.without_content()
     return header
 
 
-def _fit(head: str, dialect: Dialect) -> float:
+def _score(head: str, dialect: Dialect) -> float:
     rows = []
     with suppress(csv.Error):
-        for row in islice(_rows(head, dialect), _LOOKED_AT + 1):
-            rows.append(row)  # noqa: PERF402 (rows before a fault count)
-    # The last row looked at may be cut off in the middle.
+        for row in islice(_rows(head, dialect), _ROWS_EXAMINED + 1):
+            rows.append(row)  # noqa: PERF402 (rows before an error count)
+    # The end of the first block may cut the last row short.
     header, *others = rows[:-1] if len(rows) > 2 else rows  # noqa: PLR2004 (header and one row)
-    alike = sum(len(row) == len(header) for row in others)
-    return len(header) * (alike + 1) / (len(others) + 1)
+    matching = sum(len(row) == len(header) for row in others)
+    return len(header) * (matching + 1) / (len(others) + 1)
 
 
 def _rows(head: str, dialect: Dialect) -> Iterator[list[str]]:
-    """The rows that are not blank, the header included."""
+    """Parse the header and the rows that are not blank."""
     lines = (line.group() for line in _LINE.finditer(head))
     rows = csv.reader(
         lines,
@@ -140,58 +148,66 @@ def _batches(
     *,
     extent: RowEstimate,
 ) -> Generator[pa.RecordBatch, None, None]:
-    ragged = _Ragged()
+    """Read the rows with Arrow, and note how many were skipped.
+
+    Arrow knows the columns by their positions, since the header may repeat a name.
+    """
+    skipped = _SkippedRows()
     rows = 0
-    places = [str(place) for place in range(len(names))]
-    read = [str(column.position) for column in columns]
-    parsing = pa.csv.ParseOptions(
+    positions = [str(position) for position in range(len(names))]
+    chosen = [str(column.position) for column in columns]
+    options = pa.csv.ParseOptions(
         delimiter=dialect.delimiter,
         quote_char=dialect.quote or False,
         escape_char=dialect.escape or False,
         newlines_in_values=True,
-        invalid_row_handler=ragged,
+        invalid_row_handler=skipped,
     )
     try:
         with stream, _source(stream) as source:
-            for at, batch in enumerate(_open(source, places, read, parsing=parsing), start=1):
+            batches = _open(source, positions, chosen, options=options)
+            for blocks, batch in enumerate(batches, start=1):
                 rows += len(batch)
-                extent.rows = rows * max(1.0, stream.size() / _BLOCK / at)
+                # Each batch is one block; the blocks left have about as many rows each.
+                extent.rows = rows * max(1.0, stream.size() / _BLOCK / blocks)
                 yield batch.rename_columns([column.path for column in columns])
-    except pa.ArrowInvalid as fault:
-        raise UnreadableTableError.because(str(fault).splitlines()[0]) from fault
+    except pa.ArrowInvalid as error:
+        raise UnreadableTableError.because(str(error).splitlines()[0]) from error
     finally:
-        if ragged.rows:
+        if skipped.count:
             stream.notes.append(
-                "rows left out, because they have more or fewer fields than the header: "
-                f"{ragged.rows}"
+                f"skipped rows with more or fewer fields than the header: {skipped.count}"
             )
-    if ragged.rows and not rows:
-        raise UnreadableTableError.ragged(ragged.rows)
+    if skipped.count and not rows:
+        raise UnreadableTableError.ragged(skipped.count)
 
 
 def _source(stream: TextStream) -> io.BufferedReader | pa.BufferReader:
-    """What Arrow reads from: a short file is in memory already."""
+    """Return a short file from memory, where it is already, and a longer one as a stream."""
     text = stream.rest()
     return io.BufferedReader(stream, _BLOCK) if text is None else pa.BufferReader(text)
 
 
 def _open(
     source: io.BufferedReader | pa.BufferReader,
-    places: list[str],
-    read: list[str],
+    positions: list[str],
+    chosen: list[str],
     *,
-    parsing: pa.csv.ParseOptions,
+    options: pa.csv.ParseOptions,
 ) -> pa.csv.CSVStreamingReader:
-    """Names columns by their places, since the header may repeat a name, and reads all as text."""
+    """Open a reader that names columns by position and reads all values as text."""
     return pa.csv.open_csv(
         source,
         pa.csv.ReadOptions(
-            column_names=places, skip_rows_after_names=1, block_size=_BLOCK, use_threads=False
+            column_names=positions,
+            skip_rows_after_names=1,
+            block_size=_BLOCK,
+            use_threads=False,
         ),
-        parsing,
+        options,
         pa.csv.ConvertOptions(
-            column_types=dict.fromkeys(places, pa.string()),
-            include_columns=read,
+            column_types=dict.fromkeys(positions, pa.string()),
+            include_columns=chosen,
             null_values=[""],
             strings_can_be_null=True,
             check_utf8=False,

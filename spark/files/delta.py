@@ -1,4 +1,4 @@
-"""Reads Delta tables: the files that the log names, as its last version has them."""
+"""Read Delta tables in their latest version."""
 
 from collections.abc import Collection, Generator
 from pathlib import Path
@@ -11,42 +11,49 @@ from datahub_hyperjoin.spark.columns import (
     RowEstimate,
     TableStream,
     choose_columns,
-    read_of,
+    readable_paths,
 )
 from datahub_hyperjoin.spark.errors import MissingDeltaError
-from datahub_hyperjoin.spark.files.nested import fields_of, flatten, leaves_of, parsing
+from datahub_hyperjoin.spark.files.nested import (
+    flatten,
+    leaf_columns,
+    top_level_fields,
+    translate_errors,
+)
 
 
 def read_delta(path: Path, paths: Collection[str] | None) -> TableStream:
-    """Opens a Delta table.
+    """Open a Delta table.
 
     Args:
-        path: Its folder.
-        paths: The columns to read; without it, all.
+        path: The table's folder.
+        paths: Paths of the columns to read; without it, all.
 
     Returns:
-        The reading; partition columns are columns like others.
+        The table being read, with its partition columns.
 
     Raises:
-        MissingDeltaError: The package that reads the log is not installed.
-        UnreadableTableError: The log cannot be read, or the table needs what the package lacks.
+        MissingDeltaError: The package `deltalake` is not installed.
+        UnreadableTableError: The log cannot be read, or the table uses a feature that
+            `deltalake` does not support.
     """
     try:
         from deltalake import DeltaTable  # noqa: PLC0415 (an optional requirement)
         from deltalake.exceptions import DeltaError  # noqa: PLC0415
     except ModuleNotFoundError:
         raise MissingDeltaError.of_table() from None
-    with parsing(DeltaError):
+    with translate_errors(DeltaError):
         files = DeltaTable(path).to_pyarrow_dataset()
         extent = RowEstimate(files.count_rows())
-    columns, notes = choose_columns(leaves_of(files.schema), paths)
+    columns, notes = choose_columns(leaf_columns(files.schema), paths)
     return TableStream(columns, _batches(files, columns), notes, extent)
 
 
 def _batches(
     files: dataset.Dataset, columns: Collection[Column]
 ) -> Generator[pa.RecordBatch, None, None]:
-    read = read_of(columns)
-    with parsing():
-        for batch in files.to_batches(columns=fields_of(files.schema, read), use_threads=False):
-            yield flatten(batch, read)
+    paths = readable_paths(columns)
+    fields = top_level_fields(files.schema, paths)
+    with translate_errors():
+        for batch in files.to_batches(columns=fields, use_threads=False):
+            yield flatten(batch, paths)

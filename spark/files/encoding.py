@@ -1,9 +1,12 @@
-"""The bytes of a text file as UTF-8, whatever they were, one block after another.
+"""Convert text files of any encoding to UTF-8, block by block.
 
-Python's decoders do the work. What is decided here is which one: a byte order mark names its
-encoding, else the recipe does; else bytes that are valid UTF-8 are taken for it; the first that are
-not, in a file that was plain ASCII so far, make the file Windows-1252, which is what Latin-1 files
-are in practice.
+Python's decoders do the conversion; this module chooses the decoder:
+
+1. A byte order mark determines the encoding; without one, the recipe does.
+2. Otherwise the file is read as UTF-8 as long as its bytes are valid.
+3. If the first invalid bytes follow nothing but ASCII, the file is read as Windows-1252, which is
+   what files called Latin-1 contain in practice. After other characters, invalid bytes are
+   replaced.
 """
 
 import codecs
@@ -12,12 +15,12 @@ import io
 import numpy as np
 from typing_extensions import Buffer
 
-from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
-from datahub_hyperjoin.locations import USUAL, Dialect
-from datahub_hyperjoin.spark.files.compression import Unpacked
+from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect
+from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
+from datahub_hyperjoin.spark.files.compression import DecompressedFile
 
 _BLOCK = 1 << 20
-_MARKS = (
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -26,89 +29,82 @@ _MARKS = (
 )
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a\x1b"))
 _MOST_CONTROLS = 0.01
-_GLANCE = 1 << 12
+"""Largest share of control characters in a text."""
+_BYTES_EXAMINED = 1 << 12
 
 
 class TextStream(io.RawIOBase):
-    """A file read as UTF-8; its notes say what had to be changed for that."""
+    """A text file as a stream of UTF-8; its notes tell how it was decoded."""
 
-    def __init__(self, raw: Unpacked, dialect: Dialect = USUAL) -> None:
-        """Reads the first block, and refuses a file that is empty or no text."""
+    def __init__(self, raw: DecompressedFile, dialect: Dialect = DEFAULT_DIALECT) -> None:
+        """Read the first block, and reject a file that is empty or not text."""
         super().__init__()
         self.notes: list[str] = []
         self._raw = raw
-        self._ascii = True
-        self._ended = False
+        self._is_ascii = True
+        self._has_ended = False
         self._quotes = 0
         block = raw.read(_BLOCK)
         self.is_short = len(block) < _BLOCK
-        """Whether the first block was all of the file."""
+        """Whether the first block contains the whole file."""
         if not block:
             raise EmptyTableError.without_content()
-        marked = next((name for mark, name in _MARKS if block.startswith(mark)), None)
+        marked = next((name for mark, name in _BYTE_ORDER_MARKS if block.startswith(mark)), None)
         self._encoding = marked or codecs.lookup(dialect.encoding or "utf-8").name
-        self._is_told = dialect.encoding is not None
-        # A quote that is escaped opens nothing, and nothing is known then of one left open.
+        self._is_given = dialect.encoding is not None
+        # An escaped quote opens no field, so counting quotes would not show an open one.
         self._quote = b"" if dialect.escape else dialect.quote.encode()
-        self._wide = not self._encoding.startswith("utf-8")
-        errors = "replace" if self._wide else "strict"
+        self._starts_as_utf8 = self._encoding.startswith("utf-8")
+        errors = "strict" if self._starts_as_utf8 else "replace"
         self._decoder = codecs.getincrementaldecoder(self._encoding)(errors)
-        if self._wide and not self._is_told:
+        if not self._starts_as_utf8 and not self._is_given:
             self.notes.append(f"not UTF-8: read as {self._encoding.upper()}")
-        if not self._wide:
-            _refuse_binary(block[:_GLANCE], (dialect.delimiter or "").encode())
+        if self._starts_as_utf8:
+            _refuse_binary(block[:_BYTES_EXAMINED], (dialect.delimiter or "").encode())
         # Arrow would take a blank first line for the header.
-        self._ready = self._as_utf8(block).lstrip(b"\r\n")
+        self._ready = self._to_utf8(block).lstrip(b"\r\n")
         self._growth = len(self._ready) / len(block)
 
     def size(self) -> float:
-        """How many bytes of UTF-8 there are of all.
+        """Estimate the size of the whole file in bytes of UTF-8.
 
         Returns:
-            About how many, as what has been read tells.
+            The size of the file, scaled by the growth of the first block.
         """
         return self._growth * self._raw.size()
 
     def head(self) -> str:
-        """The first block, to look at; it is still read afterwards.
-
-        Returns:
-            Its text.
-        """
+        """Return the text of the first block, without consuming it."""
         return self._ready.decode("utf-8")
 
     def rest(self) -> bytes | None:
-        """All that is left, if the file is so short that one block held it.
+        """Consume a short file at once.
 
         Returns:
-            UTF-8, which is then no longer to be read; nothing if the file is longer.
+            All that is left, as UTF-8; None if the file is longer than one block.
         """
         if self.is_short:
-            self._ready += self._read_on()
-        if not self._ended:
+            self._ready += self._read_block()
+        if not self._has_ended:
             return None
         rest, self._ready = self._ready, b""
         return rest
 
     def readable(self) -> bool:
-        """Tells io that this can be read.
-
-        Returns:
-            Always true.
-        """
+        """Return true: the stream can be read."""
         return True
 
     def readinto(self, buffer: Buffer) -> int:
-        """Fills a buffer with UTF-8.
+        """Fill a buffer with UTF-8.
 
         Args:
-            buffer: What to fill.
+            buffer: The buffer.
 
         Returns:
-            Bytes written; 0 at the end of the file.
+            Number of bytes written; 0 at the end of the file.
         """
-        while not self._ready and not self._ended:
-            self._ready = self._read_on()
+        while not self._ready and not self._has_ended:
+            self._ready = self._read_block()
         view = memoryview(buffer)
         size = min(len(view), len(self._ready))
         view[:size] = self._ready[:size]
@@ -116,60 +112,67 @@ class TextStream(io.RawIOBase):
         return size
 
     def close(self) -> None:
-        """Closes the file too."""
+        """Close the stream and the file."""
         self._raw.close()
         super().close()
 
-    def _read_on(self) -> bytes:
+    def _read_block(self) -> bytes:
         block = self._raw.read(_BLOCK)
-        self._ended = not block
-        if self._ended and self._quotes % 2:
+        self._has_ended = not block
+        if self._has_ended and self._quotes % 2:
             self.notes.append("a quote is never closed: rows after it may be missing")
-        # Arrow misses a last line without an end, and ignores one that is blank.
-        return self._as_utf8(block) + b"\n" * self._ended
+        # Arrow misses a last line without a line break, and ignores a blank last line.
+        return self._to_utf8(block) + b"\n" * self._has_ended
 
-    def _as_utf8(self, block: bytes) -> bytes:
-        if not self._wide and b"\0" in block:
+    def _to_utf8(self, block: bytes) -> bytes:
+        """Decode a block and encode it as UTF-8; an empty block flushes the decoder.
+
+        The decoder keeps the bytes of a character that the end of a block cuts. A block of ASCII
+        that follows no such bytes is UTF-8 already, and is not decoded.
+        """
+        if self._starts_as_utf8 and b"\0" in block:
             raise UnreadableTableError.not_text()
         pending = self._decoder.getstate()[0]
-        if block.isascii() and not pending and not self._wide:
+        if block.isascii() and not pending and self._starts_as_utf8:
             self._quotes += _count(block, self._quote)
             return block
         try:
             text = self._decoder.decode(block, final=not block)
         except UnicodeDecodeError:
-            text = self._fallen_back().decode(pending + block, final=not block)
-        if self._wide and self._is_told and "\ufffd" in text:
-            self._say_replaced(self._encoding)
+            text = self._fallback_decoder().decode(pending + block, final=not block)
+        if not self._starts_as_utf8 and self._is_given and "\ufffd" in text:
+            self._note_replacement(self._encoding)
         encoded = text.encode("utf-8")
-        self._ascii = self._ascii and len(encoded) == len(text)
+        self._is_ascii = self._is_ascii and len(encoded) == len(text)
         self._quotes += _count(encoded, self._quote)
         return encoded
 
-    def _say_replaced(self, encoding: str) -> None:
+    def _note_replacement(self, encoding: str) -> None:
         note = f"bytes that are not {encoding} were replaced by \ufffd"
         if note not in self.notes:
             self.notes.append(note)
 
-    def _fallen_back(self) -> codecs.IncrementalDecoder:
-        if self._encoding == "utf-8" and self._ascii and not self._is_told:
+    def _fallback_decoder(self) -> codecs.IncrementalDecoder:
+        if self._encoding == "utf-8" and self._is_ascii and not self._is_given:
             self.notes.append("not UTF-8: read as Windows-1252 (Latin-1)")
             self._encoding = "cp1252"
         else:
-            self._say_replaced("UTF-8")
+            self._note_replacement("UTF-8")
         self._decoder = codecs.getincrementaldecoder(self._encoding)("replace")
         return self._decoder
 
 
 def _refuse_binary(block: bytes, delimiter: bytes) -> None:
-    most = _MOST_CONTROLS * len(block)
     controls = bytes({*_CONTROLS} - {*delimiter})
-    if len(block) - len(block.translate(None, controls)) > most:
+    if len(block) - len(block.translate(None, controls)) > _MOST_CONTROLS * len(block):
         raise UnreadableTableError.not_text()
 
 
-def _count(block: bytes, sign: bytes) -> int:
-    """As `bytes.count`, which is slower where there are many; of no sign there is none."""
-    if not sign or sign not in block:
+def _count(block: bytes, char: bytes) -> int:
+    """Count a character, or return 0 if none is given.
+
+    `bytes.count` is slower where the character is frequent.
+    """
+    if not char or char not in block:
         return 0
-    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord(sign)))
+    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord(char)))

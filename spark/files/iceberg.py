@@ -1,36 +1,42 @@
-"""Reads Iceberg tables: the rows of the current snapshot, as the newest metadata has them."""
+"""Read the current snapshot of Iceberg tables."""
 
 import re
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from datahub_hyperjoin.spark.columns import RowEstimate, TableStream, choose_columns, read_of
+from datahub_hyperjoin.spark.columns import RowEstimate, TableStream, choose_columns, readable_paths
 from datahub_hyperjoin.spark.errors import MissingIcebergError, NoMetadataError
-from datahub_hyperjoin.spark.files.nested import fields_of, flatten, leaves_of, parsing
+from datahub_hyperjoin.spark.files.nested import (
+    flatten,
+    leaf_columns,
+    top_level_fields,
+    translate_errors,
+)
 
 if TYPE_CHECKING:
-    from pyiceberg.table import StaticTable
+    from pyiceberg.table import FileScanTask, StaticTable
 
-_VERSION = re.compile(r"v?(\d+).*\.metadata\.json")
-_HINT = "version-hint.text"
+_METADATA_FILE = re.compile(r"v?(\d+).*\.metadata\.json")
+VERSION_HINT = "version-hint.text"
+"""Name of the file that may say which metadata file is the newest."""
 
 
 def read_iceberg(path: Path, paths: Collection[str] | None) -> TableStream:
-    """Opens an Iceberg table.
+    """Open an Iceberg table.
 
     Args:
-        path: Its folder.
-        paths: The columns to read; without it, all.
+        path: The table's folder.
+        paths: Paths of the columns to read; without it, all.
 
     Returns:
-        The reading. Data files are where the metadata says, which may be outside the folder, and
-        one is held in memory at a time, in the columns to read.
+        The table being read. The metadata names the data files, which may be outside the folder.
+        One data file at a time is in memory, with the columns to read.
 
     Raises:
-        MissingIcebergError: The package that reads the metadata is not installed.
+        MissingIcebergError: The package `pyiceberg` is not installed.
         UnreadableTableError: The metadata cannot be read.
     """
     try:
@@ -38,44 +44,87 @@ def read_iceberg(path: Path, paths: Collection[str] | None) -> TableStream:
         from pyiceberg.table import StaticTable  # noqa: PLC0415
     except ModuleNotFoundError:
         raise MissingIcebergError.of_table() from None
-    with parsing():
+    with translate_errors():
         newest = newest_metadata(path / "metadata")
     try:
-        with parsing():
+        with translate_errors():
             table = StaticTable.from_metadata(str(newest))
-    except ValidationError as fault:
-        raise NoMetadataError.in_file(newest.name) from fault
+    except ValidationError as error:
+        raise NoMetadataError.in_file(newest.name) from error
+    return stream_rows(table, paths)
+
+
+def stream_rows(
+    table: "StaticTable",
+    paths: Collection[str] | None,
+    tasks: "Sequence[FileScanTask] | None" = None,
+) -> TableStream:
+    """Open the current snapshot of a table, or some of its data files.
+
+    Args:
+        table: The table.
+        paths: The columns to read; all if None.
+        tasks: The data files to read; all if None.
+
+    Returns:
+        The stream. It holds one data file in memory at a time, in the columns to read.
+    """
     schema = table.schema().as_arrow()
-    columns, notes = choose_columns(leaves_of(schema), paths)
-    names = read_of(columns)
-    # Rows count though nothing that can be compared is asked for.
-    fields = fields_of(schema, names) or schema.names[:1]
+    columns, notes = choose_columns(leaf_columns(schema), paths)
+    names = readable_paths(columns)
+    # Without a comparable column, one field is read to count the rows.
+    fields = top_level_fields(schema, names) or schema.names[:1]
     extent = RowEstimate()
-    return TableStream(columns, _batches(table, fields, names, extent), notes, extent)
+    return TableStream(columns, _batches(table, fields, names, extent, tasks), notes, extent)
 
 
 def newest_metadata(folder: Path) -> Path:
-    """The file that tells how a table is now.
+    """Return the metadata file that describes the table as it is now.
 
     Args:
-        folder: Where every change of the table has left a file.
+        folder: The table's metadata folder. Every change of the table adds a file to it.
 
     Returns:
-        The one that a hint names, else that of the highest version. A hint that is a number may
-        be behind; Iceberg's own readers look on from it.
+        The file's path; see `choose_metadata`.
 
     Raises:
-        NoMetadataError: There is none.
+        NoMetadataError: No file can be identified as the newest metadata.
     """
-    hint = folder / _HINT
-    named = hint.read_text("utf-8").strip() if hint.is_file() else ""
-    for file in (folder / named, folder / f"{named}.metadata.json"):
-        if named and file.is_file():
-            return file
+    hint = folder / VERSION_HINT
+    changed = {file.name: file.stat().st_mtime_ns for file in folder.iterdir()}
+    return folder / choose_metadata(
+        changed, hint.read_text("utf-8") if hint.name in changed else ""
+    )
+
+
+def choose_metadata(changed: Mapping[str, int], hint: str) -> str:
+    """Choose the newest metadata file of a table.
+
+    Args:
+        changed: The files of the metadata folder, and when each was last changed.
+        hint: The content of the version hint; empty if there is none.
+
+    Returns:
+        The file that the hint names, else the file of the highest version. A hint that is a
+        number may be out of date; Iceberg's own readers look for higher versions, too.
+
+    Raises:
+        NoMetadataError: No file name has a version.
+
+    Examples:
+        >>> choose_metadata({"v9.metadata.json": 0, "v10.metadata.json": 0}, "9")
+        'v10.metadata.json'
+        >>> choose_metadata({"7-a.metadata.json": 1, "8-b.metadata.json": 2}, "7-a")
+        '7-a.metadata.json'
+    """
+    named = hint.strip()
+    for name in (named, f"{named}.metadata.json"):
+        if named and name in changed:
+            return name
     versions = [
-        (int(found[1]), file.stat().st_mtime_ns, file)
-        for file in folder.iterdir()
-        if (found := _VERSION.fullmatch(file.name))
+        (int(version[1]), changed[name], name)
+        for name in changed
+        if (version := _METADATA_FILE.fullmatch(name))
     ]
     if not versions:
         raise NoMetadataError.of_any_version()
@@ -83,18 +132,22 @@ def newest_metadata(folder: Path) -> Path:
 
 
 def _batches(
-    table: "StaticTable", fields: Sequence[str], names: Sequence[str], extent: RowEstimate
+    table: "StaticTable",
+    fields: Sequence[str],
+    names: Sequence[str],
+    extent: RowEstimate,
+    chosen: "Sequence[FileScanTask] | None",
 ) -> Generator[pa.RecordBatch, None, None]:
     from pyiceberg.exceptions import ResolveError  # noqa: PLC0415 (an optional requirement)
     from pyiceberg.io.pyarrow import ArrowScan  # noqa: PLC0415
 
-    with parsing(ValueError, NotImplementedError, ResolveError):
+    with translate_errors(ValueError, NotImplementedError, ResolveError):
         scan = table.scan(selected_fields=tuple(fields))
-        # Asked for all files at once, it would hold all of them in memory.
-        files = ArrowScan(scan.table_metadata, scan.io, scan.projection(), scan.row_filter)
-        tasks = [*scan.plan_files()]
-        # Rows that were deleted since are counted, too.
+        # Given all tasks at once, `to_record_batches` would hold all files in memory.
+        reader = ArrowScan(scan.table_metadata, scan.io, scan.projection(), scan.row_filter)
+        tasks = [*scan.plan_files()] if chosen is None else chosen
+        # An upper bound: the counts include rows that were deleted later.
         extent.rows = sum(task.file.record_count for task in tasks)
         for task in tasks:
-            for batch in files.to_record_batches([task]):
+            for batch in reader.to_record_batches([task]):
                 yield flatten(batch, names)

@@ -1,12 +1,12 @@
-"""Files that say what their columns are: the members of structs as columns of their own."""
+"""Flatten the schemas and rows of typed files: each struct member becomes a column."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pyarrow as pa
 
-from datahub_hyperjoin.errors import UnreadableTableError
 from datahub_hyperjoin.spark.columns import Column
+from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.tables import DataType
 
 _IS_BINARY = (
@@ -18,63 +18,63 @@ _IS_BINARY = (
 
 
 @contextmanager
-def parsing(*faults: type[Exception]) -> Iterator[None]:
-    """Says that a table cannot be read, when Arrow or the system says so.
+def translate_errors(*errors: type[Exception]) -> Iterator[None]:
+    """Turn errors of Arrow and of the operating system into `UnreadableTableError`.
 
     Args:
-        faults: Further errors that mean the same.
+        *errors: Further exception types to translate.
 
     Raises:
-        UnreadableTableError: With the first line of what was said.
+        UnreadableTableError: One of these errors occurred; the message has its first line.
     """
     try:
         yield
-    except (pa.ArrowInvalid, OSError, *faults) as fault:
-        said = str(fault).splitlines() or [type(fault).__name__]
-        raise UnreadableTableError.because(said[0]) from fault
+    except (pa.ArrowInvalid, OSError, *errors) as error:
+        lines = str(error).splitlines() or [type(error).__name__]
+        raise UnreadableTableError.because(lines[0]) from error
 
 
-def leaves_of(schema: pa.Schema) -> list[Column]:
-    """The columns of a schema, those of its structs included.
+def leaf_columns(schema: pa.Schema) -> list[Column]:
+    """List the columns of a schema, including the members of its structs.
 
     Args:
-        schema: What a file says of its columns.
+        schema: The file's schema.
 
     Returns:
-        Columns by their paths; what holds lists, maps or bytes has no values.
+        The columns. Those of lists, maps or bytes are opaque: their values are not compared.
     """
     return [
         Column(leaf, position, opaque) for position, (leaf, opaque) in enumerate(_leaves(schema))
     ]
 
 
-def fields_of(schema: pa.Schema, paths: Sequence[str]) -> list[str]:
-    """The fields that columns stand in: members of structs come with the whole struct.
+def top_level_fields(schema: pa.Schema, paths: Sequence[str]) -> list[str]:
+    """List the fields to read for some columns. A struct is read as a whole.
 
     Args:
-        schema: What a file says of its columns.
-        paths: The columns wanted.
+        schema: The file's schema.
+        paths: Paths of the columns.
 
     Returns:
-        Names of fields, in the file's order.
+        Names of top-level fields, in the order of the schema.
     """
     return [
         name
         for name in schema.names
-        # A name may have a dot of its own.
+        # The name of a field may itself contain a dot.
         if any(path == name or path.startswith(f"{name}.") for path in paths)
     ]
 
 
 def flatten(batch: pa.RecordBatch, paths: Sequence[str]) -> pa.RecordBatch:
-    """Rows with a column a path.
+    """Replace the structs of a batch by their members.
 
     Args:
-        batch: Rows as a file has them.
-        paths: The columns wanted; without any, the rows count all the same.
+        batch: Rows with the file's fields.
+        paths: Paths of the columns to keep; it may be empty.
 
     Returns:
-        As many rows.
+        The same number of rows, with one column per path.
     """
     if not paths:
         return batch.select([])
@@ -87,10 +87,10 @@ def flatten(batch: pa.RecordBatch, paths: Sequence[str]) -> pa.RecordBatch:
 
 
 def _leaves(
-    fields: pa.Schema | pa.StructType, above: str = ""
+    fields: pa.Schema | pa.StructType, prefix: str = ""
 ) -> Iterator[tuple[str, DataType | None]]:
     for field in fields:
-        path = f"{above}{field.name}"
+        path = f"{prefix}{field.name}"
         type_ = getattr(field.type, "storage_type", field.type)
         if pa.types.is_struct(type_):
             yield from _leaves(type_, f"{path}.")

@@ -1,4 +1,4 @@
-"""Reads ORC files."""
+"""Read ORC files."""
 
 from collections.abc import Collection, Generator, Sequence
 from pathlib import Path
@@ -6,32 +6,38 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import orc
 
-from datahub_hyperjoin.spark.columns import RowEstimate, TableStream, choose_columns, read_of
-from datahub_hyperjoin.spark.files.nested import fields_of, flatten, leaves_of, parsing
+from datahub_hyperjoin.spark.columns import RowEstimate, TableStream, choose_columns, readable_paths
+from datahub_hyperjoin.spark.files.nested import (
+    flatten,
+    leaf_columns,
+    top_level_fields,
+    translate_errors,
+)
 
 
 def read_orc(path: Path, paths: Collection[str] | None) -> TableStream:
-    """Opens an ORC file.
+    """Open an ORC file.
 
     Args:
-        path: Where it is.
-        paths: The columns to read; without it, all.
+        path: Path of the file.
+        paths: Paths of the columns to read; without it, all.
 
     Returns:
-        The reading.
+        The table being read.
 
     Raises:
-        UnreadableTableError: The file is not ORC.
+        UnreadableTableError: The file is not an ORC file.
     """
-    with parsing():
+    with translate_errors():
         file = orc.ORCFile(path)
-    columns, notes = choose_columns(leaves_of(file.schema), paths)
-    read = read_of(columns)
-    return TableStream(columns, _batches(file, read), notes, RowEstimate(file.nrows))
+    columns, notes = choose_columns(leaf_columns(file.schema), paths)
+    batches = _batches(file, readable_paths(columns))
+    return TableStream(columns, batches, notes, RowEstimate(file.nrows))
 
 
 def _batches(file: orc.ORCFile, paths: Sequence[str]) -> Generator[pa.RecordBatch, None, None]:
-    fields = fields_of(file.schema, paths) or file.schema.names[:1]
-    with parsing():
+    # Without a comparable column, one field is read to count the rows.
+    fields = top_level_fields(file.schema, paths) or file.schema.names[:1]
+    with translate_errors():
         for stripe in range(file.nstripes):
             yield flatten(file.read_stripe(stripe, columns=fields), paths)

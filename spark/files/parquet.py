@@ -1,4 +1,4 @@
-"""Reads Parquet files."""
+"""Read Parquet files."""
 
 from collections.abc import Collection, Generator
 from pathlib import Path
@@ -11,38 +11,38 @@ from datahub_hyperjoin.spark.columns import (
     RowEstimate,
     TableStream,
     choose_columns,
-    read_of,
+    readable_paths,
 )
-from datahub_hyperjoin.spark.files.nested import flatten, leaves_of, parsing
+from datahub_hyperjoin.spark.files.nested import flatten, leaf_columns, translate_errors
 
-_CELLS = 1 << 22
+_BATCH_CELLS = 1 << 22
 _LEAST_ROWS = 1024
 
 
 def read_parquet(path: Path, paths: Collection[str] | None) -> TableStream:
-    """Opens a Parquet file.
+    """Open a Parquet file.
 
     Args:
-        path: Where it is.
-        paths: The columns to read; without it, all.
+        path: Path of the file.
+        paths: Paths of the columns to read; without it, all.
 
     Returns:
-        The reading.
+        The table being read.
 
     Raises:
-        UnreadableTableError: The file is not Parquet.
+        UnreadableTableError: The file is not a Parquet file.
     """
-    with parsing():
+    with translate_errors():
         file = pq.ParquetFile(path)
-    columns, notes = choose_columns(leaves_of(file.schema_arrow), paths)
+    columns, notes = choose_columns(leaf_columns(file.schema_arrow), paths)
     return TableStream(columns, _batches(file, columns), notes, RowEstimate(file.metadata.num_rows))
 
 
 def _batches(
     file: pq.ParquetFile, columns: tuple[Column, ...]
 ) -> Generator[pa.RecordBatch, None, None]:
-    paths = read_of(columns)
-    rows = max(_LEAST_ROWS, _CELLS // max(1, len(paths)))
-    with file, parsing():
+    paths = readable_paths(columns)
+    rows = max(_LEAST_ROWS, _BATCH_CELLS // max(1, len(paths)))
+    with file, translate_errors():
         for batch in file.iter_batches(rows, columns=paths, use_threads=False):
             yield flatten(batch, paths)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from datahub_hyperjoin.arrow_bytes import bounds_of
 from datahub_hyperjoin.normal_form import Hashes
-from datahub_hyperjoin.spark.counting.sketch import Counts, Spellings, distinct_values
+from datahub_hyperjoin.spark.counting.sketch import Counts, ValueCounts, distinct_values
 from datahub_hyperjoin.spark.verification.pair_counts import count_pair, evidence_of
 from datahub_hyperjoin.tables import Cardinality, Evidence
 
@@ -20,7 +20,7 @@ PlainEvidence = Callable[[Sequence[str | None], Sequence[str | None]], Evidence]
 def counted(values: Sequence[str]) -> tuple[Hashes, Counts]:
     array = pa.array(values, pa.string())
     [found] = distinct_values(
-        Spellings(array, np.ones(len(values), np.int64), array, bounds_of([len(values)]))
+        ValueCounts(array, np.ones(len(values), np.int64), array, bounds_of([len(values)]))
     )
     return found.hashes, found.counts
 

@@ -15,8 +15,13 @@ from datahub_hyperjoin.locations import Relation
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.data_source import load_relation
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.databases.key_ranges import WHOLE_KEY, count_rows, cut_key, find_key
-from datahub_hyperjoin.spark.databases.relations import columns_of, look_at
+from datahub_hyperjoin.spark.databases.key_ranges import (
+    WHOLE_KEY,
+    count_rows,
+    find_integer_key,
+    split_key,
+)
+from datahub_hyperjoin.spark.databases.relations import columns_of, inspect_database
 from datahub_hyperjoin.spark.errors import UnreadableRelationError
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
@@ -52,8 +57,8 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
 
 
 def relation_of(table: Table) -> Relation:
-    assert isinstance(table.place, Relation)
-    return table.place
+    assert isinstance(table.location, Relation)
+    return table.location
 
 
 def test_a_table_read_in_ranges_has_the_profile_of_the_whole(
@@ -76,13 +81,13 @@ def test_ranges_hold_every_row_once(server: Server) -> None:
     place = relation_of(server.table("orders"))
     with Databases() as databases:
         engine = databases.engine(place)
-        known = look_at(engine)
-        assert (count_rows(place, engine), find_key(place, known)) == (ROWS, "Sel%ect")
-        ranges = cut_key(place, engine, "Sel%ect", 4)
+        known = inspect_database(engine)
+        assert (count_rows(place, engine), find_integer_key(place, known)) == (ROWS, "Sel%ect")
+        ranges = split_key(place, engine, "Sel%ect", 4)
         assert ranges == [(None, -50), (-50, 200), (200, 450), (450, None)]
         void = relation_of(server.table("void"))
-        assert cut_key(void, engine, "id", 4) == [WHOLE_KEY]
-        assert find_key(relation_of(server.table("words")), known) == ""
+        assert split_key(void, engine, "id", 4) == [WHOLE_KEY]
+        assert find_integer_key(relation_of(server.table("words")), known) == ""
 
 
 def test_a_key_may_have_any_name(server: Server, spark: SparkSession) -> None:
@@ -94,19 +99,21 @@ def test_a_key_may_have_any_name(server: Server, spark: SparkSession) -> None:
     [found] = profile_lake(spark, [server.table("keyed")], replace(IN_PARTS, max_rows=2))
     assert found.fault == ""
     assert found.columns[0].id.path == QUOTES
-    assert found.notes[-1] == f"read 1 rows of each of 2 ranges of {QUOTES!r}; it has 4"
+    assert (
+        found.notes[-1] == f"read 1 rows from each of 2 ranges of {QUOTES!r}; the table has 4 rows"
+    )
 
 
 def test_columns_are_asked_for_once(server: Server) -> None:
     place = relation_of(server.table("orders"))
     with Databases() as databases:
         engine = databases.engine(place)
-        known = look_at(engine)
+        known = inspect_database(engine)
         asked: list[str] = []
         event.listen(engine, "before_cursor_execute", lambda *said: asked.append(said[2]))
         columns_of(place, known)
         of_columns = [*asked]
-        assert find_key(place, known) == "Sel%ect"
+        assert find_integer_key(place, known) == "Sel%ect"
         assert of_columns
         assert not {*of_columns} & {*asked[len(of_columns) :]}
 
@@ -125,15 +132,21 @@ def test_of_a_table_with_more_rows_some_of_each_range_are_read(
     config = replace(IN_PARTS, max_rows=64)
     orders, words = server.table("orders"), server.table("words")
     [found] = profile_lake(spark, [orders], config)
-    assert found.notes[-1] == "read 2 rows of each of 32 ranges of 'Sel%ect'; it has 1000"
+    assert (
+        found.notes[-1]
+        == "read 2 rows from each of 32 ranges of 'Sel%ect'; the table has 1000 rows"
+    )
     keys = sorted(int(value) for value in found.columns[0].sample)
     assert (found.rows, len(keys)) == (64, 64)
     assert (keys[0], keys[-1] > 600) == (-300, True)
     large = replace(orders, size=1000)
     [bound] = profile_lake(spark, [large], ProfileConfig(split_bytes=1, max_bytes=96))
-    assert bound.notes[-1] == "read 3 rows of each of 32 ranges of 'Sel%ect'; it has 1000"
+    assert (
+        bound.notes[-1]
+        == "read 3 rows from each of 32 ranges of 'Sel%ect'; the table has 1000 rows"
+    )
     [few] = profile_lake(spark, [words], replace(config, max_rows=2))
-    assert few.notes == ("read 2 rows in no order of ours; it has 3",)
+    assert few.notes == ("read the first 2 rows that the database returned; the table has 3 rows",)
     assert few.rows == 2
 
 

@@ -56,8 +56,8 @@ def folder_of(table: IcebergTable) -> Path:
 
 
 def at(folder: Path) -> Table:
-    place = IcebergFolder(location=str(folder))
-    return Table(id=TableId("file", folder.name), title=folder.name, place=place, size=1)
+    place = IcebergFolder(uri=str(folder))
+    return Table(id=TableId("file", folder.name), title=folder.name, location=place, size=1)
 
 
 def rows_of(folder: Path, *paths: str, most: int = 99) -> list[dict[str, object]]:
@@ -176,7 +176,7 @@ def test_metadata_that_is_none_is_named(people: IcebergTable, content: str) -> N
     broken.write_text(content)
     with pytest.raises(
         UnreadableTableError,
-        match=r"99999-x\.metadata\.json is no metadata of an Iceberg table\. Fix",
+        match=r"99999-x\.metadata\.json is not the metadata of an Iceberg table\. Fix",
     ):
         rows_of(folder)
 
@@ -185,7 +185,7 @@ def test_a_table_whose_metadata_is_gone_is_refused(people: IcebergTable) -> None
     metadata = folder_of(people) / "metadata"
     for file in metadata.glob("*.metadata.json"):
         file.unlink()
-    with pytest.raises(NoMetadataError, match="no file of its metadata has a version"):
+    with pytest.raises(NoMetadataError, match="its metadata folder has no file with a version"):
         rows_of(metadata.parent)
     shutil.rmtree(metadata)
     with pytest.raises(UnreadableTableError, match="No such file or directory"):

@@ -101,7 +101,7 @@ def test_views_are_tables_too_and_empty_ones_are_named(server: Server) -> None:
     assert profile_of(server.table("northern")).rows == 1
     assert profile_of(server.table("vacant")).fault == "has no rows. Fill it"
     assert profile_of(server.table("gone")).fault == (
-        "cannot be read: it is no longer there. Let the user of the connection select from it"
+        "cannot be read: it no longer exists. Let the user of the connection select from it"
     )
 
 
@@ -266,7 +266,7 @@ def test_of_a_long_table_rows_of_all_its_parts_are_read(server: Server) -> None:
         return ids, reading.notes
 
     ids, notes = read(0, 64)
-    assert notes == ["read 2 rows of each of 32 ranges of 'id'; it has 400"]
+    assert notes == ["read 2 rows from each of 32 ranges of 'id'; the table has 400 rows"]
     assert len({*ids}) == 64
     assert np.histogram(ids, bins=4, range=(0, 400))[0].tolist() == [16] * 4
     assert read(1 << 20, 64) == (ids, notes)

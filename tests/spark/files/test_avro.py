@@ -63,8 +63,8 @@ def order(at: int, **fields: object) -> dict[str, Any]:
 def write(path: Path, records: list[dict[str, Any]], codec: str = "deflate") -> Table:
     with path.open("wb") as file:
         fastavro.writer(file, fastavro.parse_schema(SCHEMA), records, codec=codec)
-    place = File(location=str(path), format=FileFormat.AVRO)
-    return Table(id=TableId("file", "orders.avro"), title="orders", place=place, size=1)
+    place = File(uri=str(path), format=FileFormat.AVRO)
+    return Table(id=TableId("file", "orders.avro"), title="orders", location=place, size=1)
 
 
 @pytest.mark.parametrize("codec", ["null", "deflate", "bzip2", "xz"])
@@ -105,7 +105,7 @@ def test_a_file_that_is_not_avro_is_refused(tmp_path: Path) -> None:
     table = write(tmp_path / "orders.avro", [order(1)])
     path = tmp_path / "orders.avro"
     path.write_bytes(b"id,city\n1,Oslo\n")
-    with pytest.raises(UnreadableTableError, match=r"does not begin as Avro files do\. Fix"):
+    with pytest.raises(UnreadableTableError, match=r"does not begin like an Avro file\. Fix"):
         read_table(table, Databases(), max_rows=9)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.errors import UnreadableTableError
-from datahub_hyperjoin.spark.files.compression import Unpacked
+from datahub_hyperjoin.spark.files.compression import DecompressedFile
 from datahub_hyperjoin.spark.files.encoding import TextStream
 
 LINES = st.text(
@@ -21,7 +21,7 @@ def read(content: bytes) -> tuple[str, list[str]]:
     with TemporaryDirectory() as folder:
         path = Path(folder, "lines.txt")
         path.write_bytes(content)
-        with TextStream(Unpacked(path)) as stream:
+        with TextStream(DecompressedFile(path)) as stream:
             return io.BufferedReader(stream).read().decode(), stream.notes
 
 

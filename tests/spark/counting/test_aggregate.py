@@ -11,9 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.counting.facts import Whole, profile_columns
-from datahub_hyperjoin.spark.counting.tally import NOTHING, Tally, add, tally
-from datahub_hyperjoin.spark.counting.written import count_written
+from datahub_hyperjoin.spark.counting.aggregate import (
+    EMPTY_AGGREGATE,
+    ColumnAggregate,
+    aggregate_columns,
+    merge_aggregates,
+)
+from datahub_hyperjoin.spark.counting.column_profiles import CountedColumn, profile_columns
+from datahub_hyperjoin.spark.counting.text_counts import count_texts
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths, TableId
 
 CITY = ColumnId(TableId("file", "cities"), "city")
@@ -26,12 +31,12 @@ COLUMNS = st.lists(WORDS, max_size=60)
 
 
 def profile(column: pa.Array, config: ProfileConfig = CONFIG) -> ColumnProfile:
-    [whole] = tally([count_written(column)], config.sketch_size + 1)
+    [whole] = aggregate_columns([count_texts(column)], config.sketch_size + 1)
     return profile_of(whole, config)
 
 
-def profile_of(whole: Tally, config: ProfileConfig) -> ColumnProfile:
-    [found] = profile_columns([Whole(CITY, 0, whole)], config)
+def profile_of(whole: ColumnAggregate, config: ProfileConfig) -> ColumnProfile:
+    [found] = profile_columns([CountedColumn(CITY, 0, whole)], config)
     return found
 
 
@@ -49,8 +54,10 @@ def test_a_profile_is_a_plain_count(
 def test_a_column_can_be_counted_in_parts(cells: list[str | None], cut: int, size: int) -> None:
     config = ProfileConfig(sketch_size=size, sample_size=2)
     whole = pa.array(cells, pa.string())
-    parts = tally([count_written(part) for part in (whole[:cut], whole[cut:])], size + 1)
-    together = add(add(NOTHING, parts[0], size=size + 1), parts[1], size=size + 1)
+    parts = aggregate_columns([count_texts(part) for part in (whole[:cut], whole[cut:])], size + 1)
+    together = merge_aggregates(
+        merge_aggregates(EMPTY_AGGREGATE, parts[0], size=size + 1), parts[1], size=size + 1
+    )
     assert profile_of(together, config) == profile(whole, config)
 
 
@@ -60,8 +67,8 @@ def test_columns_are_counted_together_as_each_alone(
 ) -> None:
     config = ProfileConfig(sketch_size=size, sample_size=2)
     arrays = [pa.array(cells, pa.string()) for cells in columns]
-    tallies = tally([count_written(array) for array in arrays], size + 1)
-    together = profile_columns([Whole(CITY, 0, whole) for whole in tallies], config)
+    tallies = aggregate_columns([count_texts(array) for array in arrays], size + 1)
+    together = profile_columns([CountedColumn(CITY, 0, whole) for whole in tallies], config)
     assert together == [profile(array, config) for array in arrays]
 
 

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.arrow_bytes import bounds_of
-from datahub_hyperjoin.spark.counting.kinds import kinds_of, type_of
+from datahub_hyperjoin.spark.counting.value_types import common_type, types_of
 from datahub_hyperjoin.tables import DataType
 
 DAY = r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
@@ -24,7 +24,7 @@ WORDS = st.sampled_from(["12", "-3", "1.5", "2e9", "2024-01-31", "true", "berlin
 
 
 def kinds(values: list[str]) -> frozenset[DataType]:
-    [found] = kinds_of(pa.array(values, pa.string()), bounds_of([len(values)]))
+    [found] = types_of(pa.array(values, pa.string()), bounds_of([len(values)]))
     return found
 
 
@@ -45,7 +45,7 @@ def kinds(values: list[str]) -> frozenset[DataType]:
     ],
 )
 def test_values_tell_the_type(values: list[str], expected: DataType) -> None:
-    assert type_of(kinds(values)) is expected
+    assert common_type(kinds(values)) is expected
 
 
 def test_one_word_at_the_end_makes_a_column_text() -> None:
@@ -70,11 +70,11 @@ def test_a_value_is_of_the_kind_that_its_form_says(value: str) -> None:
 
 @given(st.lists(WORDS, max_size=40), st.lists(WORDS, max_size=40))
 def test_a_columns_type_is_that_of_its_halves_together(left: list[str], right: list[str]) -> None:
-    assert type_of(kinds(left) | kinds(right)) is type_of(kinds(left + right))
+    assert common_type(kinds(left) | kinds(right)) is common_type(kinds(left + right))
 
 
 @given(st.lists(st.lists(WORDS, max_size=40), max_size=4))
 def test_columns_told_together_are_as_each_alone(columns: list[list[str]]) -> None:
     together = pa.array([word for words in columns for word in words], pa.string())
-    found = kinds_of(together, bounds_of(list(map(len, columns))))
+    found = types_of(together, bounds_of(list(map(len, columns))))
     assert found == [kinds(words) for words in columns]

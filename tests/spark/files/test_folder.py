@@ -37,8 +37,8 @@ def write(tmp_path: Path) -> Write:
             else:
                 pq.write_table(content, path)
         layout = FileFormat(next(iter(parts)).rpartition(".")[2])
-        place = Folder(location=str(folder), format=layout, parts=tuple(parts))
-        return Table(id=TableId("file", "orders"), title="orders", place=place, size=1)
+        place = Folder(uri=str(folder), format=layout, parts=tuple(parts))
+        return Table(id=TableId("file", "orders"), title="orders", location=place, size=1)
 
     return make
 
@@ -85,7 +85,7 @@ def test_files_that_cannot_be_read_are_named_and_the_others_are_read(write: Writ
     rows, notes = rows_of(table)
     assert rows == [{"id": "1"}, {"id": "4"}]
     [note] = notes
-    assert note.startswith("files left out: 1, for example 2.csv cannot be read: its bytes are no")
+    assert note.startswith("skipped files: 1, for example 2.csv cannot be read: its bytes are no")
 
 
 def test_a_table_without_a_file_that_can_be_read_has_its_first_fault(write: Write) -> None:

@@ -39,8 +39,8 @@ def write(make_table: Callable[[str, bytes | str], Table]) -> Write:
 
 
 def read(table: Table, dialect: Dialect) -> tuple[list[dict[str, Any]], list[str]]:
-    assert isinstance(table.place, File)
-    told = replace(table, place=replace(table.place, dialect=dialect))
+    assert isinstance(table.location, File)
+    told = replace(table, location=replace(table.location, dialect=dialect))
     reading = read_table(told, Databases(), max_rows=99)
     return [row for batch in reading.batches for row in batch.to_pylist()], reading.notes
 
@@ -132,15 +132,15 @@ def test_a_quote_left_open_is_told_where_it_is_one(
 
 def test_files_of_a_folder_are_read_as_the_folder_is(write: Write) -> None:
     file = write(b"id^city\n1^Oslo\n")
-    assert isinstance(file.place, File)
-    path = Path(file.place.location)
+    assert isinstance(file.location, File)
+    path = Path(file.location.uri)
     place = Folder(
-        location=str(path.parent),
+        uri=str(path.parent),
         format=FileFormat.CSV,
         parts=(path.name,),
         dialect=Dialect(delimiter="^"),
     )
-    reading = read_table(replace(file, place=place), Databases(), max_rows=9)
+    reading = read_table(replace(file, location=place), Databases(), max_rows=9)
     assert [batch.to_pylist() for batch in reading.batches] == [[{"id": "1", "city": "Oslo"}]]
 
 
@@ -150,7 +150,7 @@ def test_files_of_a_folder_are_read_as_the_folder_is(write: Write) -> None:
         ({"delimiter": "||"}, "`delimiter` is '||'; it must be one ASCII character"),
         ({"quote": "\u00ab"}, "`quote` is '«'; it must be one ASCII character"),
         ({"escape": "\n"}, r"`escape` is '\\n'; it must be one ASCII character"),
-        ({"delimiter": ""}, "`delimiter` is empty; leave it out, and each file tells"),
+        ({"delimiter": ""}, "`delimiter` is empty; leave it out to detect it in each file"),
         ({"delimiter": '"'}, "`delimiter`, `quote` and `escape` must be different characters"),
         ({"encoding": "klingon"}, "`encoding` is 'klingon', which Python does not know"),
     ],

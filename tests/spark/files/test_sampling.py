@@ -21,7 +21,7 @@ from pyarrow import orc
 from datahub_hyperjoin.errors import EmptyTableError
 from datahub_hyperjoin.locations import DeltaFolder, File, FileFormat, Folder, TableLocation
 from datahub_hyperjoin.spark.columns import Column, RowEstimate, TableStream
-from datahub_hyperjoin.spark.counting.written import texts_of
+from datahub_hyperjoin.spark.counting.text_counts import texts_of
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.spark.sampling import draw
@@ -47,32 +47,32 @@ def _written(
 ) -> Callable[[Path], TableLocation]:
     def write(folder: Path) -> TableLocation:
         (folder / name).write_bytes(make())
-        return File(location=str(folder / name), format=layout)
+        return File(uri=str(folder / name), format=layout)
 
     return write
 
 
 def _parquet(folder: Path) -> TableLocation:
     pq.write_table(IDS, folder / "ids.parquet", row_group_size=10_000)
-    return File(location=str(folder / "ids.parquet"), format=FileFormat.PARQUET)
+    return File(uri=str(folder / "ids.parquet"), format=FileFormat.PARQUET)
 
 
 def _orc(folder: Path) -> TableLocation:
     orc.write_table(IDS, folder / "ids.orc", stripe_size=1 << 16)
-    return File(location=str(folder / "ids.orc"), format=FileFormat.ORC)
+    return File(uri=str(folder / "ids.orc"), format=FileFormat.ORC)
 
 
 def _avro(folder: Path) -> TableLocation:
     schema = {"type": "record", "name": "row", "fields": [{"name": "id", "type": "long"}]}
     with (folder / "ids.avro").open("wb") as file:
         fastavro.writer(file, schema, ({"id": row} for row in range(ROWS)))
-    return File(location=str(folder / "ids.avro"), format=FileFormat.AVRO)
+    return File(uri=str(folder / "ids.avro"), format=FileFormat.AVRO)
 
 
 def _delta(folder: Path) -> TableLocation:
     for begin in range(0, ROWS, ROWS // 3):
         write_deltalake(folder, IDS.slice(begin, ROWS // 3), mode="append")
-    return DeltaFolder(location=str(folder))
+    return DeltaFolder(uri=str(folder))
 
 
 def _parts(folder: Path) -> TableLocation:
@@ -81,7 +81,7 @@ def _parts(folder: Path) -> TableLocation:
     for at, (begin, end) in enumerate(pairwise(cuts)):
         pq.write_table(IDS.slice(begin, end - begin), folder / f"{at}.parquet")
     parts = tuple(f"{at}.parquet" for at in range(len(cuts) - 1))
-    return Folder(location=str(folder), format=FileFormat.PARQUET, parts=parts)
+    return Folder(uri=str(folder), format=FileFormat.PARQUET, parts=parts)
 
 
 TOLD = {"Parquet": _parquet, "ORC": _orc, "Delta": _delta}
@@ -104,7 +104,7 @@ ESTIMATED = {
 
 
 def _drawn(place: TableLocation, wanted: int = WANTED) -> tuple[list[int], list[str]]:
-    table = Table(id=TableId("file", "ids"), title="ids", place=place, size=1)
+    table = Table(id=TableId("file", "ids"), title="ids", location=place, size=1)
     reading = read_table(table, Databases(), max_rows=wanted)
     ids = [int(row) for batch in reading.batches for row in batch["id"].to_pylist()]
     return ids, reading.notes

@@ -28,8 +28,8 @@ TEXTS = {FileFormat.CSV: "id,city\n1,Zürich\n2,Oslo\n", FileFormat.JSON_LINES: 
 
 
 def table(path: Path, layout: FileFormat) -> Table:
-    place = File(location=str(path), format=layout)
-    return Table(id=TableId("file", path.name), title=path.stem, place=place, size=1)
+    place = File(uri=str(path), format=layout)
+    return Table(id=TableId("file", path.name), title=path.stem, location=place, size=1)
 
 
 def rows_of(one: Table) -> tuple[list[object], list[str]]:
@@ -115,7 +115,7 @@ def test_a_delta_table_is_its_last_version(tmp_path: Path) -> None:
     more = pa.table({"id": [4], "land": ["IT"], "home": [{"city": "Rome"}]})
     write_deltalake(folder, more, mode="append")
     DeltaTable(folder).delete("id = 2")
-    one = replace(table(folder, FileFormat.PARQUET), place=DeltaFolder(location=str(folder)))
+    one = replace(table(folder, FileFormat.PARQUET), location=DeltaFolder(uri=str(folder)))
     rows, notes = rows_of(one)
     assert sorted(rows, key=str) == [
         {"id": 1, "land": "NO", "home.city": "Oslo"},
@@ -131,7 +131,7 @@ def test_a_delta_table_is_its_last_version(tmp_path: Path) -> None:
 def test_a_delta_table_that_cannot_be_read_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = replace(table(tmp_path, FileFormat.PARQUET), place=DeltaFolder(location=str(tmp_path)))
+    one = replace(table(tmp_path, FileFormat.PARQUET), location=DeltaFolder(uri=str(tmp_path)))
     (tmp_path / "_delta_log").mkdir()
     with pytest.raises(UnreadableTableError, match=r"cannot be read: .*\. Fix the file"):
         rows_of(one)

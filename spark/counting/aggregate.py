@@ -1,0 +1,189 @@
+"""Count rows of columns into partial aggregates, and merge them.
+
+A partial aggregate has a bounded size, however long the column is. The aggregate of a whole column
+is the merge of the aggregates of its parts, so one pass can read a table batch by batch.
+
+Many columns are counted in one call, with their distinct values concatenated in one array. Most
+columns are short, so the number of calls costs more than the work in them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from datahub_hyperjoin.arrow_bytes import Mask, Places, StringBytes, bounds_of, cut, reduce_each
+from datahub_hyperjoin.normal_form import normal_forms
+from datahub_hyperjoin.spark.counting.sketch import (
+    NO_VALUES,
+    DistinctValues,
+    ValueCounts,
+    distinct_values,
+    merge_values,
+)
+from datahub_hyperjoin.spark.counting.text_counts import TextCounts
+from datahub_hyperjoin.spark.counting.value_types import NULL_WORDS, common_type, types_of
+from datahub_hyperjoin.tables import DataType
+
+_NULL_WORDS = pa.array(NULL_WORDS)
+_LONGEST_NULL_WORD = max(map(len, NULL_WORDS))
+_FIRST_BYTES = np.frombuffer("".join(sorted({word[0] for word in NULL_WORDS})).encode(), np.uint8)
+_LONGEST_TEXT = 1000
+"""Characters kept of each text."""
+_NO_LENGTHS = (2**31, 0)
+"""Neutral element of `_merge_lengths`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnAggregate:
+    """Counts and values of some rows of a column."""
+
+    rows: int
+    """Number of rows counted."""
+
+    nulls: int
+    """Number of these rows without a value."""
+
+    types: frozenset[DataType]
+    """Types of the values, without those of `null_words`."""
+
+    values: DistinctValues
+    """The distinct values with the smallest hashes."""
+
+    null_words: DistinctValues
+    """Words such as `NA`, which are nulls or values depending on the type of the whole column."""
+
+    lengths: tuple[int, int]
+    """Lengths of the shortest and of the longest value, without those of `null_words`."""
+
+    @property
+    def type(self) -> DataType:
+        """The type that describes all values."""
+        return common_type(self.types)
+
+    def resolve_null_words(self, *, is_text: bool | None = None) -> "ColumnAggregate":
+        """Turn words such as `NA` into values or nulls, once all rows of the column are counted.
+
+        Args:
+            is_text: Whether the column is text; without it, the counted values decide.
+
+        Returns:
+            An aggregate where the words are values if the column is text, and nulls otherwise.
+        """
+        if not len(self.null_words):
+            return self
+        if is_text is None:
+            is_text = bool(self.types) and self.type is DataType.TEXT
+        if is_text:
+            [extremes] = _extremes(self.null_words.texts, np.array([0, len(self.null_words)]))
+            lengths = _merge_lengths(self.lengths, extremes)
+            values = merge_values([self.values, self.null_words])
+            return replace(self, values=values, null_words=NO_VALUES, lengths=lengths)
+        nulls = self.nulls + int(self.null_words.counts.sum())
+        return replace(self, nulls=nulls, null_words=NO_VALUES)
+
+
+EMPTY_AGGREGATE = ColumnAggregate(0, 0, frozenset(), NO_VALUES, NO_VALUES, _NO_LENGTHS)
+"""The aggregate of no rows."""
+
+
+def aggregate_columns(columns: Sequence[TextCounts], size: int) -> list[ColumnAggregate]:
+    """Aggregate one batch of each of several columns.
+
+    Args:
+        columns: The texts of each column's batch.
+        size: Number of distinct values to keep per column.
+
+    Returns:
+        One aggregate per column.
+    """
+    chunks = cut([column.values.get_total_buffer_size() for column in columns])
+    return [aggregate for chunk in chunks for aggregate in _aggregate_chunk(columns[chunk], size)]
+
+
+def merge_aggregates(
+    left: ColumnAggregate, right: ColumnAggregate, *, size: int
+) -> ColumnAggregate:
+    """Merge the aggregates of two parts of a column.
+
+    Args:
+        left: The aggregate of the earlier rows.
+        right: The aggregate of the later rows.
+        size: Number of distinct values to keep.
+
+    Returns:
+        The aggregate of both parts.
+    """
+    types = left.types | right.types
+    return ColumnAggregate(
+        rows=left.rows + right.rows,
+        nulls=left.nulls + right.nulls,
+        types=frozenset({DataType.TEXT}) if DataType.TEXT in types else types,
+        values=merge_values([left.values, right.values]).smallest(size),
+        null_words=merge_values([left.null_words, right.null_words]),
+        lengths=_merge_lengths(left.lengths, right.lengths),
+    )
+
+
+def _aggregate_chunk(columns: Sequence[TextCounts], size: int) -> list[ColumnAggregate]:
+    """Aggregate columns together.
+
+    Each text belongs to one of three groups: nulls, null words and values. Null words stay apart
+    until the type of the whole column is known; there are few of them, so all are kept.
+    """
+    texts = pc.fill_null(pa.concat_arrays([column.values for column in columns]), "")
+    normal = normal_forms(texts)
+    counts = np.concatenate([column.counts for column in columns])
+    entries = ValueCounts(
+        normal, counts, texts, bounds_of([len(column.values) for column in columns])
+    )
+    is_null, is_null_word = StringBytes.of(normal).lengths == 0, _is_null_word(normal)
+    nulls = reduce_each(np.add, counts * is_null, entries.bounds)
+    values = entries.filter(~(is_null | is_null_word))
+    shortened = replace(values, texts=_shorten(values.texts))
+    fields = zip(
+        [column.rows for column in columns],
+        nulls.tolist(),
+        types_of(values.normal, values.bounds),
+        distinct_values(shortened, size),
+        distinct_values(entries.filter(is_null_word)),
+        _extremes(values.texts, values.bounds),
+        strict=True,
+    )
+    return [ColumnAggregate(*column_fields) for column_fields in fields]
+
+
+def _is_null_word(normal: pa.Array) -> Mask:
+    """Mark the normal forms that are in `NULL_WORDS`.
+
+    Length and first byte rule out nearly all values before the set look-up, which is slower.
+    """
+    strings = StringBytes.of(normal)
+    marks = np.zeros(len(normal), np.bool_)
+    short = np.flatnonzero(strings.lengths <= _LONGEST_NULL_WORD)
+    suspects = short[np.isin(strings.at(0, short), _FIRST_BYTES)]
+    words = normal.take(pa.array(suspects))
+    marks[suspects] = pc.is_in(words, value_set=_NULL_WORDS).to_numpy(zero_copy_only=False)
+    return marks
+
+
+def _shorten(texts: pa.Array) -> pa.Array:
+    """Cut long texts, so that a column of documents does not fill the memory."""
+    if StringBytes.of(texts).lengths.max(initial=0) <= _LONGEST_TEXT:
+        return texts
+    return pc.utf8_slice_codeunits(texts, 0, _LONGEST_TEXT)
+
+
+def _extremes(texts: pa.Array, bounds: Places) -> list[tuple[int, int]]:
+    """Return the lengths of the shortest and of the longest text of each column."""
+    lengths = pc.utf8_length(texts).to_numpy()
+    ends = [reduce_each(end, lengths, bounds) for end in (np.minimum, np.maximum)]
+    extremes = np.stack(ends, axis=1)
+    extremes[np.diff(bounds) == 0] = _NO_LENGTHS
+    return [(shortest, longest) for shortest, longest in extremes.tolist()]
+
+
+def _merge_lengths(left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
+    return min(left[0], right[0]), max(left[1], right[1])

@@ -1,0 +1,138 @@
+"""Infer the type of a column from its values.
+
+The types that a file declares do not matter: a whole number is one whether it is written as text,
+as `12` or as `12.0`. Every value has a type, a column has the set of its values' types, and the
+set determines the type of the column. The set of a column is the union of the sets of its parts.
+
+A single byte shows for most values that they are whole numbers or can only be text. Only the
+remaining values are matched against regular expressions, and none of a column that is already known
+to be text.
+"""
+
+from collections.abc import Set as AbstractSet
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from datahub_hyperjoin.arrow_bytes import Bytes, Places, StringBytes, nth_of, reduce_each
+from datahub_hyperjoin.spark.counting.sketch import filtered_bounds
+from datahub_hyperjoin.tables import DataType
+
+NULL_WORDS = ("na", "n/a", "#n/a", "null", "nan", "none", "\\n")
+"""Normal forms that mean null in a column of numbers, dates or booleans.
+
+In a column of text they are values: `NA` is the country code of Namibia.
+"""
+
+_WHOLE = r"^-?(?:0|[1-9][0-9]*)$"
+_NUMBER = r"^-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?$|^-?inf$"
+_DATE = r"^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])$"
+_TIMESTAMP = (
+    r"^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[t ]"
+    r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?(?: ?[+-][0-9]{2}:?[0-9]{2})?$"
+)
+_PATTERNS = {
+    DataType.INTEGER: _WHOLE,
+    DataType.DECIMAL: _NUMBER,
+    DataType.DATE: _DATE,
+    DataType.TIMESTAMP: _TIMESTAMP,
+    DataType.BOOLEAN: r"^(?:true|false)$",
+}
+_TYPES = tuple(_PATTERNS)
+_INTEGERS, _DECIMALS, _DATES, _TIMESTAMPS, _BOOLEANS = range(len(_TYPES))
+_OTHER = len(_TYPES)
+_TEXT = frozenset({DataType.TEXT})
+_FIRST_VALUES = 16
+"""Values of a column that are matched first: they often show that the column is text."""
+_ZERO, _HYPHEN = b"0-"
+_DIGIT, _DOT, _TYPED, _TEXT_ONLY = 1, 2, 4, 8
+_CLASS = {**dict.fromkeys(b"0123456789", _DIGIT), **dict.fromkeys(b" +-:aefilnrstu", _TYPED)}
+_CLASSES = bytes({**_CLASS, ord("."): _DOT}.get(byte, _TEXT_ONLY) for byte in range(256))
+"""The class of each byte. No pattern matches a value that contains a `_TEXT_ONLY` byte."""
+
+
+def types_of(normal: pa.Array, bounds: Places) -> list[frozenset[DataType]]:
+    """Infer the types of the values of each of several columns.
+
+    Args:
+        normal: Normal forms without nulls, one column after the other.
+        bounds: Start of each column, and the end of the last one.
+
+    Returns:
+        The types of each column's values. They are text alone as soon as one value is text.
+
+    Examples:
+        >>> import numpy as np, pyarrow as pa
+        >>> numbers, codes = types_of(pa.array(["1", "2.5", "1", "007"]), np.array([0, 2, 4]))
+        >>> sorted(numbers), sorted(codes)
+        ([<DataType.DECIMAL: 'decimal'>, <DataType.INTEGER: 'integer'>], [<DataType.TEXT: 'text'>])
+    """
+    strings = StringBytes.of(normal)
+    classes = strings.classes(_CLASSES)
+    digits = classes == _DIGIT
+    is_integer = digits & ((strings.at(0) != _ZERO) | (strings.lengths == 1))
+    is_text = (classes >= _TEXT_ONLY) | (digits & ~is_integer)
+    has_type = np.zeros((len(bounds) - 1, len(_TYPES) + 1), np.bool_)
+    has_type[:, _INTEGERS] = reduce_each(np.logical_or, is_integer, bounds, np.bool_)
+    has_type[:, _OTHER] = reduce_each(np.logical_or, is_text, bounds, np.bool_)
+    undecided = ~(is_integer | np.repeat(has_type[:, _OTHER], np.diff(bounds)))
+    rows, rows_bounds = np.flatnonzero(undecided), filtered_bounds(undecided, bounds)
+    columns = np.repeat(np.arange(len(rows_bounds) - 1), np.diff(rows_bounds))
+    is_first = nth_of(rows_bounds) < _FIRST_VALUES
+    # The second round skips the columns that the first values have shown to be text.
+    for batch in (is_first, ~is_first):
+        asked = batch & ~has_type[columns, _OTHER]
+        has_type[columns[asked], _match(normal, strings, classes, rows[asked])] = True
+    return [_TEXT if column[_OTHER] else _types(column) for column in has_type.tolist()]
+
+
+def common_type(types: AbstractSet[DataType]) -> DataType:
+    """Return the one type that describes values of several types.
+
+    Args:
+        types: The types of a column's values.
+
+    Returns:
+        Decimal for integers and decimals, timestamp for dates and timestamps; text for any other
+        mixture and for a column without values.
+
+    Examples:
+        >>> common_type({DataType.INTEGER, DataType.DECIMAL})
+        <DataType.DECIMAL: 'decimal'>
+        >>> common_type({DataType.INTEGER, DataType.DATE})
+        <DataType.TEXT: 'text'>
+    """
+    if len(types) == 1:
+        return next(iter(types))
+    if types == {DataType.INTEGER, DataType.DECIMAL}:
+        return DataType.DECIMAL
+    if types == {DataType.DATE, DataType.TIMESTAMP}:
+        return DataType.TIMESTAMP
+    return DataType.TEXT
+
+
+def _match(normal: pa.Array, strings: StringBytes, classes: Bytes, rows: Places) -> Places:
+    """Return the index in `_TYPES` of each value in `rows`, or `_OTHER`.
+
+    Hyphens at the positions of a date, and else a dot, decide which patterns can match at all.
+    """
+    is_dated = (strings.at(4, rows) == _HYPHEN) & (strings.at(7, rows) == _HYPHEN)
+    has_dot = (classes[rows] & _DOT > 0) & ~is_dated
+    types = np.full(len(rows), _OTHER)
+    for group, candidates in (
+        (is_dated, (_DATES, _TIMESTAMPS)),
+        (has_dot, (_DECIMALS,)),
+        (~(is_dated | has_dot), (_INTEGERS, _DECIMALS, _BOOLEANS)),
+    ):
+        unmatched = np.flatnonzero(group)
+        for candidate in candidates:
+            values = normal.take(pa.array(rows[unmatched]))
+            matches = pc.match_substring_regex(values, _PATTERNS[_TYPES[candidate]])
+            mask = matches.to_numpy(zero_copy_only=False)
+            types[unmatched[mask]], unmatched = candidate, unmatched[~mask]
+    return types
+
+
+def _types(has_type: list[bool]) -> frozenset[DataType]:
+    return frozenset(type_ for type_, is_met in zip(_TYPES, has_type, strict=False) if is_met)

@@ -1,0 +1,85 @@
+"""Read a table or view over one database connection."""
+
+from collections.abc import Collection, Generator, Sequence
+from contextlib import closing
+
+import pyarrow as pa
+from sqlalchemy import Engine, Select
+
+from datahub_hyperjoin.locations import Relation
+from datahub_hyperjoin.spark.columns import TableStream, choose_columns, readable_paths
+from datahub_hyperjoin.spark.databases.key_ranges import (
+    count_rows,
+    find_integer_key,
+    sample_rows,
+    within_key_range,
+)
+from datahub_hyperjoin.spark.databases.relations import (
+    columns_of,
+    inspect_database,
+    read_rows,
+    select_from,
+)
+from datahub_hyperjoin.spark.errors import EmptyRelationError
+
+_MOST_ROWS = 1 << 31
+"""The largest limit that every database accepts; above it, no limit is set."""
+_SMALLEST_ROW = 8
+"""Bytes that a row takes on disk at least."""
+
+
+def read_relation(
+    relation: Relation,
+    engine: Engine,
+    paths: Collection[str] | None,
+    *,
+    max_rows: int,
+    size: int = 0,
+) -> TableStream:
+    """Open a table or view.
+
+    Of a table with more than `max_rows` rows, an equal number of rows is read from each of some
+    ranges of its key. Without a key the first rows are read, and one row more than allowed, which
+    shows that there are more. The rows are counted only if there is a key and the size on disk
+    leaves open whether there are too many.
+
+    Args:
+        relation: The table or view.
+        engine: Its database.
+        paths: Paths of the columns to read; without it, all.
+        max_rows: Maximum number of rows to read.
+        size: Bytes on disk; 0 if unknown.
+
+    Returns:
+        The table being read; its rows stream from the database.
+
+    Raises:
+        UnreadableTableError: The database cannot describe the table.
+    """
+    inspector = inspect_database(engine)
+    columns, notes = choose_columns(columns_of(relation, inspector), paths)
+    names = readable_paths(columns)
+    rows = select_from(relation, names)
+    if max_rows >= _MOST_ROWS:
+        return TableStream(columns, _read(engine, [rows], names), notes)
+    may_exceed = not size or size > max_rows * _SMALLEST_ROW
+    key = find_integer_key(relation, inspector) if may_exceed else ""
+    row_count = count_rows(relation, engine) if key else 0
+    if row_count <= max_rows:
+        return TableStream(columns, _read(engine, [rows.limit(max_rows + 1)], names), notes)
+    ranges, limit, note = sample_rows(relation, engine, key, rows=row_count, most=max_rows)
+    statements = [within_key_range(rows, key, range_).limit(limit) for range_ in ranges]
+    return TableStream(columns, _read(engine, statements, names), [*notes, note])
+
+
+def _read(
+    engine: Engine, statements: Sequence[Select[tuple[object, ...]]], names: Sequence[str]
+) -> Generator[pa.RecordBatch, None, None]:
+    empty = True
+    for statement in statements:
+        with closing(read_rows(engine, statement, names)) as batches:
+            for batch in batches:
+                empty = False
+                yield batch
+    if empty:
+        raise EmptyRelationError.without_rows()
