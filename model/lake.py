@@ -1,4 +1,4 @@
-"""The columns of a lake as the model sees them: one list, with each column's table."""
+"""Hold the columns of all tables in one list, as the model addresses them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ _NUMBERS = (DataType.INTEGER, DataType.DECIMAL)
 
 
 def _density(profile: ColumnProfile) -> float:
+    """Return the share of the integers between the sampled extremes that the column holds."""
     if profile.type not in _NUMBERS:
         return 0.0
     numbers = [float(normalize("NFKC", cell)) for cell in profile.sample]
@@ -24,68 +25,68 @@ def _density(profile: ColumnProfile) -> float:
 
 @dataclass(frozen=True)
 class Lake:
-    """Columns that have values, table by table.
+    """The columns with values of all tables, table by table.
 
-    Everything downstream addresses a column by its place in `profiles` and a table by its place
-    in `titles`.
+    The model addresses a column by its index in `profiles` and a table by its index in `titles`.
     """
 
     profiles: tuple[ColumnProfile, ...]
-    """One profile a column."""
+    """The profile of each column."""
 
     titles: tuple[str, ...]
-    """One title a table."""
+    """The title of each table."""
 
     table_of: Int[np.ndarray, " column"]
-    """Each column's table."""
+    """The table of each column."""
 
     @classmethod
     def from_tables(cls, tables: Sequence[TableProfile]) -> "Lake":
-        """Takes the columns that have values a join could compare.
+        """Collect the columns whose values a join can compare, in the order of the tables.
 
         Args:
-            tables: What Spark says of each table; those with a fault count for nothing.
-
-        Returns:
-            A lake in the order of `tables`.
+            tables: The profiles of all tables; tables that could not be read are skipped.
         """
-        usable = [table for table in tables if not table.fault]
-        pairs = [
-            (place, column)
-            for place, table in enumerate(usable)
+        readable = [table for table in tables if not table.fault]
+        columns = [
+            (table_index, column)
+            for table_index, table in enumerate(readable)
             for column in table.columns
             if column.type not in _OPAQUE and column.distinct
         ]
         return cls(
-            profiles=tuple(column for _, column in pairs),
-            titles=tuple(table.table.title for table in usable),
-            table_of=np.array([place for place, _ in pairs], dtype=np.int64),
+            profiles=tuple(column for _, column in columns),
+            titles=tuple(table.table.title for table in readable),
+            table_of=np.array([table_index for table_index, _ in columns], dtype=np.int64),
         )
 
     @cached_property
     def ids(self) -> tuple[ColumnId, ...]:
-        """Each column's identifier."""
+        """The identifier of each column."""
         return tuple(profile.id for profile in self.profiles)
 
     @cached_property
     def is_text(self) -> Bool[np.ndarray, " column"]:
-        """Which columns hold text; the others hold numbers, dates or truth values."""
+        """Mask of the columns that hold text; the others hold numbers, dates or truth values."""
         return np.array([profile.type is DataType.TEXT for profile in self.profiles], dtype=bool)
 
     @cached_property
     def density(self) -> Float[np.ndarray, " column"]:
-        """How much of their range numbers fill, in [0, 1]: 1 for running ones, 0 for no numbers."""
+        """Share of their range that numbers fill, in [0, 1].
+
+        It is 1 for consecutive numbers and 0 for a column of another type.
+        """
         return np.array([_density(profile) for profile in self.profiles])
 
     @cached_property
     def tables(self) -> tuple[TableId | None, ...]:
-        """Each table's identifier; none for a table without columns, which nothing asks for."""
-        found = {int(t): p.id.table for t, p in zip(self.table_of, self.profiles, strict=True)}
-        return tuple(found.get(place) for place in range(len(self.titles)))
+        """The identifier of each table; None for a table without columns."""
+        owners = zip(self.table_of.tolist(), self.ids, strict=True)
+        identifiers = {table: column.table for table, column in owners}
+        return tuple(identifiers.get(table) for table in range(len(self.titles)))
 
     @cached_property
     def columns_of(self) -> tuple[Int[np.ndarray, " _"], ...]:
-        """Each table's columns."""
+        """The columns of each table."""
         order = np.argsort(self.table_of, kind="stable")
         bounds = np.searchsorted(self.table_of[order], np.arange(len(self.titles) + 1))
         return tuple(order[start:stop] for start, stop in pairwise(bounds))

@@ -1,1 +1,1 @@
-"""From embeddings and signals to a coherent top-K (paper, section 5)."""
+"""Rank joinable columns by embeddings and signals (paper, section 5)."""

@@ -1,89 +1,99 @@
-"""The columns worth weighing for each key column."""
+"""Collect the candidates of each key column: the columns that are worth scoring."""
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
-from datahub_hyperjoin.model.config import RankingConfig, Scoring
+from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
+from datahub_hyperjoin.model.signals.pairs import SparsePairs
+
+Candidates = Int[np.ndarray, "key candidate"]
 
 
-def _best(
-    pairs: tuple[Int[np.ndarray, " pair"], Int[np.ndarray, " pair"]],
+def _best_partners(
+    pairs: SparsePairs,
     values: Float[np.ndarray, " pair"],
-    queries: Int[np.ndarray, " query"],
+    keys: Int[np.ndarray, " key"],
     count: int,
-) -> Int[np.ndarray, "query candidate"]:
-    """Each query's partners among pairs listed by their left column, greatest value first."""
-    left, right = pairs
-    order = np.lexsort((right, -values, left))
-    starts = np.searchsorted(left, queries)
-    sizes = np.searchsorted(left, queries, side="right") - starts
-    places = starts[:, None] + np.arange(count)
-    exists = np.arange(count) < sizes[:, None]
-    if not len(order):
-        return np.full((len(queries), count), NO_CANDIDATE)
-    return np.where(exists, right[order[np.minimum(places, len(order) - 1)]], NO_CANDIDATE)
+) -> Candidates:
+    """Return the partners of each key, greatest value first.
+
+    Pairs are sorted by their left column, so the partners of a key are one slice of them, and
+    sorting the values within each left column leaves every slice in its place.
+    """
+    if not len(values):
+        return np.full((len(keys), count), NO_CANDIDATE)
+    order = np.lexsort((pairs.right, -values, pairs.left))
+    start = np.searchsorted(pairs.left, keys)
+    partners = np.searchsorted(pairs.left, keys, side="right") - start
+    position = np.minimum(start[:, None] + np.arange(count), len(order) - 1)
+    exists = np.arange(count) < partners[:, None]
+    return np.where(exists, pairs.right[order[position]], NO_CANDIDATE)
 
 
-def _without_repeats(
-    candidates: Int[np.ndarray, "query candidate"],
-) -> Int[np.ndarray, "query candidate"]:
+def _without_repeats(candidates: Candidates) -> Candidates:
     order = np.argsort(candidates, axis=1, kind="stable")
     ordered = np.take_along_axis(candidates, order, axis=1)
     ordered[:, 1:][ordered[:, 1:] == ordered[:, :-1]] = NO_CANDIDATE
     return ordered
 
 
-def _mentioned(structure: LakeIndex, count: int) -> list[Int[np.ndarray, "key candidate"]]:
-    """What the catalog and its people say joins with each key; nothing, if they are silent."""
-    known, table_of = structure.known, structure.lake.table_of
-    found = []
-    for pairs in (known.stated, known.accepted):
-        apart = table_of[pairs.left] != table_of[pairs.right]
-        ends = pairs.left[apart], pairs.right[apart]
-        if apart.any():
-            # No wider than needed: ranking costs the square of the width.
-            most = min(int(np.bincount(ends[0]).max()), count)
-            found.append(_best(ends, pairs.values[apart], structure.keys, most))
-    return found
+def _from_catalog(index: LakeIndex, count: int) -> list[Candidates]:
+    """Return the partners that the catalog or people state, if there are any."""
+    table_of = index.lake.table_of
+    candidates = []
+    for pairs in (index.known.join_probability, index.known.accepted):
+        across = pairs.select(table_of[pairs.left] != table_of[pairs.right])
+        if len(across):
+            # No wider than needed: the cost of ranking grows with the square of the width.
+            width = min(int(np.bincount(across.left).max()), count)
+            candidates.append(_best_partners(across, across.values, index.keys, width))
+    return candidates
+
+
+def _from_signals(index: LakeIndex, count: int) -> list[Candidates]:
+    """Return the columns with the most similar cells, values and entities."""
+    keys, overlap, entities = index.keys, index.overlap, index.entities.pairs
+    return [
+        _nearest(index, index.cells.vectors, count),
+        _best_partners(overlap, overlap.either_way, keys, count // 2),
+        _best_partners(entities, entities.values, keys, count),
+    ]
+
+
+def _nearest(
+    index: LakeIndex, vectors: Float32[np.ndarray, "column width"], count: int
+) -> Candidates:
+    table_of = index.lake.table_of
+    nearest = ColumnIndex(vectors, table_of)
+    return nearest.search(vectors[index.keys], table_of[index.keys], count)
 
 
 def find_candidates(
-    structure: LakeIndex,
-    embeddings: Float32[np.ndarray, "column width"],
-    config: RankingConfig,
-) -> Int[np.ndarray, "key candidate"]:
-    """Nearest embeddings, most alike names and cells, most overlap, and what the catalog says.
+    index: LakeIndex, embeddings: Float32[np.ndarray, "column width"], config: ModelConfig
+) -> Candidates:
+    """Collect the candidates of each key column from all sources.
 
-    Overlap is of values, and of the things that they stand for. With the paper's affinity, names,
-    cells and values don't count. What people rejected is never one.
+    The sources are the nearest embeddings, the most similar names and cells, the greatest overlap
+    of values and of entities, and the catalog. The paper's scoring uses embeddings and the catalog
+    only. Rejected pairs are removed.
 
     Args:
-        structure: The lake.
-        embeddings: Its columns' unit vectors.
-        config: How many candidates a key gets from each.
+        index: The columns with their signals and catalog priors.
+        embeddings: One unit vector for each column.
+        config: Selects the sources and the number of candidates from each.
 
     Returns:
-        Columns of other tables, each once; `NO_CANDIDATE` fills the places left.
+        Columns of other tables, each once; `NO_CANDIDATE` fills the remaining positions.
     """
-    lake, keys, overlap = structure.lake, structure.keys, structure.overlap
-
-    def nearest(vectors: Float32[np.ndarray, "column width"]) -> Int[np.ndarray, "key candidate"]:
-        index = ColumnIndex(vectors, lake.table_of)
-        return index.search(vectors[keys], lake.table_of[keys], config.candidates)
-
-    found = [nearest(embeddings)]
-    if config.affinity is Scoring.BLEND:  # Without the network, names are the embeddings.
-        found.append(nearest(structure.names.vectors()))
-    if config.affinity is not Scoring.HIN:
-        found.append(nearest(structure.cells.vectors))
-        ends = overlap.left, overlap.right
-        found.append(_best(ends, overlap.either_way, keys, config.candidates // 2))
-        things = structure.entities.pairs
-        ends = things.left, things.right
-        found.append(_best(ends, things.values, keys, config.candidates))
-    found += _mentioned(structure, config.candidates)
-    candidates = _without_repeats(np.hstack(found)) if len(found) > 1 else found[0]
-    rejected = structure.known.rejected.holds(*np.broadcast_arrays(keys[:, None], candidates))
+    count, scoring = config.setting.candidates, config.ranking.scoring
+    sources = [_nearest(index, embeddings, count)]
+    if scoring is Scoring.BLEND:  # Without the network, the embeddings are those of the names.
+        sources.append(_nearest(index, index.names.vectors(), count))
+    if scoring is not Scoring.HIN:
+        sources += _from_signals(index, count)
+    sources += _from_catalog(index, count)
+    candidates = _without_repeats(np.hstack(sources)) if len(sources) > 1 else sources[0]
+    rejected = index.known.rejected.holds(*np.broadcast_arrays(index.keys[:, None], candidates))
     return np.where(rejected, NO_CANDIDATE, candidates)

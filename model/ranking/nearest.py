@@ -1,23 +1,23 @@
-"""The nearest columns of every query at once, by FAISS."""
+"""Find the nearest columns of many queries at once with FAISS."""
 
 import faiss
 import numpy as np
 from jaxtyping import Float32, Int
 
-from datahub_hyperjoin.errors import DimensionMismatchError, EmptyIndexError
+from datahub_hyperjoin.model.errors import DimensionMismatchError, EmptyIndexError
 
 NO_CANDIDATE = -1
-"""Fills the places of a query that has fewer candidates than asked for."""
+"""Fills the remaining positions of a query that has too few candidates."""
 
 
 class ColumnIndex:
-    """Columns by cosine, exact.
+    """An exact search index of columns by cosine.
 
-    A column of the query's own table is never a candidate.
+    A search skips the columns of the query's own table.
 
     Args:
-        embeddings: Unit vectors, one a column.
-        tables: Each column's table.
+        embeddings: One unit vector for each column.
+        tables: The table of each column.
     """
 
     def __init__(
@@ -37,33 +37,33 @@ class ColumnIndex:
         tables: Int[np.ndarray, " query"],
         count: int,
     ) -> Int[np.ndarray, "query candidate"]:
-        """The nearest columns of other tables, nearest first.
+        """Return the nearest columns of other tables, nearest first.
 
         Args:
-            queries: Unit vectors.
-            tables: Each query's table.
-            count: Candidates for each query.
+            queries: One unit vector for each query.
+            tables: The table of each query.
+            count: Number of columns to return for each query.
 
         Returns:
-            Columns; `NO_CANDIDATE` where other tables have fewer than `count`.
+            Column indices; `NO_CANDIDATE` where other tables have fewer than `count` columns.
 
         Raises:
-            DimensionMismatchError: Queries are of another width.
+            DimensionMismatchError: The queries have another width than the index.
         """
         if queries.shape[1] != self._index.d:
             raise DimensionMismatchError.from_sizes(index=self._index.d, queries=queries.shape[1])
-        found = np.full((len(queries), count), NO_CANDIDATE, dtype=np.int64)
-        waiting = np.arange(len(queries))
+        nearest = np.full((len(queries), count), NO_CANDIDATE, dtype=np.int64)
+        pending = np.arange(len(queries))
         width = count
-        while len(waiting):
-            # A wide table crowds its own columns into the answer: ask those queries for more.
+        while len(pending):
+            # Columns of a wide table fill the result of their own queries: search wider for them.
             width = min(2 * width, self._index.ntotal)
-            _, near = self._index.search(queries[waiting], width)
-            other = self._tables[near] != tables[waiting][:, None]
-            order = np.argsort(~other, axis=1, kind="stable")[:, :count]
-            picked = np.take_along_axis(near, order, axis=1)
-            valid = np.take_along_axis(other, order, axis=1)
-            found[waiting, : picked.shape[1]] = np.where(valid, picked, NO_CANDIDATE)
-            enough = other.sum(axis=1) >= count
-            waiting = waiting[~enough] if width < self._index.ntotal else waiting[:0]
-        return found
+            _, near = self._index.search(queries[pending], width)
+            apart = self._tables[near] != tables[pending][:, None]
+            order = np.argsort(~apart, axis=1, kind="stable")[:, :count]
+            columns = np.take_along_axis(near, order, axis=1)
+            valid = np.take_along_axis(apart, order, axis=1)
+            nearest[pending, : columns.shape[1]] = np.where(valid, columns, NO_CANDIDATE)
+            enough = apart.sum(axis=1) >= count
+            pending = pending[~enough] if width < self._index.ntotal else pending[:0]
+        return nearest

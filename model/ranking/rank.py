@@ -1,34 +1,50 @@
-"""From embeddings to a coherent top-K for every key column (paper, section 5)."""
+"""Rank the candidates of every key column as a coherent top K (paper, section 5)."""
 
 from collections.abc import Iterator
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
-from datahub_hyperjoin.model.config import RankingConfig
+from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.calibration import Calibration, calibrate
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
-from datahub_hyperjoin.model.ranking.pair_scoring import AllowedScorer, PairScorer, build_scorer
+from datahub_hyperjoin.model.ranking.pair_scoring import (
+    PairScorer,
+    RejectionAwareScorer,
+    build_scorer,
+)
 from datahub_hyperjoin.model.ranking.rerank import select_coherent
-from datahub_hyperjoin.model.signals.priors import CatalogPriors, PairValues
+from datahub_hyperjoin.model.signals.pairs import PairValues
+from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from datahub_hyperjoin.tables import Suggestion
 
 _CHUNK = 128
-"""Queries ranked at once; memory grows with their candidates."""
+"""Queries ranked at once; memory grows with the number of their candidates."""
+
+
+@dataclass(frozen=True)
+class _Selection:
+    """The selected candidates of one query column, best first."""
+
+    query: int
+    candidates: Int[np.ndarray, " selected"]
+    scores: Float[np.ndarray, " selected"]
 
 
 def number_duplicates(lake: Lake) -> Int[np.ndarray, " column"]:
-    """Numbers that the same column of exact copies of a table shares.
+    """Number the columns so that duplicate columns share a number.
+
+    Duplicates are columns of the same name in tables with the same columns and sketches.
 
     Args:
         lake: The columns.
 
     Returns:
-        One number a column.
+        One number for each column.
     """
     contents = [
         hash(tuple((lake.profiles[c].id.path, lake.profiles[c].sketch) for c in columns))
@@ -44,91 +60,91 @@ def number_duplicates(lake: Lake) -> Int[np.ndarray, " column"]:
     )
 
 
-def _score(
-    weight: PairScorer, one: Int[np.ndarray, " pair"], other: Int[np.ndarray, " pair"]
+def _score_pairs(
+    scorer: PairScorer, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
 ) -> Float[np.ndarray, " pair"]:
-    if not len(one):
+    if not len(left):
         return np.zeros(0)
-    return np.clip(weight.between(one[:, None], other[:, None])[:, 0, 0], 0.0, 1.0)
+    return np.clip(scorer.score(left[:, None], right[:, None])[:, 0, 0], 0.0, 1.0)
 
 
-def _learn_scale(weight: PairScorer, known: CatalogPriors) -> Calibration:
-    """Calibrates by decided pairs, each scored in the better of both directions."""
+def _calibrate(scorer: PairScorer, priors: CatalogPriors) -> Calibration:
+    """Fit the calibration to decisions, each pair scored in its better direction."""
 
-    def scores(pairs: PairValues) -> Float[np.ndarray, " pair"]:
-        one, other = pairs.left[pairs.once], pairs.right[pairs.once]
-        better = np.maximum(_score(weight, one, other), _score(weight, other, one))
-        return weight.probability(better)
+    def probabilities(pairs: PairValues) -> Float[np.ndarray, " pair"]:
+        left, right = pairs.left[pairs.once], pairs.right[pairs.once]
+        forward, backward = _score_pairs(scorer, left, right), _score_pairs(scorer, right, left)
+        return scorer.to_probability(np.maximum(forward, backward))
 
-    return calibrate(scores(known.accepted), scores(known.rejected))
-
-
-def _weigh_among(
-    weight: PairScorer,
-    near: Int[np.ndarray, "query candidate"],
-    places: Int[np.ndarray, " query"],
-) -> Float[np.ndarray, "query candidate"]:
-    return weight.between(np.take_along_axis(near, places[:, None], axis=1), near)[:, 0]
+    return calibrate(probabilities(priors.accepted), probabilities(priors.rejected))
 
 
-def _choose(
-    structure: LakeIndex,
+def _select(
+    index: LakeIndex,
     candidates: Int[np.ndarray, "key candidate"],
-    weight: PairScorer,
-    config: RankingConfig,
-) -> Iterator[tuple[int, Int[np.ndarray, " chosen"], Float[np.ndarray, " chosen"]]]:
-    """Each key, the coherent ones among its candidates, best first, and their scores."""
-    keys, twins = structure.keys, number_duplicates(structure.lake)
+    scorer: PairScorer,
+    config: ModelConfig,
+) -> Iterator[_Selection]:
+    """Select coherent candidates for each key."""
+    keys, duplicates = index.keys, number_duplicates(index.lake)
     for start in range(0, len(keys), _CHUNK):
         queries, near = keys[start : start + _CHUNK], candidates[start : start + _CHUNK]
-        relevance = weight.between(queries[:, None], near)[:, 0]
-        relevance = np.where(near == NO_CANDIDATE, -np.inf, relevance)
-        picked = select_coherent(
-            relevance,
-            partial(_weigh_among, weight, near),
-            count=config.top_k,
-            coherence=config.coherence,
-            twins=twins[near] if config.hold_copies else None,
+        scores = scorer.score(queries[:, None], near)[:, 0]
+        scores = np.where(near == NO_CANDIDATE, -np.inf, scores)
+
+        def score_among(
+            positions: Int[np.ndarray, " query"], near: Int[np.ndarray, "query candidate"] = near
+        ) -> Float[np.ndarray, "query candidate"]:
+            selected = np.take_along_axis(near, positions[:, None], axis=1)
+            return scorer.score(selected, near)[:, 0]
+
+        selected = select_coherent(
+            scores,
+            score_among,
+            count=config.ranking.top_k,
+            coherence=config.ranking.coherence,
+            duplicates=duplicates[near] if config.setting.defer_duplicates else None,
         )
-        for query, row, scores, places in zip(queries, near, relevance, picked, strict=True):
-            found = places[places != NO_CANDIDATE]
-            yield int(query), row[found], np.clip(scores[found], 0.0, 1.0)
+        for query, row, row_scores, positions in zip(queries, near, scores, selected, strict=True):
+            filled = positions[positions != NO_CANDIDATE]
+            yield _Selection(int(query), row[filled], np.clip(row_scores[filled], 0.0, 1.0))
 
 
 def rank(
-    structure: LakeIndex,
-    embeddings: Float32[np.ndarray, "column width"],
-    config: RankingConfig,
+    index: LakeIndex, embeddings: Float32[np.ndarray, "column width"], config: ModelConfig
 ) -> Iterator[Suggestion]:
-    """Ranks every key column's candidates.
+    """Rank the candidates of every key column.
 
-    What people accepted is kept whatever its score, and follows the candidates chosen if it is
-    not among them; what they rejected never appears.
+    Accepted pairs are suggested whatever their score, after the selected candidates if they are
+    not among them. Rejected pairs are never suggested.
 
     Args:
-        structure: The lake.
-        embeddings: Its columns' unit vectors.
-        config: How many suggestions, how coherent, how good at least.
+        index: The columns with their signals and catalog priors.
+        embeddings: One unit vector for each column.
+        config: Number, coherence and minimum joinability of suggestions.
 
     Yields:
-        The suggestions of one key after another, best first.
+        The suggestions of one key column after another, best first.
     """
-    ids, known = structure.lake.ids, structure.known
-    candidates = find_candidates(structure, embeddings, config)
-    weight = build_scorer(structure, embeddings, config.affinity)
-    scale = _learn_scale(weight, known)
-    allowed = AllowedScorer(weight, known.rejected)
-    for query, chosen, scores in _choose(structure, candidates, allowed, config):
-        accepted = known.accepted.partners(query)
-        missing = np.setdiff1d(accepted, chosen)
-        found = np.concatenate([chosen, missing])
-        raw = np.concatenate([scores, _score(weight, np.full(len(missing), query), missing)])
-        joinability = scale.of(weight.probability(raw))
-        good = (joinability >= config.min_joinability) | np.isin(found, accepted)
-        for place, at in enumerate(np.flatnonzero(good), start=1):
+    ids, priors = index.lake.ids, index.known
+    candidates = find_candidates(index, embeddings, config)
+    scorer = build_scorer(index, embeddings, config.ranking.scoring)
+    calibration = _calibrate(scorer, priors)
+    allowed = RejectionAwareScorer(scorer, priors.rejected)
+    for selection in _select(index, candidates, allowed, config):
+        query = selection.query
+        accepted = priors.accepted.partners(query)
+        missing = np.setdiff1d(accepted, selection.candidates)
+        missing_scores = _score_pairs(scorer, np.full(len(missing), query), missing)
+        suggested = np.concatenate([selection.candidates, missing])
+        scores = np.concatenate([selection.scores, missing_scores])
+        joinability = calibration.apply(scorer.to_probability(scores))
+        kept = joinability >= config.ranking.min_joinability
+        kept |= np.isin(suggested, accepted)
+        for position, item in enumerate(np.flatnonzero(kept), start=1):
             yield Suggestion(
                 query=ids[query],
-                candidate=ids[found[at]],
-                rank=place,
-                joinability=float(joinability[at]),
+                candidate=ids[suggested[item]],
+                rank=position,
+                joinability=float(joinability[item]),
             )

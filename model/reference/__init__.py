@@ -1,1 +1,1 @@
-"""What has codes and names that everyone uses, and which columns hold them."""
+"""Standardised codes and names of entities, and the columns that hold them."""

@@ -1,6 +1,6 @@
-"""The kinds that well-kept packages list: ISO 3166, 4217 and 639, IATA, IUPAC and the calendar.
+"""Load entity kinds from packages: ISO 3166, 4217 and 639, IATA, IUPAC and the calendar.
 
-Names in other languages are those of Unicode's CLDR.
+Names in other languages come from Unicode's CLDR.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,15 +13,15 @@ import pycountry
 from babel import Locale
 from babel.localedata import locale_identifiers
 
-from datahub_hyperjoin.model.reference.kinds import Called, Kind, writings
+from datahub_hyperjoin.model.reference.kinds import EntityKind, EntityName, spellings
 
 _Source = Iterable[tuple[str, str | None]]
-"""What identifies a thing within its kind, and what it is called, if it is."""
+"""The identifier of each entity within its kind, and its name in one form if it has one."""
 
 
 @cache
-def kinds() -> tuple[Kind, ...]:
-    """All kinds, read when first asked for, which takes three seconds.
+def load_kinds() -> tuple[EntityKind, ...]:
+    """Load all kinds, which takes three seconds the first time.
 
     Returns:
         Countries, the subdivisions of each country, currencies, languages, chemical elements,
@@ -39,98 +39,105 @@ def kinds() -> tuple[Kind, ...]:
     )
 
 
-def _kind(name: str, *forms: _Source) -> Kind:
+def _kind(name: str, *forms: _Source) -> EntityKind:
     numbers: dict[str, int] = {}
-    called = [
-        Called(numbers.setdefault(thing, len(numbers)), form, writing)
+    names = [
+        EntityName(numbers.setdefault(identifier, len(numbers)), form, spelling)
         for form, source in enumerate(forms)
-        for thing, one in source
-        if one
-        for writing in writings(one)
+        for identifier, written in source
+        if written
+        for spelling in spellings(written)
     ]
-    return Kind(name, tuple(dict.fromkeys(called)), len(numbers), len(forms))
+    return EntityKind(name, tuple(dict.fromkeys(names)), len(numbers), len(forms))
 
 
-def _countries() -> Kind:
-    listed = list(pycountry.countries)
+def _countries() -> EntityKind:
+    countries = list(pycountry.countries)
     return _kind(
         "countries",
         *(
-            [(one.alpha_2, getattr(one, code)) for one in listed]
+            [(country.alpha_2, getattr(country, code)) for country in countries]
             for code in ("alpha_2", "alpha_3", "numeric")
         ),
         [
-            (one.alpha_2, getattr(one, name, None))
-            for one in listed
+            (country.alpha_2, getattr(country, name, None))
+            for country in countries
             for name in ("name", "common_name", "official_name")
         ],
-        _in_all_languages("territories", {one.alpha_2 for one in listed}),
+        _in_all_languages("territories", {country.alpha_2 for country in countries}),
     )
 
 
-def _subdivisions() -> Iterator[Kind]:
-    """A kind a country, whose codes are as in `US-CA` and as in `CA`.
+def _subdivisions() -> Iterator[EntityKind]:
+    """Yield one kind for each country, with codes such as `US-CA` and `CA`.
 
-    Numbers and single letters of a country's own say too little elsewhere.
+    Short codes that are numbers or single letters are left out: they match too many other columns.
     """
-    listed = sorted(pycountry.subdivisions, key=lambda one: str(one.code))
-    for country, group in groupby(listed, key=lambda one: str(one.country_code)):
-        ones = [(str(one.code), str(one.name)) for one in group]
-        ends = [(code, code.removeprefix(f"{country}-")) for code, _ in ones]
+    subdivisions = sorted(pycountry.subdivisions, key=lambda entry: str(entry.code))
+    for country, group in groupby(subdivisions, key=lambda entry: str(entry.country_code)):
+        names = [(str(entry.code), str(entry.name)) for entry in group]
+        short = [(code, code.removeprefix(f"{country}-")) for code, _ in names]
         yield _kind(
             f"subdivisions of {country}",
-            [(code, code) for code, _ in ones],
-            [(code, end) for code, end in ends if end.isalpha() and len(end) > 1],
-            ones,
+            [(code, code) for code, _ in names],
+            [(code, end) for code, end in short if end.isalpha() and len(end) > 1],
+            names,
         )
 
 
-def _currencies() -> Kind:
-    listed = [(one.alpha_3, one.name) for one in pycountry.currencies]
+def _currencies() -> EntityKind:
+    names = [(currency.alpha_3, currency.name) for currency in pycountry.currencies]
     return _kind(
         "currencies",
-        [(code, code) for code, _ in listed],
-        listed,
-        _in_all_languages("currencies", {code for code, _ in listed}),
+        [(code, code) for code, _ in names],
+        names,
+        _in_all_languages("currencies", {code for code, _ in names}),
     )
 
 
-def _languages() -> Kind:
-    """Those with a code of two letters: nearly half of all words of three are some language's."""
-    listed = [one for one in pycountry.languages if hasattr(one, "alpha_2")]
+def _languages() -> EntityKind:
+    """Load languages that have a two-letter code.
+
+    Nearly half of all three-letter words are the code of some language, so the codes of the other
+    languages would match by chance.
+    """
+    languages = [entry for entry in pycountry.languages if hasattr(entry, "alpha_2")]
     return _kind(
         "languages",
         *(
-            [(one.alpha_2, getattr(one, code, None)) for one in listed]
+            [(language.alpha_2, getattr(language, code, None)) for language in languages]
             for code in ("alpha_2", "alpha_3", "bibliographic")
         ),
-        [(one.alpha_2, one.name) for one in listed],
-        _in_all_languages("languages", {one.alpha_2 for one in listed}),
+        [(language.alpha_2, language.name) for language in languages],
+        _in_all_languages("languages", {language.alpha_2 for language in languages}),
     )
 
 
-def _elements() -> Kind:
-    listed = [one for one in periodictable.elements if one.number]
+def _elements() -> EntityKind:
+    elements = [element for element in periodictable.elements if element.number]
     return _kind(
         "chemical elements",
-        [(one.symbol, one.symbol) for one in listed],
-        [(one.symbol, one.name) for one in listed],
+        [(element.symbol, element.symbol) for element in elements],
+        [(element.symbol, element.name) for element in elements],
     )
 
 
-def _airports() -> Kind:
-    """Those with a code of IATA or, in the United States, of the FAA."""
-    listed = [one for codes in ("IATA", "LID") for one in airportsdata.load(codes).values()]
-    names = [(one["icao"], one["name"]) for one in listed]
+def _airports() -> EntityKind:
+    """Load airports that have an IATA code or, in the United States, an FAA code."""
+    airports = [entry for codes in ("IATA", "LID") for entry in airportsdata.load(codes).values()]
+    names = [(airport["icao"], airport["name"]) for airport in airports]
     return _kind(
         "airports",
-        *([(one["icao"], one[code]) for one in listed] for code in ("iata", "lid", "icao")),
+        *(
+            [(airport["icao"], airport[code]) for airport in airports]
+            for code in ("iata", "lid", "icao")
+        ),
         names + [(code, name.removesuffix(" Airport")) for code, name in names],
     )
 
 
-def _calendar(table: str) -> Kind:
-    """Names of months or days, whole and short, in all languages."""
+def _calendar(table: str) -> EntityKind:
+    """Load full and abbreviated names of months or days in all languages."""
     return _kind(
         table,
         (
@@ -151,6 +158,6 @@ def _in_all_languages(table: str, codes: set[str]) -> Iterator[tuple[str, str]]:
 
 @cache
 def _locales() -> tuple[Locale, ...]:
-    """One a language, English first; its regions differ in little."""
+    """Return one locale for each language, English first; a language's regions differ in little."""
     others = sorted(name for name in locale_identifiers() if "_" not in name and name != "en")
     return (Locale("en"), *map(Locale.parse, others))

@@ -1,115 +1,119 @@
-"""Columns that hold the same things, whatever they call them.
+"""Measure how many entities two columns have in common, whatever the entities are called.
 
-A column of country codes and one of country names share no value, and yet rows of the one have
-partners in the other. Where nearly all values of a column are what things of one kind are called,
-the column is the set of those things, and two such columns overlap as far as their things do.
+A column of country codes and a column of country names share no value, but their rows match. If
+nearly all values of a column are codes or names of one entity kind, the column represents a set of
+entities, and two such columns are compared by these sets.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
-from datahub_hyperjoin.model.reference.lexicon import Recognised, lexicon
-from datahub_hyperjoin.model.signals.priors import PairValues
+from datahub_hyperjoin.model.reference.lexicon import RecognisedColumn, load_lexicon
+from datahub_hyperjoin.model.signals.pairs import PairValues
 
 _NO_FORM = -1
-_FEW = 3.0
-"""Shared things at which overlap counts for about two thirds."""
+_SHARED_SCALE = 3.0
+"""Number of shared entities at which overlap counts for about two thirds."""
 
 
 @dataclass(frozen=True)
 class EntityOverlap:
-    """How far columns of different tables hold the same things, and which have the same form."""
+    """Shared entities of the columns of different tables, and the form of each column's values."""
 
     form: Int[np.ndarray, " column"]
-    """What each column's values are, for example country codes of two letters; -1 if unknown."""
+    """The form of each column's values, such as two-letter country codes; -1 if not recognised."""
 
     pairs: PairValues
-    """The pairs that share a thing, and how far they overlap.
+    """Pairs that share an entity, with their overlap in (0.5, 1].
 
-    In (0.5, 1]: a half for things of one kind, which samples of large tables need not share; and
-    half the share of things of the one that the other holds, in the better of both directions, less
-    if they share few.
+    A half is for the common kind: samples of large tables need not share entities. The other half
+    is multiplied by the share of the smaller column's entities that the larger one holds, less if
+    they share few.
     """
 
     @classmethod
-    def nothing(cls, columns: int) -> "EntityOverlap":
-        """No column is recognised.
-
-        Args:
-            columns: How many columns the lake has.
-
-        Returns:
-            What is known of values that are not read.
-        """
-        return cls(np.full(columns, _NO_FORM), PairValues.from_places(columns, {}))
+    def empty(cls, columns: int) -> "EntityOverlap":
+        """Return the overlap of a lake in which no column is recognised."""
+        return cls(np.full(columns, _NO_FORM), PairValues.from_mapping(columns, {}))
 
     @classmethod
-    def of(cls, sketches: Sequence[bytes], table_of: Int[np.ndarray, " column"]) -> "EntityOverlap":
-        """Recognises columns. One whose sketch is a sample shares less than it would as a whole.
+    def from_sketches(
+        cls, sketches: Sequence[bytes], table_of: Int[np.ndarray, " column"]
+    ) -> "EntityOverlap":
+        """Recognise columns and compare those of different tables.
+
+        Overlap is underestimated for a column whose sketch does not hold all of its values.
 
         Args:
-            sketches: Each column's, as its profile has it; an empty one is not recognised.
-            table_of: Each column's table.
-
-        Returns:
-            Pairs of columns of different tables.
+            sketches: The sketch of each column as in its profile; empty to skip the column.
+            table_of: The table of each column.
         """
-        names = lexicon()
-        found: dict[int, Recognised] = {}
-        for column, sketch in enumerate(sketches):
-            if sketch and (one := names.recognise(np.frombuffer(sketch, "<u8"))):
-                found[column] = one
-        if not found:
-            return cls.nothing(len(sketches))
-        form, size = np.full(len(sketches), _NO_FORM), np.ones(len(sketches))
-        for column, one in found.items():
-            form[column], size[column] = one.form, one.values
-        columns = np.repeat(list(found), [len(one.things) for one in found.values()])
-        things = np.concatenate([one.things for one in found.values()])
-        holds = sparse.csr_array(
-            (np.ones(len(things), np.int32), (columns, things)), (len(sketches), names.things)
-        )
-        shared = (holds @ holds.T).tocoo()
+        columns = len(sketches)
+        recognised = _recognise(sketches)
+        if not recognised:
+            return cls.empty(columns)
+        form, size = np.full(columns, _NO_FORM), np.ones(columns)
+        for column, content in recognised.items():
+            form[column], size[column] = content.form, content.size
+        shared = _count_shared(recognised, columns)
         left, right = shared.row.astype(np.int64), shared.col.astype(np.int64)
-        kept = table_of[left] != table_of[right]
-        order = np.flatnonzero(kept)[np.lexsort((right[kept], left[kept]))]
+        apart = table_of[left] != table_of[right]
+        order = np.flatnonzero(apart)[np.lexsort((right[apart], left[apart]))]
         left, right, count = left[order], right[order], shared.data[order]
-        smaller = np.minimum(size[left], size[right])
-        overlap = (1 + count / smaller * (1 - np.exp(-count / _FEW))) / 2
-        return cls(form, PairValues(len(sketches), left, right, overlap))
+        share: Float[np.ndarray, " pair"] = count / np.minimum(size[left], size[right])
+        overlap = (1 + share * (1 - np.exp(-count / _SHARED_SCALE))) / 2
+        return cls(form, PairValues(columns, left, right, overlap))
 
     def kind(self, left: int, right: int) -> str | None:
-        """What both columns hold things of.
+        """Return the entity kind of two columns.
 
         Args:
-            left: A column.
-            right: Another.
+            left: A column index.
+            right: Another column index.
 
         Returns:
-            The kind's name in the lexicon; none if one of them is not recognised, or if they hold
-            things of different kinds.
+            The name of the kind in the lexicon; None if a column is not recognised, or if the
+            columns hold entities of different kinds.
         """
         forms = self.form[[left, right]]
         if _NO_FORM in forms:
             return None
-        one, other = lexicon().kind_of[forms]
-        return lexicon().kinds[one] if one == other else None
+        lexicon = load_lexicon()
+        left_kind, right_kind = lexicon.kind_of[forms]
+        return lexicon.kinds[left_kind] if left_kind == right_kind else None
 
-    def alike(
+    def same_form(
         self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
     ) -> Bool[np.ndarray, "*shape"]:
-        """Whether both columns of given pairs call things of one kind in the same form.
+        """Return whether both columns of each pair write entities of one kind in the same form.
 
         Args:
-            left: Columns.
-            right: Columns, as many.
-
-        Returns:
-            One answer a pair.
+            left: Column indices.
+            right: Column indices, as many.
         """
         form = self.form[left]
         return (form != _NO_FORM) & (form == self.form[right])
+
+
+def _recognise(sketches: Sequence[bytes]) -> dict[int, RecognisedColumn]:
+    lexicon = load_lexicon()
+    hashes = {column: np.frombuffer(sketch, "<u8") for column, sketch in enumerate(sketches)}
+    contents = {
+        column: lexicon.recognise(values) for column, values in hashes.items() if len(values)
+    }
+    return {column: content for column, content in contents.items() if content}
+
+
+def _count_shared(recognised: dict[int, RecognisedColumn], columns: int) -> sparse.coo_array:
+    """Count the entities that each pair of columns has in common, as a sparse matrix product."""
+    contents = recognised.values()
+    column = np.repeat(list(recognised), [len(content.entities) for content in contents])
+    entity = np.concatenate([content.entities for content in contents])
+    holds = sparse.csr_array(
+        (np.ones(len(entity), np.int32), (column, entity)), (columns, load_lexicon().entities)
+    )
+    return (holds @ holds.T).tocoo()

@@ -1,4 +1,4 @@
-"""A kind of thing with codes and names that everyone uses, and how else those are written."""
+"""Entity kinds whose codes and names are standardised, and the usual spellings of a name."""
 
 import re
 import unicodedata
@@ -10,52 +10,55 @@ _CURLY = "\N{RIGHT SINGLE QUOTATION MARK}"
 _ARTICLE = re.compile(r"^the ", re.IGNORECASE)
 
 
-class Called(NamedTuple):
-    """What a thing is called in one form."""
+class EntityName(NamedTuple):
+    """One code or name of an entity."""
 
-    thing: int
-    """The thing's number in its kind, from 0."""
+    entity: int
+    """The entity's number within its kind, from 0."""
 
     form: int
-    """Which of the kind's codes it is, or a name: the form's number in the kind."""
+    """The number of the form within the kind: one of its codes, or its names."""
 
     name: str
-    """As written."""
+    """The code or name as written."""
 
 
-class Kind(NamedTuple):
-    """Things of one kind, such as countries, with what they are called."""
+class EntityKind(NamedTuple):
+    """A kind of entities, such as countries, with their codes and names."""
 
     name: str
-    """What they are, in the plural."""
+    """The kind's name, in the plural."""
 
-    called: tuple[Called, ...]
-    """Codes, then names. What two things are called is the first one's."""
+    names: tuple[EntityName, ...]
+    """Codes, then names. A name that two entities share belongs to the first of them."""
 
-    things: int
-    """How many there are."""
+    entities: int
+    """How many entities there are."""
 
     forms: int
-    """How many codes they have, and how many sorts of names."""
+    """How many forms there are: each code is one, and each source of names."""
 
 
-def writings(name: str) -> tuple[str, ...]:
-    """How a name is written elsewhere: without accents, marks, remarks or an article, or turned.
+def spellings(name: str) -> tuple[str, ...]:
+    """Return the usual spellings of a name.
+
+    They leave out accents, punctuation, remarks in brackets or the article, or swap the parts
+    around a comma.
 
     Args:
         name: A code or a name, as its source writes it.
 
     Returns:
-        The name itself first, each writing once.
+        The name itself first, each spelling once.
 
-    >>> writings("Korea, Republic of")
+    >>> spellings("Korea, Republic of")
     ('Korea, Republic of', 'Korea Republic of', 'Republic of Korea')
-    >>> writings("Côte d'Ivoire")
+    >>> spellings("Côte d'Ivoire")
     ("Côte d'Ivoire", "Cote d'Ivoire", 'Cote d Ivoire')
     """
     plain = _without_accents(name).replace(_CURLY, "'")
     head, comma, tail = plain.partition(", ")
-    written = [
+    candidates = [
         name,
         plain,
         _REMARK.sub("", plain),
@@ -63,7 +66,7 @@ def writings(name: str) -> tuple[str, ...]:
         f"{tail} {head}" if comma else "",
         _ARTICLE.sub("", plain),
     ]
-    return tuple(filter(None, dict.fromkeys(written)))
+    return tuple(filter(None, dict.fromkeys(candidates)))
 
 
 def _without_accents(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What a column's values are called by: the things that they stand for, and in which form."""
+"""Recognise the entities that a column's values denote, and the form they are written in."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -7,149 +7,154 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int, UInt64
 
-from datahub_hyperjoin.model.reference.code_lists import kinds
-from datahub_hyperjoin.model.reference.kinds import Kind
+from datahub_hyperjoin.model.reference.code_lists import load_kinds
+from datahub_hyperjoin.model.reference.kinds import EntityKind
 from datahub_hyperjoin.normal_form import Synonyms, hash_values, normal_forms
 
-_MOST = 0.7
+_MIN_SHARE = 0.7
 """Share of a column's values that one kind must explain, beyond chance: publishers add totals and
-regions, and half of the codes of one kind are those of another."""
-_FEWEST = 3
-"""Values that it must explain: one or two could be of any kind."""
-_LUCK = 3e-3
-"""How probable it may be that codes explain so many values by chance: `Y`, `N` and `NA` are
-chemical elements."""
+regions, and half of the codes of one kind are also codes of another."""
+_MIN_EXPLAINED = 3
+"""Number of values that one kind must explain: one or two could belong to any kind."""
+_MAX_CHANCE = 3e-3
+"""Greatest probability that codes explain so many values by chance: `Y`, `N` and `NA` are chemical
+elements."""
 _LETTERS, _DIGITS = 26, 10
 _FIRST = 64
-"""Hashes that are looked up first; most columns are of no kind."""
+"""Hashes that are looked up first, since most columns hold no entities."""
 
 
 @dataclass(frozen=True, slots=True)
-class Recognised:
-    """A column whose values are what things of one kind are called."""
+class RecognisedColumn:
+    """A column whose values denote entities of one kind."""
 
-    things: Int[np.ndarray, " thing"]
-    """Their numbers, each once."""
+    entities: Int[np.ndarray, " entity"]
+    """Numbers of the entities, each once."""
 
     form: int
-    """The form that most of the values have; each form of each kind has a number of its own."""
+    """The form of most values. Forms are numbered through all kinds."""
 
-    values: int
-    """Different things that the column holds, values that no name explains included."""
+    size: int
+    """Number of different entities in the column, counting each unexplained value as one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """Everything that things are called, sorted by the hash of its normal form.
+    """All codes and names of entities, sorted by the hash of their normal form.
 
-    Things and forms are numbered through all kinds.
+    Entities and forms are numbered through all kinds.
     """
 
     hashes: UInt64[np.ndarray, " name"]
-    thing: Int[np.ndarray, " name"]
+    entity: Int[np.ndarray, " name"]
     form: Int[np.ndarray, " name"]
     kind: Int[np.ndarray, " name"]
     chance: Float[np.ndarray, " form"]
-    """How many words of their length are codes of a form: nearly half of three letters are IATA's.
-    """
+    """Probability that a random word of the same length is a code of the form: nearly half of all
+    words of three letters are IATA codes."""
 
-    things: int
-    """How many things there are."""
+    entities: int
+    """How many entities there are."""
 
     kinds: tuple[str, ...]
-    """What the things of each kind are, in the plural."""
+    """The name of each kind, in the plural."""
 
     kind_of: Int[np.ndarray, " form"]
     """The kind that each form belongs to."""
 
     @classmethod
-    def of(cls, listed: tuple[Kind, ...]) -> "Lexicon":
-        """Numbers what kinds hold; a name that two things of a kind have is the first one's.
+    def from_kinds(cls, kinds: tuple[EntityKind, ...]) -> "Lexicon":
+        """Number the entities and forms of all kinds.
+
+        A name that two entities of a kind share belongs to the first of them.
 
         Args:
-            listed: The kinds, at least one.
-
-        Returns:
-            Their names.
+            kinds: At least one kind.
         """
-        kind = np.repeat(np.arange(len(listed)), [len(one.called) for one in listed])
-        thing, form, name = zip(*(called for one in listed for called in one.called), strict=True)
+        kind = np.repeat(np.arange(len(kinds)), [len(each.names) for each in kinds])
+        entity, form, name = zip(*(entry for each in kinds for entry in each.names), strict=True)
         hashes = hash_values(normal_forms(pa.array(name)))
+        # The sort is stable, so the first row of each hash and kind is the first entity's.
         order = np.lexsort((kind, hashes))
         hashes, kind = hashes[order], kind[order]
         first = np.ones(len(order), dtype=bool)
         first[1:] = (hashes[1:] != hashes[:-1]) | (kind[1:] != kind[:-1])
-        things = np.cumsum([0, *(one.things for one in listed)])
-        forms = np.cumsum([0, *(one.forms for one in listed)])
+        entity_start = np.cumsum([0, *(each.entities for each in kinds)])
+        form_start = np.cumsum([0, *(each.forms for each in kinds)])
         return cls(
             hashes=hashes[first],
-            thing=(np.array(thing)[order] + things[kind])[first],
-            form=(np.array(form)[order] + forms[kind])[first],
+            entity=(np.array(entity)[order] + entity_start[kind])[first],
+            form=(np.array(form)[order] + form_start[kind])[first],
             kind=kind[first],
-            chance=np.array([_chance(one, form) for one in listed for form in range(one.forms)]),
-            things=int(things[-1]),
-            kinds=tuple(one.name for one in listed),
-            kind_of=np.repeat(np.arange(len(listed)), [one.forms for one in listed]),
+            chance=np.array([_chance(each, form) for each in kinds for form in range(each.forms)]),
+            entities=int(entity_start[-1]),
+            kinds=tuple(each.name for each in kinds),
+            kind_of=np.repeat(np.arange(len(kinds)), [each.forms for each in kinds]),
         )
 
-    def recognise(self, sketch: UInt64[np.ndarray, " value"]) -> Recognised | None:
-        """The things that a column's values stand for.
+    def recognise(self, sketch: UInt64[np.ndarray, " value"]) -> RecognisedColumn | None:
+        """Find the entities that a column's values denote.
+
+        The kind that explains most values wins; if several explain as many, the entities of all
+        of them are returned, since nothing tells which kind is meant.
 
         Args:
-            sketch: Hashes of its values, ascending.
+            sketch: Hashes of the column's values, ascending.
 
         Returns:
-            Things of the kind that explains most values, of all such kinds if there are several;
-            nothing if none explains enough.
+            The entities; None if no kind explains enough values.
         """
         head = sketch[:_FIRST]
-        if np.count_nonzero(self._counts(head)[1]) < _MOST / 2 * len(head):
+        if np.count_nonzero(self._find(head)[1]) < _MIN_SHARE / 2 * len(head):
             return None
-        start, count = self._counts(sketch)
-        places = np.repeat(start - np.cumsum(count) + count, count) + np.arange(count.sum())
-        explained = np.bincount(self.kind[places], minlength=1)
-        most = int(explained.max())
-        if most < _FEWEST:
+        start, count = self._find(sketch)
+        # Rows of the lexicon: for each value the range from `start`, of length `count`.
+        rows = np.repeat(start - np.cumsum(count) + count, count) + np.arange(count.sum())
+        explained_by = np.bincount(self.kind[rows], minlength=1)
+        explained = int(explained_by.max())
+        if explained < _MIN_EXPLAINED:
             return None
-        best = places[explained[self.kind[places]] == most]
-        form = int(np.bincount(self.form[best]).argmax())
+        rows = rows[explained_by[self.kind[rows]] == explained]
+        form = int(np.bincount(self.form[rows]).argmax())
         chance = self.chance[form]
-        if chance**most > _LUCK or most < (_MOST + (1 - _MOST) * chance) * len(sketch):
+        share_needed = _MIN_SHARE + (1 - _MIN_SHARE) * chance
+        if chance**explained > _MAX_CHANCE or explained < share_needed * len(sketch):
             return None
-        things = np.unique(self.thing[best])
-        return Recognised(things=things, form=form, values=len(things) + len(sketch) - most)
+        entities = np.unique(self.entity[rows])
+        return RecognisedColumn(entities, form, size=len(entities) + len(sketch) - explained)
 
     def synonyms(self, kind: str) -> Synonyms:
-        """All that things of one kind are called.
+        """Return the names of each entity of a kind as synonyms.
 
         Args:
             kind: One of `kinds`.
-
-        Returns:
-            Which names mean the same thing.
         """
-        own = self.kind == self.kinds.index(kind)
-        meanings = pa.array([f"{kind} {thing}" for thing in self.thing[own]])
-        return Synonyms(self.hashes[own], hash_values(meanings))
+        rows = self.kind == self.kinds.index(kind)
+        meanings = pa.array([f"{kind} {entity}" for entity in self.entity[rows]])
+        return Synonyms(self.hashes[rows], hash_values(meanings))
 
-    def _counts(
+    def _find(
         self, sketch: UInt64[np.ndarray, " value"]
     ) -> tuple[Int[np.ndarray, " value"], Int[np.ndarray, " value"]]:
-        """Where the names of each hash begin, and how many there are."""
+        """Return the first row of each hash, and its number of rows: one for each kind."""
         start = np.searchsorted(self.hashes, sketch)
         return start, np.searchsorted(self.hashes, sketch, side="right") - start
 
 
-def _chance(kind: Kind, form: int) -> float:
-    names = {called.name.lower() for called in kind.called if called.form == form}
-    signs = "".join(names)
-    if not (signs.isascii() and (signs.isalpha() or signs.isdecimal())):
+def _chance(kind: EntityKind, form: int) -> float:
+    """Return the probability that a random word of the same lengths is a name of this form.
+
+    Only forms made of letters alone or digits alone can be hit by chance.
+    """
+    names = {entry.name.lower() for entry in kind.names if entry.form == form}
+    characters = "".join(names)
+    if not (characters.isascii() and (characters.isalpha() or characters.isdecimal())):
         return 0.0
-    alphabet = _LETTERS if signs.isalpha() else _DIGITS
+    alphabet = _LETTERS if characters.isalpha() else _DIGITS
     return round(len(names) / sum(alphabet**length for length in set(map(len, names))), 6)
 
 
 @cache
-def lexicon() -> Lexicon:
-    """The names of all kinds."""
-    return Lexicon.of(kinds())
+def load_lexicon() -> Lexicon:
+    """Return the lexicon of all kinds."""
+    return Lexicon.from_kinds(load_kinds())

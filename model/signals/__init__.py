@@ -1,1 +1,1 @@
-"""What two columns say of each other: values, cells, names, and what the catalog knows."""
+"""Signals that two columns join: shared values, similar cells and names, catalog evidence."""

@@ -1,9 +1,9 @@
-"""How alike the cells of columns are written, whether or not any two of them are equal.
+"""Measure how similarly the cells of two columns are written, even if no two cells are equal.
 
-Columns that hold the same things with typing errors, in another order of words, or with other
-punctuation share few values and most of their trigrams. A column is the bag of its sampled cells'
-trigrams, weighed by TF-IDF with logarithmic counts (Salton and Buckley, 1988) and projected at
-random to a dense vector, which keeps cosines (Li, Hastie and Church, 2006).
+Columns that hold the same values with typing errors, in another word order or with other
+punctuation share few values but most of their trigrams. Each column is represented by the bag of
+trigrams of its sampled cells, weighted by TF-IDF with logarithmic counts (Salton and Buckley, 1988)
+and projected at random to a dense vector, which preserves cosines (Li, Hastie and Church, 2006).
 """
 
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ from sklearn.preprocessing import normalize
 from sklearn.random_projection import SparseRandomProjection
 
 _TRIGRAMS = 2**16
-"""Places that trigrams are hashed to; a lake of one script has some ten thousand."""
+"""Buckets that trigrams are hashed to; a lake in one script has about ten thousand trigrams."""
 
-# scikit-learn has no annotations, and what type checkers guess from its defaults is wrong.
+# scikit-learn has no annotations, and the types that checkers infer from its defaults are wrong.
 _BAG: dict[str, Any] = {
     "analyzer": "char_wb",
     "ngram_range": (3, 3),
@@ -29,49 +29,49 @@ _BAG: dict[str, Any] = {
     "norm": None,
     "dtype": np.float32,
 }
-"""Trigrams of words, counted."""
+"""Counts trigrams within words."""
 _PROJECTION: dict[str, Any] = {
     "n_components": 1024,
     "density": 0.05,
     "dense_output": True,
     "random_state": 0,
 }
-"""Its cosines are off by some 0.03."""
+"""Changes cosines by about 0.03."""
 
 
 @cache
 def _projection() -> SparseRandomProjection:
-    """Depends on no lake, and takes most of a second to draw: once a process is enough."""
+    """Draw the projection once per process: it takes most of a second and depends on no lake."""
     return SparseRandomProjection(**_PROJECTION).fit(np.zeros((1, _TRIGRAMS), dtype=np.float32))
 
 
 class CellSimilarity:
-    """Cosines of the columns' trigrams.
+    """Cosine similarity of the trigrams of columns.
 
     Args:
-        samples: Some cells of each column, as written; letter case and accents make no difference.
+        samples: Some cells of each column, as written; letter case and accents are ignored.
 
-    >>> alike = CellSimilarity([["Zürich", "Basel"], ["basel (CH)", "zurich (CH)"], ["7", "12"]])
-    >>> cosines = alike.between(np.array([[0]]), np.array([[0, 1, 2]]))[0, 0]
+    >>> similarity = CellSimilarity([["Zürich", "Basel"], ["basel (CH)", "zurich (CH)"], ["7"]])
+    >>> cosines = similarity.between(np.array([[0]]), np.array([[0, 1, 2]]))[0, 0]
     >>> [round(float(cosine), 1) for cosine in cosines]
     [1.0, 0.6, 0.0]
     """
 
     def __init__(self, samples: Sequence[Sequence[str]]) -> None:
         counts = HashingVectorizer(**_BAG).transform(map(" ".join, samples))
-        weighed = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
-        projected = normalize(_projection().transform(weighed))
+        weighted = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
+        projected = normalize(_projection().transform(weighted))
         self.vectors: Float32[np.ndarray, "column width"] = projected.astype(np.float32)
         """Unit vectors; zeros for a column without cells."""
 
     def between(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float32[np.ndarray, "query l r"]:
-        """Compares each left column with each right one, query by query.
+        """Compare each left column with each right column, query by query.
 
         Args:
-            left: Columns.
-            right: Columns.
+            left: Column indices.
+            right: Column indices.
 
         Returns:
             Cosines in [0, 1]; 0 for a column without cells.

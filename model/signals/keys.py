@@ -1,9 +1,9 @@
-"""Which columns people would join on: complete enough, and made of identifiers.
+"""Select key columns: columns that people would join on.
 
-The paper selects keys by "standard keyness heuristics" of completeness and uniqueness
-(section 4.1, step 3). A foreign key repeats its values, so uniqueness is asked only of columns
-with few values and of whole numbers whose name does not say that they identify something. What is
-declared unique, or connected with another column, needs no heuristics.
+The paper selects keys by "standard keyness heuristics" of completeness and uniqueness (section 4.1,
+step 3). Both are too strict for a foreign key, which repeats its values: a text column needs only
+one of them, and a whole-number column whose name marks an identifier needs no uniqueness. Columns
+that the catalog declares unique or connects with another column are keys without any heuristics.
 """
 
 import numpy as np
@@ -15,11 +15,16 @@ from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, tokens
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from datahub_hyperjoin.tables import ColumnProfile, DataType
 
+_MIN_DISTINCT = 3
+"""Minimum number of distinct values of a key column."""
+_MAX_LENGTH = 64.0
+"""Maximum mean length of a key column's values, in characters; longer text is prose."""
+
 
 def is_key(
     profile: ColumnProfile, config: KeyConfig, *, uniqueness: float, completeness: float
 ) -> bool:
-    """Whether a column can be asked "what joins with you?".
+    """Return whether a column is complete or unique enough, and short enough, to be a key.
 
     Args:
         profile: The column.
@@ -28,37 +33,38 @@ def is_key(
         completeness: Share of rows with a value, in [0, 1].
 
     Returns:
-        True for short texts and for whole numbers that identify; dates, fractions, flags and
-        prose are never keys.
+        True for short texts and for whole numbers that identify; dates, fractions, flags and prose
+        are never keys.
     """
     unique = uniqueness >= config.min_uniqueness
     complete = completeness >= config.min_completeness
-    if profile.distinct < config.min_distinct or not (complete or unique):
+    if profile.distinct < _MIN_DISTINCT or not (complete or unique):
         return False
     if profile.type is DataType.TEXT:
-        return profile.lengths.mean <= config.max_length
+        return profile.lengths.mean <= _MAX_LENGTH
     if profile.type is DataType.INTEGER:
-        named = not IDENTIFIER_WORDS.isdisjoint(tokens(profile.id.path))
-        return named or unique
+        named_identifier = not IDENTIFIER_WORDS.isdisjoint(tokens(profile.id.path))
+        return named_identifier or unique
     return False
 
 
-def find_keys(lake: Lake, config: KeyConfig, known: CatalogPriors) -> Int[np.ndarray, " key"]:
-    """The key columns of a lake, in its order.
+def find_keys(lake: Lake, config: KeyConfig, priors: CatalogPriors) -> Int[np.ndarray, " key"]:
+    """Find the key columns of a lake.
 
     Args:
         lake: The columns.
         config: The thresholds.
-        known: How unique and complete columns are in the whole table, and which are keys anyway.
+        priors: Uniqueness and completeness of each column in the whole table, and the columns that
+            the catalog makes keys.
 
     Returns:
-        Places in `lake.profiles`.
+        Indices of the key columns, ascending.
     """
     chosen = np.zeros(len(lake), dtype=bool)
-    chosen[known.identifying] = chosen[known.connected.left] = True
-    measured = zip(lake.profiles, known.uniqueness, known.completeness, strict=True)
-    for place, (profile, uniqueness, completeness) in enumerate(measured):
-        chosen[place] |= is_key(
+    chosen[priors.declared_unique] = chosen[priors.connected.left] = True
+    measures = zip(lake.profiles, priors.uniqueness, priors.completeness, strict=True)
+    for column, (profile, uniqueness, completeness) in enumerate(measures):
+        chosen[column] |= is_key(
             profile, config, uniqueness=float(uniqueness), completeness=float(completeness)
         )
     return np.flatnonzero(chosen)

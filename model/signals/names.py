@@ -1,4 +1,4 @@
-"""Names of tables and columns as tokens, the unit that the text encoders read."""
+"""Split the names of tables and columns into tokens and compare them by trigrams."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,35 +11,35 @@ from scipy import sparse
 IDENTIFIER_WORDS = frozenset(
     ["id", "ids", "identifier", "key", "code", "no", "nr", "nbr", "num", "number", "uuid", "guid"]
 )
-"""Tokens that say that a column identifies something, and not what."""
+"""Tokens that mark a column as an identifier without naming what it identifies."""
 
 _PROJECTED = 256
-"""Length of a name's vector of trigrams."""
+"""Dimensions of a name's projected trigram vector."""
 _WORD = re.compile(r"[^\W_]+")
 
 
-def _starts_token(word: str, at: int) -> bool:
-    before, here = word[at - 1], word[at]
-    if before.isdigit() != here.isdigit():
+def _starts_token(word: str, position: int) -> bool:
+    before, letter = word[position - 1], word[position]
+    if before.isdigit() != letter.isdigit():
         return True
-    ends_acronym = before.isupper() and word[at + 1 : at + 2].islower()
-    return here.isupper() and (before.islower() or ends_acronym)
+    ends_acronym = before.isupper() and word[position + 1 : position + 2].islower()
+    return letter.isupper() and (before.islower() or ends_acronym)
 
 
-def _parts(word: str) -> Iterator[str]:
+def _split_word(word: str) -> Iterator[str]:
     start = 0
-    for at in range(1, len(word)):
-        if _starts_token(word, at):
-            yield word[start:at]
-            start = at
+    for position in range(1, len(word)):
+        if _starts_token(word, position):
+            yield word[start:position]
+            start = position
     yield word[start:]
 
 
 def tokens(name: str) -> tuple[str, ...]:
-    """Splits a name on separators, case changes and digits, and lower-cases its parts.
+    """Split a name on separators, case changes and digits, and lower-case its parts.
 
     Args:
-        name: A name as the catalog has it.
+        name: A name as written in the catalog.
 
     Returns:
         Its tokens in order; empty for a name without letters or digits.
@@ -49,11 +49,11 @@ def tokens(name: str) -> tuple[str, ...]:
     >>> tokens("park.key"), tokens("__")
     (('park', 'key'), ())
     """
-    return tuple(part.lower() for word in _WORD.findall(name) for part in _parts(word))
+    return tuple(part.lower() for word in _WORD.findall(name) for part in _split_word(word))
 
 
 def trigrams(name: str) -> frozenset[str]:
-    """The three-letter windows of a name's tokens, padded at each end of a token.
+    """Return the three-letter windows of a name's tokens, each token padded at both ends.
 
     >>> sorted(trigrams("Id"))
     ['$id', 'id$']
@@ -67,14 +67,13 @@ def trigrams(name: str) -> frozenset[str]:
 
 
 def qualify(table: str, name: str) -> str:
-    """A name as it would be in another table: an identifier has its own table's in front.
+    """Return a column's name as another table would write it.
+
+    A bare identifier such as `id` gets its table's name in front; other names stay as they are.
 
     Args:
         table: The table's name.
-        name: The column's.
-
-    Returns:
-        Both, if the column's only says that it identifies something; else the column's.
+        name: The column's name.
 
     >>> qualify("customer", "id"), qualify("sales", "customer_id")
     ('customer id', 'customer_id')
@@ -84,33 +83,33 @@ def qualify(table: str, name: str) -> str:
 
 
 class NameSimilarity:
-    """How alike names are written: Dice's coefficient of their trigrams.
+    """Similarity of the spelling of names: Dice's coefficient of their trigrams.
 
     Args:
-        names: One name a column.
+        names: One name for each column.
 
-    >>> alike = NameSimilarity(["customer id", "CUSTOMER_ID", "tailnum"])
-    >>> alike.of(np.array([0, 0]), np.array([1, 2])).tolist()
+    >>> similarity = NameSimilarity(["customer id", "CUSTOMER_ID", "tailnum"])
+    >>> similarity.of(np.array([0, 0]), np.array([1, 2])).tolist()
     [1.0, 0.0]
     """
 
     def __init__(self, names: Sequence[str]) -> None:
         spellings, self._spelling = np.unique(np.asarray(names, dtype=object), return_inverse=True)
         windows = [sorted(trigrams(str(spelling))) for spelling in spellings]
-        known = {window: place for place, window in enumerate(sorted(set(chain(*windows))))}
-        columns = np.array([known[window] for name in windows for window in name], dtype=np.int64)
+        number = {window: index for index, window in enumerate(sorted(set(chain(*windows))))}
+        columns = np.array([number[window] for name in windows for window in name], dtype=np.int64)
         rows = np.repeat(np.arange(len(windows)), [len(name) for name in windows])
         ones = np.ones(len(rows), dtype=np.float32)
-        self._holds = sparse.csr_array((ones, (rows, columns)), (len(windows), max(len(known), 1)))
+        self._holds = sparse.csr_array((ones, (rows, columns)), (len(windows), max(len(number), 1)))
         self._sizes = np.array([len(name) for name in windows])
 
     def vectors(self) -> Float32[np.ndarray, "column 256"]:
-        """Unit vectors whose cosines are about those of the names' trigrams.
+        """Return unit vectors whose cosines approximate those of the names' trigrams.
 
-        A random projection keeps them within about 0.1 (Johnson and Lindenstrauss, 1984).
+        The random projection changes cosines by about 0.1 (Johnson and Lindenstrauss, 1984).
 
         Returns:
-            One row a column; zeros for a name without trigrams.
+            One row for each column; zeros for a name without trigrams.
         """
         random = np.random.default_rng(0)
         projection = random.standard_normal((self._holds.shape[1], _PROJECTED), dtype=np.float32)
@@ -121,22 +120,22 @@ class NameSimilarity:
     def of(
         self, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
     ) -> Float[np.ndarray, "*pair"]:
-        """Similarity of given pairs.
+        """Return the similarity of the names of the requested pairs.
 
         Args:
-            left: Columns.
-            right: Columns, as many.
+            left: Column indices.
+            right: Column indices, as many.
 
         Returns:
             1 for names with the same tokens, 0 for names that share no trigram.
         """
         left, right = self._spelling[left], self._spelling[right]
         count = len(self._sizes)
-        pairs = left * count + right
-        asked, place = np.unique(pairs, return_inverse=True)
-        one, other = asked // count, asked % count
-        common: Float[np.ndarray, " asked"] = (
-            self._holds[one].multiply(self._holds[other]).sum(axis=1)
+        # Many columns share a name, so each pair of spellings is compared once.
+        distinct, inverse = np.unique(left * count + right, return_inverse=True)
+        first, second = distinct // count, distinct % count
+        common: Float[np.ndarray, " distinct"] = (
+            self._holds[first].multiply(self._holds[second]).sum(axis=1)
         )
-        alike = 2 * common / np.maximum(self._sizes[one] + self._sizes[other], 1)
-        return alike[place].reshape(left.shape)
+        dice = 2 * common / np.maximum(self._sizes[first] + self._sizes[second], 1)
+        return dice[inverse].reshape(left.shape)

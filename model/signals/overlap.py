@@ -1,8 +1,8 @@
-"""Value overlap of all pairs of columns, from their sketches.
+"""Estimate the value overlap of all pairs of columns from their sketches.
 
-A sketch holds the k smallest hashes of a column. Of two sketches, every hash up to the smaller
-of their greatest hashes is known on both sides, so that the shared ones among those estimate
-containment without bias (bottom-k estimator; Cohen and Kaplan, 2007).
+A sketch holds the k smallest hashes of a column. Up to the smaller of their two greatest hashes,
+two sketches are complete, so the share of common hashes in that range estimates containment
+without bias (bottom-k estimator; Cohen and Kaplan, 2007).
 """
 
 from collections.abc import Sequence
@@ -14,48 +14,36 @@ from jaxtyping import Bool, Float, Int, UInt64
 from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.signals.lookup import look_up
+from datahub_hyperjoin.model.signals.pairs import SparsePairs
 
 _MAX_POSTINGS = 4096
-"""A value that more columns hold tells nothing apart, and costs its square."""
+"""Values held by more columns are ignored: they distinguish nothing, and the cost of a value grows
+with the square of the number of columns that hold it."""
 
-_PRIOR = 10
-"""Columns that share nothing, imagined beside the real ones: few columns say little of chance."""
+_PSEUDO_COLUMNS = 10
+"""Columns without any overlap that are added to each mean: a few real columns say little about the
+overlap expected by chance."""
 
 
 @dataclass(frozen=True)
-class ValueOverlap:
-    """Estimated overlap of the pairs of columns of different tables that share a value.
-
-    `left` and `right` list every such pair in both orders, sorted by `left`, then `right`.
-    """
-
-    columns: int
-    """How many columns the lake has."""
-
-    left: Int[np.ndarray, " pair"]
-    right: Int[np.ndarray, " pair"]
+class ValueOverlap(SparsePairs):
+    """Estimated overlap of the pairs of columns of different tables that share a value."""
 
     shared: Int[np.ndarray, " pair"]
-    """Hashes that both sketches hold."""
+    """Number of hashes that both sketches hold."""
 
     containment: Float[np.ndarray, " pair"]
     """Estimated share of the left column's values that the right one holds, in [0, 1]."""
 
     beyond_chance: Float[np.ndarray, " pair"]
-    """Containment less the left column's mean over all columns of its kind, in [0, 1]: what is
-    left when every counter contains 1 to 10 anyway."""
+    """Containment minus the left column's mean containment in all columns of its kind, in [0, 1].
+
+    Every counter contains 1 to 10, so such overlap is no evidence of a join.
+    """
 
     @classmethod
-    def nothing(cls, columns: int) -> "ValueOverlap":
-        """No pair at all.
-
-        Args:
-            columns: How many columns the lake has.
-
-        Returns:
-            What is known of values that are not read.
-        """
+    def empty(cls, columns: int) -> "ValueOverlap":
+        """Return the overlap of a lake whose values are not read: no pair at all."""
         none, zero = np.zeros(0, dtype=np.int64), np.zeros(0)
         return cls(
             columns=columns,
@@ -69,67 +57,60 @@ class ValueOverlap:
     @cached_property
     def either_way(self) -> Float[np.ndarray, " pair"]:
         """Containment beyond chance in the better of both directions, in [0, 1]."""
-        back = self.lookup(self.beyond_chance, self.right, self.left)
-        return np.maximum(self.beyond_chance, back)
+        reverse = self.look_up(self.beyond_chance, self.right, self.left)
+        return np.maximum(self.beyond_chance, reverse)
 
     @cached_property
     def ochiai(self) -> Float[np.ndarray, " pair"]:
         """Geometric mean of containment in both directions, in [0, 1] (Ochiai, 1957).
 
-        It is the cosine of the sets of values; a small set in a large one has little of it.
+        It is the cosine of the two sets of values, and low for a small set within a large one.
         """
-        back = self.lookup(self.containment, self.right, self.left)
-        return np.sqrt(self.containment * back)
-
-    def lookup(
-        self,
-        values: Float[np.ndarray, " pair"],
-        left: Int[np.ndarray, "*shape"],
-        right: Int[np.ndarray, "*shape"],
-    ) -> Float[np.ndarray, "*shape"]:
-        """Values of given pairs; 0 where a pair shares nothing.
-
-        Args:
-            values: One number for each pair of this overlap.
-            left: Columns.
-            right: Columns, as many.
-
-        Returns:
-            The number of each pair asked for.
-        """
-        return look_up(self._numbers, values, left * self.columns + right)
-
-    @cached_property
-    def _numbers(self) -> Int[np.ndarray, " pair"]:
-        return self.left * self.columns + self.right
+        reverse = self.look_up(self.containment, self.right, self.left)
+        return np.sqrt(self.containment * reverse)
 
 
-def _hashes(sketches: Sequence[bytes]) -> tuple[UInt64[np.ndarray, " hash"], Int[np.ndarray, " _"]]:
-    flat = np.frombuffer(b"".join(sketches), dtype="<u8")
+def _concatenate(
+    sketches: Sequence[bytes],
+) -> tuple[UInt64[np.ndarray, " hash"], Int[np.ndarray, " _"]]:
+    """Return the hashes of all columns in one array, and where each column's hashes start."""
+    hashes = np.frombuffer(b"".join(sketches), dtype="<u8")
     sizes = np.array([len(sketch) // 8 for sketch in sketches], dtype=np.int64)
-    return flat, np.concatenate([[0], np.cumsum(sizes)])
+    return hashes, np.concatenate([[0], np.cumsum(sizes)])
 
 
 def _count_at_most(
-    flat: UInt64[np.ndarray, " hash"],
+    hashes: UInt64[np.ndarray, " hash"],
     start: Int[np.ndarray, " pair"],
     stop: Int[np.ndarray, " pair"],
     threshold: UInt64[np.ndarray, " pair"],
 ) -> Int[np.ndarray, " pair"]:
-    """How many hashes of each slice are at most a threshold: one binary search for each pair."""
+    """Count the hashes in each slice that are at most the slice's threshold.
+
+    Each slice is ascending. The binary searches of all pairs advance in step, which takes about
+    log2(k) passes over the pairs instead of a Python loop over them.
+    """
     low, high = start.copy(), stop.copy()
-    while (open_ := low < high).any():
+    while (searching := low < high).any():
         middle = (low + high) // 2
         below = np.zeros(len(low), dtype=bool)
-        below[open_] = flat[middle[open_]] <= threshold[open_]
-        low = np.where(open_ & below, middle + 1, low)
-        high = np.where(open_ & ~below, middle, high)
+        # A finished search may point past the last hash, so only the others are read.
+        below[searching] = hashes[middle[searching]] <= threshold[searching]
+        low = np.where(searching & below, middle + 1, low)
+        high = np.where(searching & ~below, middle, high)
     return low - start
 
 
-def _shared(flat: UInt64[np.ndarray, " hash"], bounds: Int[np.ndarray, " _"]) -> sparse.coo_array:
+def _count_shared(
+    hashes: UInt64[np.ndarray, " hash"], bounds: Int[np.ndarray, " _"]
+) -> sparse.coo_array:
+    """Count the hashes that each pair of columns has in common.
+
+    The matrix of columns by hashes, multiplied by its transpose, yields only pairs that share a
+    hash, so the cost depends on common hashes and not on the square of the number of columns.
+    """
     columns = len(bounds) - 1
-    _, value = np.unique(flat, return_inverse=True)
+    _, value = np.unique(hashes, return_inverse=True)
     column = np.repeat(np.arange(columns), np.diff(bounds))
     rare = np.bincount(value)[value] <= _MAX_POSTINGS
     holds = sparse.csr_array(
@@ -139,61 +120,63 @@ def _shared(flat: UInt64[np.ndarray, " hash"], bounds: Int[np.ndarray, " _"]) ->
     return (holds @ holds.T).tocoo()
 
 
-def _less_chance(
+def _subtract_chance(
     lake: Lake,
     left: Int[np.ndarray, " pair"],
     right: Int[np.ndarray, " pair"],
     containment: Float[np.ndarray, " pair"],
 ) -> Float[np.ndarray, " pair"]:
+    """Subtract each left column's mean containment in columns of its kind, text or other."""
     is_text = lake.is_text
     same_kind: Bool[np.ndarray, " pair"] = is_text[left] == is_text[right]
     total = np.bincount(left, np.where(same_kind, containment, 0.0), minlength=len(lake))
-    kin = np.where(is_text, is_text.sum(), (~is_text).sum())
-    return np.maximum(containment - (total / (kin + _PRIOR))[left], 0.0)
+    kind_size = np.where(is_text, is_text.sum(), (~is_text).sum())
+    expected = total / (kind_size + _PSEUDO_COLUMNS)
+    return np.maximum(containment - expected[left], 0.0)
+
+
+def _complete_up_to(
+    lake: Lake, hashes: UInt64[np.ndarray, " hash"], bounds: Int[np.ndarray, " _"]
+) -> UInt64[np.ndarray, " column"]:
+    """Return the greatest hash up to which each sketch holds every hash of its column."""
+    unlimited = np.iinfo(np.uint64).max
+    return np.array(
+        [
+            unlimited if profile.distinct <= size else hashes[stop - 1]
+            for profile, size, stop in zip(lake.profiles, np.diff(bounds), bounds[1:], strict=True)
+        ],
+        dtype=np.uint64,
+    )
 
 
 def measure_overlap(lake: Lake) -> ValueOverlap:
-    """Estimates containment for every pair of columns of different tables.
+    """Estimate containment for every pair of columns of different tables.
 
-    Cost is the sum over values of the square of the number of columns that hold it; values held
-    by more than a few thousand columns are left out.
+    The cost is the sum, over all values, of the squared number of columns that hold the value.
 
     Args:
         lake: The columns with their sketches.
 
     Returns:
-        Pairs that share at least one hash.
+        The pairs that share at least one hash.
     """
-    flat, bounds = _hashes([profile.sketch for profile in lake.profiles])
-    shared = _shared(flat, bounds)
-    apart = lake.table_of[shared.row] != lake.table_of[shared.col]
-    left, right = shared.row[apart].astype(np.int64), shared.col[apart].astype(np.int64)
-    count = shared.data[apart].astype(np.int64)
+    hashes, bounds = _concatenate([profile.sketch for profile in lake.profiles])
+    counts = _count_shared(hashes, bounds)
+    apart = lake.table_of[counts.row] != lake.table_of[counts.col]
+    left, right = counts.row[apart].astype(np.int64), counts.col[apart].astype(np.int64)
+    shared = counts.data[apart].astype(np.int64)
     order = np.lexsort((right, left))
-    left, right, count = left[order], right[order], count[order]
-    known = _known_up_to(lake, flat, bounds)
-    threshold = np.minimum(known[left], known[right])
-    comparable = _count_at_most(flat, bounds[left], bounds[left + 1], threshold)
-    containment = np.minimum(count / np.maximum(comparable, 1), 1.0)
+    left, right, shared = left[order], right[order], shared[order]
+    # Beyond the smaller of the two limits a hash may be missing from one of the sketches.
+    limit = _complete_up_to(lake, hashes, bounds)
+    threshold = np.minimum(limit[left], limit[right])
+    comparable = _count_at_most(hashes, bounds[left], bounds[left + 1], threshold)
+    containment = np.minimum(shared / np.maximum(comparable, 1), 1.0)
     return ValueOverlap(
         columns=len(lake),
         left=left,
         right=right,
-        shared=count,
+        shared=shared,
         containment=containment,
-        beyond_chance=_less_chance(lake, left, right, containment),
-    )
-
-
-def _known_up_to(
-    lake: Lake, flat: UInt64[np.ndarray, " hash"], bounds: Int[np.ndarray, " _"]
-) -> UInt64[np.ndarray, " column"]:
-    """The greatest hash up to which a sketch is the whole column."""
-    everything = np.iinfo(np.uint64).max
-    return np.array(
-        [
-            everything if profile.distinct <= size else flat[stop - 1]
-            for profile, size, stop in zip(lake.profiles, np.diff(bounds), bounds[1:], strict=True)
-        ],
-        dtype=np.uint64,
+        beyond_chance=_subtract_chance(lake, left, right, containment),
     )

@@ -1,7 +1,7 @@
-"""Other names that people give a column: the rules.
+"""Make and recognise name variants of a column by rules.
 
-The paper asks a language model for one plausible variant (section 4.1, step 3); these rules
-follow the same guidance: separators, abbreviations, case conventions, synonyms.
+The paper asks a language model for one plausible variant (section 4.1, step 3). These rules follow
+the same guidance: separators, abbreviations, case conventions, synonyms.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +33,13 @@ _SYNONYMS = (
 )
 _GROUP = {word: group for group in _SYNONYMS for word in group}
 
+_REWORDED, _ABBREVIATED = 0.4, 0.4
+"""Share of variants whose words are replaced by synonyms, and of those with shortened words."""
+_SHORTEST = 3
+"""Letters of a word that cannot be shortened further."""
+_TRUNCATED = 0.5
+"""Share of abbreviations that keep the start of a word; the others drop its vowels."""
+
 Style = Callable[[list[str]], str]
 
 _STYLES: tuple[Style, ...] = (
@@ -53,38 +60,38 @@ def _synonym(token: str, random: np.random.Generator) -> str:
 
 
 def _abbreviate(token: str, random: np.random.Generator) -> str:
-    if len(token) <= 3:  # noqa: PLR2004 - shorter words are abbreviations already
+    if len(token) <= _SHORTEST:
         return token
-    if random.random() < 0.5:  # noqa: PLR2004 - as often cut as squeezed
-        return token[: int(random.integers(3, len(token)))]
+    if random.random() < _TRUNCATED:
+        return token[: int(random.integers(_SHORTEST, len(token)))]
     return token[0] + "".join(letter for letter in token[1:] if letter not in "aeiou")
 
 
 def rename(name: str, random: np.random.Generator) -> str:
-    """A plausible other name of the same column.
+    """Return a plausible name variant of a column.
 
     Args:
         name: The column's name.
-        random: Where choices come from.
+        random: Source of the random choices.
 
     Returns:
-        A name with the same meaning in another convention; the name itself when it has no
-        letters to work on.
+        A name with the same meaning in another convention; the name itself if it has neither
+        letters nor digits.
     """
     parts = list(tokens(name))
     if not parts:
         return name
-    if random.random() < 0.4:  # noqa: PLR2004 - share of names that change a word
+    if random.random() < _REWORDED:
         parts = [_synonym(part, random) for part in parts]
-    if random.random() < 0.4:  # noqa: PLR2004 - share of names that are shortened
+    if random.random() < _ABBREVIATED:
         parts = [_abbreviate(part, random) for part in parts]
     return _STYLES[int(random.integers(len(_STYLES)))](parts)
 
 
 def canonical(name: str) -> tuple[str, ...]:
-    """The tokens of a name with every synonym written the same way.
+    """Return the tokens of a name, each replaced by the first word of its synonym group.
 
-    Two columns whose names agree here are variants of one another.
+    Names with equal results are variants of each other.
 
     >>> canonical("custNo") == canonical("CUSTOMER_ID")
     True
@@ -94,22 +101,22 @@ def canonical(name: str) -> tuple[str, ...]:
 
 def are_variants(
     names: Sequence[str],
-    others: Mapping[int, str],
+    variants: Mapping[int, str],
     *,
     left: Int[np.ndarray, " pair"],
     right: Int[np.ndarray, " pair"],
 ) -> Bool[np.ndarray, " pair"]:
-    """Whether the columns of given pairs have names for the same thing.
+    """Return whether the two columns of each pair have names with the same meaning.
 
     Args:
-        names: One name a column.
-        others: Another name of some columns, by place.
-        left: Columns.
-        right: Columns, as many.
+        names: The name of each column.
+        variants: A second name of some columns, by column index.
+        left: Column indices.
+        right: Column indices, as many.
 
     Returns:
-        True where a name of the one, its own or its other, agrees with one of the other's when
-        synonyms are written the same way.
+        True where the name or the variant of the left column and the name or the variant of the
+        right column have the same canonical tokens.
 
     >>> pair = {"left": np.array([0, 0]), "right": np.array([1, 2])}
     >>> are_variants(["customer", "client", "buyer"], {}, **pair).tolist()
@@ -117,12 +124,13 @@ def are_variants(
     >>> are_variants(["customer", "client", "buyer"], {2: "cust"}, **pair).tolist()
     [True, True]
     """
-    spelt = [*names, *(others.get(place, name) for place, name in enumerate(names))]
-    _, meaning = np.unique(["\0".join(canonical(name)) for name in spelt], return_inverse=True)
-    own, other = np.split(meaning, 2)
+    spellings = [*names, *(variants.get(column, name) for column, name in enumerate(names))]
+    meanings = ["\0".join(canonical(spelling)) for spelling in spellings]
+    _, numbers = np.unique(meanings, return_inverse=True)
+    name, variant = np.split(numbers, 2)
     return (
-        (own[left] == own[right])
-        | (own[left] == other[right])
-        | (other[left] == own[right])
-        | (other[left] == other[right])
+        (name[left] == name[right])
+        | (name[left] == variant[right])
+        | (variant[left] == name[right])
+        | (variant[left] == variant[right])
     )

@@ -1,12 +1,13 @@
 """What the catalog says and people decided, on the way from candidates to suggestions."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring
+from datahub_hyperjoin.model.config import OURS, Method, ModelConfig, RankingConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
@@ -34,37 +35,39 @@ def connect(make_lake: MakeLake, airline_tables: Tables, know: Know) -> Connect:
     return lambda said: build_lake_index(lake, ModelConfig(), know(said))
 
 
-def look(structure: LakeIndex) -> np.ndarray:
+def look(index: LakeIndex) -> np.ndarray:
     """Embeddings that know nothing."""
-    vectors = np.random.default_rng(0).normal(size=(len(structure.lake), 8)).astype(np.float32)
+    vectors = np.random.default_rng(0).normal(size=(len(index.lake), 8)).astype(np.float32)
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def suggest(structure: LakeIndex, **config: object) -> list[Suggestion]:
-    return list(rank(structure, look(structure), RankingConfig(**config)))  # type: ignore[arg-type]
+def suggest(index: LakeIndex, method: Method = OURS, **ranking: object) -> list[Suggestion]:
+    config = ModelConfig(setting=method, ranking=RankingConfig(**ranking))  # type: ignore[arg-type]
+    return list(rank(index, look(index), config))
 
 
 def pairs(suggestions: Sequence[Suggestion]) -> list[tuple[str, str]]:
     return [(str(one.query), str(one.candidate)) for one in suggestions]
 
 
-@pytest.mark.parametrize("affinity", list(Scoring))
+@pytest.mark.parametrize("scoring", list(Scoring))
 def test_a_rejected_pair_with_equal_values_is_never_suggested(
-    connect: Connect, affinity: Scoring
+    connect: Connect, scoring: Scoring
 ) -> None:
     said = {TAILNUM: CatalogEvidence(declared="fk", queries=9, verdict=Verdict.REJECTED)}
-    everything = {"affinity": affinity, "min_joinability": 0.0, "top_k": 50}
+    everything = {"scoring": scoring, "min_joinability": 0.0, "top_k": 50}
     before = pairs(suggest(connect({}), **everything))
     after = pairs(suggest(connect(said), **everything))
     assert {TAILNUM, TAILNUM[::-1]} <= set(before)
     assert {TAILNUM, TAILNUM[::-1]}.isdisjoint(after)
 
 
-@pytest.mark.parametrize("affinity", list(Scoring))
-def test_an_accepted_pair_is_always_suggested(connect: Connect, affinity: Scoring) -> None:
-    config = {"affinity": affinity, "min_joinability": 0.9, "top_k": 1, "candidates": 1}
-    assert ODD not in pairs(suggest(connect({}), **config))
-    found = suggest(connect({ODD: ACCEPTED}), **config)
+@pytest.mark.parametrize("scoring", list(Scoring))
+def test_an_accepted_pair_is_always_suggested(connect: Connect, scoring: Scoring) -> None:
+    config = {"scoring": scoring, "min_joinability": 0.9, "top_k": 1}
+    one_each = replace(OURS, candidates=1)
+    assert ODD not in pairs(suggest(connect({}), one_each, **config))
+    found = suggest(connect({ODD: ACCEPTED}), one_each, **config)
     assert {ODD, ODD[::-1]} <= set(pairs(found))
     ranks: dict[str, list[int]] = {}
     for one in found:
@@ -89,10 +92,11 @@ def test_what_the_catalog_says_makes_a_pair_a_candidate(connect: Connect) -> Non
         ("planes.tailnum", "airlines.name"): ACCEPTED,
         ("planes.tailnum", "planes.seats"): CatalogEvidence(declared="fk"),
     }
-    structure = connect(said)
-    names = [str(column) for column in structure.lake.ids]
-    key = structure.keys.tolist().index(names.index("planes.tailnum"))
-    found = find_candidates(structure, look(structure), RankingConfig(candidates=4))[key]
+    index = connect(said)
+    names = [str(column) for column in index.lake.ids]
+    key = index.keys.tolist().index(names.index("planes.tailnum"))
+    config = ModelConfig(setting=replace(OURS, candidates=4))
+    found = find_candidates(index, look(index), config)[key]
     expected = {other for _, other in said} - {"planes.seats"}
     assert expected <= {names[place] for place in found if place >= 0}
     assert "planes.seats" not in {names[place] for place in found if place >= 0}
@@ -110,13 +114,13 @@ def test_what_the_catalog_says_makes_a_pair_a_candidate(connect: Connect) -> Non
 def test_what_the_catalog_says_weighs(
     connect: Connect, said: CatalogEvidence, least: float
 ) -> None:
-    without, structure = connect({}), connect({ODD: said})
-    names = [str(column) for column in structure.lake.ids]
+    without, index = connect({}), connect({ODD: said})
+    names = [str(column) for column in index.lake.ids]
     one, other = (np.array([[names.index(end)]]) for end in ODD)
-    before = build_scorer(without, look(without), Scoring.BLEND).between(one, other)
-    after = build_scorer(structure, look(structure), Scoring.BLEND).between(one, other)
+    before = build_scorer(without, look(without), Scoring.BLEND).score(one, other)
+    after = build_scorer(index, look(index), Scoring.BLEND).score(one, other)
     assert after.item() >= max(least, before.item())
-    cosine = build_scorer(structure, look(structure), Scoring.HIN).between(one, other)
+    cosine = build_scorer(index, look(index), Scoring.HIN).score(one, other)
     assert cosine.item() < 0.5
 
 
@@ -146,7 +150,5 @@ def test_the_least_joinability_is_of_the_calibrated_score(connect: Connect) -> N
 
 def test_knowing_nothing_of_these_columns_changes_nothing(connect: Connect) -> None:
     elsewhere = {("lost.x", "lost.y"): ACCEPTED, ("flights.carrier", "lost.y"): REJECTED}
-    for affinity in Scoring:
-        assert suggest(connect({}), affinity=affinity) == suggest(
-            connect(elsewhere), affinity=affinity
-        )
+    for scoring in Scoring:
+        assert suggest(connect({}), scoring=scoring) == suggest(connect(elsewhere), scoring=scoring)

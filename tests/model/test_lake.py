@@ -21,7 +21,7 @@ def test_a_table_with_a_fault_counts_for_nothing() -> None:
     table = Table(
         id=TableId("file", "bad"),
         title="bad",
-        place=File(location="bad", format=FileFormat.CSV),
+        location=File(uri="bad", format=FileFormat.CSV),
         size=0,
     )
     lake = Lake.from_tables([TableProfile(table=table, fault="is an empty file")])

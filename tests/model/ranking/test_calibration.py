@@ -12,12 +12,12 @@ GRID = np.linspace(0, 1, 101)
 
 def test_without_decisions_a_score_is_itself() -> None:
     nobody = np.array([])
-    assert calibrate(nobody, nobody).of(GRID) is GRID
+    assert calibrate(nobody, nobody).apply(GRID) is GRID
 
 
 @given(accepted=shares, rejected=shares)
 def test_the_map_keeps_order_and_bounds(accepted: np.ndarray, rejected: np.ndarray) -> None:
-    found = calibrate(accepted, rejected).of(GRID)
+    found = calibrate(accepted, rejected).apply(GRID)
     assert ((found >= 0) & (found <= 1)).all()
     assert (np.diff(found) > 0).all()
 
@@ -25,8 +25,8 @@ def test_the_map_keeps_order_and_bounds(accepted: np.ndarray, rejected: np.ndarr
 @given(score=st.floats(0.01, 0.99), count=st.integers(1, 40))
 def test_a_score_moves_towards_what_people_decided_of_it(score: float, count: int) -> None:
     nobody, seen = np.array([]), np.full(count, score)
-    assert calibrate(seen, nobody).of(seen)[0] > score
-    assert calibrate(nobody, seen).of(seen)[0] < score
+    assert calibrate(seen, nobody).apply(seen)[0] > score
+    assert calibrate(nobody, seen).apply(seen)[0] < score
 
 
 @given(accepted=shares, rejected=shares, score=st.floats(0.5, 0.99))
@@ -34,14 +34,14 @@ def test_one_more_rejection_lowers_what_it_rejects(
     accepted: np.ndarray, rejected: np.ndarray, score: float
 ) -> None:
     asked = np.array([score])
-    before = calibrate(accepted, rejected).of(asked)[0]
-    after = calibrate(accepted, np.append(rejected, score)).of(asked)[0]
+    before = calibrate(accepted, rejected).apply(asked)[0]
+    after = calibrate(accepted, np.append(rejected, score)).apply(asked)[0]
     assert after < before
 
 
 def test_rejections_at_high_scores_lower_all_scores_worth_showing() -> None:
     nobody, shown = np.array([]), GRID[50:]
-    counts = [calibrate(nobody, np.full(count, 0.9)).of(shown) for count in (0, 3, 10, 30)]
+    counts = [calibrate(nobody, np.full(count, 0.9)).apply(shown) for count in (0, 3, 10, 30)]
     assert (np.diff(counts, axis=0) <= 0).all()
     assert counts[-1][40] < 0.6
 
@@ -50,7 +50,7 @@ def test_rejections_at_high_scores_lower_all_scores_worth_showing() -> None:
     ("accepted", "rejected"), [([0.6, 0.7], []), ([], [0.9, 0.9]), ([0.5], [0.9])]
 )
 def test_two_decisions_change_little(accepted: list[float], rejected: list[float]) -> None:
-    found = calibrate(np.array(accepted), np.array(rejected)).of(GRID)
+    found = calibrate(np.array(accepted), np.array(rejected)).apply(GRID)
     assert 0.01 < np.abs(found - GRID).max() < 0.06
 
 
@@ -75,7 +75,7 @@ def test_no_other_slope_and_offset_are_more_probable(
 def test_many_decisions_outweigh_the_identity() -> None:
     random = np.random.default_rng(0)
     scores = random.random(20000)
-    accepted = random.random(20000) < Calibration(slope=1.5, offset=-1.0).of(scores)
+    accepted = random.random(20000) < Calibration(slope=1.5, offset=-1.0).apply(scores)
     found = calibrate(scores[accepted], scores[~accepted])
     assert found.slope == pytest.approx(1.5, abs=0.15)
     assert found.offset == pytest.approx(-1.0, abs=0.15)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.errors import DimensionMismatchError, EmptyIndexError
+from datahub_hyperjoin.model.errors import DimensionMismatchError, EmptyIndexError
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig, RankingConfig, Scoring
+from datahub_hyperjoin.model.config import OURS, FeatureConfig, ModelConfig, RankingConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
@@ -23,25 +23,25 @@ def connect(lake: Lake, knowledge: CatalogFacts = NOTHING) -> LakeIndex:
 
 
 @pytest.fixture
-def structure(make_lake: MakeLake, airline_tables: Tables) -> LakeIndex:
+def index(make_lake: MakeLake, airline_tables: Tables) -> LakeIndex:
     return connect(make_lake(airline_tables))
 
 
 @pytest.fixture
-def embeddings(structure: LakeIndex) -> np.ndarray:
-    vectors = np.random.default_rng(0).normal(size=(len(structure.lake), 8)).astype(np.float32)
+def embeddings(index: LakeIndex) -> np.ndarray:
+    vectors = np.random.default_rng(0).normal(size=(len(index.lake), 8)).astype(np.float32)
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def first(structure: LakeIndex, embeddings: np.ndarray, config: RankingConfig) -> dict[str, str]:
-    found = rank(structure, embeddings, config)
+def first(index: LakeIndex, embeddings: np.ndarray, config: ModelConfig) -> dict[str, str]:
+    found = rank(index, embeddings, config)
     return {str(one.query): str(one.candidate) for one in found if one.rank == 1}
 
 
 def test_values_and_names_find_joins_even_with_a_useless_network(
-    structure: LakeIndex, embeddings: np.ndarray
+    index: LakeIndex, embeddings: np.ndarray
 ) -> None:
-    best = first(structure, embeddings, RankingConfig())
+    best = first(index, embeddings, ModelConfig())
     assert best["flights.carrier"] == "airlines.carrier_code"
     assert best["flights.tailnum"] == "planes.tailnum"
     assert best["planes.tailnum"] == "flights.tailnum"
@@ -49,12 +49,12 @@ def test_values_and_names_find_joins_even_with_a_useless_network(
     assert "airlines.name" not in best
 
 
-def test_the_paper_s_affinity_is_the_cosine_alone(
-    structure: LakeIndex, embeddings: np.ndarray
-) -> None:
-    config = RankingConfig(affinity=Scoring.HIN, min_joinability=0.0, coherence=0.0)
-    lake = structure.lake
-    for suggestion in rank(structure, embeddings, config):
+def test_the_paper_s_affinity_is_the_cosine_alone(index: LakeIndex, embeddings: np.ndarray) -> None:
+    config = ModelConfig(
+        ranking=RankingConfig(scoring=Scoring.HIN, min_joinability=0.0, coherence=0.0)
+    )
+    lake = index.lake
+    for suggestion in rank(index, embeddings, config):
         if suggestion.rank == 1:
             query = lake.ids.index(suggestion.query)
             cosines = embeddings @ embeddings[query]
@@ -62,27 +62,25 @@ def test_the_paper_s_affinity_is_the_cosine_alone(
             assert lake.ids[int(cosines.argmax())] == suggestion.candidate
 
 
-def test_scores_are_shares_and_ranks_are_dense(
-    structure: LakeIndex, embeddings: np.ndarray
-) -> None:
-    config = RankingConfig(min_joinability=0.0, top_k=4)
+def test_scores_are_shares_and_ranks_are_dense(index: LakeIndex, embeddings: np.ndarray) -> None:
+    config = ModelConfig(ranking=RankingConfig(min_joinability=0.0, top_k=4))
     ranks: dict[str, list[int]] = {}
-    for suggestion in rank(structure, embeddings, config):
+    for suggestion in rank(index, embeddings, config):
         assert 0 <= suggestion.joinability <= 1
         assert suggestion.query.table != suggestion.candidate.table
         ranks.setdefault(str(suggestion.query), []).append(suggestion.rank)
     assert set(map(tuple, ranks.values())) == {(1, 2, 3, 4)}
-    assert len(ranks) == len(structure.keys)
+    assert len(ranks) == len(index.keys)
 
 
 def test_candidates_are_of_other_tables_and_once_each(
-    structure: LakeIndex, embeddings: np.ndarray
+    index: LakeIndex, embeddings: np.ndarray
 ) -> None:
-    found = find_candidates(structure, embeddings, RankingConfig(candidates=6))
-    for key, row in zip(structure.keys, found, strict=True):
+    found = find_candidates(index, embeddings, ModelConfig(setting=replace(OURS, candidates=6)))
+    for key, row in zip(index.keys, found, strict=True):
         candidates = row[row != NO_CANDIDATE]
         assert len(set(candidates)) == len(candidates)
-        tables = structure.lake.table_of
+        tables = index.lake.table_of
         assert (tables[candidates] != tables[key]).all()
 
 
@@ -91,12 +89,12 @@ def test_a_copy_of_a_table_does_not_fill_every_place(
 ) -> None:
     copies = {f"airlines_{n}": airline_tables["airlines"] for n in range(6)}
     partner = {"codes": {"carrier": airline_tables["airlines"]["carrier_code"]}}
-    structure = connect(make_lake({**airline_tables, **copies, **partner}))
-    same = np.ones((len(structure.lake), 1), dtype=np.float32)
-    config = RankingConfig(top_k=3, min_joinability=0.0)
+    index = connect(make_lake({**airline_tables, **copies, **partner}))
+    same = np.ones((len(index.lake), 1), dtype=np.float32)
+    config = ModelConfig(ranking=RankingConfig(top_k=3, min_joinability=0.0))
     found = [
         str(one.candidate)
-        for one in rank(structure, same, config)
+        for one in rank(index, same, config)
         if str(one.query) == "flights.carrier"
     ]
     assert len([name for name in found if name.endswith(".carrier_code")]) == 1
@@ -110,7 +108,7 @@ def test_of_equal_candidates_the_one_in_the_same_schema_comes_first(make_lake: M
         {"far.airlines": elsewhere, "near.flights": {"carrier": codes}, "near.airlines": here}
     )
     same = np.ones((len(lake), 1), dtype=np.float32)
-    assert first(connect(lake), same, RankingConfig())["near.flights.carrier"] == (
+    assert first(connect(lake), same, ModelConfig())["near.flights.carrier"] == (
         "near.airlines.codes"
     )
 
@@ -126,13 +124,13 @@ def test_numbers_count_as_far_as_their_names_agree(make_lake: MakeLake) -> None:
             "leaves": {"page": running, "item": sparse, "word_": ["other", "things", "here"] * 20},
         }
     )
-    structure = connect(lake)
-    weight = build_scorer(structure, np.ones((len(lake), 1), dtype=np.float32), Scoring.SIGNALS)
+    index = connect(lake)
+    scorer = build_scorer(index, np.ones((len(lake), 1), dtype=np.float32), Scoring.SIGNALS)
     names = [str(column) for column in lake.ids]
 
     def of(one: str, other: str) -> float:
         places = (np.array([[names.index(name)]]) for name in (one, other))
-        return float(weight.between(*places).item())
+        return float(scorer.score(*places).item())
 
     assert of("orders.customer_id", "customers.CustomerId") > 0.8
     assert of("orders.customer_id", "leaves.page") < 0.5
@@ -146,10 +144,13 @@ def test_values_in_another_writing_are_found_without_the_network(make_lake: Make
     other = [", ".join(reversed(town.upper().split())) for town in towns]
     fillers = {f"f{n}": {"x": [f"{n}{letter * 4}" for letter in "abcdef"]} for n in range(8)}
     lake = make_lake({"a": {"place": towns}, "b": {"label": other}, **fillers})
-    structure = connect(lake)
+    index = connect(lake)
     same = np.ones((len(lake), 1), dtype=np.float32)
-    config = RankingConfig(affinity=Scoring.SIGNALS, candidates=3, min_joinability=0.0)
-    assert first(structure, same, config)["a.place"] == "b.label"
+    config = ModelConfig(
+        setting=replace(OURS, candidates=3),
+        ranking=RankingConfig(scoring=Scoring.SIGNALS, min_joinability=0.0),
+    )
+    assert first(index, same, config)["a.place"] == "b.label"
 
 
 COUNTRIES = {
@@ -165,27 +166,26 @@ COUNTRIES = {
 
 
 def test_codes_are_joined_with_names_of_the_same_things(make_lake: MakeLake) -> None:
-    structure = connect(make_lake(COUNTRIES))
-    config = RankingConfig(affinity=Scoring.SIGNALS)
-    weight = build_scorer(structure, structure.names.vectors(), Scoring.SIGNALS)
-    places = {str(one): place for place, one in enumerate(structure.lake.ids)}
+    index = connect(make_lake(COUNTRIES))
+    config = ModelConfig(ranking=RankingConfig(scoring=Scoring.SIGNALS))
+    scorer = build_scorer(index, index.names.vectors(), Scoring.SIGNALS)
+    places = {str(one): place for place, one in enumerate(index.lake.ids)}
     asked = ("more.country", "names.land", "others.state", "colours.colour")
     columns = np.array([[places[name] for name in asked]])
-    same, named, apart, other = weight.between(np.array([[places["codes.country"]]]), columns)[0, 0]
+    same, named, apart, other = scorer.score(np.array([[places["codes.country"]]]), columns)[0, 0]
     assert same > 0.8
     assert named > 0.5
     assert max(apart, other) < 0.2  # codes of other countries, and no codes
     found = {
-        (str(one.query), str(one.candidate))
-        for one in rank(structure, structure.names.vectors(), config)
+        (str(one.query), str(one.candidate)) for one in rank(index, index.names.vectors(), config)
     }
     assert ("names.land", "codes.country") in found
 
 
 def test_without_reference_tables_codes_are_letters(make_lake: MakeLake) -> None:
     config = ModelConfig(features=FeatureConfig(reference=False))
-    structure = build_lake_index(make_lake(COUNTRIES), config, NOTHING)
-    assert (structure.entities.form == -1).all()
+    index = build_lake_index(make_lake(COUNTRIES), config, NOTHING)
+    assert (index.entities.form == -1).all()
     blind = ModelConfig(features=FeatureConfig(values=False))
     assert (build_lake_index(make_lake(COUNTRIES), blind, NOTHING).entities.form == -1).all()
 
@@ -193,50 +193,50 @@ def test_without_reference_tables_codes_are_letters(make_lake: MakeLake) -> None
 def test_numbers_are_codes_of_nothing(make_lake: MakeLake) -> None:
     numbers = [str(number) for number in range(4, 200, 4)]
     codes = ["de", "fr", "it", "es", "pl", "se", "nl"]
-    structure = connect(make_lake({"a": {"n": numbers}, "b": {"country": codes}}))
-    assert structure.entities.form[0] == -1
-    assert structure.entities.form[1] >= 0
+    index = connect(make_lake({"a": {"n": numbers}, "b": {"country": codes}}))
+    assert index.entities.form[0] == -1
+    assert index.entities.form[1] >= 0
 
 
-def test_only_copies_are_twins(make_lake: MakeLake) -> None:
+def test_only_columns_of_equal_tables_are_duplicates(make_lake: MakeLake) -> None:
     words = {"word": ["a", "b", "c"]}
     lake = make_lake({"one": words, "two": words, "three": {"word": ["a", "b", "d"]}})
     first_, second, third = number_duplicates(lake)
     assert first_ == second != third
 
 
-def test_joinability_squares_the_odds_of_the_blend(structure: LakeIndex) -> None:
-    embeddings = structure.names.vectors()
-    for affinity, power in ((Scoring.SIGNALS, 2), (Scoring.HIN, 1)):
-        config = RankingConfig(affinity=affinity, min_joinability=0.0)
-        weight = build_scorer(structure, embeddings, affinity)
-        for one in rank(structure, embeddings, config):
-            places = [structure.lake.ids.index(column) for column in (one.query, one.candidate)]
-            found = weight.between(*np.array(places)[:, None, None]).item()
+def test_joinability_squares_the_odds_of_the_blend(index: LakeIndex) -> None:
+    embeddings = index.names.vectors()
+    for scoring, power in ((Scoring.SIGNALS, 2), (Scoring.HIN, 1)):
+        config = ModelConfig(ranking=RankingConfig(scoring=scoring, min_joinability=0.0))
+        scorer = build_scorer(index, embeddings, scoring)
+        for one in rank(index, embeddings, config):
+            places = [index.lake.ids.index(column) for column in (one.query, one.candidate)]
+            found = scorer.score(*np.array(places)[:, None, None]).item()
             expected = found**power / (found**power + (1 - found) ** power)
             assert one.joinability == pytest.approx(expected, abs=1e-6)
 
 
-def test_the_extremes_stay_what_they_are(structure: LakeIndex) -> None:
-    weight = build_scorer(structure, structure.names.vectors(), Scoring.SIGNALS)
-    assert weight.probability(np.array([0.0, 0.5, 1.0])).tolist() == [0, 0.5, 1]
-    assert (np.diff(weight.probability(np.linspace(0, 1, 101))) > 0).all()
+def test_the_extremes_stay_what_they_are(index: LakeIndex) -> None:
+    scorer = build_scorer(index, index.names.vectors(), Scoring.SIGNALS)
+    assert scorer.to_probability(np.array([0.0, 0.5, 1.0])).tolist() == [0, 0.5, 1]
+    assert (np.diff(scorer.to_probability(np.linspace(0, 1, 101))) > 0).all()
 
 
-def test_random_columns_have_no_weight() -> None:
+def test_random_columns_score_nothing() -> None:
     vectors = np.random.default_rng(0).normal(size=(500, 16)) + 1.0
     vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
-    weight = CosineScorer(vectors)
+    scorer = CosineScorer(vectors)
     places = np.arange(500)[None, :]
     off = ~np.eye(500, dtype=bool)
-    found = weight.between(places, places)[0]
+    found = scorer.score(places, places)[0]
     assert np.median(found[off]) < 0.1
     np.testing.assert_allclose(np.diagonal(found), 1, atol=1e-5)
 
 
 def test_a_lake_in_which_nothing_overlaps_still_ranks(make_lake: MakeLake) -> None:
     lake = make_lake({"a": {"x": ["one", "two", "six"]}, "b": {"y": ["three", "four", "ten"]}})
-    structure = replace(connect(lake), keys=np.array([0]))
+    index = replace(connect(lake), keys=np.array([0]))
     vectors = np.ones((2, 1), dtype=np.float32)
-    config = RankingConfig(min_joinability=0.0)
-    assert [str(one.candidate) for one in rank(structure, vectors, config)] == ["b.y"]
+    config = ModelConfig(ranking=RankingConfig(min_joinability=0.0))
+    assert [str(one.candidate) for one in rank(index, vectors, config)] == ["b.y"]

@@ -70,9 +70,11 @@ def test_coherence_prefers_the_candidate_that_agrees() -> None:
 
 def test_copies_of_a_table_wait_until_others_are_placed() -> None:
     relevance = np.array([[0.9, 0.9, 0.9, 0.2]])
-    twins = np.array([[7, 7, 7, 8]])
+    duplicates = np.array([[7, 7, 7, 8]])
     among = np.ones((1, 4, 4))
-    found = select_coherent(relevance, rows_of(among), count=3, coherence=1.0, twins=twins)
+    found = select_coherent(
+        relevance, rows_of(among), count=3, coherence=1.0, duplicates=duplicates
+    )
     assert found.tolist() == [[0, 3, 1]]
 
 

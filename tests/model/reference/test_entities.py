@@ -22,7 +22,7 @@ def sketch(values: Sequence[str]) -> bytes:
 
 def overlap(*columns: Sequence[str], tables: Sequence[int] | None = None) -> EntityOverlap:
     table_of = np.arange(len(columns)) if tables is None else np.array(tables)
-    return EntityOverlap.of([sketch(column) for column in columns], table_of)
+    return EntityOverlap.from_sketches([sketch(column) for column in columns], table_of)
 
 
 def of(found: EntityOverlap, left: int, right: int) -> float:
@@ -54,7 +54,7 @@ def test_random_columns_overlap_as_sets_do() -> None:
 
 def test_columns_of_one_form_are_alike() -> None:
     found = overlap(CODES[:40], CODES[20:90], NAMES[:40], ["red", "green", "blue"], ["red", "blue"])
-    alike = found.alike(*np.indices((5, 5)))
+    alike = found.same_form(*np.indices((5, 5)))
     assert alike.tolist() == [
         [True, True, False, False, False],
         [True, True, False, False, False],
@@ -70,7 +70,7 @@ def test_columns_of_one_table_do_not_overlap() -> None:
     assert of(found, 0, 2) > 0.99
 
 
-def test_pairs_stand_in_both_orders_and_sorted() -> None:
+def test_pairs_are_sorted_and_stored_in_both_orders() -> None:
     found = overlap(CODES[:40], NAMES[10:50], CODES[20:60], NAMES[:9])
     numbers = found.pairs.left * 4 + found.pairs.right
     assert (np.diff(numbers) > 0).all()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from datahub_hyperjoin.model.reference.kinds import writings
+from datahub_hyperjoin.model.reference.kinds import spellings
 
 
 @pytest.mark.parametrize(
@@ -18,11 +18,11 @@ from datahub_hyperjoin.model.reference.kinds import writings
     ],
 )
 def test_a_name_is_written_in_many_ways(name: str, expected: tuple[str, ...]) -> None:
-    found = writings(name)
+    found = spellings(name)
     assert found[0] == name
     assert set(expected) <= set(found)
     assert len(set(found)) == len(found)
 
 
 def test_a_name_of_nothing_but_a_remark_is_no_name() -> None:
-    assert writings("(unknown)") == ("(unknown)", "unknown")
+    assert spellings("(unknown)") == ("(unknown)", "unknown")

@@ -2,21 +2,21 @@
 
 import pytest
 
-from datahub_hyperjoin.model.reference.code_lists import kinds
-from datahub_hyperjoin.model.reference.kinds import Kind
+from datahub_hyperjoin.model.reference.code_lists import load_kinds
+from datahub_hyperjoin.model.reference.kinds import EntityKind
 
 
-def thing(kind: Kind, name: str) -> int:
-    return next(called.thing for called in kind.called if called.name == name)
+def entity(kind: EntityKind, name: str) -> int:
+    return next(entry.entity for entry in kind.names if entry.name == name)
 
 
-def form(kind: Kind, name: str) -> int:
-    return next(called.form for called in kind.called if called.name == name)
+def form(kind: EntityKind, name: str) -> int:
+    return next(entry.form for entry in kind.names if entry.name == name)
 
 
 @pytest.fixture(scope="module")
-def known() -> dict[str, Kind]:
-    return {kind.name: kind for kind in kinds()}
+def known() -> dict[str, EntityKind]:
+    return {kind.name: kind for kind in load_kinds()}
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,10 @@ def known() -> dict[str, Kind]:
         ("days", ["Monday", "Mon", "lundi"]),
     ],
 )
-def test_a_thing_has_all_its_names(known: dict[str, Kind], kind: str, names: list[str]) -> None:
-    assert len({thing(known[kind], name) for name in names}) == 1
+def test_all_names_of_an_entity_are_listed(
+    known: dict[str, EntityKind], kind: str, names: list[str]
+) -> None:
+    assert len({entity(known[kind], name) for name in names}) == 1
 
 
 @pytest.mark.parametrize(
@@ -50,27 +52,29 @@ def test_a_thing_has_all_its_names(known: dict[str, Kind], kind: str, names: lis
     ],
 )
 def test_each_code_is_a_form_of_its_own(
-    known: dict[str, Kind], kind: str, names: list[str]
+    known: dict[str, EntityKind], kind: str, names: list[str]
 ) -> None:
     assert len({form(known[kind], name) for name in names}) == len(names)
 
 
-def test_things_and_forms_are_numbered_without_gaps(known: dict[str, Kind]) -> None:
+def test_entities_and_forms_are_numbered_without_gaps(known: dict[str, EntityKind]) -> None:
     for kind in known.values():
-        assert {called.thing for called in kind.called} == set(range(kind.things)), kind.name
-        assert {called.form for called in kind.called} <= set(range(kind.forms)), kind.name
-        assert all(called.name.strip() for called in kind.called), kind.name
+        assert {entry.entity for entry in kind.names} == set(range(kind.entities)), kind.name
+        assert {entry.form for entry in kind.names} <= set(range(kind.forms)), kind.name
+        assert all(entry.name.strip() for entry in kind.names), kind.name
 
 
-def test_kinds_are_as_large_as_their_standards_say(known: dict[str, Kind]) -> None:
-    assert known["countries"].things == 249
-    assert known["chemical elements"].things >= 118
-    assert (known["months"].things, known["days"].things) == (12, 7)
-    assert known["airports"].things > 7000
+def test_kinds_are_as_large_as_their_standards_say(known: dict[str, EntityKind]) -> None:
+    assert known["countries"].entities == 249
+    assert known["chemical elements"].entities >= 118
+    assert (known["months"].entities, known["days"].entities) == (12, 7)
+    assert known["airports"].entities > 7000
 
 
-def test_short_codes_of_subdivisions_are_of_two_letters_at_least(known: dict[str, Kind]) -> None:
-    names = {called.name for kind in known.values() for called in kind.called if called.form == 1}
-    assert "AR-B" in {called.name for called in known["subdivisions of AR"].called}
-    assert "B" not in {called.name for called in known["subdivisions of AR"].called}
+def test_short_codes_of_subdivisions_are_of_two_letters_at_least(
+    known: dict[str, EntityKind],
+) -> None:
+    names = {entry.name for kind in known.values() for entry in kind.names if entry.form == 1}
+    assert "AR-B" in {entry.name for entry in known["subdivisions of AR"].names}
+    assert "B" not in {entry.name for entry in known["subdivisions of AR"].names}
     assert "CA" in names

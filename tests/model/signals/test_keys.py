@@ -31,24 +31,32 @@ def test_keys_are_complete_identifiers(
     make_lake: MakeLake, path: str, cells: list[str], *, expected: bool
 ) -> None:
     lake = make_lake({"orders": {path: cells}})
-    keys = find_keys(lake, KeyConfig(), CatalogPriors.from_knowledge(lake, CatalogFacts()))
+    keys = find_keys(lake, KeyConfig(), CatalogPriors.from_facts(lake, CatalogFacts()))
     assert list(keys) == ([0] if expected else [])
 
 
 def test_thresholds_are_the_configuration_s(make_lake: MakeLake) -> None:
-    lake = make_lake({"orders": {"carrier": ["AA", "UA", "AA"]}})
-    known = CatalogPriors.from_knowledge(lake, CatalogFacts())
-    assert list(find_keys(lake, KeyConfig(min_distinct=2), known)) == [0]
+    """Four of seven rows have a value, and three of the four values are distinct."""
+    lake = make_lake({"orders": {"note": ["AA", "UA", "DL", "", "", "", "DL"]}})
+    priors = CatalogPriors.from_facts(lake, CatalogFacts())
+
+    def keys(uniqueness: float, completeness: float) -> list[int]:
+        config = KeyConfig(min_uniqueness=uniqueness, min_completeness=completeness)
+        return find_keys(lake, config, priors).tolist()
+
+    assert keys(uniqueness=0.8, completeness=0.5) == [0]
+    assert keys(uniqueness=0.7, completeness=0.6) == [0]
+    assert keys(uniqueness=0.8, completeness=0.6) == []
 
 
 def test_the_catalog_s_profile_decides_where_there_is_one(make_lake: MakeLake) -> None:
-    lake = make_lake({"orders": {"seats": ["1", "2", "3", "4"], "crew": ["1", "2", "1", "2"]}})
+    lake = make_lake({"orders": {"seats": ["1", "2", "3", "4"], "crew": ["1", "2", "3", "1"]}})
     seats = ColumnStatistics(uniqueness=0.1, completeness=1.0)
-    known = CatalogPriors.from_knowledge(lake, CatalogFacts(statistics={lake.ids[0]: seats}))
-    assert list(find_keys(lake, KeyConfig(), known)) == []
+    priors = CatalogPriors.from_facts(lake, CatalogFacts(statistics={lake.ids[0]: seats}))
+    assert list(find_keys(lake, KeyConfig(), priors)) == []
     crew = ColumnStatistics(uniqueness=1.0, completeness=1.0)
-    known = CatalogPriors.from_knowledge(lake, CatalogFacts(statistics={lake.ids[1]: crew}))
-    assert list(find_keys(lake, KeyConfig(min_distinct=2), known)) == [0, 1]
+    priors = CatalogPriors.from_facts(lake, CatalogFacts(statistics={lake.ids[1]: crew}))
+    assert list(find_keys(lake, KeyConfig(), priors)) == [0, 1]
 
 
 def test_declared_and_connected_columns_are_keys_whatever_they_hold(
@@ -56,13 +64,13 @@ def test_declared_and_connected_columns_are_keys_whatever_they_hold(
 ) -> None:
     flags = {"yes": ["1", "1"], "no": ["0", "0"]}
     lake = make_lake({"a": flags, "b": flags, "c": flags})
-    knowledge = know(
+    facts = know(
         {
             ("a.yes", "b.no"): CatalogEvidence(declared="fk"),
             ("a.no", "c.no"): CatalogEvidence(verdict=Verdict.REJECTED),
             ("b.yes", "c.no"): CatalogEvidence(queries=9),
         }
     )
-    knowledge = replace(knowledge, unique=frozenset([lake.ids[4]]))
-    keys = find_keys(lake, KeyConfig(), CatalogPriors.from_knowledge(lake, knowledge))
+    facts = replace(facts, unique=frozenset([lake.ids[4]]))
+    keys = find_keys(lake, KeyConfig(), CatalogPriors.from_facts(lake, facts))
     assert [str(lake.ids[key]) for key in keys] == ["a.yes", "b.no", "c.yes"]

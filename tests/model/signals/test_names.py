@@ -74,12 +74,12 @@ def test_an_identifier_is_one_of_its_table(make_lake: MakeLake) -> None:
         "sales": {"customer_id": ["1", "2"], "id": ["7", "8"]},
         "cars": {"id": ["1", "2"], "name": ["polo", "golf"]},
     }
-    structure = build_lake_index(make_lake(tables), ModelConfig(), CatalogFacts())
-    places = {str(column): place for place, column in enumerate(structure.lake.ids)}
+    index = build_lake_index(make_lake(tables), ModelConfig(), CatalogFacts())
+    places = {str(column): place for place, column in enumerate(index.lake.ids)}
 
     def alike(one: str, other: str) -> float:
         pair = (np.array([places[one]]), np.array([places[other]]))
-        return float(structure.names.of(*pair)[0])
+        return float(index.names.of(*pair)[0])
 
     assert alike("customer.id", "sales.customer_id") == alike("customer.name", "cars.name") == 1
     assert alike("cars.id", "sales.customer_id") == alike("customer.id", "cars.id") == 0.25

@@ -20,10 +20,10 @@ def test_small_columns_are_compared_exactly(make_lake: MakeLake) -> None:
     for left, one in enumerate(columns):
         for right, other in enumerate(columns):
             if left != right:
-                found = overlap.lookup(overlap.containment, np.array([left]), np.array([right]))
+                found = overlap.look_up(overlap.containment, np.array([left]), np.array([right]))
                 both = len(set(one) & set(other))
                 assert found[0] == pytest.approx(both / len(one))
-                cosine = overlap.lookup(overlap.ochiai, np.array([left]), np.array([right]))
+                cosine = overlap.look_up(overlap.ochiai, np.array([left]), np.array([right]))
                 assert cosine[0] == pytest.approx(both / np.sqrt(len(one) * len(other)))
 
 
@@ -38,7 +38,7 @@ def test_large_columns_are_estimated_without_bias(make_lake: MakeLake) -> None:
 def test_columns_of_one_table_are_no_pair(make_lake: MakeLake) -> None:
     overlap = measure_overlap(make_lake({"t": {"a": words(0, 9), "b": words(0, 9)}}))
     assert len(overlap.left) == 0
-    assert overlap.lookup(overlap.containment, np.array([0]), np.array([1]))[0] == 0
+    assert overlap.look_up(overlap.containment, np.array([0]), np.array([1]))[0] == 0
 
 
 def test_counters_that_contain_each_other_are_no_news(make_lake: MakeLake) -> None:
@@ -46,8 +46,8 @@ def test_counters_that_contain_each_other_are_no_news(make_lake: MakeLake) -> No
     names = {"x": {"word": words(0, 50)}, "y": {"word": words(0, 50)}}
     lake = make_lake({**counters, **names})
     overlap = measure_overlap(lake)
-    counter = overlap.lookup(overlap.beyond_chance, np.array([0]), np.array([1]))[0]
-    word = overlap.lookup(overlap.beyond_chance, np.array([40]), np.array([41]))[0]
+    counter = overlap.look_up(overlap.beyond_chance, np.array([0]), np.array([1]))[0]
+    word = overlap.look_up(overlap.beyond_chance, np.array([40]), np.array([41]))[0]
     assert counter < 0.3
     assert word > 0.85
 

@@ -5,7 +5,8 @@ import pytest
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.signals.priors import CatalogPriors, PairValues
+from datahub_hyperjoin.model.signals.pairs import PairValues
+from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from datahub_hyperjoin.tables import CatalogEvidence, ColumnId, TableId, Verdict
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
@@ -23,31 +24,31 @@ def listed(pairs: PairValues) -> list[tuple[int, int]]:
     return list(zip(pairs.left.tolist(), pairs.right.tolist(), strict=True))
 
 
-def test_pairs_stand_in_both_orders(make_lake: MakeLake, know: Know) -> None:
+def test_pairs_are_stored_in_both_orders(make_lake: MakeLake, know: Know) -> None:
     declared = CatalogEvidence(declared="fk")
-    known = CatalogPriors.from_knowledge(
+    priors = CatalogPriors.from_facts(
         make_lake(LAKE), know({("c.z", "a.y"): declared, ("a.x", "b.x"): declared})
     )
-    assert listed(known.connected) == [(0, 2), (1, 3), (2, 0), (3, 1)]
-    assert len(known.connected) == 2
-    assert known.connected.partners(3).tolist() == [1]
+    assert listed(priors.connected) == [(0, 2), (1, 3), (2, 0), (3, 1)]
+    assert len(priors.connected) == 2
+    assert priors.connected.partners(3).tolist() == [1]
     one, other = np.array([[0, 2], [3, 0]]), np.array([[2, 0], [0, 3]])
-    assert known.connected.holds(one, other).tolist() == [[True, True], [False, False]]
+    assert priors.connected.holds(one, other).tolist() == [[True, True], [False, False]]
 
 
-def test_pairs_with_a_column_outside_the_lake_say_nothing(make_lake: MakeLake, know: Know) -> None:
+def test_pairs_with_a_column_outside_the_lake_are_ignored(make_lake: MakeLake, know: Know) -> None:
     accepted = CatalogEvidence(verdict=Verdict.ACCEPTED)
-    known = CatalogPriors.from_knowledge(
+    priors = CatalogPriors.from_facts(
         make_lake(LAKE), know({("a.x", "lost.x"): accepted, ("a.x", "a.x"): accepted})
     )
-    assert (len(known.accepted), len(known.connected)) == (0, 0)
+    assert (len(priors.accepted), len(priors.connected)) == (0, 0)
 
 
 def test_decisions_count_beside_what_was_stated_before(make_lake: MakeLake, know: Know) -> None:
     denied = CatalogEvidence(declared="fk", verdict=Verdict.REJECTED)
-    known = CatalogPriors.from_knowledge(make_lake(LAKE), know({("a.x", "b.x"): denied}))
-    assert listed(known.rejected) == listed(known.stated) == [(0, 2), (2, 0)]
-    assert len(known.connected) == 0
+    priors = CatalogPriors.from_facts(make_lake(LAKE), know({("a.x", "b.x"): denied}))
+    assert listed(priors.rejected) == listed(priors.join_probability) == [(0, 2), (2, 0)]
+    assert len(priors.connected) == 0
 
 
 @pytest.mark.parametrize(
@@ -65,17 +66,17 @@ def test_decisions_count_beside_what_was_stated_before(make_lake: MakeLake, know
 def test_statements_and_use_make_a_join_probable(
     make_lake: MakeLake, know: Know, said: CatalogEvidence, expected: float
 ) -> None:
-    known = CatalogPriors.from_knowledge(make_lake(LAKE), know({("a.x", "b.x"): said}))
-    assert known.stated.of(np.array([2]), np.array([0]))[0] == pytest.approx(expected)
+    priors = CatalogPriors.from_facts(make_lake(LAKE), know({("a.x", "b.x"): said}))
+    assert priors.join_probability.of(np.array([2]), np.array([0]))[0] == pytest.approx(expected)
 
 
 def test_the_catalog_s_profile_takes_precedence(make_lake: MakeLake) -> None:
     statistics = {column("a.y"): ColumnStatistics(uniqueness=0.25, completeness=0.75)}
-    known = CatalogPriors.from_knowledge(make_lake(LAKE), CatalogFacts(statistics=statistics))
-    assert known.uniqueness.tolist() == [1, 0.25, 1, 1]
-    assert known.completeness.tolist() == [1, 0.75, 1, 1]
+    priors = CatalogPriors.from_facts(make_lake(LAKE), CatalogFacts(statistics=statistics))
+    assert priors.uniqueness.tolist() == [1, 0.25, 1, 1]
+    assert priors.completeness.tolist() == [1, 0.75, 1, 1]
 
 
-def test_declared_keys_are_places(make_lake: MakeLake) -> None:
-    knowledge = CatalogFacts(unique=frozenset(map(column, ["c.z", "a.x", "lost.x"])))
-    assert CatalogPriors.from_knowledge(make_lake(LAKE), knowledge).identifying.tolist() == [0, 3]
+def test_declared_keys_are_indices(make_lake: MakeLake) -> None:
+    facts = CatalogFacts(unique=frozenset(map(column, ["c.z", "a.x", "lost.x"])))
+    assert CatalogPriors.from_facts(make_lake(LAKE), facts).declared_unique.tolist() == [0, 3]

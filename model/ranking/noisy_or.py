@@ -1,0 +1,173 @@
+"""Combine the signals of a pair of columns into one score.
+
+Each signal alone makes a pair joinable with some probability. A pair is not joinable if no signal
+makes it so (noisy-or; Pearl, 1988).
+
+Numbers in common are weak evidence, since consecutive numbers share values with every other such
+column. Evidence from numbers is therefore discounted by the similarity of the names, the more so
+the more of their range the numbers fill.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+Measure = Float[np.ndarray, "*pair"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignalStrengths:
+    """Probability of a join when one signal alone is at full strength, in [0, 1]."""
+
+    containment: float = 0.7
+    """The values of one column are contained in the other, beyond chance."""
+
+    ochiai: float = 0.5
+    """The sets of values are equal."""
+
+    cells: float = 0.7
+    """Cells are written with the same trigrams."""
+
+    names: float = 0.25
+    """Text columns have the same name."""
+
+    cosine: float = 0.1
+    """The network's embeddings are equal."""
+
+    lookup: float = 0.2
+    """The values of the left column are contained in the right one, where they are unique."""
+
+    location: float = 0.1
+    """Values overlap, and both tables are in one folder or schema."""
+
+    same_form: float = 0.8
+    """Both columns hold entities of one kind in the same form; at full strength if any is shared.
+    """
+
+    other_form: float = 0.7
+    """Both columns hold the same entities in different forms."""
+
+    catalog: float = 1.0
+    """The catalog states a join with certainty."""
+
+
+STRENGTHS = SignalStrengths()
+"""Chosen on the development lakes by ranking quality; results are flat near these values."""
+
+_SHARED_SCALE = 3.0
+"""Number of shared values at which overlap counts for about two thirds."""
+_MIN_NAME_SIMILARITY = 0.1
+"""Similarity assumed for names that have nothing in common."""
+_SPARSE_POWER, _DENSE_POWER = 0.5, 2.0
+"""Powers of name similarity that discount sparse numbers and numbers that fill their range."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairSignals:
+    """Signals of pairs of columns, one array for each, all of the same shape.
+
+    Values are in [0, 1] unless stated otherwise.
+    """
+
+    containment: Measure
+    """Containment beyond chance in the better of both directions."""
+
+    containment_in_right: Measure
+    """Containment beyond chance of the left column in the right one."""
+
+    shared_weight: Measure
+    """Weight of the overlap by the number of shared values, see `weigh_shared`."""
+
+    ochiai: Measure
+    """Cosine of the sets of values."""
+
+    cells: Measure
+    """Cosine of the cells' trigrams."""
+
+    names: Measure
+    """Similarity of the names."""
+
+    cosine: Measure | None
+    """The network's cosine, rescaled; None without a network."""
+
+    right_uniqueness: Measure
+    """Uniqueness of the right column."""
+
+    same_location: Bool[np.ndarray, "*pair"]
+    """Whether both tables are in one folder or schema."""
+
+    entities: Measure
+    """Overlap of the entities; 0 for columns that share none."""
+
+    same_form: Bool[np.ndarray, "*pair"]
+    """Whether both columns write entities of one kind in the same form."""
+
+    catalog: Measure
+    """Probability of the join by the catalog alone."""
+
+    text: Bool[np.ndarray, "*pair"]
+    """Whether both columns hold text."""
+
+    density: Measure
+    """Greater density of the two columns: the share of their range that numbers fill."""
+
+
+def weigh_shared(shared: Int[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]:
+    """Return the weight of overlap that rests on so many shared values, in [0, 1)."""
+    return 1 - np.exp(-shared / _SHARED_SCALE)
+
+
+def combine(signals: PairSignals, strengths: SignalStrengths) -> Measure:
+    r"""Return the probability that at least one signal makes a pair joinable.
+
+    $$s = 1 - (1 - p_{\mathrm{content}}) \prod_{i} (1 - w_i x_i)$$
+
+    for signals x with strengths w. The content of two texts is a noisy-or of values, cells and
+    names; that of other columns is a noisy-or of values and cells, discounted by the names.
+
+    Args:
+        signals: The signals of each pair.
+        strengths: The probability of a join by each signal alone.
+
+    Returns:
+        Scores in [0, 1].
+    """
+    overlap = signals.containment * signals.shared_weight
+    by_containment = strengths.containment * overlap
+    by_ochiai = strengths.ochiai * signals.ochiai
+    by_cells = strengths.cells * signals.cells
+    by_names = strengths.names * signals.names
+    by_cosine = 0.0 if signals.cosine is None else strengths.cosine * signals.cosine
+    by_lookup = (
+        strengths.lookup
+        * signals.containment_in_right
+        * signals.shared_weight
+        * signals.right_uniqueness
+    )
+    by_location = strengths.location * overlap * signals.same_location
+    by_entities = np.where(
+        signals.same_form,
+        strengths.same_form * (signals.entities > 0),
+        strengths.other_form * signals.entities,
+    )
+    by_catalog = strengths.catalog * signals.catalog
+
+    not_by_values = (1 - by_containment) * (1 - by_ochiai) * (1 - by_cells)
+    not_by_text = not_by_values * (1 - by_names)
+    not_by_numbers = 1 - _trust_in_numbers(signals) * (1 - not_by_values)
+    not_joinable = (
+        np.where(signals.text, not_by_text, not_by_numbers)
+        * (1 - by_cosine)
+        * (1 - by_lookup)
+        * (1 - by_location)
+        * (1 - by_entities)
+        * (1 - by_catalog)
+    )
+    return 1 - not_joinable
+
+
+def _trust_in_numbers(signals: PairSignals) -> Measure:
+    """Return the factor that discounts evidence from numbers, in (0, 1]; 1 for equal names."""
+    names = (signals.names + _MIN_NAME_SIMILARITY) / (1 + _MIN_NAME_SIMILARITY)
+    return names ** (_SPARSE_POWER + (_DENSE_POWER - _SPARSE_POWER) * signals.density)

@@ -1,0 +1,118 @@
+"""Values stored for a few of all possible pairs of columns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+
+@dataclass(frozen=True)
+class SparsePairs:
+    """Pairs of columns for which something was measured or stated.
+
+    `left` and `right` list every pair in both orders, sorted by `left`, then `right`. Columns are
+    given by their index in the lake.
+
+    Pairs are looked up by binary search in their flattened indices. Indexing a
+    `scipy.sparse.csr_array` of 500,000 pairs with index arrays of shape (128, 200) takes 0.4 times
+    as long where columns have few partners (100,000 columns), but 2.4 times as long where they have
+    many (2,000 columns); its result is sparse or dense depending on SciPy's version.
+    """
+
+    columns: int
+    """How many columns the lake has."""
+
+    left: Int[np.ndarray, " pair"]
+    right: Int[np.ndarray, " pair"]
+
+    def look_up(
+        self,
+        values: Float[np.ndarray, " pair"],
+        left: Int[np.ndarray, "*shape"],
+        right: Int[np.ndarray, "*shape"],
+    ) -> Float[np.ndarray, "*shape"]:
+        """Return the values of the requested pairs.
+
+        Args:
+            values: One value for each stored pair.
+            left: Column indices.
+            right: Column indices, as many.
+
+        Returns:
+            One value for each requested pair; 0 for a pair that is not stored.
+
+        >>> pairs = SparsePairs(3, left=np.array([0, 1]), right=np.array([1, 0]))
+        >>> pairs.look_up(np.array([0.5, 0.25]), np.array([1, 1]), np.array([0, 2])).tolist()
+        [0.25, 0.0]
+        """
+        wanted = left * self.columns + right
+        stored = self._flat_indices
+        if not len(stored):
+            return np.zeros(wanted.shape)
+        position = np.minimum(np.searchsorted(stored, wanted), len(stored) - 1)
+        return np.where(stored[position] == wanted, values[position], 0.0)
+
+    @cached_property
+    def _flat_indices(self) -> Int[np.ndarray, " pair"]:
+        """Ascending, since the pairs are sorted."""
+        return self.left * self.columns + self.right
+
+
+@dataclass(frozen=True)
+class PairValues(SparsePairs):
+    """A symmetric value above 0 for some pairs of columns, and 0 for all others."""
+
+    values: Float[np.ndarray, " pair"]
+    """Equal in both orders of a pair."""
+
+    @classmethod
+    def from_mapping(cls, columns: int, values: Mapping[tuple[int, int], float]) -> "PairValues":
+        """Store each pair in both orders.
+
+        Args:
+            columns: How many columns the lake has.
+            values: The value of each pair, listed in one order.
+        """
+        reversed_pairs = {(right, left): value for (left, right), value in values.items()}
+        listed = sorted([*values.items(), *reversed_pairs.items()])
+        ends = np.array([pair for pair, _ in listed], dtype=np.int64).reshape(-1, 2)
+        return cls(
+            columns=columns,
+            left=ends[:, 0],
+            right=ends[:, 1],
+            values=np.array([value for _, value in listed], dtype=np.float64),
+        )
+
+    def of(
+        self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
+    ) -> Float[np.ndarray, "*shape"]:
+        """Return the values of the requested pairs; 0 for a pair that is not stored."""
+        return self.look_up(self.values, left, right)
+
+    def holds(
+        self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
+    ) -> Bool[np.ndarray, "*shape"]:
+        """Return whether each requested pair is stored."""
+        return self.of(left, right) > 0
+
+    def partners(self, column: int) -> Int[np.ndarray, " _"]:
+        """Return the columns that are paired with a column, in ascending order."""
+        return self.right[slice(*np.searchsorted(self.left, [column, column + 1]))]
+
+    def select(self, mask: Bool[np.ndarray, " pair"]) -> "PairValues":
+        """Return some of the pairs.
+
+        Args:
+            mask: The pairs to keep; the same for both orders of a pair.
+        """
+        return replace(self, left=self.left[mask], right=self.right[mask], values=self.values[mask])
+
+    @cached_property
+    def once(self) -> Bool[np.ndarray, " pair"]:
+        """Mask that keeps each pair in one of its two orders, smaller index first."""
+        return self.left < self.right
+
+    def __len__(self) -> int:
+        return len(self.left) // 2

@@ -1,0 +1,115 @@
+"""Each source of candidates brings pairs that no other source brings, and a fixed number."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.model.config import OURS, ModelConfig, RankingConfig, Scoring
+from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.ranking.candidates import find_candidates
+from datahub_hyperjoin.tables import CatalogEvidence, Verdict
+
+MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
+Know = Callable[[Mapping[tuple[str, str], CatalogEvidence]], CatalogFacts]
+
+COUNT = 6
+CODES = ["de", "fr", "it", "pl", "es", "pt"]
+COUNTRIES = ["spanien", "polen", "italien", "deutschland", "portugal", "frankreich"]
+CELLS = ("alpha", "beta", "gamma")
+CATALOG = {
+    "declared": CatalogEvidence(declared="fk"),
+    "queried": CatalogEvidence(queries=3),
+    "accepted": CatalogEvidence(verdict=Verdict.ACCEPTED),
+}
+TAKEN = {
+    "embeddings": COUNT,
+    "names": COUNT,
+    "cells": COUNT,
+    "overlap": COUNT // 2,
+    "entities": COUNT,
+    "declared": COUNT,
+    "queried": COUNT,
+    "accepted": COUNT,
+}
+"""How many candidates each source brings."""
+NEAREST = ("embeddings", "names", "cells")
+"""Sources that always bring as many candidates as they may, however far those are."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that is similar to the query column by the given sources."""
+
+    table: str
+    similar: frozenset[str]
+
+    @property
+    def name(self) -> str:
+        unlike = "".join(chr(ord("a") + int(digit)) for digit in str(hash_of(self.table)))
+        return "patron" if "names" in self.similar else unlike
+
+    @property
+    def values(self) -> list[str]:
+        if "entities" in self.similar:
+            return COUNTRIES
+        own = [f"{self.table}{number}" for number in range(20)]
+        return ["shared", *own] if "overlap" in self.similar else own
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        return CELLS if "cells" in self.similar else (f"{hash_of(self.table)}",)
+
+
+def hash_of(table: str) -> int:
+    """A number of many digits, so that two tables have no trigram in common but by chance."""
+    return int.from_bytes(table.encode(), "big") ** 5
+
+
+def find_targets(source: str, targets: int, make_lake: MakeLake, know: Know) -> int:
+    """Counts the candidates among columns that are similar to the query by one source alone.
+
+    Decoys are nearer by all other sources that compare the query with every column, and fill the
+    places that these would otherwise give to the targets.
+    """
+    decoys = frozenset(NEAREST) - {source}
+    others = [Column(f"decoy{n}", decoys) for n in range(COUNT)]
+    others += [Column(f"target{n}", frozenset({source})) for n in range(targets)]
+    query = {"patron": ["shared", *CODES] if source != "entities" else CODES}
+    lake = make_lake(
+        {"query": query, **{column.table: {column.name: column.values} for column in others}}
+    )
+    cells = [CELLS, *(column.cells for column in others)]
+    profiles = zip(lake.profiles, cells, strict=True)
+    lake = replace(lake, profiles=tuple(replace(p, sample=sample) for p, sample in profiles))
+    pairs = {
+        ("query.patron", f"{column.table}.{column.name}"): CATALOG[source]
+        for column in others
+        if source in CATALOG and source in column.similar
+    }
+    index = replace(build_lake_index(lake, ModelConfig(), know(pairs)), keys=np.array([0]))
+    near = [True, *("embeddings" in column.similar for column in others)]
+    embeddings = np.array([[1, 0] if like else [0, 1] for like in near], dtype=np.float32)
+    config = ModelConfig(
+        setting=replace(OURS, candidates=COUNT), ranking=RankingConfig(scoring=Scoring.BLEND)
+    )
+    candidates = set(find_candidates(index, embeddings, config)[0].tolist())
+    return sum(lake.ids[c].table.name.startswith("target") for c in candidates if c >= 0)
+
+
+@pytest.mark.parametrize("source", TAKEN)
+def test_a_pair_is_a_candidate_by_one_source_alone(
+    source: str, make_lake: MakeLake, know: Know
+) -> None:
+    assert find_targets(source, 1, make_lake, know) == 1
+    assert find_targets("none", 1, make_lake, know) == 0
+
+
+@pytest.mark.parametrize(("source", "taken"), TAKEN.items())
+def test_a_source_brings_so_many_candidates(
+    source: str, taken: int, make_lake: MakeLake, know: Know
+) -> None:
+    assert find_targets(source, COUNT + 2, make_lake, know) == taken
