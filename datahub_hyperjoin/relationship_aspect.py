@@ -158,6 +158,7 @@ def from_aspect(aspect: ERModelRelationshipPropertiesClass) -> Join | None:
         None for a relationship that is not ours, or whose custom properties cannot be parsed
         because an incompatible version wrote them.
     """
+    # This package writes one pair of columns per relationship.
     if not is_ours(aspect) or len(aspect.relationshipFieldMappings) != 1:
         return None
     (pair,) = pairs_in(aspect)
@@ -174,5 +175,6 @@ def from_aspect(aspect: ERModelRelationshipPropertiesClass) -> Join | None:
         left=pair[0],
         right=pair[1],
         joinability=joinability,
+        # A pair is sorted by identifier, a relationship by URN.
         evidence=evidence if pair[0] == source else evidence.reversed,
     )

@@ -50,6 +50,7 @@ class DatasetFilter:
         domains = aspect_of(aspects, DomainsClass)
         browse_path = aspect_of(aspects, BrowsePathsV2Class)
         tags = aspect_of(aspects, GlobalTagsClass)
+        # A browse path lists the containers of all levels; its other entries have no URN.
         containers = [entry.urn for entry in browse_path.path] if browse_path else ()
         return (
             _has_one_of("domain", self.domains, domains.domains if domains else ())

@@ -99,6 +99,7 @@ def _columns(schema: SchemaMetadataClass) -> tuple[tuple[str, str], ...]:
     field_paths: dict[str, str] = {}
     for field in schema.fields:
         field_paths.setdefault(plain_path(field.fieldPath), field.fieldPath)
+    # The root of a nested schema is a field, too; its plain path is empty.
     return tuple((plain, path) for plain, path in field_paths.items() if plain)
 
 
@@ -207,6 +208,7 @@ def read_datasets(
     Raises:
         UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
+    # The search does not filter by instance: datasets without the aspect belong to one by name.
     filters: RawSearchFilter = [
         {
             "and": [

@@ -116,6 +116,7 @@ def merge_decisions(decisions: Iterable[PairDecision], warn: Warn) -> dict[Pair,
     Returns:
         One decision for each pair.
     """
+    # Sets, since a person may state one decision in several places.
     by_pair: defaultdict[Pair, set[Decision]] = defaultdict(set)
     for pair, decision in decisions:
         by_pair[pair].add(decision)
@@ -129,6 +130,7 @@ def merge_decisions(decisions: Iterable[PairDecision], warn: Warn) -> dict[Pair,
                 f"{pair[0]} = {pair[1]}",
             )
         verdict = Verdict.REJECTED if Verdict.REJECTED in verdicts else Verdict.ACCEPTED
+        # The empty URN is the smallest, so a recorded person precedes an unrecorded one.
         by = max(decision.by for decision in pair_decisions if decision.verdict is verdict)
         merged[pair] = Decision(verdict, by)
     return merged

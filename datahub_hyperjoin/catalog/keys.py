@@ -71,6 +71,7 @@ def declared_pairs(datasets: Iterable[Dataset]) -> dict[Pair, str]:
     columns = _columns_of(datasets)
     keys = [key for dataset in datasets for key in dataset.foreign_keys]
     declared: dict[Pair, str] = {}
+    # Narrow keys first: a whole key is stronger evidence for a pair than a part of a wide one.
     for key in sorted(keys, key=lambda key: len(key.pairs)):
         if all(column in columns for pair in key.pairs for column in pair):
             for pair, name in _parts(key):

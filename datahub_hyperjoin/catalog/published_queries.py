@@ -63,6 +63,8 @@ def read_published_queries(
             (hidden_by_us if ours else changed_by_people).add(urn)
         elif properties is not None and properties.lastModified.actor != AUTHOR:
             changed_by_people.add(urn)
+    # No other entity shows whether the queries have arrived, so if all are missing, none is taken
+    # for deleted.
     deleted = find_deleted(written, entities, writes_arrived=False, warn=warn)
     return PublishedQueries(
         hidden=frozenset(hidden_by_us),

@@ -167,6 +167,7 @@ def _pairs(
     urn: str, properties: ERModelRelationshipPropertiesClass, warn: Warn
 ) -> tuple[Pair, ...]:
     try:
+        # A relationship between a column and itself joins nothing.
         return tuple(pair for pair in pairs_in(properties) if pair[0] != pair[1])
     except InvalidUrnError as error:
         report_skipped(warn)(urn, f"one of its ends is not a dataset: {error}")
@@ -178,10 +179,10 @@ def find_deleted(
 ) -> frozenset[str]:
     """Return the entities that an earlier run wrote and that people hard-deleted since.
 
-    A missing entity is a rejection only if a person deleted it. Two cases look the same and are
-    told apart here. People delete entities one by one, so if more than three quarters of at least
-    twenty are missing, the catalog was restored or emptied. And if all are missing, the server may
-    not have processed the writes of the last run yet, unless other writes of that run are there.
+    A missing entity is a rejection only if a person deleted it. Two other causes look the same.
+    People delete entities one by one, so if more than three quarters of at least twenty are
+    missing, the catalog was restored or emptied. And if all are missing, the server may not have
+    processed the writes of the last run yet, unless other writes of that run are there.
 
     Args:
         written: URNs of the entities that an earlier run wrote and did not withdraw.

@@ -117,6 +117,7 @@ def _isolate_equalities(statement: exp.Expr) -> None:
             on = join.args.get("on")
             equalities = list(_equalities(on)) if on else []
             if equalities:
+                # A node has one parent in sqlglot's trees, so every further use takes a copy.
                 join.set("on", equalities[0].copy())
                 further += equalities[1:]
         where = select.args.get("where")
@@ -146,6 +147,7 @@ def _stays_in(equality: exp.EQ, sources: set[str]) -> bool:
 def _equalities(condition: exp.Expr) -> Iterator[exp.EQ]:
     """Yield the equalities of two columns that hold wherever a condition holds."""
     condition = condition.unnest()
+    # Below `OR` and `NOT`, an equality need not hold for the rows of the result.
     parts = condition.flatten() if isinstance(condition, exp.And) else [condition]
     for part in parts:
         if isinstance(part, exp.EQ) and all(isinstance(side, exp.Column) for side in _sides(part)):

@@ -86,6 +86,7 @@ def rename_tables(
         The tables that were resolved, by their new names.
     """
     tables, original_names = {}, set()
+    # All tables are collected first, because renaming changes the tree that is searched.
     for number, table in enumerate(list(statement.find_all(exp.Table))):
         # BigQuery quotes several parts as one, as in `project.dataset.table`.
         parts = tuple(".".join(part.name for part in table.parts).split("."))

@@ -47,6 +47,7 @@ _BATCH = 100
 
 
 def _share(part: float, whole: float) -> float:
+    # Profiles may hold estimates, so that a column has more distinct values than rows.
     return min(max(part / whole, 0.0), 1.0) if whole > 0 else 0.0
 
 

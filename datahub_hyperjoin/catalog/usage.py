@@ -66,6 +66,7 @@ def count_joins(
     tables = {dataset_urn(table): table for table in columns}
     entities = scroll(graph, "query", _ASPECTS, warn=report_skipped(warn))
     queries = (read_query(urn, aspects, tables) for urn, aspects in entities)
+    # Search does not sort by age; the heap keeps no more than `most` statements in memory.
     newest = nlargest(most, (query for query in queries if query))
     return count_statements(newest, TableLookup(columns), warn)
 
@@ -91,11 +92,14 @@ def read_query(urn: str, aspects: Aspects, tables: Mapping[str, TableId]) -> Sql
     statement = properties.statement.value
     if not subjects or len(statement) > _LONGEST:
         return None
+    # A query over several platforms has no platform of its own; the smallest name is the same in
+    # every run.
+    platform = min(table.platform for table in subjects)
     return SqlQuery(
         changed=properties.lastModified.time,
         urn=urn,
         statement=statement,
-        platform=min(table.platform for table in subjects),
+        platform=platform,
         subjects=subjects,
     )
 

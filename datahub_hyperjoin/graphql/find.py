@@ -44,6 +44,7 @@ def find_join(graph: DataHubGraph, name_or_urn: str) -> CatalogJoin:
             raise UnknownNameError.nothing(_JOIN, name, near=())
         return join
     spellings = _spellings(name)
+    # The index may match more than the exact name.
     matches = [
         join
         for join in read_joins(search(graph, "joins_by_name", names=spellings))

@@ -56,6 +56,7 @@ def execute(graph: DataHubGraph, name: str, /, **variables: Any) -> GraphQLObjec
         UnansweredError: The server cannot be reached or fails.
     """
     with requesting(graph, name):
+        # Unformatted errors keep their path, which names the part of the operation that failed.
         return graph.execute_graphql(operation(name), variables, format_exception=False)
 
 
@@ -97,5 +98,6 @@ def search(graph: DataHubGraph, name: str, /, **variables: Any) -> Iterator[Grap
         page = data["searchAcrossEntities"]
         yield from (result["entity"] for result in page["searchResults"])
         start += _PAGE
+        # An empty page ends the loop even if the total counts entities that are not returned.
         if start >= page["total"] or not page["searchResults"]:
             return

@@ -79,4 +79,5 @@ def _neighbours(joins: Iterable[CatalogJoin]) -> Neighbours:
     for join in sorted(usable, key=lambda join: (-join.strength, join.urn)):
         for directed in (join, join.reversed):
             best[directed.left.table].setdefault(directed.right.table, directed)
+    # Sorted, so that of equal chains the same one is chosen in every run.
     return {table: dict(sorted(partners.items())) for table, partners in best.items()}
