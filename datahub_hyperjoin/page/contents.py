@@ -1,4 +1,4 @@
-"""What the page holds, numbered and small enough to travel inside it."""
+"""Collect the data of the page as numbered records, small enough to embed."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,72 +15,75 @@ from datahub_hyperjoin.tables import (
 )
 
 MOST_JOINS = 20_000
+"""Joins that a page shows at most."""
 
 Record = tuple[str | int | float | bool, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """Tables, columns and joins; they point at each other by their place in these lists."""
+    """Tables, columns and joins, which refer to each other by their index in these lists."""
 
     publishers: tuple[str, ...]
-    """The first folders of the tables' names, those with the most joins first."""
+    """Publishers of the tables, those with the most joins first."""
 
     tables: tuple[Record, ...]
-    """Name, title, publisher, rows and columns of each table that could be read."""
+    """Name, title, publisher, row count and column count of each readable table."""
 
     columns: tuple[Record, ...]
-    """Table, path, whether it is a key column, type and distinct values."""
+    """Table, path, whether it is a key column, type and number of distinct values."""
 
     joins: tuple[Record, ...]
-    """Left and right column; for each of them its rank among the other's suggestions, 0 for none,
-    and its score; then shared values, containments, cardinality and fan-outs, left first;
-    and what values were taken for and what the catalog says."""
+    """Left and right column; rank and score of the right column as a suggestion for the left one,
+    and then the reverse, with rank 0 where it is not suggested; number of shared values;
+    containments, cardinality and fan-outs, left side first; and notes on the evidence."""
 
     left_out: int
-    """Joins beyond those that a page shows."""
+    """Number of joins that the page does not show."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pair:
-    """A join, and what the suggestions of either direction say of it."""
+    """A join with its suggestions in both directions."""
 
     join: Join
-    forth: Suggestion | None
-    back: Suggestion | None
+    forward: Suggestion | None
+    """Suggests the right column for the left one."""
+    backward: Suggestion | None
+    """Suggests the left column for the right one."""
 
     @property
     def order(self) -> tuple[int, float, ColumnId, ColumnId]:
-        """Every key column's best comes before any key column's second."""
-        ranks = [found.rank for found in (self.forth, self.back) if found]
+        """Sort key: the best join of each key column precedes all second-best joins."""
+        ranks = [suggestion.rank for suggestion in (self.forward, self.backward) if suggestion]
         best = min(ranks, default=MOST_JOINS)
         return best, -self.join.joinability, self.join.left, self.join.right
 
-    def record(self, place: dict[ColumnId, int]) -> Record:
-        """The pair as the page's script reads it."""
+    def record(self, indices: dict[ColumnId, int]) -> Record:
+        """Return the record that the page's script reads."""
         join, evidence = self.join, self.join.evidence
         return (
-            place[join.left],
-            place[join.right],
-            *_standing(self.forth, join),
-            *_standing(self.back, join),
-            *_facts(evidence),
-            "; ".join(_sayings(join)),
+            indices[join.left],
+            indices[join.right],
+            *_rank_and_score(self.forward, join),
+            *_rank_and_score(self.backward, join),
+            *_evidence_values(evidence),
+            "; ".join(_notes(join)),
         )
 
 
-def _sayings(join: Join) -> Iterator[str]:
+def _notes(join: Join) -> Iterator[str]:
     if join.evidence.compared_as:
         yield f"compared as {join.evidence.compared_as}"
-    yield from join.catalog.sayings
+    yield from join.catalog.descriptions
 
 
-def _standing(found: Suggestion | None, join: Join) -> Iterator[int | float]:
-    yield found.rank if found else 0
-    yield round(found.joinability if found else join.joinability, 3)
+def _rank_and_score(suggestion: Suggestion | None, join: Join) -> Iterator[int | float]:
+    yield suggestion.rank if suggestion else 0
+    yield round(suggestion.joinability if suggestion else join.joinability, 3)
 
 
-def _facts(evidence: Evidence) -> Iterator[str | int | float]:
+def _evidence_values(evidence: Evidence) -> Iterator[str | int | float]:
     yield evidence.shared
     yield round(evidence.left_containment, 4)
     yield round(evidence.right_containment, 4)
@@ -90,13 +93,13 @@ def _facts(evidence: Evidence) -> Iterator[str | int | float]:
 
 
 def publisher_of(table: TableId) -> str:
-    """Whose table it is.
+    """Return the publisher of a table.
 
     Args:
-        table: Which table.
+        table: The table.
 
     Returns:
-        The first folder of its name; its platform, when the name has no folder.
+        The first folder of its name, or its platform if the name has no folder.
 
     Example:
         >>> publisher_of(TableId("file", "lahman/core/Batting.csv"))
@@ -113,25 +116,25 @@ def list_contents(
     suggestions: Sequence[Suggestion],
     joins: Sequence[Join],
 ) -> Contents:
-    """Numbers what was found.
+    """Collect and number the data of the page.
 
     Args:
-        profiles: Every table; those with a fault are left out.
-        keys: The columns asked about.
-        suggestions: What was found for them.
-        joins: The same without direction, with evidence.
+        profiles: Profiles of all tables; those with an error are not listed.
+        keys: The key columns.
+        suggestions: The suggestions for the key columns.
+        joins: The suggested joins, with evidence.
 
     Returns:
         Tables, columns and joins.
     """
-    asked = set(keys)
-    found = {(each.query, each.candidate): each for each in suggestions}
+    key_columns = set(keys)
+    by_pair = {(each.query, each.candidate): each for each in suggestions}
     pairs = sorted(
         (
             _Pair(
                 join=join,
-                forth=found.get((join.left, join.right)),
-                back=found.get((join.right, join.left)),
+                forward=by_pair.get((join.left, join.right)),
+                backward=by_pair.get((join.right, join.left)),
             )
             for join in joins
         ),
@@ -139,18 +142,18 @@ def list_contents(
     )
     shown = pairs[:MOST_JOINS]
     ends = [end for pair in shown for end in (pair.join.left, pair.join.right)]
-    read = sorted(
+    readable = sorted(
         (profile for profile in profiles if not profile.fault), key=lambda each: each.table.id
     )
-    publishers = _publishers(read, ends)
-    tables = {profile.table.id: number for number, profile in enumerate(read)}
+    publishers = _publishers(readable, ends)
+    tables = {profile.table.id: number for number, profile in enumerate(readable)}
     columns = {column: number for number, column in enumerate(sorted({*keys, *ends}))}
-    known = {column.id: column for profile in read for column in profile.columns}
+    column_profiles = {column.id: column for profile in readable for column in profile.columns}
     return Contents(
         publishers=tuple(publishers),
-        tables=tuple(_table(profile, publishers) for profile in read),
+        tables=tuple(_table(profile, publishers) for profile in readable),
         columns=tuple(
-            _column(known[column], tables[column.table], is_key=column in asked)
+            _column(column_profiles[column], tables[column.table], is_key=column in key_columns)
             for column in columns
         ),
         joins=tuple(pair.record(columns) for pair in shown),
@@ -158,9 +161,9 @@ def list_contents(
     )
 
 
-def _publishers(read: Sequence[TableProfile], ends: Sequence[ColumnId]) -> dict[str, int]:
+def _publishers(readable: Sequence[TableProfile], ends: Sequence[ColumnId]) -> dict[str, int]:
     counts = Counter(publisher_of(end.table) for end in ends)
-    names = {publisher_of(profile.table.id) for profile in read}
+    names = {publisher_of(profile.table.id) for profile in readable}
     ordered = sorted(names, key=lambda name: (-counts[name], name))
     return {name: number for number, name in enumerate(ordered)}
 

@@ -1,4 +1,4 @@
-"""The picture on top of the page: which tables join with which."""
+"""Draw the picture at the top of the page: the tables and the joins between them."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,8 +12,8 @@ from datahub_hyperjoin.page.layout import place_nodes
 MOST_TABLES = 120
 MOST_LINES = 300
 COLOURS = 8
-_TOLD = 6
-_LABEL = 20
+_MOST_TOOLTIP_JOINS = 6
+_LONGEST_LABEL = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,25 +21,25 @@ class Node:
     """A table as a disc."""
 
     table: int
-    """Its place among the page's tables."""
+    """Its index in the page's tables."""
 
     x: float
-    """Middle of the disc, from the left."""
+    """Horizontal position of the centre, from the left."""
 
     y: float
-    """Middle of the disc, from the top."""
+    """Vertical position of the centre, from the top."""
 
     radius: float
-    """Grows with the number of tables it joins with."""
+    """Radius, which grows with the number of tables that it joins with."""
 
     colour: int
-    """Its publisher's place among the publishers; one beyond the colours for all the rest."""
+    """Index of its publisher; `COLOURS` for all publishers without a colour of their own."""
 
     label: str
     """Its title, shortened."""
 
-    told: str
-    """What is said of it when it is pointed at."""
+    tooltip: str
+    """Text shown when the pointer is over it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,16 +47,16 @@ class Line:
     """All joins between two tables."""
 
     tables: tuple[int, int]
-    """The tables' places among the page's tables."""
+    """Indices of both tables in the page's tables."""
 
     ends: tuple[float, float, float, float]
-    """From where to where: x, y, x, y."""
+    """Coordinates of both ends: x, y, x, y."""
 
     weight: float
     """The best joinability among them, in [0, 1]."""
 
-    told: str
-    """What is said of it when it is pointed at."""
+    tooltip: str
+    """Text shown when the pointer is over it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class Picture:
     """Its width."""
 
     height: int
-    """Its height; 0 when nothing joins."""
+    """Its height; 0 without joins."""
 
     nodes: tuple[Node, ...]
     """The tables with the most neighbours."""
@@ -76,14 +76,14 @@ class Picture:
     """Joins between them, the weakest first."""
 
     tables_left_out: int
-    """Tables that join and are not drawn."""
+    """Number of tables with joins that are not drawn."""
 
     lines_left_out: int
-    """Pairs of drawn tables whose line is not drawn."""
+    """Number of lines between drawn tables that are not drawn."""
 
 
 def draw_tables(contents: Contents) -> Picture:
-    """Draws the tables that join.
+    """Draw the tables that have joins.
 
     Args:
         contents: Tables, columns and joins.
@@ -91,27 +91,28 @@ def draw_tables(contents: Contents) -> Picture:
     Returns:
         At most `MOST_TABLES` tables and about `MOST_LINES` lines.
     """
-    whole = _join_tables(contents)
-    busiest = sorted(whole, key=lambda table: (-whole.degree[table], table))[:MOST_TABLES]
-    drawn = whole.subgraph(sorted(busiest))
+    graph = _join_tables(contents)
+    most_joined = sorted(graph, key=lambda table: (-graph.degree[table], table))[:MOST_TABLES]
+    drawn = graph.subgraph(sorted(most_joined))
     kept = _thin_out(drawn)
-    radii = {table: 5 + 3.6 * math.log1p(whole.degree[table]) for table in drawn}
+    radii = {table: 5 + 3.6 * math.log1p(graph.degree[table]) for table in drawn}
     labels = {table: _shorten(str(contents.tables[table][1])) for table in drawn}
     sizes = {
         table: (max(2 * radii[table], 6.9 * len(labels[table])) + 14, 2 * radii[table] + 30)
         for table in drawn
     }
-    places, width, height = place_nodes(kept, sizes)
-    spots = {table: (round(x, 1), round(y - 8, 1)) for table, (x, y) in places.items()}
+    positions, width, height = place_nodes(kept, sizes)
+    # The label is below the disc, so the disc is above the centre of both.
+    centres = {table: (round(x, 1), round(y - 8, 1)) for table, (x, y) in positions.items()}
     nodes = (
         Node(
             table=table,
-            x=spots[table][0],
-            y=spots[table][1],
+            x=centres[table][0],
+            y=centres[table][1],
             radius=round(radii[table], 1),
             colour=min(int(contents.tables[table][2]), COLOURS),
             label=labels[table],
-            told=_tell_table(contents, table, whole.degree[table]),
+            tooltip=_table_tooltip(contents, table, graph.degree[table]),
         )
         for table in sorted(drawn)
     )
@@ -119,14 +120,14 @@ def draw_tables(contents: Contents) -> Picture:
         width=width,
         height=height,
         nodes=tuple(nodes),
-        lines=tuple(_lines(contents, kept, spots)),
-        tables_left_out=len(whole) - len(drawn),
+        lines=tuple(_lines(contents, kept, centres)),
+        tables_left_out=len(graph) - len(drawn),
         lines_left_out=drawn.number_of_edges() - kept.number_of_edges(),
     )
 
 
 def _join_tables(contents: Contents) -> nx.Graph:
-    """Tables as nodes; an edge keeps its joins, best first."""
+    """Build a graph of tables whose edges hold their joins, best first."""
     graph = nx.Graph()
     for join in contents.joins:
         left, right = int(join[0]), int(join[1])
@@ -144,7 +145,10 @@ def _join_tables(contents: Contents) -> nx.Graph:
 
 
 def _thin_out(graph: nx.Graph) -> nx.Graph:
-    """The strongest lines, and those without which parts would fall apart."""
+    """Keep the strongest edges, and those of a maximum spanning tree.
+
+    The tree keeps connected parts connected, as if no edge had been removed.
+    """
     ranked = sorted(
         graph.edges(data=True), key=lambda edge: (-edge[2]["weight"], *sorted(edge[:2]))
     )
@@ -157,38 +161,40 @@ def _thin_out(graph: nx.Graph) -> nx.Graph:
 
 
 def _lines(
-    contents: Contents, graph: nx.Graph, spots: dict[int, tuple[float, float]]
+    contents: Contents, graph: nx.Graph, centres: dict[int, tuple[float, float]]
 ) -> Iterator[Line]:
     edges = ((*sorted((a, b)), edge) for a, b, edge in graph.edges(data=True))
     for a, b, edge in sorted(edges, key=lambda each: (each[2]["weight"], each[0], each[1])):
         yield Line(
             tables=(a, b),
-            ends=(*spots[a], *spots[b]),
+            ends=(*centres[a], *centres[b]),
             weight=edge["weight"],
-            told=_tell_joins(contents, (a, b), edge["joins"]),
+            tooltip=_joins_tooltip(contents, (a, b), edge["joins"]),
         )
 
 
-def _tell_table(contents: Contents, table: int, neighbours: int) -> str:
+def _table_tooltip(contents: Contents, table: int, neighbours: int) -> str:
     _, title, publisher, *_ = contents.tables[table]
     tables = "1 table" if neighbours == 1 else f"{neighbours} tables"
     return f"{title}\n{contents.publishers[int(publisher)]} · joins with {tables}"
 
 
-def _tell_joins(
+def _joins_tooltip(
     contents: Contents, tables: tuple[int, int], joins: Sequence[tuple[float, int, int]]
 ) -> str:
     titles = [str(contents.tables[table][1]) for table in tables]
-    told = [_tell_join(contents, tables, join) for join in joins[:_TOLD]]
-    more = [f"and {len(joins) - _TOLD} more"] if len(joins) > _TOLD else []
-    return "\n".join([" – ".join(titles), *told, *more])
+    lines = [_join_tooltip(contents, tables, join) for join in joins[:_MOST_TOOLTIP_JOINS]]
+    more = (
+        [f"and {len(joins) - _MOST_TOOLTIP_JOINS} more"] if len(joins) > _MOST_TOOLTIP_JOINS else []
+    )
+    return "\n".join([" – ".join(titles), *lines, *more])
 
 
-def _tell_join(contents: Contents, tables: Iterable[int], join: tuple[float, int, int]) -> str:
+def _join_tooltip(contents: Contents, tables: Iterable[int], join: tuple[float, int, int]) -> str:
     path = {contents.columns[column][0]: contents.columns[column][1] for column in join[1:]}
     left, right = (path[table] for table in tables)
     return f"{left} = {right} · {-join[0]:.2f}"
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= _LABEL else f"{text[: _LABEL - 1]}…"
+    return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 1]}…"

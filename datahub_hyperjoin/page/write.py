@@ -1,4 +1,4 @@
-"""Fills the template."""
+"""Write the page from its template."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,17 +19,18 @@ def write_page(
     suggestions: Sequence[Suggestion],
     joins: Sequence[Join],
 ) -> None:
-    """Writes what was found as one HTML file that needs no network and holds no cell value.
+    """Write the suggested joins as one HTML file.
 
-    Equal findings give equal bytes.
+    The page loads nothing from the network and contains no values of the tables. Equal arguments
+    produce equal bytes.
 
     Args:
-        path: The file; folders above it are made when they are missing.
-        title: The page's heading.
-        profiles: Every table, those with a fault included.
-        keys: The columns asked about.
-        suggestions: What was found for them.
-        joins: The same without direction, with evidence.
+        path: Path of the file; missing folders are created.
+        title: Heading of the page.
+        profiles: Profiles of all tables, including those with an error.
+        keys: The key columns.
+        suggestions: The suggestions for the key columns.
+        joins: The suggested joins, with evidence.
     """
     contents = list_contents(profiles, keys=keys, suggestions=suggestions, joins=joins)
     page = _environment().get_template("page.html.j2")
@@ -43,7 +44,7 @@ def write_page(
             "key columns": len(keys),
             "joins": len(joins),
         },
-        faults=sorted((str(profile.table.id), profile.fault) for profile in profiles),
+        errors=sorted((str(profile.table.id), profile.fault) for profile in profiles),
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text + "\n", encoding="utf-8", newline="\n")
