@@ -30,6 +30,12 @@ def code(document: str) -> str:
     return "\n".join(block or inline for block, inline in pieces)
 
 
+def sections(document: str) -> set[str]:
+    """Return the anchors that GitHub gives the headings of a document."""
+    headings = re.findall(r"^#+ (.+)$", document, flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
 def resolve(schema: Schema, definitions: Schema) -> Schema:
     """Follow references and optional types to the schema that lists the properties."""
     for choice in [schema, *schema.get("allOf", []), *schema.get("anyOf", [])]:
@@ -77,6 +83,17 @@ def test_every_named_path_exists(document: Path) -> None:
 def test_every_relative_link_leads_to_a_file(document: Path) -> None:
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", document.read_text(encoding="utf-8"))
     assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name)
+def test_every_link_to_a_section_names_a_heading(document: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", document.read_text(encoding="utf-8"))
+    targets = [(document.parent / file if file else document, section) for file, section in links]
+    assert [
+        f"{file}#{section}"
+        for file, section in targets
+        if section not in sections(file.read_text(encoding="utf-8"))
+    ] == []
 
 
 @pytest.mark.parametrize(("key", "default"), rows_of_the_configuration())
