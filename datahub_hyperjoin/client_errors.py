@@ -62,7 +62,7 @@ def _reason(error: Exception) -> str:
         case JSONDecodeError():
             return "the response is not from DataHub's metadata service"
         case exceptions.ConnectionError() if error.request and not isinstance(error, _ON_THE_WAY):
-            return f"nothing answers at {error.request.url}"
+            return "nothing answers at " + str(error.request.url)
         case OperationalError():
             return str(error.info.get("message") or error.info.get("error") or error.message)
         case GraphError():
