@@ -1,45 +1,47 @@
-"""Benchmarks of a line or two, and what a rival answers on them."""
+"""Labelled lakes of a few lines, and the rankings of a rival on them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from datahub_hyperjoin.evaluate.methods import EvaluatedLake, Method
-from datahub_hyperjoin.evaluate.progress import Narration
-from datahub_hyperjoin.evaluate.rivals.cells import Cells
-from datahub_hyperjoin.evaluate.suite import ColumnName, Suite
+from benchmarks.rivals.cells import Cells
+from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
+from datahub_hyperjoin.evaluate.methods import ProfiledLake, RankingMethod
+from datahub_hyperjoin.evaluate.progress import EvaluationProgress
 from lake import Columns, write_table
 
 
 def named(text: str) -> ColumnName:
-    """A column by `table.column`."""
+    """Return the name of a column written as `table.column`."""
     table, _, column = text.partition(".")
     return ColumnName(table, column)
 
 
-def suite(folder: Path, tables: Mapping[str, Columns], *queries: str) -> Suite:
-    """Writes tables, and asks about columns of them; nothing is right, since nothing is scored."""
+def suite(folder: Path, tables: Mapping[str, Columns], *queries: str) -> LabelledLake:
+    """Write tables, and name query columns; the ground truth is empty, since nothing is scored."""
     for table, columns in tables.items():
         write_table(folder / "tables", f"{table}.csv", columns)
     headers = {table: frozenset(columns) for table, columns in tables.items()}
-    return Suite(folder, headers, {named(query): frozenset() for query in queries})
+    return LabelledLake(folder, headers, {named(query): frozenset() for query in queries})
 
 
-def ask(rival: Method, asked: Suite, seed: int = 0) -> dict[str, list[tuple[str, float]]]:
-    """The answers to every query, and how sure the rival is of each."""
-    found = rival.rank(
-        EvaluatedLake(asked, (), 0.0),
+def ask(
+    rival: RankingMethod, lake: LabelledLake, seed: int = 0
+) -> dict[str, list[tuple[str, float]]]:
+    """Return the ranked candidates for each query column, with their scores."""
+    rankings = rival.rank(
+        ProfiledLake(lake, (), 0.0),
         seed=seed,
-        models=asked.folder / "models",
-        progress=Narration(lambda _: None),
+        models=lake.folder / "models",
+        progress=EvaluationProgress(lambda _: None),
     )
     return {
-        str(query): [(str(answer.candidate), answer.score) for answer in answers]
-        for query, answers in found.items()
+        str(query): [(str(ranked.candidate), ranked.score) for ranked in ranking]
+        for query, ranking in rankings.items()
     }
 
 
 def cells(**columns: Sequence[str]) -> list[Cells]:
-    """Columns in tables of their own, which are called like them."""
+    """Make columns, each in a table of the same name."""
     return [
         Cells(ColumnName(name, name), {value: values.count(value) for value in values})
         for name, values in columns.items()

@@ -1,4 +1,4 @@
-"""`hyperjoin`, as it is typed, against a server that answers by HTTP."""
+"""`hyperjoin`, run as users run it, against a server that answers over HTTP."""
 
 import json
 import subprocess
@@ -50,7 +50,7 @@ def succeed(*arguments: str) -> str:
 
 
 def fail(*arguments: str) -> str:
-    """What is said of a failure: one line, and no traceback."""
+    """The error of a failed command: one line, and no traceback."""
     result = run(*arguments)
     assert result.exit_code == 1
     assert isinstance(result.exception, SystemExit)
@@ -64,7 +64,7 @@ def test_joins_are_listed_best_first(shop: Shop) -> None:
     assert lines[0].split() == ["joinability", "join", "cardinality", "decision"]
     rows = [line.split("  ") for line in lines[2:]]
     assert [[cell.strip() for cell in row if cell.strip()] for row in rows] == [
-        ["shop.public.orders.region = shop.public.regions.id", "many to one", "written by people"],
+        ["shop.public.orders.region = shop.public.regions.id", "many to one", "created by a user"],
         ["0.93", CUSTOMER, "many to one"],
         ["0.70", "shop.public.orders.id = shop.public.refunds.order", "one to many"],
     ]
@@ -106,7 +106,7 @@ def test_a_score_leaves_out_what_is_below() -> None:
 @pytest.mark.usefixtures("shop")
 def test_a_dataset_may_have_no_joins() -> None:
     asked = ("joins", "--dataset", "orders", "--column", "note")
-    assert succeed(*asked) == "No joins of orders note are known.\n"
+    assert succeed(*asked) == "No joins of orders.note in the catalog.\n"
     assert json.loads(succeed(*asked, "--format", "json")) == []
 
 
@@ -116,7 +116,7 @@ def test_a_rejected_join_is_gone_until_it_is_accepted() -> None:
     assert succeed("accept", CUSTOMER) == f"Accepted {CUSTOMER}\n"
     assert "accepted" in succeed(*asked)
     assert succeed("reject", CUSTOMER, "--why", "no") == f"Rejected {CUSTOMER}\n"
-    assert succeed(*asked) == "No joins of orders customer are known.\n"
+    assert succeed(*asked) == "No joins of orders.customer in the catalog.\n"
     assert "rejected, hidden" in succeed(*asked, "--all")
     succeed("accept", CUSTOMER)
     assert "accepted" in succeed(*asked)
@@ -129,13 +129,13 @@ def test_a_rejection_by_tag_alone_is_not_listed_either(shop: Shop) -> None:
     )
     shop.gms.put(hidden["urn"], StatusClass(removed=False))
     asked = ("joins", "--dataset", "customers", "--column", "id")
-    assert succeed(*asked) == "No joins of customers id are known.\n"
+    assert succeed(*asked) == "No joins of customers.id in the catalog.\n"
     assert "rejected" in succeed(*asked, "--all")
 
 
 def test_nothing_is_decided_when_one_name_is_wrong(shop: Shop) -> None:
     assert fail("reject", CUSTOMER, "nothing") == (
-        "Error: the catalog knows no join 'nothing'. Give its urn, as DataHub's pages show"
+        "Error: the catalog has no join 'nothing'. Give its URN, as DataHub's pages show"
     )
     assert shop.gms.writes == []
 
@@ -151,7 +151,7 @@ def test_several_are_decided_at_once() -> None:
 @pytest.mark.usefixtures("shop")
 def test_a_dataset_that_is_not_there_brings_others() -> None:
     assert fail("joins", "--dataset", "order") == (
-        "Error: the catalog knows no dataset 'order'. Did you mean 'shop.public.orders'?"
+        "Error: the catalog has no dataset 'order'. Did you mean 'shop.public.orders'?"
     )
 
 
@@ -160,7 +160,7 @@ def test_a_path_is_shown_with_its_conditions() -> None:
     lines = succeed("path", "refunds", "regions").splitlines()
     chain = ("refunds", "orders", "customers", "regions")
     assert lines[0] == " → ".join(f"shop.public.{name}" for name in chain)
-    assert lines[1] == "joinability 0.52, joins 3"
+    assert lines[1] == "3 joins with a joint joinability of 0.52"
     for line, condition in zip(
         lines[-3:],
         ("refunds.order = shop.public.orders.id", CUSTOMER, "region = shop.public.regions.id"),
@@ -185,20 +185,20 @@ def test_a_path_is_given_to_programs() -> None:
 def test_a_path_goes_by_no_rejected_join() -> None:
     succeed("reject", CUSTOMER)
     assert fail("path", "orders", "regions") == (
-        "Error: no path leads from 'shop.public.orders' to 'shop.public.regions'; see with "
-        "`hyperjoin joins --dataset` what each of them joins with, and accept what is right"
+        "Error: no path connects 'shop.public.orders' and 'shop.public.regions'. List the joins of "
+        "each table with `hyperjoin joins --dataset`, and accept those that are right"
     )
 
 
 @pytest.mark.usefixtures("shop")
 def test_a_path_may_be_too_long() -> None:
-    assert "no path of at most 1 joins leads" in fail("path", "orders", "regions", "--max-hops=1")
+    assert "no path of at most 1 joins" in fail("path", "orders", "regions", "--max-hops=1")
 
 
 def test_a_server_that_fails_is_one_sentence(shop: Shop) -> None:
     shop.gms.fail("POST /api/graphql", 501, times=9, message="not today")
     assert fail("joins", "--dataset", "orders").startswith(
-        "Error: DataHub does not answer datasets_by_name: not today. Try again"
+        "Error: DataHub does not answer datasets_by_name: 501 Not Implemented: not today. Try again"
     )
 
 
@@ -211,8 +211,8 @@ def test_settings_of_datahub_init_are_enough(shop: Shop, settings: Path) -> None
 def test_without_settings_it_says_which() -> None:
     assert fail("joins", "--dataset", "orders") == (
         "Error: DataHub cannot be reached: neither ~/.datahubenv nor DATAHUB_GMS_URL names a "
-        "server. Run `datahub init`, or set DATAHUB_GMS_URL, and DATAHUB_GMS_TOKEN where the "
-        "server asks for one"
+        "server. Run `datahub init`, or set DATAHUB_GMS_URL and, if the server requires a "
+        "token, DATAHUB_GMS_TOKEN"
     )
 
 
@@ -222,7 +222,7 @@ def test_without_settings_it_says_which() -> None:
 def test_settings_that_make_no_sense_are_not_shown(settings: Path, text: str) -> None:
     settings.write_text(text)
     line = fail("joins", "--dataset", "orders")
-    assert "the settings in ~/.datahubenv make no sense. Run `datahub init`" in line
+    assert "the settings in ~/.datahubenv cannot be parsed. Run `datahub init`" in line
     assert TOKEN not in line
 
 

@@ -1,4 +1,4 @@
-"""The command `hyperjoin`: joins of the catalog, people's decisions, and paths between tables."""
+"""The command `hyperjoin`: list, accept, reject and connect joins, and evaluate rankings."""
 
 from datahub_hyperjoin.cli.commands import main
 

@@ -1,4 +1,4 @@
-"""`python -m datahub_hyperjoin.cli` is `hyperjoin`."""
+"""Run the command `hyperjoin` with `python -m datahub_hyperjoin.cli`."""
 
 from datahub_hyperjoin.cli.commands import main
 

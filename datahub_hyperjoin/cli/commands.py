@@ -1,4 +1,4 @@
-"""What can be said to `hyperjoin`."""
+"""Sub-commands of `hyperjoin`."""
 
 from collections.abc import Callable
 
@@ -23,22 +23,24 @@ from datahub_hyperjoin.urns import table_id
 
 _format = click.option(
     "--format",
-    "shape",
+    "output_format",
     type=click.Choice(["table", "json"]),
     default="table",
     show_default=True,
-    help="What the answer looks like.",
+    help="Format of the output.",
 )
-_why = click.option("--why", default="", help="The reason; it becomes the join's description.")
+_why = click.option(
+    "--why", default="", help="Reason of the decision, stored as the join's description."
+)
 _decided = click.argument("joins", metavar="JOIN...", nargs=-1, required=True)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="hyperjoin")
 def main() -> None:
-    """Joins that DataHub's catalog holds, and what people say of them.
+    """List joinable columns in DataHub's catalog, and accept or reject them.
 
-    The server is that of `datahub init`, or of DATAHUB_GMS_URL and DATAHUB_GMS_TOKEN.
+    The server is the one that `datahub init` or DATAHUB_GMS_URL and DATAHUB_GMS_TOKEN configure.
     """
 
 
@@ -46,42 +48,42 @@ main.add_command(evaluate_rankings)
 
 
 @main.command("joins")
-@click.option("--dataset", required=True, help="Urn or name of a dataset.")
-@click.option("--column", help="One of its columns; without it, all of them.")
+@click.option("--dataset", required=True, help="URN or name of a dataset.")
+@click.option("--column", help="One of its columns; all columns by default.")
 @click.option(
     "--min-score",
     type=click.FloatRange(0, 1),
     default=0.0,
-    help="Leave out suggestions of a lower joinability; what people accepted or wrote stays.",
+    help="Skip suggestions with a lower joinability; joins that users accepted or created stay.",
 )
-@click.option("--all", "every", is_flag=True, help="List rejected and hidden joins, too.")
+@click.option("--all", "every", is_flag=True, help="Also list rejected and hidden joins.")
 @_format
 def list_joins(
-    *, dataset: str, column: str | None, min_score: float, every: bool, shape: str
+    *, dataset: str, column: str | None, min_score: float, every: bool, output_format: str
 ) -> None:
-    """List what a dataset joins with, best first."""
+    """List the joins of a dataset, best first."""
     with connected() as graph:
         urn = find_dataset(graph, dataset)
         if column is None:
-            found = joins_of_dataset(graph, urn, min_score=min_score, hidden=every)
+            joins = joins_of_dataset(graph, urn, min_score=min_score, hidden=every)
         else:
-            found = joins_of_column(graph, urn, column, min_score=min_score, hidden=every)
-    shown = [join for join in found if every or join.open]
-    if shape == "json":
+            joins = joins_of_column(graph, urn, column, min_score=min_score, hidden=every)
+    shown = [join for join in joins if every or join.open]
+    if output_format == "json":
         click.echo(as_json(shown))
     elif shown:
         click.echo(as_table(shown))
     else:
-        click.echo(f"No joins of {' '.join(filter(None, [dataset, column]))} are known.")
+        click.echo(f"No joins of {'.'.join(filter(None, [dataset, column]))} in the catalog.")
 
 
 @main.command("accept")
 @_decided
 @_why
 def accept_joins(*, joins: tuple[str, ...], why: str) -> None:
-    """Say that joins are right.
+    """Accept joins as right.
 
-    JOIN is a urn, or a join as `hyperjoin joins` lists it. Every later run suggests it.
+    JOIN is a URN, or a join as `hyperjoin joins` lists it. Later runs always publish it.
     """
     _decide(joins, lambda graph, urn: accept(graph, urn, why=why), "Accepted")
 
@@ -90,19 +92,19 @@ def accept_joins(*, joins: tuple[str, ...], why: str) -> None:
 @_decided
 @_why
 def reject_joins(*, joins: tuple[str, ...], why: str) -> None:
-    """Say that joins are wrong.
+    """Reject joins as wrong.
 
-    JOIN is a urn, or a join as `hyperjoin joins` lists it. It is hidden, and no later run
-    suggests it.
+    JOIN is a URN, or a join as `hyperjoin joins` lists it. It is hidden, and later runs never
+    publish it.
     """
     _decide(joins, lambda graph, urn: reject(graph, urn, why=why), "Rejected")
 
 
 def _decide(names: tuple[str, ...], decide: Callable[[DataHubGraph, str], None], done: str) -> None:
-    """Finds all joins before it decides about any."""
+    """Find all joins before the first decision, so that a wrong name changes nothing."""
     with connected() as graph:
-        found = {join.urn: join for join in [find_join(graph, name) for name in names]}
-        for urn, join in found.items():
+        joins = {join.urn: join for join in [find_join(graph, name) for name in names]}
+        for urn, join in joins.items():
             decide(graph, urn)
             click.echo(f"{done} {join.name}")
 
@@ -110,16 +112,15 @@ def _decide(names: tuple[str, ...], decide: Callable[[DataHubGraph, str], None],
 @main.command("path")
 @click.argument("start", metavar="A")
 @click.argument("end", metavar="B")
-@click.option("--max-hops", type=click.IntRange(min=1), help="The most joins it may have.")
+@click.option("--max-hops", type=click.IntRange(min=1), help="Greatest number of joins.")
 @_format
-def show_path(*, start: str, end: str, max_hops: int | None, shape: str) -> None:
-    """Show how to get from dataset A to dataset B by joins.
+def show_path(*, start: str, end: str, max_hops: int | None, output_format: str) -> None:
+    """Show a chain of joins from dataset A to dataset B.
 
-    Of all chains it is the one with the greatest product of joinabilities, and of equally good
-    ones the shortest. What people accepted or wrote counts as 1; what they rejected or hid is
-    never used.
+    It is the chain with the greatest product of joinabilities, and among equal ones the shortest.
+    Joins that users accepted or created count as 1; rejected and hidden joins are never used.
     """
     with connected() as graph:
         tables = [table_id(find_dataset(graph, name)) for name in (start, end)]
         path = find_path(all_joins(graph), *tables, most=max_hops)
-    click.echo(path_as_json(path) if shape == "json" else path_as_table(path))
+    click.echo(path_as_json(path) if output_format == "json" else path_as_table(path))

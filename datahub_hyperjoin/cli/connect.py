@@ -1,4 +1,4 @@
-"""The server that DataHub's own command line talks to."""
+"""Connection to the server that DataHub's own command line uses."""
 
 import io
 import logging
@@ -12,26 +12,26 @@ from datahub.ingestion.graph.client import DataHubGraph
 from datahub.ingestion.graph.config import ClientMode
 from requests import RequestException
 
+from datahub_hyperjoin.client_errors import explain
 from datahub_hyperjoin.errors import HyperJoinError
-from datahub_hyperjoin.graphql.ask import broken
 from datahub_hyperjoin.graphql.errors import NoServerError
 from datahub_hyperjoin.redact import in_short
 
 _RETRIES = 2
-"""A person waits for a few seconds; DataHub's own default is half a minute."""
+"""A few seconds, since a user waits; DataHub's own default takes half a minute."""
 
 
 @contextmanager
 def connected() -> Iterator[DataHubGraph]:
-    """A client of the server that `datahub init` or DATAHUB_GMS_URL names.
+    """Connect to the server that `datahub init` or DATAHUB_GMS_URL configures.
 
     Yields:
         The client, which is closed afterwards.
 
     Raises:
-        ClickException: With one sentence for every error of ours.
+        ClickException: An error of this package, as one sentence.
     """
-    # The client tells of each attempt, with what it sends; we tell of the last.
+    # urllib3 logs each retry with the request; only the last error is reported, by us.
     logging.getLogger("urllib3").setLevel(logging.ERROR)
     try:
         graph = connect()
@@ -44,16 +44,14 @@ def connected() -> Iterator[DataHubGraph]:
 
 
 def connect() -> DataHubGraph:
-    """A client with the settings that DataHub's users have already.
-
-    Returns:
-        The client of a server that answers.
+    """Create a client with the settings of DataHub's own command line, and test it.
 
     Raises:
-        NoServerError: There are no settings, they make no sense, or the server does not answer.
+        NoServerError: There are no settings, they cannot be parsed, or the server cannot be
+            reached.
     """
     try:
-        # On a malformed file the client prints it, token and all, and exits.
+        # For a malformed file the client prints its content, including the token, and exits.
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             config = load_client_config()
     except MissingConfigError as error:
@@ -69,5 +67,5 @@ def connect() -> DataHubGraph:
     except ConfigurationError as error:
         raise NoServerError.because(in_short(str(error), config.token)) from error
     except RequestException as error:
-        raise NoServerError.because(in_short(broken(error), config.token)) from error
+        raise NoServerError.because(explain(error, config.token)) from error
     return graph

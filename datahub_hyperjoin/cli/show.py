@@ -1,4 +1,4 @@
-"""Joins for people's eyes, and for programs."""
+"""Output of joins and paths, as text or JSON."""
 
 import json
 from collections.abc import Sequence
@@ -8,27 +8,16 @@ from tabulate import tabulate
 
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.paths import Path, strength
-from datahub_hyperjoin.tables import Cardinality, ColumnId
+from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.urns import dataset_urn
 
-_CARDINALITIES = {
-    Cardinality.ONE_ONE: "one to one",
-    Cardinality.ONE_MANY: "one to many",
-    Cardinality.MANY_ONE: "many to one",
-    Cardinality.MANY_MANY: "many to many",
-}
 _HEADERS = ("joinability", "join", "cardinality", "decision")
 
 
 def as_table(joins: Sequence[CatalogJoin]) -> str:
-    """Joins as a table; each is listed by what `hyperjoin accept` and `reject` take.
-
-    Args:
-        joins: In the order of the rows.
-    """
+    """Format joins as a table, with conditions that `hyperjoin accept` and `reject` understand."""
     rows = [
-        (_score(join), join.condition, _CARDINALITIES[join.cardinality], _decision(join))
-        for join in joins
+        (_score(join), join.condition, join.cardinality.words, _decision(join)) for join in joins
     ]
     return tabulate(rows, headers=_HEADERS, disable_numparse=True)
 
@@ -38,20 +27,16 @@ def _score(join: CatalogJoin) -> str:
 
 
 def _decision(join: CatalogJoin) -> str:
-    said = [join.verdict.value] if join.verdict else []
+    words = [join.verdict.value] if join.verdict else []
     if join.joinability is None and not join.band:
-        said.append("written by people")
+        words.append("created by a user")
     if join.removed:
-        said.append("hidden")
-    return ", ".join(said)
+        words.append("hidden")
+    return ", ".join(words)
 
 
 def as_json(joins: Sequence[CatalogJoin]) -> str:
-    """Joins as JSON; the keys stay as they are.
-
-    Args:
-        joins: In the order of the array.
-    """
+    """Format joins as JSON. Scripts rely on the keys, so they never change."""
     return _dump([_record(join) for join in joins])
 
 
@@ -79,23 +64,16 @@ def _dump(value: object) -> str:
 
 
 def path_as_table(path: Path) -> str:
-    """A chain of joins: its tables in a line, and its conditions.
-
-    Args:
-        path: The joins in order.
-    """
+    """Format a chain of joins: its tables in one line, then its joins as a table."""
     tables = [path[0].left.table, *(join.right.table for join in path)]
     chain = " → ".join(table.name for table in tables)
-    total = f"joinability {strength(path):.2f}, joins {len(path)}"
+    joins = "1 join" if len(path) == 1 else f"{len(path)} joins"
+    total = f"{joins} with a joint joinability of {strength(path):.2f}"
     return f"{chain}\n{total}\n\n{as_table(path)}"
 
 
 def path_as_json(path: Path) -> str:
-    """A chain of joins as JSON.
-
-    Args:
-        path: The joins in order.
-    """
+    """Format a chain of joins as JSON."""
     tables = [path[0].left.table, *(join.right.table for join in path)]
     return _dump(
         {

@@ -1,22 +1,25 @@
-"""How good the rankings are, measured on lakes whose joins are known."""
+"""Measurement of ranking quality on lakes whose joins are known."""
 
-from datahub_hyperjoin.evaluate.ablations import FULL, choose
-from datahub_hyperjoin.evaluate.pictures import require_pictures
-from datahub_hyperjoin.evaluate.progress import Narration
+from datahub_hyperjoin.evaluate.labelled_lake import read_labelled_lakes
+from datahub_hyperjoin.evaluate.methods import Pipeline, ProfiledLake, RankingMethod
+from datahub_hyperjoin.evaluate.progress import EvaluationProgress
 from datahub_hyperjoin.evaluate.report import as_text, write_results
-from datahub_hyperjoin.evaluate.rivals import choose_rivals
-from datahub_hyperjoin.evaluate.run import Extent, evaluate
-from datahub_hyperjoin.evaluate.settings import parse_settings
+from datahub_hyperjoin.evaluate.run import LakeResult, evaluate, measure, profile_lakes
+from datahub_hyperjoin.evaluate.settings import RecipeSettings, parse_settings, recipe_config
 
 __all__ = [
-    "FULL",
-    "Extent",
-    "Narration",
+    "EvaluationProgress",
+    "LakeResult",
+    "Pipeline",
+    "ProfiledLake",
+    "RankingMethod",
+    "RecipeSettings",
     "as_text",
-    "choose",
-    "choose_rivals",
     "evaluate",
+    "measure",
     "parse_settings",
-    "require_pictures",
+    "profile_lakes",
+    "read_labelled_lakes",
+    "recipe_config",
     "write_results",
 ]

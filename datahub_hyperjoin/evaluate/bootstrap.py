@@ -1,8 +1,9 @@
-r"""How far a mean over queries can be trusted: the bootstrap (Efron, 1979), percentile intervals.
+r"""Confidence intervals of means over query columns: the percentile bootstrap (Efron, 1979).
 
-Queries are drawn anew with replacement, as many as there are, thousands of times; 95 % of the means
-so found lie in the interval. Two methods that answer the same queries are compared by their
-differences query by query, which leaves out how hard the queries are.
+Query columns are drawn with replacement, as many as there are, thousands of times. The interval
+holds 95 % of the means of these draws. Two methods that rank for the same query columns are
+compared by their differences for each query column, which removes the variation between easy and
+hard ones.
 """
 
 from dataclasses import dataclass
@@ -12,53 +13,47 @@ from jaxtyping import Float
 
 _DRAWS = 10_000
 TAILS = (2.5, 97.5)
-"""The percentiles between which 95 % lie."""
+"""The percentiles that bound a 95 % interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean over queries, and where it would lie with other queries of the same kind."""
+    """A mean over query columns and its 95 % confidence interval."""
 
     mean: float
-    """Over the queries there are."""
+    """The mean over the given query columns."""
 
     low: float
-    """Least of the 95 % interval."""
+    """Lower bound of the interval."""
 
     high: float
-    """Greatest of the 95 % interval."""
+    """Upper bound of the interval."""
 
     @property
     def excludes_zero(self) -> bool:
-        """Whether chance alone, in the choice of queries, would hardly give such a mean."""
+        """Whether the mean differs from zero by more than the choice of queries explains."""
         return self.low > 0 or self.high < 0
 
 
 class Bootstrap:
-    """The same draws for everything that is measured on the same queries.
+    """Draws of query columns, shared by all methods so that their differences are paired.
 
-    Memory is proportional to draws times queries.
+    Memory is proportional to draws times query columns.
 
     Args:
-        queries: How many there are.
-        seed: Where randomness starts.
-        draws: How many means an interval is made from.
+        queries: Number of query columns.
+        seed: Seed of the random draws.
+        draws: Number of means that an interval is computed from.
     """
 
     def __init__(self, queries: int, *, seed: int = 0, draws: int = _DRAWS) -> None:
         random = np.random.default_rng(seed)
         shares = np.full(queries, 1 / queries)
+        # How often each draw holds each query is multinomial, so a mean is one matrix product.
         self._weights = random.multinomial(queries, shares, size=draws) / queries
 
     def resampled(self, values: Float[np.ndarray, "query ..."]) -> Float[np.ndarray, "draw ..."]:
-        """Means over queries.
-
-        Args:
-            values: What there is of each query.
-
-        Returns:
-            One mean a draw.
-        """
+        """Return the mean over query columns for each draw."""
         return np.tensordot(self._weights, values, axes=1)
 
     def interval(
@@ -66,19 +61,16 @@ class Bootstrap:
         values: Float[np.ndarray, " query"],
         ceiling: Float[np.ndarray, " query"] | None = None,
     ) -> Interval:
-        """The mean of values, or its share of a ceiling's mean.
+        """Return the mean of values, or its ratio to the mean of a ceiling, with its interval.
 
-        For the difference of two methods, give the differences of their values.
+        To compare two methods, pass the differences of their values.
 
         Args:
-            values: One number a query.
-            ceiling: The greatest each could be; the share is one of means, so that every query
-                counts as it does in the metric itself.
-
-        Returns:
-            The mean and its interval.
+            values: One value a query column.
+            ceiling: The greatest possible value of each query column. The ratio is one of means
+                rather than a mean of ratios, so that each query column weighs as in the metric.
         """
-        over = np.ones_like(values) if ceiling is None else ceiling
-        means = self.resampled(values) / self.resampled(over)
+        divisors = np.ones_like(values) if ceiling is None else ceiling
+        means = self.resampled(values) / self.resampled(divisors)
         low, high = np.percentile(means, TAILS)
-        return Interval(float(values.mean() / over.mean()), float(low), float(high))
+        return Interval(float(values.mean() / divisors.mean()), float(low), float(high))

@@ -1,23 +1,24 @@
-r"""Whether a joinability says how often it is right: the expected calibration error.
+r"""Calibration of scores: the distance between a joinability and the share of right candidates.
 
-Scores are sorted into M = 15 bins of equal width. With $B_m$ the answers whose score lies in
-$((m-1)/M, m/M]$, of n answers in all,
+Scores are sorted into M = 15 bins of equal width. With $B_m$ the candidates whose score lies in
+$((m-1)/M, m/M]$, of n candidates in all, the expected calibration error is
 
 $$\mathrm{ECE} = \sum_{m=1}^{M} \frac{|B_m|}{n}\,|\mathrm{acc}(B_m) - \mathrm{conf}(B_m)|,$$
 
-acc being the share of right answers and conf the mean score (Guo et al., On Calibration of Modern
-Neural Networks, 2017, equations 2, 3 and 5). Of what says 0.9, nine in ten should be right.
+with acc the share of right candidates and conf the mean score (Guo et al., On Calibration of
+Modern Neural Networks, 2017, equations 2, 3 and 5). Of the candidates scored 0.9, nine in ten
+should be right.
 
-All answers ranked count, up to 25 a query. A user of the catalog sees fewer: the first
-`ranking.top_k` of those that reach `ranking.min_joinability`. They are an unfair sample of what
-scores mean: both cuts go by the score itself, differ from recipe to recipe, and leave nothing of a
-method whose scores are low. Over all answers a method must also be right where it says "hardly".
+All ranked candidates count, up to 25 a query column. Users of the catalog see fewer: the first
+`ranking.top_k` of those that reach `ranking.min_joinability`. Those would be a biased sample: both
+limits depend on the score itself, differ from recipe to recipe, and leave nothing of a method with
+low scores. Over all candidates a method must also be right where its score is low.
 
-What is right and not in the truth counts as wrong, as it does for precision.
+A candidate that is right but not in the ground truth counts as wrong, as it does for precision.
 
-The error of a sample is never zero: chance alone moves shares away from scores, and drawing queries
-anew adds as much again. Intervals are therefore the basic ones (Davison and Hinkley, Bootstrap
-Methods and their Application, 1997, equation 5.6), which take the excess off again.
+The error of a sample is never zero: chance moves shares away from scores, and resampling query
+columns adds as much again. Intervals are therefore basic bootstrap intervals (Davison and Hinkley,
+Bootstrap Methods and their Application, 1997, equation 5.6), which subtract this excess.
 """
 
 from collections.abc import Mapping
@@ -28,139 +29,143 @@ from jaxtyping import Float
 from typing_extensions import Self
 
 from datahub_hyperjoin.evaluate.bootstrap import TAILS, Bootstrap, Interval
-from datahub_hyperjoin.evaluate.suite import ColumnName, Rankings
+from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, Rankings
 
 BINS = 15
-"""M."""
+"""Number of bins, M."""
 _EDGES = np.linspace(0, 1, BINS + 1)
-_FEWEST = 1e-12
+_LEAST_COUNT = 1e-12
+"""Divisor in place of 0 for an empty sample; its error is 0."""
 
-ScoredAnswers = Float[np.ndarray, "query bin fact"]
-"""Of a query's answers in a bin: how many there are, how many are right, and the scores' sum."""
+BinnedScores = Float[np.ndarray, "query bin fact"]
+"""Per query column and bin: the number of candidates, of right ones, and the sum of scores."""
 
 
-def score_answers(
+def bin_scores(
     truth: Mapping[ColumnName, frozenset[ColumnName]], rankings: Rankings
-) -> ScoredAnswers | None:
-    """Sorts answers into bins.
+) -> BinnedScores | None:
+    """Sort candidates into bins by score.
 
     Args:
-        truth: Every query, and the columns that join with it.
-        rankings: The answers, best first.
+        truth: The columns that join with each query column.
+        rankings: The candidates for each query column, best first.
 
     Returns:
-        One row a query, in the order of `truth`; nothing if a score lies outside [0, 1], and so
-        says nothing of how often it is right.
+        One row a query column, in the order of `truth`; None if a score lies outside [0, 1] and so
+        cannot be a probability.
 
     >>> query, gold = ColumnName("a", "x"), ColumnName("b", "x")
-    >>> from datahub_hyperjoin.evaluate.suite import Answer
-    >>> found = score_answers({query: frozenset({gold})}, {query: [Answer(gold, 0.7)]})
-    >>> [] if found is None else found.sum(axis=(0, 1)).tolist()
+    >>> from datahub_hyperjoin.evaluate.labelled_lake import RankedColumn
+    >>> binned = bin_scores({query: frozenset({gold})}, {query: [RankedColumn(gold, 0.7)]})
+    >>> [] if binned is None else binned.sum(axis=(0, 1)).tolist()
     [1.0, 1.0, 0.7]
     """
-    found = np.zeros((len(truth), BINS, 3))
-    for row, (query, gold) in zip(found, truth.items(), strict=True):
+    binned = np.zeros((len(truth), BINS, 3))
+    for row, (query, gold) in zip(binned, truth.items(), strict=True):
         for candidate, score in rankings.get(query, ()):
             if not 0 <= score <= 1:
                 return None
-            place = max(0, int(np.searchsorted(_EDGES, score)) - 1)
-            row[place] += 1, candidate in gold, score
-    return found
+            # Bins include their upper edge; 0 belongs to the first.
+            bin_index = max(0, int(np.searchsorted(_EDGES, score)) - 1)
+            row[bin_index] += 1, candidate in gold, score
+    return binned
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """What the scores of a method say, and what was right."""
+    """A method's scores compared with its right candidates, bin by bin."""
 
     whole: Float[np.ndarray, "bin fact"]
-    """Mean over queries of the method's answers, with at least one answer."""
+    """Mean of the binned scores over query columns; holds at least one candidate."""
 
     draws: Float[np.ndarray, "draw bin fact"]
-    """The same of queries drawn anew."""
+    """The same mean for each bootstrap draw of the query columns."""
 
     @classmethod
-    def of(cls, found: ScoredAnswers, bootstrap: Bootstrap) -> Self:
-        """Draws queries anew.
+    def of(cls, binned: BinnedScores, bootstrap: Bootstrap) -> Self:
+        """Average binned scores over query columns and over each draw of them.
 
         Args:
-            found: A method's scored answers.
-            bootstrap: Draws of its queries.
-
-        Returns:
-            Both means.
+            binned: A method's scores.
+            bootstrap: Draws of its query columns.
         """
-        return cls(found.mean(axis=0), bootstrap.resampled(found))
+        return cls(binned.mean(axis=0), bootstrap.resampled(binned))
 
     def error(self) -> Interval:
-        """The expected calibration error, in [0, 1]."""
-        found = _basic(expected_error(self.whole), expected_error(self.draws))
-        return Interval(found.mean, max(0.0, found.low), found.high)
+        """Return the expected calibration error, in [0, 1]."""
+        interval = _basic(expected_error(self.whole), expected_error(self.draws))
+        return Interval(interval.mean, max(0.0, interval.low), interval.high)
 
     def less(self, other: Self) -> Interval:
-        """The error less another method's, on the same draws of the same queries.
+        """Subtract another method's error, on the same draws of the same query columns.
 
         Args:
             other: The method that this one is compared with.
 
         Returns:
-            The difference; below 0 if this one is calibrated better.
+            The difference; below 0 if this method is calibrated better.
         """
         whole = expected_error(self.whole) - expected_error(other.whole)
         return _basic(whole, expected_error(self.draws) - expected_error(other.draws))
 
     def bins(self) -> tuple["Bin", ...]:
-        """The bins that hold answers, those of low scores first."""
-        return tuple(self._bin(int(place)) for place in np.flatnonzero(self.whole[:, 0]))
+        """Return the bins that hold candidates, lowest scores first."""
+        return tuple(self._bin(int(index)) for index in np.flatnonzero(self.whole[:, 0]))
 
-    def _bin(self, place: int) -> "Bin":
-        answers, right, scores = self.whole[place]
-        drawn = self.draws[:, place]
+    def _bin(self, index: int) -> "Bin":
+        count, right, scores = self.whole[index]
+        drawn = self.draws[:, index]
+        # A draw may leave the bin empty; it then has no share of right candidates.
         drawn = drawn[drawn[:, 0] > 0]
         low, high = np.percentile(drawn[:, 1] / drawn[:, 0], TAILS)
         return Bin(
-            low=float(_EDGES[place]),
-            high=float(_EDGES[place + 1]),
-            share=float(answers / self.whole[:, 0].sum()),
-            score=float(scores / answers),
-            right=Interval(float(right / answers), float(low), float(high)),
+            low=float(_EDGES[index]),
+            high=float(_EDGES[index + 1]),
+            share=float(count / self.whole[:, 0].sum()),
+            score=float(scores / count),
+            right=Interval(float(right / count), float(low), float(high)),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Answers whose scores are much alike."""
+    """Candidates with similar scores."""
 
     low: float
-    """Below all scores it holds, but 0."""
+    """Lower edge, excluded unless it is 0."""
 
     high: float
-    """The greatest score it could hold."""
+    """Upper edge, included."""
 
     share: float
-    """Of all answers."""
+    """Share of all candidates."""
 
     score: float
-    """Their mean score."""
+    """Mean score."""
 
     right: Interval
-    """How many of them are right."""
+    """Share of right candidates."""
 
 
-def expected_error(found: Float[np.ndarray, "*draw bin fact"]) -> Float[np.ndarray, "*draw"]:
-    """The expected calibration error.
+def expected_error(binned: Float[np.ndarray, "*draw bin fact"]) -> Float[np.ndarray, "*draw"]:
+    """Compute the expected calibration error.
 
     Args:
-        found: What the bins hold, as in `ScoredAnswers`, of any queries.
+        binned: Facts of the bins as in `BinnedScores`, for one or more samples.
 
     Returns:
-        In [0, 1]; 0 if there are no answers.
+        In [0, 1]; 0 without candidates.
     """
-    answers, right, scores = np.moveaxis(found, -1, 0)
-    return np.abs(right - scores).sum(axis=-1) / np.maximum(answers.sum(axis=-1), _FEWEST)
+    counts, right, scores = np.moveaxis(binned, -1, 0)
+    return np.abs(right - scores).sum(axis=-1) / np.maximum(counts.sum(axis=-1), _LEAST_COUNT)
 
 
-def _basic(found: Float[np.ndarray, ""], draws: Float[np.ndarray, " draw"]) -> Interval:
-    """The interval as far below what was found as draws lie above it, and holding it."""
+def _basic(estimate: Float[np.ndarray, ""], draws: Float[np.ndarray, " draw"]) -> Interval:
+    """Return the basic bootstrap interval, widened to hold the estimate.
+
+    The percentiles of the draws are mirrored at the estimate: what lies above it by chance is
+    subtracted from it.
+    """
     low, high = np.percentile(draws, TAILS)
-    whole = float(found)
-    return Interval(whole, min(whole, float(2 * whole - high)), max(whole, float(2 * whole - low)))
+    mean = float(estimate)
+    return Interval(mean, min(mean, float(2 * mean - high)), max(mean, float(2 * mean - low)))

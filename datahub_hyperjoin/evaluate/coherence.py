@@ -1,52 +1,54 @@
-r"""How well the answers to a query fit together, by the truth's own join graph.
+r"""Coherence of a ranking: how many of its candidates also join with one another.
 
-The truth says which columns join with a query, $R^*(r)$, and nothing of other pairs. What joins
-with one column is taken to join with each other: two columns cohere if some query r has both in
-$\{r\} \cup R^*(r)$. Coherence@K is the share of coherent pairs among the first K answers.
+The ground truth lists the columns that join with each query column, $R^*(r)$, and nothing about
+other pairs. Columns that join with the same column are assumed to join with one another: two
+columns are coherent if some query column r has both in $\{r\} \cup R^*(r)$. Coherence@K is the
+share of coherent pairs among the first K candidates.
 
-Two limits follow. Pairs that join, but with no query, count as if they did not. And joining is not
-always transitive: two columns whose values lie in a third one's need not share any. Coherence says
-nothing of the query either: answers to another question may fit together very well. Read it beside
-precision.
+This has two limits. A pair that joins counts as incoherent if no query column joins with both.
+And joining is not always transitive: two columns that are both contained in a third need not share
+a value. Coherence also ignores the query column itself: wrong candidates can be very coherent.
+Read it beside precision.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from datahub_hyperjoin.evaluate.suite import ColumnName
+from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 
 
-class TruthGraph:
-    """What the truth says of pairs of columns.
+class JoinedGroups:
+    """Groups of columns that join according to the ground truth, one a query column.
 
     Args:
-        truth: Every query, and the columns that join with it.
+        truth: The columns that join with each query column.
     """
 
     def __init__(self, truth: Mapping[ColumnName, frozenset[ColumnName]]) -> None:
-        self._circles: defaultdict[ColumnName, set[ColumnName]] = defaultdict(set)
-        for query, gold in truth.items():
-            for column in (query, *gold):
-                self._circles[column].add(query)
+        self._groups: defaultdict[ColumnName, set[ColumnName]] = defaultdict(set)
+        for query, joining in truth.items():
+            for column in (query, *joining):
+                self._groups[column].add(query)
 
-    def coherence(self, answers: Sequence[ColumnName]) -> float:
-        """The share of pairs that cohere.
+    def coherence(self, candidates: Sequence[ColumnName]) -> float:
+        """Return the share of coherent pairs.
 
         Args:
-            answers: The first K answers to one query.
+            candidates: The first K candidates of one query column.
 
         Returns:
-            In [0, 1]; 0 of fewer than two answers, which hold no pair.
+            In [0, 1]; 0 for fewer than two candidates, which form no pair.
 
         >>> a, b, c, d = (ColumnName(table, "x") for table in "abcd")
-        >>> round(TruthGraph({a: frozenset({b, c})}).coherence([b, c, d]), 3)
+        >>> round(JoinedGroups({a: frozenset({b, c})}).coherence([b, c, d]), 3)
         0.333
         """
-        pairs = list(combinations(answers, 2))
-        joined = sum(self._joined(*pair) for pair in pairs)
-        return joined / len(pairs) if pairs else 0.0
+        pairs = list(combinations(candidates, 2))
+        coherent = sum(self._share_group(*pair) for pair in pairs)
+        return coherent / len(pairs) if pairs else 0.0
 
-    def _joined(self, one: ColumnName, other: ColumnName) -> bool:
-        nothing: set[ColumnName] = set()
-        return not self._circles.get(one, nothing).isdisjoint(self._circles.get(other, nothing))
+    def _share_group(self, left: ColumnName, right: ColumnName) -> bool:
+        # Not self._groups[...]: a defaultdict would store an empty group for each lookup.
+        none: set[ColumnName] = set()
+        return not self._groups.get(left, none).isdisjoint(self._groups.get(right, none))

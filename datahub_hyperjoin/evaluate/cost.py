@@ -1,4 +1,4 @@
-"""What a method costs: seconds, and the most memory this process held meanwhile."""
+"""Cost of a method: its run time, and the peak memory of this process."""
 
 import resource
 import sys
@@ -8,34 +8,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-_RESET, _STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
-_FORGET_PEAK = "5"
+_CLEAR_REFS, _STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
+_RESET_PEAK = "5"
 _KILO, _MEGA = 2**10, 2**20
 
 
 @dataclass
 class Cost:
-    """Filled when what it measures has ended."""
+    """Run time and peak memory, filled in when the measured block ends."""
 
     seconds: float = 0.0
     """Wall-clock time."""
 
     megabytes: float = 0.0
-    """Greatest resident memory of this process, what it held before included (MiB)."""
+    """Peak resident memory of this process, including the memory it held before (MiB)."""
 
 
 @contextmanager
 def measured() -> Iterator[Cost]:
-    """Measures what happens inside a `with` block.
+    """Measure the body of a `with` block.
 
-    Where the system cannot forget an earlier peak (anywhere but on Linux), memory is the greatest
-    since the process began.
+    Only Linux can reset the peak of a process. On other systems the peak is the one since the
+    process started.
 
     Yields:
         The cost, complete after the block.
     """
     cost = Cost()
-    _forget_peak()
+    _reset_peak()
     started = perf_counter()
     try:
         yield cost
@@ -44,23 +44,20 @@ def measured() -> Iterator[Cost]:
         cost.megabytes = peak_memory() / _MEGA
 
 
-def _forget_peak() -> None:
+def _reset_peak() -> None:
     try:
-        _RESET.write_text(_FORGET_PEAK, "ascii")
+        _CLEAR_REFS.write_text(_RESET_PEAK, "ascii")
     except OSError:
         return
 
 
 def peak_memory() -> float:
-    """The greatest resident memory of this process so far, or since it was last forgotten.
-
-    Returns:
-        Bytes.
-    """
+    """Return the peak resident memory of this process in bytes, since the last reset."""
     try:
         lines = _STATUS.read_text("ascii").splitlines()
         [peak] = [line for line in lines if line.startswith("VmHWM:")]
         return float(peak.split()[1]) * _KILO
     except OSError:
-        greatest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return float(greatest) * (1 if sys.platform == "darwin" else _KILO)
+        peak_units = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        # macOS counts bytes, all other systems kibibytes.
+        return float(peak_units) * (1 if sys.platform == "darwin" else _KILO)

@@ -1,4 +1,4 @@
-"""What is measured: anything that answers a benchmark's queries, above all the product."""
+"""Methods that rank candidates for query columns, above all the pipeline of an ingestion."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -7,11 +7,17 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+from jaxtyping import Int
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.evaluate.metrics import ANSWERS
-from datahub_hyperjoin.evaluate.suite import ColumnName, RankedColumn, Rankings, Suite
-from datahub_hyperjoin.model.config import ModelConfig, RankingConfig
+from datahub_hyperjoin.evaluate.labelled_lake import (
+    ColumnName,
+    LabelledLake,
+    RankedColumn,
+    Rankings,
+)
+from datahub_hyperjoin.evaluate.metrics import RANKING_LENGTH
+from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.model.saved.fingerprints import fingerprint
@@ -21,43 +27,43 @@ from datahub_hyperjoin.tables import ColumnId, TableProfile
 
 
 @dataclass(frozen=True)
-class EvaluatedLake:
-    """A benchmark with what Spark says of its tables."""
+class ProfiledLake:
+    """A labelled lake with the profiles of its tables."""
 
-    suite: Suite
-    """What is asked, and what is right."""
+    labelled: LabelledLake
+    """The query columns and the ground truth."""
 
     profiles: tuple[TableProfile, ...]
-    """One a table, those with a fault included."""
+    """One profile a table, including tables that could not be read."""
 
     seconds: float
-    """How long profiling took."""
+    """Run time of profiling."""
 
 
-class Method(Protocol):
-    """Something that answers queries."""
+class RankingMethod(Protocol):
+    """A method that ranks candidates for query columns."""
 
     @property
     def name(self) -> str:
-        """As reports call it."""
+        """The name shown in reports."""
         ...
 
     @property
     def slug(self) -> str:
-        """As file names call it."""
+        """The name used in file names."""
         ...
 
-    def rank(self, lake: EvaluatedLake, *, seed: int, models: Path, progress: Progress) -> Rankings:
-        """Answers every query it can.
+    def rank(self, lake: ProfiledLake, *, seed: int, models: Path, progress: Progress) -> Rankings:
+        """Rank candidates for each query column.
 
         Args:
-            lake: The tables and the queries.
-            seed: Where all randomness starts.
-            models: A folder that all methods of this lake and seed share, for what they train.
-            progress: Told of stages and epochs.
+            lake: The tables and the query columns.
+            seed: Seed of all randomness.
+            models: A folder for trained networks, shared by all methods of this lake and seed.
+            progress: Receives stages and epochs.
 
         Returns:
-            Up to `ANSWERS` columns of other tables a query, best first.
+            Up to `RANKING_LENGTH` columns of other tables for each query column, best first.
 
         Raises:
             ModelError: The method cannot be trained on this lake.
@@ -66,55 +72,58 @@ class Method(Protocol):
 
 
 @dataclass(frozen=True)
-class Product:
+class Pipeline:
     """The stages of an ingestion, from profiles to ranked candidates.
 
-    It differs from an ingestion where one cuts off. The queries are answered whether or not their
-    columns look like keys, since somebody asks; a query that is no key is still none to the
-    network and the hypergraph. As many candidates are ranked as are measured, whatever their
-    joinability, and none is verified on the data: verification drops pairs, and never changes the
-    order of the rest. A ranking is measured here, not a cut-off.
+    It leaves out the limits of an ingestion, since it measures a ranking rather than a cut-off.
+    All query columns are ranked for, whether or not they look like keys; the network and the
+    hypergraph still see keys only. As many candidates are ranked as are measured, whatever their
+    joinability. No candidate is verified on the data: verification drops pairs, and never changes
+    the order of the rest.
 
-    A network is trained once for all methods whose recipes differ in what is done with it only, and
-    kept no longer than that: `model.path` has no effect, nor have `model.ranking.top_k` and
-    `model.ranking.min_joinability`. Seeds are counted from `model.seed`.
+    Methods that need the same network share it: it is trained by the first of them and deleted
+    after the last. `model.path`, `model.ranking.top_k` and `model.ranking.min_joinability` have no
+    effect. Seeds are counted from `model.seed`.
     """
 
     name: str
-    """As reports call it."""
+    """The name shown in reports."""
 
     slug: str
-    """As file names call it."""
+    """The name used in file names."""
 
     config: ModelConfig
-    """How to learn and rank."""
+    """The `model` section of a recipe."""
 
-    def rank(self, lake: EvaluatedLake, *, seed: int, models: Path, progress: Progress) -> Rankings:
-        """Answers every query whose column could be read."""
+    def rank(self, lake: ProfiledLake, *, seed: int, models: Path, progress: Progress) -> Rankings:
+        """Rank candidates for each query column that has values."""
         config = replace(self.config, seed=self.config.seed + seed)
-        structure = index_lake(lake.profiles, config, CatalogFacts(), progress)
-        config = replace(config, path=models / fingerprint(structure, config))
-        encoding = embed(structure, config, progress)
-        asked = replace(structure, keys=_places(structure, lake.suite))
-        return dict(_answers(asked, encoding.embeddings, config.ranking, lake.suite))
+        index = index_lake(lake.profiles, config, CatalogFacts(), progress)
+        # The fingerprint names the network by its training, so equal training is found again.
+        config = replace(config, path=models / fingerprint(index, config))
+        encoding = embed(index, config, progress)
+        # Ranking goes over the key columns of the index: here they are the query columns.
+        queried = replace(index, keys=_query_columns(index, lake.labelled))
+        return dict(_rankings(queried, encoding.embeddings, config, lake.labelled))
 
 
 def _name(column: ColumnId) -> ColumnName:
-    """A table of a benchmark is its file's name without `.csv`."""
     return ColumnName(Path(column.table.name).stem, column.path)
 
 
-def _places(structure: LakeIndex, suite: Suite) -> np.ndarray:
-    """The queries' columns, in the lake's order; without those that have no values."""
-    asked = [_name(column) in suite.truth for column in structure.lake.ids]
-    return np.flatnonzero(asked)
+def _query_columns(index: LakeIndex, labelled: LabelledLake) -> Int[np.ndarray, " query"]:
+    """Return the positions of the query columns in the index, without those that have no values."""
+    return np.flatnonzero([_name(column) in labelled.truth for column in index.lake.ids])
 
 
-def _answers(
-    structure: LakeIndex, embeddings: np.ndarray, config: RankingConfig, suite: Suite
+def _rankings(
+    index: LakeIndex, embeddings: np.ndarray, config: ModelConfig, labelled: LabelledLake
 ) -> Iterator[tuple[ColumnName, list[RankedColumn]]]:
-    uncut = replace(config, top_k=ANSWERS, min_joinability=0.0)
-    found = rank(structure, embeddings, uncut)
-    for query, group in groupby(found, key=lambda suggestion: suggestion.query):
-        answers = [RankedColumn(_name(one.candidate), one.joinability) for one in group]
-        yield _name(query), [answer for answer in answers if suite.has(answer.candidate)]
+    unlimited = replace(config.ranking, top_k=RANKING_LENGTH, min_joinability=0.0)
+    suggestions = rank(index, embeddings, replace(config, ranking=unlimited))
+    for query, group in groupby(suggestions, key=lambda suggestion: suggestion.query):
+        ranking = [
+            RankedColumn(_name(suggestion.candidate), suggestion.joinability)
+            for suggestion in group
+        ]
+        yield _name(query), [ranked for ranked in ranking if labelled.has(ranked.candidate)]

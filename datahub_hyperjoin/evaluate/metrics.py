@@ -1,13 +1,13 @@
-r"""How good a ranking is, query by query.
+r"""Quality of a ranking, for each query column.
 
-With $R_K(q)$ the first K answers to a query and $R^*(q)$ the columns that join with it,
+With $R_K(q)$ the first K candidates for a query column and $R^*(q)$ the columns that join with it,
 
 $$\mathrm{Precision@K} = |R_K(q) \cap R^*(q)| / K,\quad
 \mathrm{Recall@K} = |R_K(q) \cap R^*(q)| / |R^*(q)|$$
 
-(paper, equations 26 and 27): the divisor of precision is K, however few answers there are or could
-be. The ceiling is what a perfect ranking scores. Average precision is over all answers given, and
-divided by $|R^*(q)|$; the reciprocal rank is that of the first right answer.
+(paper, equations 26 and 27). Precision is divided by K, however few candidates there are. The
+ceiling is the score of a perfect ranking. Average precision covers all candidates and is divided
+by $|R^*(q)|$; the reciprocal rank is that of the first right candidate.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,58 +15,66 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float
 
-from datahub_hyperjoin.evaluate.coherence import TruthGraph
-from datahub_hyperjoin.evaluate.suite import ColumnName, Rankings
+from datahub_hyperjoin.evaluate.coherence import JoinedGroups
+from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, Rankings
 
 CUTOFFS = (5, 15, 25)
-"""Where precision and recall are measured, K."""
-ANSWERS = max(CUTOFFS)
-"""How many answers a method is asked for."""
-COHERENT = 15
-"""Of how many answers coherence is measured."""
+"""Values of K at which precision and recall are measured."""
+RANKING_LENGTH = max(CUTOFFS)
+"""Number of candidates that a method ranks for each query column."""
+COHERENCE_CUTOFF = 15
+"""Value of K at which coherence is measured."""
 
-Scores = Mapping[str, Float[np.ndarray, " query"]]
-"""One number a query, by metric."""
+QueryScores = Mapping[str, Float[np.ndarray, " query"]]
+"""The values of each metric, one a query column."""
 
 
-def score(truth: Mapping[ColumnName, frozenset[ColumnName]], rankings: Rankings) -> Scores:
-    """Scores a method's answers.
+def score_rankings(
+    truth: Mapping[ColumnName, frozenset[ColumnName]], rankings: Rankings
+) -> QueryScores:
+    """Measure a method's rankings.
 
     Args:
-        truth: Every query, and the columns that join with it.
-        rankings: The answers, best first. A query without answers scores 0.
+        truth: The columns that join with each query column.
+        rankings: The candidates for each query column, best first. A query column without
+            candidates scores 0.
 
     Returns:
         `P@K`, `R@K` and their ceilings for each cut-off, `MAP`, `MRR` and `coherence@15`; each in
         [0, 1], in the order of `truth`.
 
     >>> gold = [ColumnName("b", "x"), ColumnName("c", "x")]
-    >>> from datahub_hyperjoin.evaluate.suite import Answer
-    >>> answers = [Answer(ColumnName("z", "x"), 0.9), Answer(gold[1], 0.8)]
+    >>> from datahub_hyperjoin.evaluate.labelled_lake import RankedColumn
+    >>> ranking = [RankedColumn(ColumnName("z", "x"), 0.9), RankedColumn(gold[1], 0.8)]
     >>> query = ColumnName("a", "x")
-    >>> scores = score({query: frozenset(gold)}, {query: answers})
+    >>> scores = score_rankings({query: frozenset(gold)}, {query: ranking})
     >>> {metric: values.round(3).tolist() for metric, values in scores.items() if "5" not in metric}
     {'MAP': [0.25], 'MRR': [0.5]}
     >>> float(scores["P@5"][0]), float(scores["R@5"][0])
     (0.2, 0.5)
     """
-    graph, rows = TruthGraph(truth), []
+    groups, rows = JoinedGroups(truth), []
     for query, gold in truth.items():
-        answers = [answer.candidate for answer in rankings.get(query, ())]
-        coherence = graph.coherence(answers[:COHERENT])
-        rows.append({**_score(answers, gold), f"coherence@{COHERENT}": coherence})
+        candidates = [ranked.candidate for ranked in rankings.get(query, ())]
+        coherence = groups.coherence(candidates[:COHERENCE_CUTOFF])
+        rows.append({**_score(candidates, gold), f"coherence@{COHERENCE_CUTOFF}": coherence})
     return {metric: np.array([row[metric] for row in rows]) for metric in rows[0]}
 
 
-def _score(answers: Sequence[ColumnName], gold: frozenset[ColumnName]) -> dict[str, float]:
-    right = np.array([answer in gold for answer in answers], dtype=bool)
+def _score(candidates: Sequence[ColumnName], gold: frozenset[ColumnName]) -> dict[str, float]:
+    """Return all metrics of one query column but coherence."""
+    right = np.array([candidate in gold for candidate in candidates], dtype=bool)
     ranks = np.flatnonzero(right) + 1
-    row: dict[str, float] = {}
+    metrics: dict[str, float] = {}
     for cutoff in CUTOFFS:
-        hits, most = int(right[:cutoff].sum()), min(cutoff, len(gold))
-        row |= {f"P@{cutoff}": hits / cutoff, f"R@{cutoff}": hits / len(gold)}
-        row |= {f"P@{cutoff} ceiling": most / cutoff, f"R@{cutoff} ceiling": most / len(gold)}
+        hits, possible = int(right[:cutoff].sum()), min(cutoff, len(gold))
+        metrics |= {f"P@{cutoff}": hits / cutoff, f"R@{cutoff}": hits / len(gold)}
+        metrics |= {
+            f"P@{cutoff} ceiling": possible / cutoff,
+            f"R@{cutoff} ceiling": possible / len(gold),
+        }
+    # The i-th right candidate at rank r has the precision i / r.
     precisions = np.arange(1, len(ranks) + 1) / ranks
-    row["MAP"] = float(precisions.sum()) / len(gold)
-    row["MRR"] = 1 / int(ranks[0]) if len(ranks) else 0.0
-    return row
+    metrics["MAP"] = float(precisions.sum()) / len(gold)
+    metrics["MRR"] = 1 / int(ranks[0]) if len(ranks) else 0.0
+    return metrics

@@ -1,11 +1,11 @@
-"""A method's answers as a file."""
+"""CSV files of a method's rankings."""
 
 import csv
 from pathlib import Path
 
-from datahub_hyperjoin.evaluate.suite import Rankings
+from datahub_hyperjoin.evaluate.labelled_lake import Rankings
 
-HEADER = (
+_HEADER = (
     "query_table",
     "query_column",
     "rank",
@@ -16,16 +16,16 @@ HEADER = (
 
 
 def write_predictions(path: Path, rankings: Rankings) -> None:
-    """Writes one line an answer, ranks from 1 without gaps.
+    """Write one line a candidate, with ranks that count from 1.
 
     Args:
-        path: The file; its folder is made where it is missing.
-        rankings: The answers, best first.
+        path: The file; its folder is created if necessary.
+        rankings: The ranking for each query column.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as opened:
         writer = csv.writer(opened, lineterminator="\n")
-        writer.writerow(HEADER)
-        for query, answers in rankings.items():
-            for place, (candidate, score) in enumerate(answers, start=1):
-                writer.writerow([*query, place, *candidate, f"{score:.6f}"])
+        writer.writerow(_HEADER)
+        for query, ranking in rankings.items():
+            for rank, (candidate, score) in enumerate(ranking, start=1):
+                writer.writerow([*query, rank, *candidate, f"{score:.6f}"])

@@ -1,4 +1,4 @@
-"""How an evaluation tells whoever waits for it how far it is."""
+"""Progress of an evaluation, reported line by line."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -10,73 +10,69 @@ from typing_extensions import LiteralString
 _MINUTE = 60
 
 
-class Narration:
-    """A run's progress, with the part of the evaluation it belongs to before every line.
+class EvaluationProgress:
+    """Progress of an evaluation; each line starts with the run that it belongs to.
 
     Args:
-        write: Shows a line.
+        write: Shows a line to the user.
     """
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
-        self._place = ""
+        self._prefix = ""
         self._begun, self._total, self._started = 0, 0, perf_counter()
         self.counts: defaultdict[str, float] = defaultdict(float)
 
     def expect(self, runs: int) -> None:
-        """Says how many runs there will be, from now on.
+        """Announce the number of runs, and start the clock.
 
         Args:
-            runs: Methods times seeds times lakes.
+            runs: The product of the numbers of methods, seeds and lakes.
         """
         self._begun, self._total, self._started = 0, runs, perf_counter()
 
-    def begin(self, place: str) -> None:
-        """Begins a run.
+    def begin(self, run: str) -> None:
+        """Begin a run, and estimate the remaining time from the runs so far.
 
         Args:
-            place: The lake, the method and the seed, as a person would call them.
+            run: The lake, the method and the seed, as the user reads them.
         """
         elapsed = perf_counter() - self._started
         left = elapsed / self._begun * (self._total - self._begun) if self._begun else 0.0
         self._begun += 1
-        self._place = f"[{self._begun}/{self._total}] {place}: "
-        self.say(f"{_duration(left)} left for all, as runs went so far" if left else "begins")
+        self._prefix = f"[{self._begun}/{self._total}] {run}: "
+        self.say(f"starting; all runs finish in about {_duration(left)}" if left else "starting")
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Names what happens inside.
+        """Report the start of a stage.
 
         Args:
-            name: The stage, as a person would call it.
+            name: The stage, as the user reads it.
         """
         self.say(name)
         yield
 
     def count(self, name: str, by: float) -> None:
-        """Adds to a counter.
+        """Add to a counter.
 
         Args:
             name: The counter.
-            by: How many more.
+            by: The increment.
         """
         self.counts[name] += by
 
     def say(self, line: str) -> None:
-        """Shows one line.
-
-        Args:
-            line: What happened.
-        """
-        self._write(f"{self._place}{line}")
+        """Show one line."""
+        self._write(f"{self._prefix}{line}")
 
     def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:
-        """Names a fault that the evaluation goes on without.
+        """Show an error that does not stop the evaluation.
 
         Args:
-            title: The kind of fault.
-            message: What it means.
-            context: Which table or method, and why.
+            title: The kind of error.
+            message: Its consequence.
+            context: The table or method concerned, and the reason.
         """
         self.say(f"{title} ({context}). {message}")
 

@@ -1,4 +1,4 @@
-"""What was measured, as a table for people and as one for programs."""
+"""Reports of an evaluation: a table for people, CSV for programs."""
 
 import csv
 import io
@@ -8,7 +8,6 @@ from pathlib import Path
 from tabulate import tabulate
 
 from datahub_hyperjoin.evaluate.bootstrap import Interval
-from datahub_hyperjoin.evaluate.pictures import write_pictures
 from datahub_hyperjoin.evaluate.predictions import write_predictions
 from datahub_hyperjoin.evaluate.run import LakeResult
 from datahub_hyperjoin.evaluate.summary import (
@@ -16,147 +15,140 @@ from datahub_hyperjoin.evaluate.summary import (
     COMPARED,
     ERROR,
     SHARE,
-    Figure,
-    Row,
+    MethodSummary,
+    MetricSummary,
     ceilings,
     summarise,
 )
 
 _PLAIN = ("R@5", "MAP", "MRR", COHERENCE, SHARE)
+"""Metrics shown without intervals."""
 _PERCENT = 100
 
 
 def as_text(result: LakeResult) -> str:
-    """A benchmark's table for people; everything but costs is in percent.
-
-    Args:
-        result: What was measured.
+    """Format a lake's result for people, with metrics in percent.
 
     Returns:
-        A line on the benchmark, the table, and what its marks mean.
+        A line about the lake, the table, and the explanation of its columns.
     """
-    rows = summarise(result)
+    summaries = summarise(result)
     headers = ["method"]
     for metric in COMPARED:
         headers += [f"{metric} (95 %)", "difference (95 %)"]
-    headers += [*_PLAIN, f"{ERROR} (95 %)", "spread", "trained", "s", "MiB"]
-    cells = [[*_cells(row)] for row in rows]
-    faults = [f"{row.name} failed: {row.fault}" for row in rows if row.fault]
+    headers += [*_PLAIN, f"{ERROR} (95 %)", "spread", "networks", "seconds", "MiB"]
+    cells = [[*_cells(summary)] for summary in summaries]
+    failures = [f"{summary.name} failed: {summary.fault}" for summary in summaries if summary.fault]
     notes = [
-        "difference: to the first row, query by query.",
-        "*: the interval of the difference to the first row excludes zero, shown here or not.",
-        f"{ERROR}: of scores, over all answers ranked; - where they are not in [0, 1].",
-        f"spread: of P@15 over seeds, greatest less least; {rows[0].seeds} run.",
-        "A row that trained no network uses another's; s does not hold that one's training.",
+        "All metrics are in percent; (95 %) marks 95 % confidence intervals.",
+        "difference: paired difference to the first row.",
+        "*: the 95 % interval of the difference to the first row excludes zero.",
+        f"{ERROR}: expected calibration error of all scores; - if a score lies outside [0, 1].",
+        f"spread: greatest minus least P@15 over seeds; number of seeds: {summaries[0].seeds}.",
+        "networks: networks trained; a row that reuses the network of another row trains none.",
     ]
     table = tabulate(cells, headers=headers, disable_numparse=True)
-    return "\n".join([_headline(result), "", table, "", *notes, *faults])
+    return "\n".join([_headline(result), "", table, "", *notes, *failures])
 
 
 def _headline(result: LakeResult) -> str:
-    suites = [lake.suite for lake in result.lakes]
-    bounds = (f"{metric} {_PERCENT * most:.1f}" for metric, most in ceilings(result).items())
-    columns = sum(len(header) for suite in suites for header in suite.headers.values())
-    parts = f" of {len(suites)} parts" if suites[0].part and len(suites) > 1 else ""
+    lakes = [lake.labelled for lake in result.lakes]
+    bounds = (f"{metric} {_PERCENT * bound:.1f}" for metric, bound in ceilings(result).items())
+    columns = sum(len(header) for lake in lakes for header in lake.headers.values())
+    parts = f" in {len(lakes)} parts" if lakes[0].part and len(lakes) > 1 else ""
     return (
-        f"{result.name}: {len(suites[0].headers)} tables, {round(columns / len(suites))} columns, "
-        f"{len(result.queries)} queries{parts}, profiled in {result.lakes[0].seconds:.0f} s; "
-        f"a perfect ranking has {', '.join(bounds)}"
+        f"{result.name}: {len(lakes[0].headers)} tables, {round(columns / len(lakes))} columns, "
+        f"{len(result.queries)} query columns{parts}, profiled in "
+        f"{result.lakes[0].seconds:.0f} s; a perfect ranking reaches {', '.join(bounds)}"
     )
 
 
-def _cells(row: Row) -> Iterator[str]:
-    yield row.name
+def _cells(summary: MethodSummary) -> Iterator[str]:
+    yield summary.name
     for metric in COMPARED:
-        figure = row.figures[metric]
-        yield _interval(figure.value)
-        yield f"{_interval(figure.difference, '+.2f')}{_mark(figure)}" if figure.difference else ""
+        values = summary.metrics[metric]
+        yield _interval(values.value)
+        yield f"{_interval(values.difference, '+.2f')}{_mark(values)}" if values.difference else ""
     for metric in _PLAIN:
-        yield _plain(row.figures[metric])
-    error = row.figures.get(ERROR)
+        yield _plain(summary.metrics[metric])
+    error = summary.metrics.get(ERROR)
     yield f"{_interval(error.value)}{_mark(error)}" if error else "-"
-    yield f"{_PERCENT * row.figures['P@15'].spread:.1f}" if row.seeds > 1 else ""
-    yield str(row.trained)
-    yield f"{row.seconds:.0f}"
-    yield f"{row.megabytes:.0f}"
+    yield f"{_PERCENT * summary.metrics['P@15'].spread:.1f}" if summary.seeds > 1 else ""
+    yield str(summary.trained)
+    yield f"{summary.seconds:.0f}"
+    yield f"{summary.megabytes:.0f}"
 
 
-def _plain(figure: Figure) -> str:
-    return f"{_PERCENT * figure.value.mean:.1f}{_mark(figure)}"
+def _plain(metric: MetricSummary) -> str:
+    return f"{_PERCENT * metric.value.mean:.1f}{_mark(metric)}"
 
 
-def _mark(figure: Figure) -> str:
-    return " *" if figure.difference and figure.difference.excludes_zero else ""
+def _mark(metric: MetricSummary) -> str:
+    return " *" if metric.difference and metric.difference.excludes_zero else ""
 
 
-def _interval(interval: Interval, shape: str = ".1f") -> str:
+def _interval(interval: Interval, number_format: str = ".1f") -> str:
     mean, low, high = (
-        f"{_PERCENT * value:{shape}}" for value in (interval.mean, interval.low, interval.high)
+        f"{_PERCENT * value:{number_format}}"
+        for value in (interval.mean, interval.low, interval.high)
     )
     return f"{mean} ({low} to {high})"
 
 
 def as_csv(results: Sequence[LakeResult]) -> str:
-    """All benchmarks for programs: a line a benchmark, method and metric, values in [0, 1].
-
-    Args:
-        results: What was measured.
+    """Format results for programs: one line a lake, method and metric, with values in [0, 1].
 
     Returns:
         CSV with a header.
     """
-    opened = io.StringIO()
     lines = [line for result in results for line in _lines(result)]
-    writer = csv.DictWriter(opened, fieldnames=list(lines[0]), lineterminator="\n")
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(lines[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(lines)
-    return opened.getvalue()
+    return text.getvalue()
 
 
 def _lines(result: LakeResult) -> Iterator[dict[str, object]]:
-    for row in summarise(result):
-        for metric, figure in row.figures.items():
-            difference = figure.difference
+    for summary in summarise(result):
+        for metric, values in summary.metrics.items():
+            difference = values.difference
             yield {
                 "lake": result.name,
-                "method": row.name,
+                "method": summary.name,
                 "metric": metric,
-                "mean": f"{figure.value.mean:.6f}",
-                "low": f"{figure.value.low:.6f}",
-                "high": f"{figure.value.high:.6f}",
+                "mean": f"{values.value.mean:.6f}",
+                "low": f"{values.value.low:.6f}",
+                "high": f"{values.value.high:.6f}",
                 "difference": f"{difference.mean:.6f}" if difference else "",
                 "difference_low": f"{difference.low:.6f}" if difference else "",
                 "difference_high": f"{difference.high:.6f}" if difference else "",
                 "excludes_zero": str(difference.excludes_zero).lower() if difference else "",
-                "spread_over_seeds": f"{figure.spread:.6f}",
-                "seeds": row.seeds,
-                "seconds": f"{row.seconds:.1f}",
-                "mebibytes": f"{row.megabytes:.0f}",
-                "networks_trained": row.trained,
-                "fault": row.fault,
+                "spread_over_seeds": f"{values.spread:.6f}",
+                "seeds": summary.seeds,
+                "seconds": f"{summary.seconds:.1f}",
+                "mebibytes": f"{summary.megabytes:.0f}",
+                "networks_trained": summary.trained,
+                "fault": summary.fault,
             }
 
 
 def write_results(folder: Path, results: Sequence[LakeResult], *, apart: bool) -> None:
-    """Writes both tables, the pictures and every method's answers.
+    """Write `evaluation.txt`, `evaluation.csv` and each method's rankings.
 
     Args:
-        folder: Where; it is made where it is missing.
-        results: What was measured.
-        apart: Whether each benchmark's answers have a folder of its name.
-
-    Raises:
-        MissingPlotterError: matplotlib is not installed.
+        folder: The folder; it is created if necessary.
+        results: One result a lake.
+        apart: Whether the rankings of each lake go to a folder with the lake's name.
     """
     folder.mkdir(parents=True, exist_ok=True)
     text = "\n\n".join(as_text(result) for result in results)
     folder.joinpath("evaluation.txt").write_text(f"{text}\n", "utf-8")
     folder.joinpath("evaluation.csv").write_text(as_csv(results), "utf-8")
-    write_pictures(folder, results)
     for result in results:
-        place = folder / result.lakes[0].suite.slug if apart else folder
+        lake_folder = folder / result.lakes[0].labelled.slug if apart else folder
         for method in result.methods:
             for seed, run in enumerate(method.runs):
-                which = f"-seed-{seed}" if seed else ""
-                file = place / f"predictions-{method.method.slug}{which}.csv"
+                suffix = f"-seed-{seed}" if seed else ""
+                file = lake_folder / f"predictions-{method.method.slug}{suffix}.csv"
                 write_predictions(file, run.rankings)

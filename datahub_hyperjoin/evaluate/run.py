@@ -1,4 +1,4 @@
-"""Every method on every benchmark, seed by seed."""
+"""Evaluation of methods on labelled lakes, seed by seed."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -6,203 +6,196 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from datahub_hyperjoin.errors import ModelError
-from datahub_hyperjoin.evaluate.ablations import Variant
-from datahub_hyperjoin.evaluate.calibration import ScoredAnswers, score_answers
+from datahub_hyperjoin.evaluate.calibration import BinnedScores, bin_scores
 from datahub_hyperjoin.evaluate.cost import Cost, measured
-from datahub_hyperjoin.evaluate.cuts import check_sizes, cut
-from datahub_hyperjoin.evaluate.methods import EvaluatedLake, Method, Product
-from datahub_hyperjoin.evaluate.metrics import Scores, score
-from datahub_hyperjoin.evaluate.progress import Narration
-from datahub_hyperjoin.evaluate.settings import Settings, recipe
-from datahub_hyperjoin.evaluate.suite import ColumnName, Rankings, Suite, read_suites
+from datahub_hyperjoin.evaluate.labelled_lake import (
+    ColumnName,
+    LabelledLake,
+    Rankings,
+    read_labelled_lakes,
+)
+from datahub_hyperjoin.evaluate.methods import ProfiledLake, RankingMethod
+from datahub_hyperjoin.evaluate.metrics import QueryScores, score_rankings
+from datahub_hyperjoin.evaluate.progress import EvaluationProgress
+from datahub_hyperjoin.evaluate.settings import RecipeSettings, recipe_config
 from datahub_hyperjoin.scan import scan
 from datahub_hyperjoin.spark.session import borrow_session
 from datahub_hyperjoin.suggest import read_profiles
 
 
 @dataclass(frozen=True)
-class Extent:
-    """How much is measured."""
-
-    seeds: int = 1
-    """How often each method is run, with seeds counted from the setting's."""
-
-    sizes: Sequence[int] = ()
-    """How many tables benchmarks are cut to, differently for each seed; none leaves them whole."""
-
-
-@dataclass(frozen=True)
 class Run:
-    """One method on one benchmark with one seed."""
+    """One method on one lake with one seed."""
 
     rankings: Rankings
-    """Its answers; none if it failed."""
+    """The method's rankings; empty if it failed."""
 
-    scores: Scores
-    """How good they are, query by query."""
+    scores: QueryScores
+    """Their metrics, for each query column."""
 
-    scored: ScoredAnswers | None
-    """What its scores say and what was right; nothing if they are not in [0, 1]."""
+    binned: BinnedScores | None
+    """Their scores in bins; None if a score lies outside [0, 1]."""
 
     cost: Cost
-    """What they took; a network that another method had trained already is not in it."""
+    """Run time and memory, without the training of a network that another method trained."""
 
     trained: int
-    """Networks that were trained for it."""
+    """Number of networks trained."""
 
     fault: str
-    """Why the method failed; empty if it did not."""
+    """Reason of the failure; empty if the method did not fail."""
 
 
 @dataclass(frozen=True)
 class MethodRuns:
-    """One method on one benchmark."""
+    """One method on one lake."""
 
-    method: Method
-    """Which method."""
+    method: RankingMethod
+    """The method."""
 
     runs: tuple[Run, ...]
-    """One a seed."""
+    """One run a seed."""
 
 
 @dataclass(frozen=True, eq=False)
 class LakeResult:
-    """Everything measured on one benchmark; equal to itself only."""
+    """The runs of all methods on one lake; compared by identity, so that it can be a cache key."""
 
-    lakes: tuple[EvaluatedLake, ...]
-    """What each seed measured."""
+    lakes: tuple[ProfiledLake, ...]
+    """The lake of each seed; seeds may use different parts of a lake."""
 
     methods: tuple[MethodRuns, ...]
-    """In the order asked for; the first is what the others are compared with."""
+    """The methods; all others are compared with the first."""
 
     @property
     def name(self) -> str:
-        """The benchmark's name."""
-        return self.lakes[0].suite.name
+        """The lake's name."""
+        return self.lakes[0].labelled.name
 
     @property
     def queries(self) -> tuple[ColumnName, ...]:
-        """What any seed asks, once each."""
-        return tuple(dict.fromkeys(query for lake in self.lakes for query in lake.suite.truth))
+        """The query columns of all seeds, without repetition."""
+        return tuple(dict.fromkeys(query for lake in self.lakes for query in lake.labelled.truth))
 
 
 def evaluate(
     folders: Sequence[Path],
-    variants: Sequence[Variant],
+    methods: Sequence[RankingMethod],
     *,
-    settings: Settings,
-    extent: Extent,
-    progress: Narration,
-    rivals: Sequence[Method] = (),
+    settings: RecipeSettings,
+    seeds: int = 1,
+    progress: EvaluationProgress,
 ) -> Iterator[LakeResult]:
-    """Measures variants of the product on benchmarks, and rivals beside them.
+    """Measure methods on labelled lakes.
 
-    Everything that could be wrong with folders and settings is found before anything is computed.
-    Tables are read once, by Spark, for all methods and seeds. A method that cannot be trained has
-    no answers; the others go on.
+    All folders and settings are checked before the first computation. Spark profiles the tables
+    once for all methods and seeds. A method that cannot be trained has empty rankings, and the
+    other methods go on.
 
     Args:
-        folders: The benchmarks.
-        variants: What is measured; the others are compared with the first.
-        settings: Recipe keys that all variants share, unless a variant sets them itself.
-        extent: How often, and on how many of the tables.
-        progress: Told how far it is.
-        rivals: Further methods, compared with the first variant, too.
+        folders: The labelled lakes.
+        methods: The methods; all others are compared with the first.
+        settings: The recipe keys that decide how tables are profiled.
+        seeds: Number of runs of each method, with seeds that count from 0.
+        progress: Receives the progress.
 
     Yields:
-        One benchmark after another, of each size if sizes are told.
+        The result of each lake.
 
     Raises:
-        EvaluationError: A benchmark or a setting cannot be used.
+        EvaluationError: A folder or a setting cannot be used.
         SparkError: Spark cannot run.
     """
-    suites = read_suites(folders)
-    check_sizes(suites, extent.sizes)
-    products = [
-        Product(variant.name, variant.slug, recipe({**settings, **variant.settings}).model)
-        for variant in variants
-    ]
-    methods = [*products, *rivals]
-    lakes = _profile(suites, settings, progress)
-    sizes: Sequence[int | None] = extent.sizes or [None]
-    progress.expect(len(lakes) * len(sizes) * len(methods) * extent.seeds)
+    lakes = profile_lakes(read_labelled_lakes(folders), settings, progress)
+    progress.expect(len(lakes) * len(methods) * seeds)
     for lake in lakes:
-        for size in sizes:
-            yield measure(lake, methods, seeds=extent.seeds, progress=progress, tables=size)
+        yield measure([lake] * seeds, methods, progress=progress)
 
 
-def measure(
-    lake: EvaluatedLake,
-    methods: Sequence[Method],
-    *,
-    seeds: int,
-    progress: Narration,
-    tables: int | None = None,
-) -> LakeResult:
-    """Runs methods on one benchmark.
+def profile_lakes(
+    lakes: Sequence[LabelledLake], settings: RecipeSettings, progress: EvaluationProgress
+) -> tuple[ProfiledLake, ...]:
+    """Profile the tables of lakes in one Spark session.
 
     Args:
-        lake: The benchmark.
-        methods: What is measured.
-        seeds: How often.
-        progress: Told how far it is.
-        tables: What it is cut to, in another way for each seed; the whole is measured without.
+        lakes: The labelled lakes.
+        settings: The recipe keys that decide how tables are profiled.
+        progress: Receives the progress.
 
-    Returns:
-        Every run, method by method.
+    Raises:
+        SettingError: A setting cannot be used.
+        SparkError: Spark cannot run.
     """
-    lakes = [cut(lake, tables, seed=seed) if tables else lake for seed in range(seeds)]
-    runs: list[list[Run]] = [[] for _ in methods]
-    for seed, part in enumerate(lakes):
-        with tempfile.TemporaryDirectory(prefix="hyperjoin-") as folder:
-            for method, done in zip(methods, runs, strict=True):
-                progress.begin(f"{part.suite.name}, {method.name}, seed {seed}")
-                done.append(_run(method, part, seed=seed, models=Path(folder), progress=progress))
-    measured_ = (MethodRuns(method, tuple(of)) for method, of in zip(methods, runs, strict=True))
-    return LakeResult(tuple(lakes), tuple(measured_))
-
-
-def _profile(
-    suites: Sequence[Suite], settings: Settings, progress: Narration
-) -> tuple[EvaluatedLake, ...]:
-    lakes = []
-    with borrow_session(recipe(settings).spark) as session:
-        for suite in suites:
-            config = recipe(settings, suite.folder / "tables")
-            with progress.stage(f"Profiling {suite.name}"), measured() as cost:
+    profiled = []
+    with borrow_session(recipe_config(settings).spark) as session:
+        for lake in lakes:
+            config = recipe_config(settings, lake.folder / "tables")
+            with progress.stage(f"Profiling {lake.name}"), measured() as cost:
                 profiles = read_profiles(
                     scan(config, progress.warn, lambda: session).tables,
                     lambda: session,
                     config.profile,
                     progress,
                 )
-            lakes.append(EvaluatedLake(suite, profiles, cost.seconds))
-    return tuple(lakes)
+            profiled.append(ProfiledLake(lake, profiles, cost.seconds))
+    return tuple(profiled)
+
+
+def measure(
+    lakes: Sequence[ProfiledLake],
+    methods: Sequence[RankingMethod],
+    *,
+    progress: EvaluationProgress,
+) -> LakeResult:
+    """Run methods on one lake.
+
+    Args:
+        lakes: The lake of each seed, counted from 0: the same lake, or parts of it.
+        methods: The methods; all others are compared with the first.
+        progress: Receives the progress.
+    """
+    runs: list[list[Run]] = [[] for _ in methods]
+    for seed, lake in enumerate(lakes):
+        # Networks are shared between methods, but never between seeds or lakes.
+        with tempfile.TemporaryDirectory(prefix="hyperjoin-") as folder:
+            for method, method_runs in zip(methods, runs, strict=True):
+                progress.begin(f"{lake.labelled.name}, {method.name}, seed {seed}")
+                run = _run(method, lake, seed=seed, models=Path(folder), progress=progress)
+                method_runs.append(run)
+    return LakeResult(
+        tuple(lakes),
+        tuple(MethodRuns(method, tuple(own)) for method, own in zip(methods, runs, strict=True)),
+    )
 
 
 def _run(
-    method: Method, lake: EvaluatedLake, *, seed: int, models: Path, progress: Narration
+    method: RankingMethod,
+    lake: ProfiledLake,
+    *,
+    seed: int,
+    models: Path,
+    progress: EvaluationProgress,
 ) -> Run:
     rankings: Rankings = {}
     fault = ""
-    before = progress.counts["models_trained"]
+    trained_before = progress.counts["models_trained"]
     with measured() as cost:
         try:
             rankings = method.rank(lake, seed=seed, models=models, progress=progress)
         except ModelError as error:
             fault = str(error)
-            progress.warn("Method failed", "It has no answers; the others go on", fault)
-    scores = score(lake.suite.truth, rankings)
+            progress.warn("Method failed", "Its rankings are empty; other methods go on", fault)
+    truth = lake.labelled.truth
+    scores = score_rankings(truth, rankings)
     progress.say(
         f"P@15 {100 * scores['P@15'].mean():.1f}, R@15 {100 * scores['R@15'].mean():.1f} "
         f"in {cost.seconds:.0f} s"
     )
-    trained = round(progress.counts["models_trained"] - before)
     return Run(
         rankings=rankings,
         scores=scores,
-        scored=score_answers(lake.suite.truth, rankings),
+        binned=bin_scores(truth, rankings),
         cost=cost,
-        trained=trained,
+        trained=round(progress.counts["models_trained"] - trained_before),
         fault=fault,
     )

@@ -1,4 +1,4 @@
-"""Settings of an evaluation: those of a recipe, key by key."""
+"""Recipe settings of an evaluation."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,64 +10,61 @@ from pydantic import ValidationError
 from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.evaluate.errors import SettingError
 
-Settings = Mapping[str, object]
-"""Recipe keys, as in `model.training.epochs`, and their values."""
+RecipeSettings = Mapping[str, object]
+"""Recipe keys, such as `model.training.epochs`, and their values."""
 
 
 def parse_settings(texts: Sequence[str]) -> dict[str, object]:
-    """Reads settings as they are typed.
+    """Parse the settings of a command line.
 
     Args:
-        texts: `KEY=VALUE`, the value as YAML has it.
+        texts: `KEY=VALUE`, with the value in YAML.
 
     Returns:
         The value of each key.
 
     Raises:
-        SettingError: One has no key, no value, or a value that is no YAML.
+        SettingError: A text has no key or no value, or its value is not YAML.
 
-    >>> parse_settings(["model.training.epochs=3", "model.ranking.affinity=hin"])
-    {'model.training.epochs': 3, 'model.ranking.affinity': 'hin'}
+    >>> parse_settings(["model.training.epochs=3", "model.setting=paper"])
+    {'model.training.epochs': 3, 'model.setting': 'paper'}
     """
-    found: dict[str, object] = {}
+    settings: dict[str, object] = {}
     for text in texts:
         key, separator, value = text.partition("=")
         if not (key and separator and value):
             raise SettingError.shapeless(text)
         try:
-            found[key] = yaml.safe_load(value)
+            settings[key] = yaml.safe_load(value)
         except yaml.YAMLError as error:
             raise SettingError.shapeless(text) from error
-    return found
+    return settings
 
 
-def recipe(settings: Settings, folder: Path = Path()) -> HyperJoinConfig:
-    """The recipe that `datahub ingest` would be given.
+def recipe_config(settings: RecipeSettings, folder: Path = Path()) -> HyperJoinConfig:
+    """Build the configuration that `datahub ingest` would read from a recipe.
 
     Args:
-        settings: What differs from the defaults.
-        folder: The tables; those of its sub-folders are none of a benchmark's.
-
-    Returns:
-        The same configuration that an ingestion has.
+        settings: The keys that differ from the defaults.
+        folder: The folder with the tables; tables in its sub-folders are ignored.
 
     Raises:
-        SettingError: A key does not exist, or has a value that it cannot have.
+        SettingError: A key does not exist, or its value is not allowed.
     """
     nested: dict[str, Any] = {
         "catalog": {"folder": str(folder), "tables": {"allow": [r"[^/]+\.csv$"]}}
     }
     for key, value in settings.items():
-        place = nested
+        parent = nested
         *sections, last = key.split(".")
         for section in sections:
-            place = place.setdefault(section, {})
-            if not isinstance(place, dict):
+            parent = parent.setdefault(section, {})
+            if not isinstance(parent, dict):
                 raise SettingError.because(key, f"`{section}` has a value itself")
-        place[last] = value
+        parent[last] = value
     try:
         return HyperJoinConfig.model_validate(nested)
     except ValidationError as error:
-        fault = error.errors()[0]
-        key = ".".join(map(str, fault["loc"]))
-        raise SettingError.because(key, fault["msg"]) from error
+        details = error.errors()[0]
+        key = ".".join(map(str, details["loc"]))
+        raise SettingError.because(key, details["msg"]) from error

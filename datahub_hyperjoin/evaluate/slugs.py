@@ -1,16 +1,10 @@
-"""Names of methods, as file names and command lines have them."""
+"""Method names in the form that file names and command lines use."""
 
 import re
 
 
 def slug(name: str) -> str:
-    """A name in lower-case letters, digits and hyphens.
-
-    Args:
-        name: As reports have it.
-
-    Returns:
-        The same for all ways to write it; `w/o` is spelt out.
+    """Reduce a name to lower-case letters, digits and hyphens, with `w/o` spelt out.
 
     >>> slug("w/o HIN"), slug("LSH Ensemble")
     ('without-hin', 'lsh-ensemble')

@@ -1,4 +1,4 @@
-"""Means, intervals and differences of what was measured, over queries and seeds."""
+"""Means, confidence intervals and differences of metrics over query columns and seeds."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,156 +9,143 @@ from jaxtyping import Float
 
 from datahub_hyperjoin.evaluate.bootstrap import Bootstrap, Interval
 from datahub_hyperjoin.evaluate.calibration import Reliability, expected_error
-from datahub_hyperjoin.evaluate.metrics import COHERENT, CUTOFFS
+from datahub_hyperjoin.evaluate.metrics import COHERENCE_CUTOFF, CUTOFFS
 from datahub_hyperjoin.evaluate.run import LakeResult, MethodRuns
 
 COMPARED = ("P@15", "R@15")
-"""What methods are compared by first."""
+"""The main metrics, shown with the interval of the difference between methods."""
 SHARE = "P@15 of ceiling"
 """Precision as a share of a perfect ranking's."""
-COHERENCE = f"coherence@{COHERENT}"
-"""How well answers fit together."""
+COHERENCE = f"coherence@{COHERENCE_CUTOFF}"
+"""Share of pairs of candidates that join with each other."""
 ERROR = "ECE"
 """The expected calibration error."""
-_SCORED = (*(f"{letter}@{cutoff}" for letter in "PR" for cutoff in CUTOFFS), "MAP", "MRR")
-METRICS = (*_SCORED, COHERENCE, SHARE, ERROR)
-"""What is reported, `ECE` of methods only whose scores lie in [0, 1]."""
+_RANKED = (*(f"{letter}@{cutoff}" for letter in "PR" for cutoff in CUTOFFS), "MAP", "MRR")
+METRICS = (*_RANKED, COHERENCE, SHARE, ERROR)
+"""All metrics; `ECE` only exists for methods whose scores lie in [0, 1]."""
 
 
 @dataclass(frozen=True)
-class Figure:
-    """One metric of one method on one benchmark, over queries and seeds."""
+class MetricSummary:
+    """One metric of one method on one lake, over query columns and seeds."""
 
     value: Interval
-    """The mean over seeds of each query, its mean over queries, and that one's interval."""
+    """Each query column is averaged over seeds first; then the mean and its interval are taken."""
 
     difference: Interval | None
-    """From the first method, query by query; of the first itself there is none."""
+    """Mean of the paired differences to the first method; None for the first method itself."""
 
     spread: float
-    """Greatest less least mean over queries, of all seeds."""
+    """Greatest minus least mean over query columns, among all seeds."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """One method on one benchmark."""
+class MethodSummary:
+    """One method on one lake."""
 
     name: str
-    figures: Mapping[str, Figure]
-    """By metric."""
+    """The name shown in reports."""
+
+    metrics: Mapping[str, MetricSummary]
+    """The metrics by name."""
 
     reliability: Reliability | None
-    """What its scores say; nothing if they lie outside [0, 1], or if there are none."""
+    """Calibration of the scores; None without candidates or with scores outside [0, 1]."""
 
     seeds: int
+    """Number of runs."""
+
     seconds: float
-    """Mean of a seed."""
+    """Mean run time of a seed."""
 
     megabytes: float
-    """Greatest of all seeds (MiB)."""
+    """Greatest peak memory of all seeds (MiB)."""
 
     trained: int
-    """Networks trained, over all seeds."""
+    """Number of networks trained, over all seeds."""
 
     fault: str
-    """Why it failed with some seed; empty if it did not."""
+    """Reason of the first failure; empty if no seed failed."""
 
 
 def ceilings(result: LakeResult) -> dict[str, float]:
-    """What a perfect ranking has.
-
-    Args:
-        result: What was measured on a benchmark.
-
-    Returns:
-        By metric that has a ceiling short of 1.
-    """
-    method = _Aligned(result, result.methods[0])
-    return {metric: float(method.mean(f"{metric} ceiling").mean()) for metric in COMPARED}
+    """Return the values that a perfect ranking reaches for each main metric."""
+    values = _QueryValues(result, result.methods[0])
+    return {metric: float(values.mean(f"{metric} ceiling").mean()) for metric in COMPARED}
 
 
 @lru_cache(maxsize=32)
-def summarise(result: LakeResult) -> tuple[Row, ...]:
-    """Means, intervals and differences of every method on a benchmark.
+def summarise(result: LakeResult) -> tuple[MethodSummary, ...]:
+    """Summarise all methods on a lake, in their order.
 
-    Texts, files and pictures all ask for them, so that the last ones are remembered.
-
-    Args:
-        result: What was measured.
-
-    Returns:
-        One row a method, in their order.
+    Texts, files and pictures all ask for the same summaries, so recent ones are cached.
     """
     bootstrap = Bootstrap(len(result.queries))
-    first, *others = (_Measured(result, method, bootstrap) for method in result.methods)
-    return (first.row(None), *(other.row(first) for other in others))
+    first, *others = (_Summariser(result, method, bootstrap) for method in result.methods)
+    return (first.summary(None), *(other.summary(first) for other in others))
 
 
-class _Aligned:
-    """One method's values, a row a seed and a place for each query that any seed asks.
+class _QueryValues:
+    """One method's values, with one row a seed and one column a query column of any seed.
 
     Args:
-        result: What was measured on a benchmark.
-        method: Of which method.
+        result: The lake's result.
+        method: One of its methods.
     """
 
     def __init__(self, result: LakeResult, method: MethodRuns) -> None:
         self.runs, self._lakes = method.runs, result.lakes
-        self._places = {query: place for place, query in enumerate(result.queries)}
+        self._positions = {query: position for position, query in enumerate(result.queries)}
 
     def scores(self, metric: str) -> Float[np.ndarray, "seed query"]:
-        """A metric; NaN where a seed does not ask a query."""
+        """Return a metric, with NaN where a seed's lake lacks the query column."""
         return self._aligned([run.scores[metric] for run in self.runs])
 
     def mean(self, metric: str) -> Float[np.ndarray, " query"]:
-        """A metric's mean over the seeds that ask a query."""
+        """Return a metric's mean over the seeds whose lakes have the query column."""
         return np.nanmean(self.scores(metric), axis=0)
 
-    def tally(self) -> Float[np.ndarray, "seed query bin fact"] | None:
-        """What scores say; nothing if there are no answers, or one that is no probability."""
-        found = [run.scored for run in self.runs]
-        told = [one for one in found if one is not None]
-        if len(told) < len(found) or not any(one.any() for one in told):
+    def binned(self) -> Float[np.ndarray, "seed query bin fact"] | None:
+        """Return the binned scores; None if a seed has scores outside [0, 1], or none has any."""
+        runs = [run.binned for run in self.runs]
+        binned = [scores for scores in runs if scores is not None]
+        if len(binned) < len(runs) or not any(scores.any() for scores in binned):
             return None
-        return self._aligned(told)
+        return self._aligned(binned)
 
     def _aligned(
         self, seeds: Sequence[Float[np.ndarray, "query ..."]]
     ) -> Float[np.ndarray, "seed query ..."]:
-        shape = (len(seeds), len(self._places), *seeds[0].shape[1:])
-        found = np.full(shape, np.nan)
-        for row, lake, values in zip(found, self._lakes, seeds, strict=True):
-            row[[self._places[query] for query in lake.suite.truth]] = values
-        return found
+        """Put values of each seed's own query columns into the columns of all seeds."""
+        aligned = np.full((len(seeds), len(self._positions), *seeds[0].shape[1:]), np.nan)
+        for row, lake, values in zip(aligned, self._lakes, seeds, strict=True):
+            row[[self._positions[query] for query in lake.labelled.truth]] = values
+        return aligned
 
 
-class _Measured:
-    """One method's figures.
+class _Summariser:
+    """Computes the summary of one method.
 
     Args:
-        result: What was measured on a benchmark.
-        method: Of which method.
-        bootstrap: Draws of the queries.
+        result: The lake's result.
+        method: One of its methods.
+        bootstrap: Draws of the query columns, shared by all methods.
     """
 
     def __init__(self, result: LakeResult, method: MethodRuns, bootstrap: Bootstrap) -> None:
         self.name, self._bootstrap = method.method.name, bootstrap
-        self.values = _Aligned(result, method)
-        self._tally = self.values.tally()
+        self.values = _QueryValues(result, method)
+        self._binned = self.values.binned()
         self.reliability: Reliability | None = None
-        if self._tally is not None:
-            self.reliability = Reliability.of(np.nanmean(self._tally, axis=0), bootstrap)
+        if self._binned is not None:
+            self.reliability = Reliability.of(np.nanmean(self._binned, axis=0), bootstrap)
 
-    def row(self, first: "_Measured | None") -> Row:
-        """All there is to say.
-
-        Args:
-            first: The method it is compared with; none if it is that one.
-        """
+    def summary(self, first: "_Summariser | None") -> MethodSummary:
+        """Return the summary, with differences to the first method unless this is the first."""
         runs = self.values.runs
-        return Row(
+        return MethodSummary(
             name=self.name,
-            figures=dict(self._figures(first)),
+            metrics=dict(self._metrics(first)),
             reliability=self.reliability,
             seeds=len(runs),
             seconds=float(np.mean([run.cost.seconds for run in runs])),
@@ -167,30 +154,33 @@ class _Measured:
             fault=next((run.fault for run in runs if run.fault), ""),
         )
 
-    def _figures(self, first: "_Measured | None") -> Iterator[tuple[str, Figure]]:
-        for metric in (*_SCORED, COHERENCE):
-            yield metric, self._figure(metric, first)
-        yield SHARE, self._figure("P@15", first, ceiling=self.values.mean("P@15 ceiling"))
-        if self.reliability is not None and self._tally is not None:
-            other = first.reliability if first is not None else None
-            errors = [float(expected_error(one)) for one in np.nanmean(self._tally, axis=1)]
-            difference = self.reliability.less(other) if other is not None else None
-            yield ERROR, Figure(self.reliability.error(), difference, max(errors) - min(errors))
+    def _metrics(self, first: "_Summariser | None") -> Iterator[tuple[str, MetricSummary]]:
+        for metric in (*_RANKED, COHERENCE):
+            yield metric, self._metric(metric, first)
+        yield SHARE, self._metric("P@15", first, ceiling=self.values.mean("P@15 ceiling"))
+        if self.reliability is not None and self._binned is not None:
+            reference = first.reliability if first is not None else None
+            errors = [float(expected_error(seed)) for seed in np.nanmean(self._binned, axis=1)]
+            difference = self.reliability.less(reference) if reference is not None else None
+            yield (
+                ERROR,
+                MetricSummary(self.reliability.error(), difference, max(errors) - min(errors)),
+            )
 
-    def _figure(
+    def _metric(
         self,
         metric: str,
-        first: "_Measured | None",
+        first: "_Summariser | None",
         *,
         ceiling: Float[np.ndarray, " query"] | None = None,
-    ) -> Figure:
-        own, difference = self.values.mean(metric), None
+    ) -> MetricSummary:
+        means, difference = self.values.mean(metric), None
         if first is not None:
-            difference = self._bootstrap.interval(own - first.values.mean(metric), ceiling)
+            difference = self._bootstrap.interval(means - first.values.mean(metric), ceiling)
         seeds = np.nanmean(self.values.scores(metric), axis=1)
-        most = 1.0 if ceiling is None else float(ceiling.mean())
-        return Figure(
-            value=self._bootstrap.interval(own, ceiling),
+        greatest = 1.0 if ceiling is None else float(ceiling.mean())
+        return MetricSummary(
+            value=self._bootstrap.interval(means, ceiling),
             difference=difference,
-            spread=float(np.ptp(seeds)) / most,
+            spread=float(np.ptp(seeds)) / greatest,
         )

@@ -1,8 +1,8 @@
-"""How fast HIN is on lakes made up of numbers: `make bench-hin`.
+"""Time the network (HIN) on synthetic lakes: `make bench-hin`.
 
-Every size runs in a process of its own, so that its peak memory is its own. Rates are those of the
-floating-point operations in matrix products and attention, beside the rate that one large matrix
-product reaches in the same process, just before and after.
+Each size runs in its own process, so that peak memory is measured separately. Rates count the
+floating-point operations of matrix products and attention, and are compared with the rate of one
+large matrix product in the same process, just before and after.
 """
 
 import argparse
@@ -21,7 +21,13 @@ from tabulate import tabulate
 from torch import nn
 
 from datahub_hyperjoin.evaluate.cost import peak_memory
-from datahub_hyperjoin.model.config import NetworkConfig, Precision, TrainingConfig
+from datahub_hyperjoin.model.config import (
+    OURS,
+    ModelConfig,
+    NetworkConfig,
+    Precision,
+    TrainingConfig,
+)
 from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph
 from datahub_hyperjoin.model.network.attention import StructureAwareAttention
 from datahub_hyperjoin.model.network.features import Features, Names
@@ -30,18 +36,19 @@ from datahub_hyperjoin.model.network.optimizers import build_optimizers, set_rat
 from datahub_hyperjoin.model.training.losses import measure_loss
 
 CONTENT, DIMENSION, VOCABULARY, STEPS = 1200, 300, 1500, 16
-"""NetworkSizes of the paper: pooled fastText cells, a word vector, name tokens, a position."""
+"""Sizes of the paper: pooled fastText cells, a word vector, name tokens, a position."""
 QUERIES = 1024
 """Key columns in the loss of a step over the full hypergraph."""
 FORWARD, BACKWARD = (2, 4), (4, 10)
-"""Operations of a pass: for each weight and row; for each two hyperedges and channel of attention,
-whose backward pass computes the scores once more (Dao et al., 2022)."""
+"""Operations of a pass: per weight and row, and per pair of hyperedges and channel of attention.
+The backward pass of attention computes its scores again (Dao et al., 2022)."""
 
 LONG = 1e11
-"""Operations from which an action is timed without a run to warm up."""
+"""Number of operations from which an action is timed without a warm-up run."""
 
 STEPS_UP_TO = {"cpu": 300_000, "cuda": 1_000_000}
-"""Columns of a step over a full hypergraph. Training takes steps over a few tables instead."""
+"""Greatest number of columns at which a training step over the full hypergraph is timed. Real
+training steps cover a few tables only."""
 
 HEADERS = [
     "columns N",
@@ -61,14 +68,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Timing:
-    """One action, and the machine's own rate around it."""
+    """Run time of one action, and the machine's rate before and after it."""
 
     seconds: float
     work: float
     """Floating-point operations."""
 
     gemm: float
-    """Operations a second of one large matrix product, before and after."""
+    """Operations a second of one large matrix product, mean of before and after."""
 
     def __str__(self) -> str:
         rate = self.work / self.seconds
@@ -76,13 +83,13 @@ class Timing:
 
     @property
     def share(self) -> float:
-        """The part of the machine's own rate that was reached."""
+        """The share of the machine's rate that the action reached."""
         return self.work / self.seconds / self.gemm
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One size of lake, on one device."""
+    """Measurements of one lake size on one device."""
 
     columns: int
     hyperedges: int
@@ -94,16 +101,16 @@ class Measured:
     """Forward, backward and Adam; None beyond `STEPS_UP_TO`."""
 
     memory: float
-    """Peak of all that was timed, bytes."""
+    """Peak memory of all timed actions, in bytes."""
 
     attention_memory: float
-    """What one attention layer, forward and backward, adds to the peak, bytes."""
+    """Memory that one attention layer adds to the peak, forward and backward, in bytes."""
 
 
 def make_graph(
     columns: int, random: np.random.Generator
 ) -> tuple[Int[np.ndarray, " column"], Hypergraph]:
-    """Tables of about 9 columns; two sevenths of the columns in value domains of about 5."""
+    """Make tables of about 9 columns; two sevenths of the columns are in value domains."""
     tables = np.sort(random.integers(max(columns * 8 // 70, 1), size=columns))
     within = np.split(np.arange(columns), np.flatnonzero(np.diff(tables)) + 1)
     domain = random.permutation(columns)[: columns * 2 // 7]
@@ -120,7 +127,7 @@ def _make_names(columns: int, random: np.random.Generator) -> Names:
 
 
 def make_batch(columns: int, random: np.random.Generator) -> Batch:
-    """A whole lake of random columns."""
+    """Make a lake of random columns."""
     tables, graph = make_graph(columns, random)
     return Batch(
         features=Features(
@@ -135,7 +142,7 @@ def make_batch(columns: int, random: np.random.Generator) -> Batch:
 
 
 def count_work(network: HIN, batch: Batch, operations: tuple[int, int]) -> float:
-    """Floating-point operations of all matrix products of a pass."""
+    """Count the floating-point operations of all matrix products of a pass."""
     columns, hyperedges = batch.graph.columns, len(batch.graph.across)
     work = 0
     for name, module in network.named_modules():
@@ -154,8 +161,8 @@ def _wait(device: torch.device) -> None:
 
 def _gemm(device: torch.device, dtype: torch.dtype) -> float:
     size = 16384 if device.type == "cuda" else 3072
-    one = torch.randn(size, size, device=device, dtype=dtype)
-    return 2 * size**3 / min(_seconds(lambda: one @ one, device) for _ in range(4))
+    matrix = torch.randn(size, size, device=device, dtype=dtype)
+    return 2 * size**3 / min(_seconds(lambda: matrix @ matrix, device) for _ in range(4))
 
 
 def _seconds(action: Callable[[], object], device: torch.device) -> float:
@@ -169,7 +176,10 @@ def _seconds(action: Callable[[], object], device: torch.device) -> float:
 def _time(
     action: Callable[[], object], work: float, device: torch.device, dtype: torch.dtype
 ) -> Timing:
-    """Runs a small action once to warm up; the machine is shared, so its rate is taken twice."""
+    """Time an action, after a warm-up if it is small.
+
+    The machine's rate is measured before and after, since other processes may share it.
+    """
     if work < LONG:
         action()
     before = _gemm(device, dtype)
@@ -188,7 +198,7 @@ def _device() -> torch.device:
 
 
 def measure_attention(columns: int, width: int) -> float:
-    """The memory that one attention layer adds to an otherwise empty process."""
+    """Measure the memory that one attention layer adds to a process without other data."""
     device = _device()
     graph = to_device(make_graph(columns, np.random.default_rng(0))[1], device)
     layer = StructureAwareAttention(width=width, heads=8, structure_weight=0.5).to(device)
@@ -200,9 +210,8 @@ def measure_attention(columns: int, width: int) -> float:
 
 
 def _make_step(network: HIN, batch: Batch) -> Callable[[], None]:
-    config = TrainingConfig()
     optimizers = build_optimizers(network)
-    set_rate(optimizers, config.learning_rate)
+    set_rate(optimizers, TrainingConfig().learning_rate)
     queries = min(QUERIES, batch.graph.columns // 2)
     positive = torch.arange(queries, device=batch.tables.device)
     negative = ~torch.eye(queries, dtype=torch.bool, device=batch.tables.device)
@@ -210,14 +219,14 @@ def _make_step(network: HIN, batch: Batch) -> Callable[[], None]:
     def step() -> None:
         embeddings = network.train()(batch)
         cosines = embeddings[:queries] @ embeddings[-queries:].T
-        loss = measure_loss(cosines, positive, negative, config)
-        take_step(network, optimizers, loss, config.gradient_clip)
+        loss = measure_loss(cosines, positive, negative, OURS)
+        take_step(network, optimizers, loss, OURS.gradient_clip)
 
     return step
 
 
 def measure_network(columns: int, precision: Precision) -> Measured:
-    """Times a forward pass and a training step over a full hypergraph."""
+    """Time a forward pass and a training step over the full hypergraph."""
     device = _device()
     torch.manual_seed(0)
     batch = to_device(make_batch(columns, np.random.default_rng(0)), device)
@@ -228,7 +237,7 @@ def measure_network(columns: int, precision: Precision) -> Measured:
         tables=int(batch.tables.max()),
         steps=STEPS,
     )
-    config = NetworkConfig(precision=precision)
+    config = ModelConfig(network=NetworkConfig(precision=precision))
     network = HIN(config, sizes).to(device)
     dtype = torch.bfloat16 if is_half(precision, device) else torch.float32
 
@@ -246,58 +255,58 @@ def measure_network(columns: int, precision: Precision) -> Measured:
         if columns <= STEPS_UP_TO[device.type]
         else None,
         memory=_peak(device),
-        attention_memory=alone(measure_attention, columns, config.width),
+        attention_memory=alone(measure_attention, columns, config.network.width),
     )
 
 
 def alone(function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
-    """Calls a function in a fresh process, whose peak memory is its own."""
+    """Call a function in a new process, so that its peak memory is separate."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context) as pool:
         return pool.submit(function, *arguments, **options).result()
 
 
 def _exponent(points: list[tuple[int, float]]) -> str:
-    """The slope of the line through points of size and value, both logarithmic."""
+    """Fit the exponent of growth: the slope through logarithms of sizes and values."""
     if len(points) < 2:
         return "-"
     sizes, values = np.log(points).T
     return f"{np.polyfit(sizes, values, 1)[0]:.2f}"
 
 
-def _print(found: list[Measured]) -> None:
+def _print(sizes: list[Measured]) -> None:
     rows = [
         [
-            f"{one.columns:,}",
-            f"{one.hyperedges:,}",
-            f"{one.entries:,}",
-            one.forward,
-            f"{one.forward.share:.0%}",
-            one.step or "-",
-            f"{one.step.share:.0%}" if one.step else "-",
-            f"{one.memory / 2**20:,.0f}",
-            f"{one.attention_memory / 2**20:,.0f}",
+            f"{size.columns:,}",
+            f"{size.hyperedges:,}",
+            f"{size.entries:,}",
+            size.forward,
+            f"{size.forward.share:.0%}",
+            size.step or "-",
+            f"{size.step.share:.0%}" if size.step else "-",
+            f"{size.memory / 2**20:,.0f}",
+            f"{size.attention_memory / 2**20:,.0f}",
         ]
-        for one in found
+        for size in sizes
     ]
     print(tabulate(rows, HEADERS, colalign=("right",) * len(HEADERS)))
-    forward = _exponent([(one.columns, one.forward.seconds) for one in found])
-    step = _exponent([(one.columns, one.step.seconds) for one in found if one.step])
-    memory = _exponent([(one.hyperedges, one.attention_memory) for one in found])
-    print(f"They grow as: forward N^{forward}, step N^{step}, memory of attention M^{memory}")
+    forward = _exponent([(size.columns, size.forward.seconds) for size in sizes])
+    step = _exponent([(size.columns, size.step.seconds) for size in sizes if size.step])
+    memory = _exponent([(size.hyperedges, size.attention_memory) for size in sizes])
+    print(f"Growth: forward N^{forward}, step N^{step}, memory of attention M^{memory}")
 
 
 def main() -> None:
-    """Measures each size and prints a table."""
+    """Measure each size and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--columns", type=int, nargs="+", default=[5_000, 20_000, 70_000, 300_000])
     parser.add_argument("--precision", type=Precision, default=Precision.AUTO)
     arguments = parser.parse_args()
-    found: list[Measured] = []
+    sizes: list[Measured] = []
     for columns in arguments.columns:
         print(f"Measuring {columns:,} columns", file=sys.stderr)
-        found.append(alone(measure_network, columns, arguments.precision))
-    _print(found)
+        sizes.append(alone(measure_network, columns, arguments.precision))
+    _print(sizes)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""How fast tables are profiled, and how good sketches are: `make bench-profile`.
+"""Time profiling, and measure the errors of sketches: `make bench-profile`.
 
-Every size is a lake of its own: CSV files of 7 columns, keys and what refers to them, numbers, days
-and texts, of a few hundred rows to some thousands. The machine's own limit is what pyarrow needs to
-parse all files and to count the distinct values of every column exactly, on all cores, in the same
-run; the share of it that profiling reaches is what can be compared between machines.
+Each size is a lake of CSV files with 7 columns (keys, foreign keys, numbers, days and texts) and
+from a few hundred to some thousand rows. The machine's limit is the time that pyarrow needs to
+parse all files and to count the distinct values of each column exactly, on all cores, in the same
+run. Compare machines by the share of this limit that profiling reaches.
 """
 
 import argparse
@@ -41,48 +41,48 @@ from datahub_hyperjoin.tables import Table, TableProfile
 
 SIZES = (250, 2_500, 10_000)
 DOMAINS = 40
-"""Value domains that keys are of; tables of one domain share values."""
+"""Number of value domains of keys; tables with keys of the same domain share values."""
 
 REPEATS = 9
-"""Java compiles what runs often: the first few of these are still slower than the others."""
+"""Number of profiles; the first few are slower, until Java has compiled the code."""
 MIB = 1 << 20
 PAIRS = 400
-"""Pairs of columns whose estimated containment is held against the exact one."""
+"""Number of pairs of columns whose estimated containment is compared with the exact one."""
 
 PERCENTILES = (50, 90, 99, 100)
 
 
 @dataclass(frozen=True)
 class Run:
-    """One size of lake."""
+    """Measurements of one lake size."""
 
     tables: int
     columns: int
     mebibytes: float
     limit: float
-    """Seconds of pyarrow alone, the median of as many."""
+    """Seconds of pyarrow alone, the median of `REPEATS` runs."""
 
     cold: float
-    """Seconds of the first profile of a session, workers' start included."""
+    """Seconds of a session's first profile, including the start of the workers."""
 
     warm: float
-    """Seconds of another, the median of several."""
+    """Seconds of a later profile, the median of several."""
 
     kept: float
-    """Seconds of reading the same from the store."""
+    """Seconds of reading the same profiles from the store."""
 
     driver: float
-    """Peak memory of this process, bytes."""
+    """Peak memory of this process, in bytes."""
 
     java: float
-    """Peak memory of Spark's own process, bytes."""
+    """Peak memory of Spark's Java process, in bytes."""
 
     worker: float
-    """Greatest peak memory of a Python worker, bytes."""
+    """Greatest peak memory of a Python worker, in bytes."""
 
 
 def write_lake(folder: Path, tables: int, seed: int = 0) -> None:
-    """Tables of which a fifth is ten times as long as the others."""
+    """Write tables; every fifth is ten times as long as the others."""
     random = np.random.default_rng(seed)
     for at in range(tables):
         rows = int(random.integers(50, 400)) * (10 if at % 5 == 0 else 1)
@@ -103,13 +103,13 @@ def write_lake(folder: Path, tables: int, seed: int = 0) -> None:
 
 
 def _limit(tables: Sequence[Table]) -> float:
-    """Parse and count, table by table on all cores; Arrow's own threads would only add to them."""
+    """Time parsing and counting, one table a core; Arrow's own threads would compete for cores."""
 
     def count(table: Table) -> int:
-        assert isinstance(table.place, File)
+        assert isinstance(table.location, File)
         options = pa.csv.ReadOptions(use_threads=False)
-        found = pa.csv.read_csv(table.place.location, options)
-        return sum(pc.count_distinct(column).as_py() for column in found.columns)
+        rows = pa.csv.read_csv(table.location.uri, options)
+        return sum(pc.count_distinct(column).as_py() for column in rows.columns)
 
     with timed() as seconds, ThreadPoolExecutor(os.cpu_count()) as pool:
         sum(pool.map(count, tables))
@@ -118,7 +118,7 @@ def _limit(tables: Sequence[Table]) -> float:
 
 @contextmanager
 def timed() -> Iterator[list[float]]:
-    """The seconds of a `with` block, once it has ended; profiles of before slow nothing down."""
+    """Measure the seconds of a `with` block, without garbage collection of earlier profiles."""
     seconds: list[float] = []
     gc.collect()
     gc.freeze()
@@ -129,7 +129,7 @@ def timed() -> Iterator[list[float]]:
 
 
 def measure(session: SparkSession, folder: Path, tables: int) -> tuple[Run, list[TableProfile]]:
-    """Profiles one lake several times, and once more from the store."""
+    """Profile a lake several times, and once from the store."""
     write_lake(folder / "lake", tables)
     lake = scan_folder(
         folder / "lake",
@@ -145,10 +145,10 @@ def measure(session: SparkSession, folder: Path, tables: int) -> tuple[Run, list
     for _ in range(REPEATS):
         limits.append(_limit(lake))
         with timed() as again:
-            found = profile_local_batch(session, lake, config)
+            repeated = profile_local_batch(session, lake, config)
         warm += again
-        assert found == profiles
-        del found  # or the next one's time would hold the end of it
+        assert repeated == profiles
+        del repeated  # frees its memory now, not within the next measurement
     Store(config).keep_profiles(profiles)
     with timed() as kept:
         held = Store(config).profiles(lake)
@@ -169,7 +169,10 @@ def measure(session: SparkSession, folder: Path, tables: int) -> tuple[Run, list
 
 
 def peaks_below() -> tuple[float, float]:
-    """Peak memory of Java and of the largest Python worker, which Spark keeps for the next job."""
+    """Return the peak memory of Java and of the largest Python worker, in bytes.
+
+    Spark keeps its workers for the next job, so their peaks can still be read after a job.
+    """
     peaks: dict[bool, float] = {}
     for process in psutil.Process().children(recursive=True):
         status = Path(f"/proc/{process.pid}/status").read_text("ascii").splitlines()
@@ -216,34 +219,36 @@ HEADERS = (
 def sketch_errors(
     session: SparkSession, profiles: Sequence[TableProfile]
 ) -> dict[str, Sequence[float]]:
-    """Estimates held against what all rows say, of random pairs of keys that share values.
+    """Compare estimates from sketches with exact values, for random pairs of key columns.
 
-    Sketches are made small here, since no column of these lakes has more values than one of the
+    Sketches are small here, since no column of these lakes has more values than a sketch of the
     usual size keeps.
     """
     small = replace(ProfileConfig(), sketch_size=256)
     tables = [profile.table for profile in profiles]
-    rough = profile_local_batch(session, tables, small)
+    estimated = profile_local_batch(session, tables, small)
     exact = {column.id: column.distinct for table in profiles for column in table.columns}
-    guessed = {column.id: column.distinct for table in rough for column in table.columns}
+    estimates = {column.id: column.distinct for table in estimated for column in table.columns}
     large = [column for column in exact if exact[column] > small.sketch_size]
-    lake = Lake.from_tables(rough)
+    lake = Lake.from_tables(estimated)
     overlap = measure_overlap(lake)
     random = np.random.default_rng(0)
-    some = random.choice(len(overlap.left), min(PAIRS, len(overlap.left)), replace=False)
-    pairs = [(lake.ids[overlap.left[at]], lake.ids[overlap.right[at]]) for at in some]
-    said = verify_joins(session, tables, pairs)
+    sample = random.choice(len(overlap.left), min(PAIRS, len(overlap.left)), replace=False)
+    pairs = [(lake.ids[overlap.left[at]], lake.ids[overlap.right[at]]) for at in sample]
+    evidence = verify_joins(session, tables, pairs)
     return {
-        "distinct values, relative": [abs(guessed[one] / exact[one] - 1) for one in large],
+        "distinct values, relative": [
+            abs(estimates[column] / exact[column] - 1) for column in large
+        ],
         "containment": [
-            abs(float(overlap.containment[at]) - said[pair].left_containment)
-            for at, pair in zip(some, pairs, strict=True)
+            abs(float(overlap.containment[at]) - evidence[pair].left_containment)
+            for at, pair in zip(sample, pairs, strict=True)
         ],
     }
 
 
 def main() -> None:
-    """Prints both tables."""
+    """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, nargs="+", default=SIZES, help="sizes of lakes")
     sizes = parser.parse_args().tables
@@ -254,7 +259,7 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as folder:
                 run, profiles = measure(session, Path(folder), tables)
                 runs.append(run)
-                print(tabulate([_row(one) for one in runs], HEADERS, disable_numparse=True), "\n")
+                print(tabulate([_row(run) for run in runs], HEADERS, disable_numparse=True), "\n")
                 if not errors:
                     errors = sketch_errors(session, profiles)
     rows = [

@@ -1,9 +1,9 @@
-"""How fast the tables of TPC-H are profiled: `make bench-profile`.
+"""Time the profiles of the TPC-H tables: `make bench-profile`.
 
-Its generator writes a Parquet file a table. Of each `profile.max_rows` rows are profiled, as in
-a run of the product, and in a second pass all. The machine's own limit is what pyarrow needs to
-read as many rows and to count the distinct values of every column exactly, on all cores, in the
-same run.
+The generator writes one Parquet file a table. A first pass profiles `profile.max_rows` rows of
+each table, like an ingestion, and a second pass all rows. The machine's limit is the time that
+pyarrow needs to read the same rows and to count the distinct values of each column exactly, on all
+cores, in the same run.
 """
 
 import argparse
@@ -40,83 +40,82 @@ class Run:
 
     scale: int
     rows: int
-    """Of all tables."""
+    """Rows of all tables."""
 
     read: int
-    """Rows that profiles are made of."""
+    """Rows that were profiled."""
 
     columns: int
     mebibytes: float
-    """Parquet of the rows read."""
+    """Size of the profiled rows in Parquet."""
 
     limit: float
-    """Seconds of pyarrow alone, for as many rows."""
+    """Seconds of pyarrow alone, for the same rows."""
 
     seconds: float
-    """Seconds of the profile."""
+    """Seconds of profiling."""
 
     driver: float
-    """Peak memory of this process meanwhile, MiB."""
+    """Peak memory of this process while profiling, in MiB."""
 
     java: float
-    """Peak memory of Spark's own process so far, MiB."""
+    """Peak memory of Spark's Java process so far, in MiB."""
 
     worker: float
-    """Greatest peak memory of a Python worker, MiB."""
+    """Greatest peak memory of a Python worker, in MiB."""
 
 
 def write_database(folder: Path, scale: int) -> None:
-    """All eight tables."""
+    """Generate all eight tables."""
     generator = str(Path(sys.executable).with_name("tpchgen-cli"))
     command = [generator, "parquet", "--quiet", f"--scale-factor={scale}", f"--output-dir={folder}"]
     subprocess.run(command, check=True)
 
 
 def limit(read: Mapping[Path, int]) -> float:
-    """Seconds to read the first rows of tables and to count, column by column on all cores."""
+    """Time reading the first rows of tables and counting, one column a core."""
 
     def count(path: Path, column: str, rows: int) -> int:
         file = pq.ParquetFile(path)
-        groups, held = 0, 0
-        while held < rows:
-            held += file.metadata.row_group(groups).num_rows
+        groups, available = 0, 0
+        while available < rows:
+            available += file.metadata.row_group(groups).num_rows
             groups += 1
-        found = file.read_row_groups(range(groups), columns=[column], use_threads=False)
-        values = found.column(0).slice(0, rows)
-        if pa.types.is_string_view(
-            values.type
-        ):  # which the generator writes, and Arrow cannot count
+        batch = file.read_row_groups(range(groups), columns=[column], use_threads=False)
+        values = batch.column(0).slice(0, rows)
+        # The generator writes string views, which Arrow cannot count.
+        if pa.types.is_string_view(values.type):
             values = values.cast(pa.string())
         return int(pc.count_distinct(values).as_py())
 
     columns = [
         (path, column, rows)
-        for path, rows in sorted(read.items(), key=lambda one: -one[1])
+        for path, rows in sorted(read.items(), key=lambda table: -table[1])
         for column in pq.read_schema(path).names
     ]
     started = perf_counter()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        sum(pool.map(lambda one: count(*one), columns))
+        sum(pool.map(lambda column: count(*column), columns))
     return perf_counter() - started
 
 
 def measure(session: SparkSession, folder: Path, scale: int, max_rows: int) -> Run:
-    """Profiles the database, and measures the limit on as many rows."""
+    """Profile the database, and time the limit on the same rows."""
     lake = scan_folder(
         folder, platform="file", env="PROD", instance=None, allowed=AllowDenyPattern.allow_all()
     )
     with measured() as cost:
         profiles = profile_lake(session, lake, ProfileConfig(max_rows=max_rows))
     assert [profile.fault for profile in profiles] == [""] * 8
-    rows = {folder / one.table.id.name: one.rows for one in profiles}
-    held = {path: pq.read_metadata(path).num_rows for path in rows}
+    rows = {folder / profile.table.id.name: profile.rows for profile in profiles}
+    all_rows = {path: pq.read_metadata(path).num_rows for path in rows}
     java, worker = peaks_below()
     return Run(
         scale=scale,
-        rows=sum(held.values()),
+        rows=sum(all_rows.values()),
         read=sum(rows.values()),
         columns=sum(len(profile.columns) for profile in profiles),
-        mebibytes=sum(path.stat().st_size * rows[path] / held[path] for path in rows) / MIB,
+        mebibytes=sum(path.stat().st_size * rows[path] / all_rows[path] for path in rows) / MIB,
         limit=limit(rows),
         seconds=cost.seconds,
         driver=cost.megabytes,
@@ -159,12 +158,12 @@ def _row(run: Run) -> list[str]:
 
 
 def print_table(runs: Sequence[Run]) -> None:
-    """The runs so far."""
+    """Print the runs so far."""
     print(tabulate([_row(run) for run in runs], HEADERS, disable_numparse=True), "\n")
 
 
 def main() -> None:
-    """Prints the table, line by line."""
+    """Print the table after each run."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=int, nargs="+", default=[1], help="scale factors")
     parser.add_argument("--rows", type=int, nargs="+", default=ROWS, help="most rows of a table")
@@ -174,7 +173,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             write_database(Path(folder), scale)
             for max_rows in options.rows:
-                # With Python workers of its own, whose peaks are those of this pass.
+                # A new session starts new Python workers, so that their peaks belong to this pass.
                 with borrow_session(SessionConfig()) as session:
                     session.range(1).toArrow()
                     runs.append(measure(session, Path(folder), scale, max_rows))

@@ -1,8 +1,8 @@
-"""What a second run over an unchanged lake takes of the first: `make bench-profile`.
+"""Compare a second run over an unchanged lake with the first: `make bench-profile`.
 
-Each run is `datahub ingest` in a process of its own, with everything a user waits for: imports,
-Spark's start, profiles, training, ranking, the check on the data, and writing. The second has the
-first one's store and model.
+Each run is `datahub ingest` in its own process and includes everything that a user waits for:
+imports, the start of Spark, profiling, training, ranking, verification on the data, and writing.
+The second run reuses the profile store and the model of the first.
 """
 
 import argparse
@@ -29,11 +29,15 @@ sink:
   config: {{filename: {folder}/joins.json}}
 """
 _STAGE = re.compile(r"Time spent in stage <(.+?) at .+?>: ([0-9.]+) seconds")
-_UNCHANGED = re.compile(r"'tables_unchanged': (\d+)")
+_UNCHANGED = re.compile(r"'tables_from_profile_store': (\d+)")
 
 
 def ingest(recipe: Path) -> tuple[float, dict[str, float], int]:
-    """Runs a recipe: seconds of all and of each stage, and how many tables were not read."""
+    """Run a recipe.
+
+    Returns:
+        The total seconds, the seconds of each stage, and the number of unchanged tables.
+    """
     started = perf_counter()
     run = subprocess.run(
         [Path(sys.executable).with_name("datahub"), "ingest", "-c", recipe],
@@ -42,13 +46,13 @@ def ingest(recipe: Path) -> tuple[float, dict[str, float], int]:
         text=True,
     )
     seconds = perf_counter() - started
-    said = run.stdout + run.stderr
-    stages = {stage: float(took) for stage, took in _STAGE.findall(said)}
-    return seconds, stages, int(_UNCHANGED.findall(said)[-1])
+    output = run.stdout + run.stderr
+    stages = {stage: float(took) for stage, took in _STAGE.findall(output)}
+    return seconds, stages, int(_UNCHANGED.findall(output)[-1])
 
 
 def main() -> None:
-    """Prints the seconds of both runs, stage by stage."""
+    """Print the seconds of both runs, stage by stage."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, default=250, help="size of the lake")
     tables = parser.parse_args().tables
@@ -60,7 +64,7 @@ def main() -> None:
         second, after, unchanged = ingest(recipe)
     assert (read, unchanged) == (0, tables), (read, unchanged)
     rows = [(stage, before[stage], after[stage]) for stage in before]
-    rows.append(("all, imports included", first, second))
+    rows.append(("total, with imports", first, second))
     print(tabulate([(*row, f"{row[2] / row[1]:.0%}") for row in rows], _HEADERS, floatfmt=".1f"))
 
 

@@ -1,4 +1,4 @@
-"""Intervals: how often they hold the truth, and what pairing is good for."""
+"""Coverage of confidence intervals, and the gain of paired differences."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The calibration error against numbers worked out by hand, and against scores that mean it."""
+"""The calibration error, compared with results by hand and with well-calibrated scores."""
 
 from collections.abc import Sequence
 
@@ -8,29 +8,29 @@ import pytest
 from datahub_hyperjoin.evaluate.bootstrap import Bootstrap
 from datahub_hyperjoin.evaluate.calibration import (
     BINS,
+    BinnedScores,
     Reliability,
-    ScoredAnswers,
+    bin_scores,
     expected_error,
-    score_answers,
 )
-from datahub_hyperjoin.evaluate.suite import ColumnName, RankedColumn
+from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, RankedColumn
 
 ONE, OTHER = ColumnName("one", "x"), ColumnName("other", "x")
 RIGHT, WRONG = ColumnName("right", "x"), ColumnName("wrong", "x")
 TRUTH = {ONE: frozenset({RIGHT}), OTHER: frozenset({RIGHT})}
 
 
-def tallied(*answers: Sequence[tuple[ColumnName, float]]) -> ScoredAnswers:
+def tallied(*answers: Sequence[tuple[ColumnName, float]]) -> BinnedScores:
     rankings = {
         query: [RankedColumn(*answer) for answer in given]
         for query, given in zip(TRUTH, answers, strict=False)
     }
-    found = score_answers(TRUTH, rankings)
+    found = bin_scores(TRUTH, rankings)
     assert found is not None
     return found
 
 
-def errors(found: ScoredAnswers) -> float:
+def errors(found: BinnedScores) -> float:
     return float(expected_error(found.mean(axis=0)))
 
 
@@ -56,41 +56,39 @@ def test_a_bin_holds_its_greatest_score_and_not_its_least(score: float, place: i
 
 @pytest.mark.parametrize("score", [-0.1, 1.1, float("nan"), float("inf")])
 def test_a_score_that_is_no_probability_says_nothing(score: float) -> None:
-    assert (
-        score_answers(TRUTH, {ONE: [RankedColumn(RIGHT, 0.5), RankedColumn(WRONG, score)]}) is None
-    )
+    assert bin_scores(TRUTH, {ONE: [RankedColumn(RIGHT, 0.5), RankedColumn(WRONG, score)]}) is None
 
 
 def test_without_answers_nothing_is_wrong() -> None:
-    found = score_answers(TRUTH, {})
+    found = bin_scores(TRUTH, {})
     assert found is not None
     assert errors(found) == 0
 
 
-def meant(random: np.random.Generator, queries: int, *, boast: float) -> ScoredAnswers:
-    """Answers of which as many are right as their scores say, but for a boast."""
+def meant(random: np.random.Generator, queries: int, *, excess: float) -> BinnedScores:
+    """Bin candidates that are right as often as their scores predict, minus an excess."""
     truth, rankings = {}, {}
     for at in range(queries):
         query = ColumnName(f"q{at}", "x")
         scores = random.beta(0.8, 0.8, 25)
-        right = random.random(25) < scores - boast * scores * (1 - scores)
+        right = random.random(25) < scores - excess * scores * (1 - scores)
         columns = [ColumnName(f"t{place}", "x") for place in range(25)]
         truth[query] = frozenset(column for column, hit in zip(columns, right, strict=True) if hit)
         rankings[query] = [
             RankedColumn(column, float(score))
             for column, score in zip(columns, scores, strict=True)
         ]
-    found = score_answers(truth, rankings)
+    found = bin_scores(truth, rankings)
     assert found is not None
     return found
 
 
 def test_intervals_hold_the_true_error_more_often_than_percentiles() -> None:
     random, bootstrap = np.random.default_rng(0), Bootstrap(60, draws=400)
-    exact = errors(meant(random, 4000, boast=0.3))
+    exact = errors(meant(random, 4000, excess=0.3))
     held = plain = 0
     for _ in range(60):
-        found = Reliability.of(meant(random, 60, boast=0.3), bootstrap)
+        found = Reliability.of(meant(random, 60, excess=0.3), bootstrap)
         interval = found.error()
         held += interval.low <= exact <= interval.high
         low, high = np.percentile(expected_error(found.draws), (2.5, 97.5))
@@ -100,17 +98,17 @@ def test_intervals_hold_the_true_error_more_often_than_percentiles() -> None:
 
 
 def test_scores_that_mean_it_have_a_small_error_and_an_interval_down_to_nearly_zero() -> None:
-    found = Reliability.of(meant(np.random.default_rng(1), 100, boast=0), Bootstrap(100)).error()
+    found = Reliability.of(meant(np.random.default_rng(1), 100, excess=0), Bootstrap(100)).error()
     assert 0 <= found.low <= found.mean <= found.high < 0.04
     assert found.low < 0.015
 
 
 def test_two_methods_are_compared_on_the_same_queries() -> None:
     bootstrap = Bootstrap(80)
-    honest = Reliability.of(meant(np.random.default_rng(2), 80, boast=0), bootstrap)
-    boasting = Reliability.of(meant(np.random.default_rng(3), 80, boast=1), bootstrap)
-    difference = boasting.less(honest)
-    assert difference.mean == pytest.approx(boasting.error().mean - honest.error().mean)
+    honest = Reliability.of(meant(np.random.default_rng(2), 80, excess=0), bootstrap)
+    excessing = Reliability.of(meant(np.random.default_rng(3), 80, excess=1), bootstrap)
+    difference = excessing.less(honest)
+    assert difference.mean == pytest.approx(excessing.error().mean - honest.error().mean)
     assert difference.low > 0
     same = honest.less(honest)
     assert (same.low, same.mean, same.high) == (0, 0, 0)

@@ -1,19 +1,19 @@
-"""Coherence of answers whose joins are written down."""
+"""Coherence of candidates whose joins are known."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.evaluate.coherence import TruthGraph
-from datahub_hyperjoin.evaluate.metrics import score
-from datahub_hyperjoin.evaluate.suite import ColumnName, RankedColumn
+from datahub_hyperjoin.evaluate.coherence import JoinedGroups
+from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, RankedColumn
+from datahub_hyperjoin.evaluate.metrics import score_rankings
 
 A, B, C, D, E, F = (ColumnName(table, "x") for table in "abcdef")
 TRUTH = {A: frozenset({B, C}), D: frozenset({C, E})}
 
 
 def of(*answers: ColumnName) -> float:
-    return TruthGraph(TRUTH).coherence(answers)
+    return JoinedGroups(TRUTH).coherence(answers)
 
 
 def test_answers_to_one_query_cohere_and_so_does_a_query_with_its_answers() -> None:
@@ -48,5 +48,5 @@ def test_only_the_first_answers_count_and_queries_keep_their_order() -> None:
         *[RankedColumn(F, 0.1)] * 13,
         *[RankedColumn(E, 0.1)] * 10,
     ]
-    found = score(TRUTH, {A: answers})["coherence@15"]
+    found = score_rankings(TRUTH, {A: answers})["coherence@15"]
     assert found.tolist() == pytest.approx([1 / 105, 0])

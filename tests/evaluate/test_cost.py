@@ -1,4 +1,4 @@
-"""Seconds and memory of what runs inside a block."""
+"""Run time and memory of a block."""
 
 import sys
 import time
@@ -40,7 +40,7 @@ def test_elsewhere_it_is_the_greatest_since_the_process_began(
 ) -> None:
     with measured() as here:
         pass
-    for name in ("_RESET", "_STATUS"):
+    for name in ("_CLEAR_REFS", "_STATUS"):
         monkeypatch.setattr(cost, name, tmp_path / "none" / "such")
     with measured() as there:
         pass

@@ -1,11 +1,11 @@
-"""The metrics against numbers worked out by hand, and against their definitions word by word."""
+"""The metrics, compared with results by hand and with their definitions."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.evaluate.metrics import ANSWERS, CUTOFFS, score
-from datahub_hyperjoin.evaluate.suite import ColumnName, RankedColumn
+from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, RankedColumn
+from datahub_hyperjoin.evaluate.metrics import CUTOFFS, RANKING_LENGTH, score_rankings
 
 QUERY = ColumnName("q", "x")
 COLUMNS = [ColumnName(f"t{at}", "x") for at in range(40)]
@@ -13,7 +13,9 @@ COLUMNS = [ColumnName(f"t{at}", "x") for at in range(40)]
 
 def of(answers: list[ColumnName], gold: set[ColumnName]) -> dict[str, float]:
     ranked = {QUERY: [RankedColumn(column, 0.5) for column in answers]}
-    return {name: float(v[0]) for name, v in score({QUERY: frozenset(gold)}, ranked).items()}
+    return {
+        name: float(v[0]) for name, v in score_rankings({QUERY: frozenset(gold)}, ranked).items()
+    }
 
 
 def test_a_ranking_worked_out_by_hand() -> None:
@@ -44,13 +46,13 @@ def test_more_right_columns_than_places_bound_recall() -> None:
 def test_a_query_without_answers_scores_nothing() -> None:
     other = ColumnName("r", "x")
     truth = {QUERY: frozenset({COLUMNS[0]}), other: frozenset({COLUMNS[1]})}
-    scores = score(truth, {other: [RankedColumn(COLUMNS[1], 0.1)]})
+    scores = score_rankings(truth, {other: [RankedColumn(COLUMNS[1], 0.1)]})
     assert scores["MRR"].tolist() == [0.0, 1.0]
     assert scores["P@15 ceiling"].tolist() == [1 / 15, 1 / 15]
 
 
 def test_the_last_cut_off_is_what_methods_are_asked_for() -> None:
-    assert max(CUTOFFS) == ANSWERS == 25
+    assert max(CUTOFFS) == RANKING_LENGTH == 25
 
 
 @given(st.permutations(COLUMNS), st.integers(0, 40), st.sets(st.sampled_from(COLUMNS), min_size=1))

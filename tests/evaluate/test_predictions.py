@@ -1,11 +1,11 @@
-"""The file of answers, read back as anyone would."""
+"""The file of predictions, read back."""
 
 import csv
 from pathlib import Path
 
-from datahub_hyperjoin.evaluate.metrics import score
+from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, RankedColumn
+from datahub_hyperjoin.evaluate.metrics import score_rankings
 from datahub_hyperjoin.evaluate.predictions import write_predictions
-from datahub_hyperjoin.evaluate.suite import ColumnName, RankedColumn
 
 ONE, OTHER = ColumnName("flights", "carrier"), ColumnName("odd, one", 'say "x"')
 
@@ -28,8 +28,8 @@ def test_answers_come_back_as_they_were(tmp_path: Path) -> None:
     assert back[ONE] == rankings[ONE]
     assert [answer.candidate for answer in back[OTHER]] == [ONE]
     truth = {ONE: frozenset({OTHER}), OTHER: frozenset({ONE, ColumnName("c", "z")})}
-    for metric, values in score(truth, rankings).items():
-        assert (values == score(truth, back)[metric]).all()
+    for metric, values in score_rankings(truth, rankings).items():
+        assert (values == score_rankings(truth, back)[metric]).all()
 
 
 def test_the_header_is_the_benchmarks(tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
-"""What whoever waits is told."""
+"""Progress of an evaluation, line by line."""
 
 import pytest
 
 from datahub_hyperjoin.evaluate import progress
-from datahub_hyperjoin.evaluate.progress import Narration
+from datahub_hyperjoin.evaluate.progress import EvaluationProgress
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def test_every_line_says_where_it_belongs(clock: list[float]) -> None:
     lines: list[str] = []
-    narration = Narration(lines.append)
+    narration = EvaluationProgress(lines.append)
     with narration.stage("Profiling fk"):
         narration.warn("Table skipped", "The others go on", "a.csv: empty")
     narration.expect(3)
@@ -28,15 +28,15 @@ def test_every_line_says_where_it_belongs(clock: list[float]) -> None:
     assert lines == [
         "Profiling fk",
         "Table skipped (a.csv: empty). The others go on",
-        "[1/3] fk, full, seed 0: begins",
+        "[1/3] fk, full, seed 0: starting",
         "[1/3] fk, full, seed 0: Epoch 1",
-        "[2/3] fk, full, seed 1: 40 s left for all, as runs went so far",
-        "[3/3] fk, full, seed 2: 4 min left for all, as runs went so far",
+        "[2/3] fk, full, seed 1: starting; all runs finish in about 40 s",
+        "[3/3] fk, full, seed 2: starting; all runs finish in about 4 min",
     ]
 
 
 def test_counters_add_up() -> None:
-    narration = Narration(print)
+    narration = EvaluationProgress(print)
     narration.count("models_trained", 1)
     narration.count("models_trained", 0)
     narration.count("models_trained", 2)

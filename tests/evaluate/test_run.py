@@ -1,4 +1,4 @@
-"""Methods on benchmarks, and the tables made of what was measured, on answers known beforehand."""
+"""Methods whose rankings are known, and the reports of their results."""
 
 import csv
 import io
@@ -8,13 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from datahub_hyperjoin.errors import CollapsedError
-from datahub_hyperjoin.evaluate.methods import EvaluatedLake, Method
-from datahub_hyperjoin.evaluate.progress import Narration
+from datahub_hyperjoin.evaluate.labelled_lake import (
+    ColumnName,
+    LabelledLake,
+    RankedColumn,
+    Rankings,
+    read_labelled_lake,
+)
+from datahub_hyperjoin.evaluate.methods import ProfiledLake, RankingMethod
+from datahub_hyperjoin.evaluate.progress import EvaluationProgress
 from datahub_hyperjoin.evaluate.report import as_csv, as_text, write_results
 from datahub_hyperjoin.evaluate.run import LakeResult, measure
-from datahub_hyperjoin.evaluate.suite import ColumnName, RankedColumn, Rankings, Suite, read_suite
 from datahub_hyperjoin.evaluate.summary import METRICS, summarise
+from datahub_hyperjoin.model.errors import CollapsedError
 from datahub_hyperjoin.progress import Progress
 
 WRONG = ColumnName("airports", "faa")
@@ -22,7 +28,7 @@ WRONG = ColumnName("airports", "faa")
 
 @dataclass(frozen=True)
 class Scripted:
-    """Answers as the truth has it, behind as many wrong columns as told for the seed."""
+    """Ranks the right columns, behind a given number of wrong ones for each seed."""
 
     name: str
     wrong: Sequence[int]
@@ -31,7 +37,7 @@ class Scripted:
     def slug(self) -> str:
         return self.name
 
-    def rank(self, lake: EvaluatedLake, *, seed: int, models: Path, progress: Progress) -> Rankings:
+    def rank(self, lake: ProfiledLake, *, seed: int, models: Path, progress: Progress) -> Rankings:
         assert models.is_dir()
         models.joinpath(self.name).touch(exist_ok=False)
         progress.count("models_trained", 1)
@@ -39,7 +45,7 @@ class Scripted:
             query: [
                 RankedColumn(found, 0.5) for found in [*[WRONG] * self.wrong[seed], *sorted(gold)]
             ]
-            for query, gold in lake.suite.truth.items()
+            for query, gold in lake.labelled.truth.items()
         }
 
 
@@ -50,69 +56,69 @@ class Collapsing:
     name: str = "collapsing"
     slug: str = "collapsing"
 
-    def rank(self, lake: EvaluatedLake, *, seed: int, models: Path, progress: Progress) -> Rankings:
-        progress.say(f"{lake.suite.name} with seed {seed} in {models}")
+    def rank(self, lake: ProfiledLake, *, seed: int, models: Path, progress: Progress) -> Rankings:
+        progress.say(f"{lake.labelled.name} with seed {seed} in {models}")
         raise CollapsedError.from_cosine(0.99)
 
 
 @pytest.fixture
-def suite(benchmark: Path) -> Suite:
-    return read_suite(benchmark)
+def suite(labelled_lake: Path) -> LabelledLake:
+    return read_labelled_lake(labelled_lake)
 
 
-def run(suite: Suite, methods: Sequence[Method], seeds: int = 1) -> LakeResult:
-    narration = Narration(lambda _: None)
-    narration.expect(len(methods) * seeds)
-    return measure(EvaluatedLake(suite, (), 3.0), methods, seeds=seeds, progress=narration)
+def run(suite: LabelledLake, methods: Sequence[RankingMethod], seeds: int = 1) -> LakeResult:
+    progress = EvaluationProgress(lambda _: None)
+    progress.expect(len(methods) * seeds)
+    return measure([ProfiledLake(suite, (), 3.0)] * seeds, methods, progress=progress)
 
 
-def test_differences_are_to_the_first_method(suite: Suite) -> None:
+def test_differences_are_to_the_first_method(suite: LabelledLake) -> None:
     good, late, lost = Scripted("good", [0]), Scripted("late", [1]), Scripted("lost", [15])
     rows = summarise(run(suite, [good, late, lost]))
     assert [row.name for row in rows] == ["good", "late", "lost"]
-    figures = [row.figures["MRR"] for row in rows]
+    figures = [row.metrics["MRR"] for row in rows]
     assert [figure.value.mean for figure in figures] == pytest.approx([1, 1 / 2, 1 / 16])
     assert figures[0].difference is None
     assert figures[1].difference is not None
     assert figures[1].difference.mean == pytest.approx(-1 / 2)
     assert figures[1].difference.excludes_zero
-    unchanged = rows[1].figures["P@15"].difference
+    unchanged = rows[1].metrics["P@15"].difference
     assert unchanged is not None
     assert (unchanged.mean, unchanged.excludes_zero) == (0, False)
 
 
-def test_a_share_is_one_of_the_ceiling(suite: Suite) -> None:
+def test_a_share_is_one_of_the_ceiling(suite: LabelledLake) -> None:
     good, lost = summarise(run(suite, [Scripted("good", [0]), Scripted("lost", [15])]))
-    assert good.figures["P@15"].value.mean == pytest.approx(5 / 3 / 15)
-    assert good.figures["P@15 of ceiling"].value.mean == pytest.approx(1)
-    assert lost.figures["P@15 of ceiling"].value.mean == 0
-    assert lost.figures["P@15 of ceiling"].difference is not None
-    assert lost.figures["P@15 of ceiling"].difference.mean == pytest.approx(-1)
+    assert good.metrics["P@15"].value.mean == pytest.approx(5 / 3 / 15)
+    assert good.metrics["P@15 of ceiling"].value.mean == pytest.approx(1)
+    assert lost.metrics["P@15 of ceiling"].value.mean == 0
+    assert lost.metrics["P@15 of ceiling"].difference is not None
+    assert lost.metrics["P@15 of ceiling"].difference.mean == pytest.approx(-1)
 
 
-def test_seeds_are_averaged_and_their_spread_is_told(suite: Suite) -> None:
+def test_seeds_are_averaged_and_their_spread_is_told(suite: LabelledLake) -> None:
     [row] = summarise(run(suite, [Scripted("fickle", [0, 1, 3])], seeds=3))
-    assert row.figures["MRR"].value.mean == pytest.approx((1 + 1 / 2 + 1 / 4) / 3)
-    assert row.figures["MRR"].spread == pytest.approx(3 / 4)
-    assert row.figures["R@5"].spread == 0
+    assert row.metrics["MRR"].value.mean == pytest.approx((1 + 1 / 2 + 1 / 4) / 3)
+    assert row.metrics["MRR"].spread == pytest.approx(3 / 4)
+    assert row.metrics["R@5"].spread == 0
     assert (row.seeds, row.trained) == (3, 3)
 
 
-def test_a_method_that_fails_has_no_answers_and_stops_no_other(suite: Suite) -> None:
+def test_a_method_that_fails_has_no_answers_and_stops_no_other(suite: LabelledLake) -> None:
     result = run(suite, [Collapsing(), Scripted("good", [0])])
     failed, good = summarise(result)
-    assert failed.figures["R@15"].value.mean == 0
-    assert "all embeddings are alike" in failed.fault
-    assert (good.fault, good.figures["R@15"].value.mean) == ("", 1)
+    assert failed.metrics["R@15"].value.mean == 0
+    assert "all embeddings are nearly identical" in failed.fault
+    assert (good.fault, good.metrics["R@15"].value.mean) == ("", 1)
     text = as_text(result)
-    assert "collapsing failed: all embeddings are alike" in text
+    assert "collapsing failed: all embeddings are nearly identical" in text
     assert "good failed" not in text
 
 
-def test_people_read_percents_with_their_intervals(suite: Suite) -> None:
+def test_people_read_percents_with_their_intervals(suite: LabelledLake) -> None:
     lines = as_text(run(suite, [Scripted("good", [0]), Scripted("lost", [25])])).splitlines()
     assert lines[0] == (
-        "small: 5 tables, 12 columns, 3 queries, profiled in 3 s; a perfect ranking has "
+        "small: 5 tables, 12 columns, 3 query columns, profiled in 3 s; a perfect ranking reaches "
         "P@15 11.1, R@15 100.0"
     )
     good, lost = (line.split("  ") for line in lines[4:6])
@@ -124,7 +130,7 @@ def test_people_read_percents_with_their_intervals(suite: Suite) -> None:
     assert "-100.00 (-100.00 to -100.00) *" in "  ".join(lost)
 
 
-def test_programs_read_every_metric_of_every_method(suite: Suite) -> None:
+def test_programs_read_every_metric_of_every_method(suite: LabelledLake) -> None:
     result = run(suite, [Scripted("good", [0, 0]), Scripted("lost", [25, 5])], seeds=2)
     rows = list(csv.DictReader(io.StringIO(as_csv([result]))))
     assert [(row["method"], row["metric"]) for row in rows] == [
@@ -139,13 +145,12 @@ def test_programs_read_every_metric_of_every_method(suite: Suite) -> None:
     assert (lost["seeds"], lost["networks_trained"], lost["fault"]) == ("2", "2", "")
 
 
-def test_every_method_s_answers_are_written(suite: Suite, tmp_path: Path) -> None:
+def test_every_method_s_answers_are_written(suite: LabelledLake, tmp_path: Path) -> None:
     result = run(suite, [Scripted("good", [0, 1])], seeds=2)
     names = {"predictions-good.csv", "predictions-good-seed-1.csv"}
     write_results(tmp_path / "one", [result], apart=False)
     found = {path.name for path in tmp_path.joinpath("one").iterdir()}
-    drawn = {"rankings.svg", "reliability.svg"}
-    assert found == {*names, *drawn, "evaluation.txt", "evaluation.csv"}
+    assert found == {*names, "evaluation.txt", "evaluation.csv"}
     write_results(tmp_path / "many", [result, result], apart=True)
     assert {path.name for path in tmp_path.joinpath("many", "small").iterdir()} == names
     text = tmp_path.joinpath("many", "evaluation.txt").read_text()
@@ -153,12 +158,12 @@ def test_every_method_s_answers_are_written(suite: Suite, tmp_path: Path) -> Non
     assert tmp_path.joinpath("one", "evaluation.csv").read_text() == as_csv([result])
 
 
-def test_each_seed_has_a_folder_of_its_own_that_is_gone_at_the_end(suite: Suite) -> None:
+def test_each_seed_has_a_folder_of_its_own_that_is_gone_at_the_end(suite: LabelledLake) -> None:
     seen: list[Path] = []
 
     class Keeping(Scripted):
         def rank(
-            self, lake: EvaluatedLake, *, seed: int, models: Path, progress: Progress
+            self, lake: ProfiledLake, *, seed: int, models: Path, progress: Progress
         ) -> Rankings:
             seen.append(models)
             return super().rank(lake, seed=seed, models=models, progress=progress)

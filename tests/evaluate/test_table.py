@@ -1,32 +1,32 @@
-"""The table that people read, character by character."""
+"""The report for people, compared with a golden file."""
 
 import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from datahub_hyperjoin.evaluate.calibration import score_answers
-from datahub_hyperjoin.evaluate.methods import EvaluatedLake
-from datahub_hyperjoin.evaluate.metrics import score
+from datahub_hyperjoin.evaluate.calibration import bin_scores
+from datahub_hyperjoin.evaluate.labelled_lake import read_labelled_lake
+from datahub_hyperjoin.evaluate.methods import ProfiledLake
+from datahub_hyperjoin.evaluate.metrics import score_rankings
 from datahub_hyperjoin.evaluate.report import as_text
 from datahub_hyperjoin.evaluate.run import LakeResult, MethodRuns
-from datahub_hyperjoin.evaluate.suite import read_suite
 
 GOLDEN = Path(__file__).parent / "golden"
 MakeRuns = Callable[..., MethodRuns]
 
 
-def test_a_table_is_the_one_on_file(benchmark: Path, make_runs: MakeRuns) -> None:
-    suite = read_suite(benchmark)
-    lake = EvaluatedLake(suite, (), 3.0)
+def test_a_table_is_the_one_on_file(labelled_lake: Path, make_runs: MakeRuns) -> None:
+    suite = read_labelled_lake(labelled_lake)
+    lake = ProfiledLake(suite, (), 3.0)
     full = make_runs(suite, "full", (0.9, 0.8, 0.7), (0.4, 0.35, 0.3))
     plain = make_runs(suite, "w/o rerank", (0.9, 0.8), (0.9,))
     loud = make_runs(suite, "loud", (2.0, 1.0, 0.5), (2.0, 1.0, 0.5))
     failed = replace(
         plain.runs[0],
         rankings={},
-        scores=score(suite.truth, {}),
-        scored=score_answers(suite.truth, {}),
+        scores=score_rankings(suite.truth, {}),
+        binned=bin_scores(suite.truth, {}),
         fault="it is late",
     )
     result = LakeResult(

@@ -1,0 +1,103 @@
+"""Errors of the benchmarks.
+
+HyperJoinError
+├─ ModelError
+│  └─ NoPairsError          a rival finds no training pairs; the other methods go on
+└─ EvaluationError
+   ├─ CutError              a lake cannot be cut to a size
+   ├─ UnknownVariantError   there is no variant of this name
+   ├─ UnknownRivalError     there is no rival of this name
+   ├─ MissingRivalError     a rival's library is not installed
+   └─ MissingPlotterError   matplotlib is not installed
+"""
+
+from collections.abc import Sequence
+
+from typing_extensions import Self
+
+from datahub_hyperjoin.errors import ModelError
+from datahub_hyperjoin.evaluate.errors import EvaluationError
+
+
+class CutError(EvaluationError, ValueError):
+    """A lake cannot be cut to a size."""
+
+    @classmethod
+    def beyond(cls, size: int, *, name: str, tables: int) -> Self:
+        """The size is greater than the lake."""
+        return cls(f"{name} cannot be cut to {size} tables: it has {tables}. Use a smaller size")
+
+    @classmethod
+    def without_query(cls, size: int) -> Self:
+        """The size is too small for a query column and a column that joins with it."""
+        return cls(
+            f"a lake of {size} tables has no query: a query column and its join need two tables. "
+            "Use at least 2"
+        )
+
+
+class UnknownVariantError(EvaluationError, LookupError):
+    """There is no variant of this name."""
+
+    @classmethod
+    def named(cls, name: str, known: Sequence[str]) -> Self:
+        """The name is not among the known ones."""
+        return cls(f"there is no variant {name!r}. Choose from {', '.join(map(repr, known))}")
+
+
+class UnknownRivalError(EvaluationError, LookupError):
+    """There is no rival of this name."""
+
+    @classmethod
+    def named(cls, name: str, known: Sequence[str]) -> Self:
+        """The name is not among the known ones."""
+        return cls(f"there is no rival {name!r}. Choose from {', '.join(map(repr, known))}")
+
+
+class MissingRivalError(EvaluationError, ImportError):
+    """A rival's library is not installed."""
+
+    @classmethod
+    def without(cls, library: str, *, rival: str) -> Self:
+        """The library is not among the installed ones."""
+        return cls(
+            f"{library}, which the rival {rival!r} needs, is not installed. Run `make setup`, or "
+            "choose other rivals with --rival"
+        )
+
+
+class MissingPlotterError(EvaluationError, ImportError):
+    """matplotlib is not installed."""
+
+    @classmethod
+    def to_draw(cls) -> Self:
+        """The pictures of an evaluation cannot be drawn."""
+        return cls(
+            "matplotlib, which draws the pictures of --out, is not installed. Run `make setup`, or "
+            "leave --out away"
+        )
+
+
+class NoPairsError(ModelError, ValueError):
+    """A rival finds no training pairs."""
+
+    @classmethod
+    def sharing_less_than(cls, containment: float, values: int) -> Self:
+        """No column is contained in a column of another table."""
+        return cls(
+            f"no column contains {containment:.0%} of another table's column of at least {values} "
+            "values, so there is no pair to learn from. Use tables that share more values"
+        )
+
+    @classmethod
+    def of_short_columns(cls, values: int) -> Self:
+        """No column is long enough to be split."""
+        return cls(
+            f"no column has {values} distinct values to split, so there is no pair to learn from. "
+            "Use longer tables"
+        )
+
+    @classmethod
+    def of_narrow_tables(cls) -> Self:
+        """No table is wide enough to be split."""
+        return cls("no table has two columns, so there is no pair to learn from. Use wider tables")

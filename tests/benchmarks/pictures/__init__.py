@@ -1,0 +1,6 @@
+"""Pictures of an evaluation: metrics with their intervals, and the calibration of scores."""
+
+from benchmarks.pictures.canvas import require_pictures
+from benchmarks.pictures.write import write_pictures
+
+__all__ = ["require_pictures", "write_pictures"]

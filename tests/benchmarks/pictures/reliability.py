@@ -1,0 +1,92 @@
+"""Picture of the calibration of scores (Niculescu-Mizil and Caruana, 2005)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.pictures.canvas import BLUE, GREY, INK, write
+from datahub_hyperjoin.evaluate.calibration import Reliability
+from datahub_hyperjoin.evaluate.run import LakeResult
+from datahub_hyperjoin.evaluate.summary import summarise
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_COLUMNS = 2
+"""Panels beside each other."""
+_WIDTH, _HEIGHT = 3.6, 4.4
+"""Size of a panel in inches."""
+_PERCENT = 100
+
+
+def write_reliability(file: Path, results: Sequence[LakeResult]) -> None:
+    """Draw a panel for each lake: the first method's share of right candidates by score.
+
+    Vertical lines are 95 % intervals over query columns. Dots below the diagonal mean that scores
+    are too high, dots above it that they are too low. The bars below show the distribution of
+    scores. A lake with scores outside [0, 1] has no panel; without any panel no file is written.
+
+    Args:
+        file: The picture.
+        results: One result a lake.
+
+    Raises:
+        MissingPlotterError: matplotlib is not installed.
+    """
+    firsts = [(result.name, summarise(result)[0]) for result in results]
+    panels = [
+        (f"{lake}, {summary.name}", summary.reliability)
+        for lake, summary in firsts
+        if summary.reliability is not None
+    ]
+    if not panels:
+        return
+    columns = min(_COLUMNS, len(panels))
+    lines = -(-len(panels) // columns)
+
+    def draw(figure: "Figure") -> None:
+        parts = np.ravel(figure.subfigures(lines, columns, squeeze=False))
+        for part, (name, reliability) in zip(parts, panels, strict=False):
+            above, below = part.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+            above.set_title(f"{name}\n{_error(reliability)}", loc="left")
+            _draw_shares(above, reliability)
+            _draw_counts(below, reliability)
+
+    write(file, _WIDTH * columns, _HEIGHT * lines, draw)
+
+
+def _error(reliability: Reliability) -> str:
+    error = reliability.error()
+    mean, low, high = (f"{_PERCENT * value:.1f}" for value in (error.mean, error.low, error.high))
+    return f"ECE {mean} % ({low} to {high})"
+
+
+def _draw_shares(panel: "Axes", reliability: Reliability) -> None:
+    bins = reliability.bins()
+    right = [_PERCENT * score_bin.right.mean for score_bin in bins]
+    below = [_PERCENT * (score_bin.right.mean - score_bin.right.low) for score_bin in bins]
+    above = [_PERCENT * (score_bin.right.high - score_bin.right.mean) for score_bin in bins]
+    panel.plot([0, 1], [0, _PERCENT], color=GREY, linestyle="--", linewidth=1)
+    scores = [score_bin.score for score_bin in bins]
+    panel.errorbar(scores, right, yerr=[below, above], color=BLUE, marker="o", markersize=4)
+    panel.set_ylim(-3, _PERCENT + 3)
+    panel.set_ylabel("right candidates (%)")
+
+
+def _draw_counts(panel: "Axes", reliability: Reliability) -> None:
+    bins = reliability.bins()
+    panel.bar(
+        [score_bin.low for score_bin in bins],
+        [_PERCENT * score_bin.share for score_bin in bins],
+        [score_bin.high - score_bin.low for score_bin in bins],
+        align="edge",
+        color="#BFD9EA",
+        edgecolor=INK,
+        linewidth=0.6,
+    )
+    panel.set_xlim(0, 1)
+    panel.set_ylabel("candidates (%)")
+    panel.set_xlabel("joinability")

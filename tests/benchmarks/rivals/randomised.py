@@ -1,0 +1,63 @@
+"""Rivals whose rankings depend on a random seed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from benchmarks.rivals.cells import Cells
+from benchmarks.rivals.rival import ColumnScores, Queries, Rival
+from datahub_hyperjoin.evaluate.labelled_lake import Rankings
+from datahub_hyperjoin.evaluate.methods import ProfiledLake
+from datahub_hyperjoin.evaluate.slugs import slug
+from datahub_hyperjoin.progress import Progress
+
+
+class RandomisedScoring(Protocol):
+    """A measure of how well columns join that depends on a seed."""
+
+    def __call__(self, lake: Sequence[Cells], queries: Queries, /, *, seed: int) -> ColumnScores:
+        """Score all columns for each query column; the query's own table is ignored.
+
+        Args:
+            lake: All columns.
+            queries: Positions of the query columns, at least one.
+            seed: Seed of all randomness.
+
+        Returns:
+            One row a query column, one score a column.
+
+        Raises:
+            ModelError: The lake is too small to train on.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class RandomisedRival:
+    """A method of the literature that uses randomness."""
+
+    name: str
+    """The name shown in reports."""
+
+    scoring: RandomisedScoring
+    """The measure that it ranks by."""
+
+    libraries: tuple[str, ...] = ()
+    """Import names of the libraries that it needs."""
+
+    trained: int = 0
+    """Number of networks trained in each run."""
+
+    @property
+    def slug(self) -> str:
+        """The name in the form that file names and command lines use."""
+        return slug(self.name)
+
+    def rank(self, lake: ProfiledLake, *, seed: int, models: Path, progress: Progress) -> Rankings:
+        """Rank for each query column that has values; equal scores keep the order of the lake."""
+        seeded = Rival(self.name, partial(self.scoring, seed=seed))
+        rankings = seeded.rank(lake, seed=seed, models=models, progress=progress)
+        progress.count("models_trained", self.trained)
+        return rankings

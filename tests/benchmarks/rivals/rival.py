@@ -1,0 +1,92 @@
+"""Rivals: methods that score all columns and rank those of other tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from benchmarks.rivals.cells import Cells, read_cells
+from datahub_hyperjoin.evaluate.labelled_lake import RankedColumn, Rankings
+from datahub_hyperjoin.evaluate.methods import ProfiledLake
+from datahub_hyperjoin.evaluate.metrics import RANKING_LENGTH
+from datahub_hyperjoin.evaluate.slugs import slug
+from datahub_hyperjoin.progress import Progress
+
+Queries = Int[np.ndarray, " query"]
+"""Positions of the query columns among all columns."""
+ColumnScores = Float[np.ndarray, "query column"]
+"""Scores of all columns for each query column; greater is better."""
+
+
+class ColumnScoring(Protocol):
+    """A measure of how well columns join."""
+
+    def __call__(self, lake: Sequence[Cells], queries: Queries, /) -> ColumnScores:
+        """Score all columns for each query column; the query's own table is ignored.
+
+        Args:
+            lake: All columns.
+            queries: Positions of the query columns, at least one.
+
+        Returns:
+            One row a query column, one score a column.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A method of the literature without randomness: all seeds give the same rankings.
+
+    Like the pipeline, it skips columns without values.
+    """
+
+    name: str
+    """The name shown in reports."""
+
+    scoring: ColumnScoring
+    """The measure that it ranks by."""
+
+    above: float = -np.inf
+    """Columns with this score or less are not ranked."""
+
+    libraries: tuple[str, ...] = ()
+    """Import names of the libraries that it needs."""
+
+    @property
+    def slug(self) -> str:
+        """The name in the form that file names and command lines use."""
+        return slug(self.name)
+
+    def rank(self, lake: ProfiledLake, *, seed: int, models: Path, progress: Progress) -> Rankings:
+        """Rank for each query column that has values; equal scores keep the order of the lake."""
+        del seed, models
+        with progress.stage("Reading cells"):
+            cells = read_cells(lake.labelled)
+        positions = {column.name: position for position, column in enumerate(cells)}
+        queries = np.array(
+            [positions[query] for query in lake.labelled.truth if query in positions], int
+        )
+        if not queries.size:
+            return {}
+        with progress.stage("ColumnScoring columns"):
+            scores = self.scoring(cells, queries)
+        return {
+            cells[query].name: self._rank(cells, query, row)
+            for query, row in zip(queries, scores, strict=True)
+        }
+
+    def _rank(
+        self, cells: Sequence[Cells], query: int, scores: Float[np.ndarray, " column"]
+    ) -> list[RankedColumn]:
+        scored = np.flatnonzero(scores > self.above)
+        order = scored[np.argsort(-scores[scored], kind="stable")]
+        own_table = cells[query].name.table
+        others = [column for column in order if cells[column].name.table != own_table]
+        return [
+            RankedColumn(cells[column].name, float(scores[column]))
+            for column in others[:RANKING_LENGTH]
+        ]

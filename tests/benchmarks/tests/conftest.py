@@ -1,0 +1,5 @@
+"""Fixtures of labelled lakes."""
+
+from labelled import labelled_lake, make_runs
+
+__all__ = ["labelled_lake", "make_runs"]
