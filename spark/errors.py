@@ -1,28 +1,105 @@
-"""What can go wrong where tables are."""
+"""Errors of Spark, of listing sources, and of reading tables.
+
+SparkError
+└─ MissingJavaError
+CatalogError
+├─ UnreachableDatabaseError
+└─ UnreachableSourceError
+TableError
+├─ UnreadableTableError
+│  ├─ UnreadableRelationError
+│  ├─ MissingDeltaError
+│  ├─ MissingIcebergError
+│  ├─ NoMetadataError
+│  ├─ NotAvroError
+│  └─ UnshippedFileError
+└─ EmptyTableError
+   └─ EmptyRelationError
+"""
 
 from typing_extensions import Self
 
-from datahub_hyperjoin.errors import CatalogError, EmptyTableError, UnreadableTableError
+from datahub_hyperjoin.errors import CatalogError, SparkError, TableError
+
+
+class MissingJavaError(SparkError, OSError):
+    """Spark needs Java, and no usable one is installed."""
+
+    @classmethod
+    def nowhere(cls) -> Self:
+        """Report that neither JAVA_HOME nor PATH leads to Java."""
+        return cls(
+            "Spark needs Java 17 or newer, and neither JAVA_HOME nor PATH leads to one. Install "
+            "it, for example with `apt-get install openjdk-17-jre-headless`, or set "
+            "`spark.master` to a Spark Connect server, `sc://host:port`"
+        )
+
+    @classmethod
+    def refused(cls, java: str) -> Self:
+        """Report a Java that ended before Spark started, most often because it is too old."""
+        return cls(
+            f"Spark needs Java 17 or newer, and {java} ended before Spark had started. Read its "
+            "messages above, and check `java -version`. Java 17 can be installed, for example, "
+            "with `apt-get install openjdk-17-jre-headless`"
+        )
+
+
+class UnreadableTableError(TableError, ValueError):
+    """The bytes of a table do not have the format that its name announces."""
+
+    @classmethod
+    def because(cls, reason: str) -> Self:
+        """Quote the reader."""
+        return cls(f"cannot be read: {reason}. Fix the file")
+
+    @classmethod
+    def not_text(cls) -> Self:
+        """Report a file that is named like text and is binary."""
+        return cls.because("its bytes are not text")
+
+    @classmethod
+    def without_names(cls) -> Self:
+        """Report a header of blank and repeated names."""
+        return cls.because("no column has a unique name")
+
+    @classmethod
+    def ragged(cls, rows: int) -> Self:
+        """Report that no row fits the header."""
+        return cls.because(f"none of its {rows} rows has as many fields as the header")
+
+
+class EmptyTableError(TableError, ValueError):
+    """A table has no rows."""
+
+    @classmethod
+    def without_content(cls) -> Self:
+        """Report a file without a byte."""
+        return cls("is an empty file. Fill it")
+
+    @classmethod
+    def without_rows(cls) -> Self:
+        """Report a file that has only a header."""
+        return cls("has a header and no rows. Fill it")
 
 
 class UnreachableDatabaseError(CatalogError, OSError):
-    """A database gives no answer, or none that can be used."""
+    """A database does not answer, or its answer cannot be used."""
 
     @classmethod
     def because(cls, connection: str, reason: str) -> Self:
-        """The key of the recipe, and the words of the database or of its driver."""
+        """Name the connection's recipe key, and quote the database or its driver."""
         return cls(
             f"the database of `{connection}` cannot be read: {reason.rstrip('.')}. Check its `url` "
-            "and `password`, and that the database is up"
+            "and `password`, and that the database is running"
         )
 
     @classmethod
     def without_driver(cls, connection: str, package: str) -> Self:
-        """The key of the recipe, and the package that is missing."""
+        """Name the connection's recipe key and the missing package."""
         return cls(
             f"the database of `{connection}` cannot be read: its driver {package} is not "
-            f"installed. Install it with `pip install {package}`, or name another in the `url`, as "
-            "in `postgresql+psycopg2://`"
+            f"installed. Install it with `pip install {package}`, or name another driver in the "
+            "`url`, as in `postgresql+psycopg2://`"
         )
 
 
@@ -31,15 +108,15 @@ class UnreachableSourceError(CatalogError, OSError):
 
     @classmethod
     def of_catalog(cls, connection: str, reason: str) -> Self:
-        """The key of the recipe, and Spark's words."""
+        """Name the connection's recipe key, and quote Spark."""
         return cls(
             f"the catalog of `{connection}` cannot be listed: {reason.rstrip('.')}. Check its "
-            "`spark_catalog`, and what `spark.settings` say of it"
+            "`spark_catalog`, and the catalog's entries in `spark.settings`"
         )
 
     @classmethod
     def of_folder(cls, connection: str, reason: str) -> Self:
-        """The key of the recipe, and Spark's words."""
+        """Name the connection's recipe key, and quote Spark."""
         return cls(
             f"the folder of `{connection}` cannot be listed: {reason.rstrip('.')}. Check its "
             "`folder`, and that `spark.settings` let Spark reach it"
@@ -47,19 +124,19 @@ class UnreachableSourceError(CatalogError, OSError):
 
 
 class UnreadableRelationError(UnreadableTableError):
-    """The database does not give a table's rows."""
+    """The database or catalog does not return the rows of a table."""
 
     @classmethod
     def because(cls, reason: str) -> Self:
-        """What the database says."""
+        """Quote the database."""
         return cls(
             f"cannot be read: {reason.rstrip('.')}. Let the user of the connection select from it"
         )
 
     @classmethod
-    def gone(cls) -> Self:
-        """It was there when tables were listed."""
-        return cls.because("it is no longer there")
+    def removed(cls) -> Self:
+        """Report a table that was removed after it was listed."""
+        return cls.because("it no longer exists")
 
 
 class EmptyRelationError(EmptyTableError):
@@ -67,16 +144,16 @@ class EmptyRelationError(EmptyTableError):
 
     @classmethod
     def without_rows(cls) -> Self:
-        """Nothing was selected."""
+        """Report that no row was selected."""
         return cls("has no rows. Fill it")
 
 
 class MissingDeltaError(UnreadableTableError):
-    """A Delta table, and nothing that reads its log."""
+    """The package that reads Delta tables is not installed."""
 
     @classmethod
     def of_table(cls) -> Self:
-        """The package, and the extra that carries it."""
+        """Name the package, and the extra that installs it."""
         return cls(
             "is a Delta table, which needs the package deltalake. Install it with "
             "`pip install 'datahub-hyperjoin[delta]'`"
@@ -84,11 +161,11 @@ class MissingDeltaError(UnreadableTableError):
 
 
 class MissingIcebergError(UnreadableTableError):
-    """An Iceberg table, and nothing that reads its metadata."""
+    """The package that reads Iceberg tables is not installed."""
 
     @classmethod
     def of_table(cls) -> Self:
-        """The package, and the extra that carries it."""
+        """Name the package, and the extra that installs it."""
         return cls(
             "is an Iceberg table, which needs the package pyiceberg. Install it with "
             "`pip install 'datahub-hyperjoin[iceberg]'`"
@@ -96,35 +173,35 @@ class MissingIcebergError(UnreadableTableError):
 
 
 class NoMetadataError(UnreadableTableError):
-    """Nothing tells what an Iceberg table holds."""
+    """An Iceberg table has no usable metadata."""
 
     @classmethod
     def in_file(cls, name: str) -> Self:
-        """The file that should."""
-        return cls.because(f"{name} is no metadata of an Iceberg table")
+        """Name the metadata file that does not parse."""
+        return cls.because(f"{name} is not the metadata of an Iceberg table")
 
     @classmethod
     def of_any_version(cls) -> Self:
-        """No file is named as metadata is."""
-        return cls.because("no file of its metadata has a version")
+        """Report that no file is named like metadata."""
+        return cls.because("its metadata folder has no file with a version")
 
 
 class NotAvroError(UnreadableTableError):
-    """A file is named as Avro and is something else."""
+    """A file is named like an Avro file and has another format."""
 
     @classmethod
     def at_the_beginning(cls) -> Self:
-        """Avro files begin with four bytes that no text begins with."""
-        return cls.because("it does not begin as Avro files do")
+        """Report a file that does not begin with the four bytes of Avro."""
+        return cls.because("it does not begin like an Avro file")
 
 
-class UnbroughtFileError(UnreadableTableError):
-    """Spark has listed a file and does not bring it."""
+class UnshippedFileError(UnreadableTableError):
+    """Spark has listed a file and cannot copy it."""
 
     @classmethod
     def at_all(cls) -> Self:
-        """Spark does not say why: it is told to go on with the others."""
+        """List the possible reasons: Spark skips such files without giving one."""
         return cls(
-            "cannot be read: Spark does not bring it, as it is gone, may not be read, or has more "
-            "than 1 GiB. Let Spark's user read it, or keep it as Parquet"
+            "cannot be read: Spark cannot copy it, because it was removed, may not be read, or is "
+            "larger than 1 GiB. Let Spark's user read it, or store it as Parquet"
         )

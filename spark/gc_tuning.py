@@ -1,6 +1,6 @@
-"""What Python's search for garbage need not look at.
+"""Spares Python's garbage collector work that finds nothing.
 
-It goes through all objects there are, and finds next to nothing: arrays hold no cycles.
+The collector visits every object to find reference cycles; profiles and imported modules have none.
 """
 
 import gc
@@ -10,8 +10,12 @@ from functools import cache
 
 
 @contextmanager
-def without_collecting() -> Iterator[None]:
-    """Makes many objects that all stay: looking for garbage among them takes as long again."""
+def gc_paused() -> Iterator[None]:
+    """Pause garbage collection while many objects are created that all stay.
+
+    Otherwise the collector visits the growing number of objects again and again, which takes as
+    long as creating them.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -22,6 +26,9 @@ def without_collecting() -> Iterator[None]:
 
 
 @cache
-def spare_imports() -> None:
-    """Leaves out what a worker has imported, once; Spark has it searched after every task."""
+def exempt_imports() -> None:
+    """Exempt the modules that a worker has imported from collection, once per process.
+
+    Spark collects garbage after every task, and most objects of a worker are from imports.
+    """
     gc.freeze()

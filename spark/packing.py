@@ -1,45 +1,46 @@
-"""Packs many tables of unequal size into few tasks of equal size."""
+"""Packs many tables of unequal size into few tasks of similar size."""
 
 import heapq
 from collections import defaultdict
 from collections.abc import Sequence
 
-from datahub_hyperjoin.locations import Database, Relation
+from datahub_hyperjoin.locations import Database, database_of
 from datahub_hyperjoin.tables import Table
 
-_TASK = 1 << 24
-_FEWEST = 8
-_OPENING = 1 << 13
+_TASK_BYTES = 1 << 24
+_MIN_TASKS = 8
+_OPENING_BYTES = 1 << 13
+"""Cost of opening a table, expressed as bytes read."""
 
 
 def pack(tables: Sequence[Table]) -> list[list[int]]:
-    """Groups tables so that no task waits long for another.
+    """Group tables into tasks so that no task runs much longer than the others.
 
     The largest table first, each into the group that is lightest so far (Graham, "Bounds on
-    multiprocessing timing anomalies", 1969). There are enough groups of files for each to be 16
-    MiB; of a database there are as many as it may have connections, since each task has one.
+    multiprocessing timing anomalies", 1969). Files are packed into groups of about 16 MiB. A
+    database gets at most as many groups as it may have connections, because each task opens one.
 
     Args:
-        tables: What to group.
+        tables: The tables to group.
 
     Returns:
-        The places of the tables, group by group, the heaviest group first; no group is empty.
+        Indices of tables, group by group, the heaviest group first. No group is empty.
     """
-    apart: dict[Database | None, list[int]] = defaultdict(list)
-    for at, table in enumerate(tables):
-        apart[table.place.database if isinstance(table.place, Relation) else None].append(at)
-    weights = [table.size + _OPENING for table in tables]
+    by_database: dict[Database | None, list[int]] = defaultdict(list)
+    for index, table in enumerate(tables):
+        by_database[database_of(table.location)].append(index)
+    weights = [table.size + _OPENING_BYTES for table in tables]
     groups: list[list[int]] = []
-    for database, members in apart.items():
-        enough = max(_FEWEST, sum(weights[at] for at in members) // _TASK)
-        groups += _balance(members, weights, most=database.max_connections if database else enough)
-    return sorted(groups, key=lambda group: -sum(weights[at] for at in group))
+    for database, members in by_database.items():
+        needed = max(_MIN_TASKS, sum(weights[index] for index in members) // _TASK_BYTES)
+        groups += _balance(members, weights, most=database.max_connections if database else needed)
+    return sorted(groups, key=lambda group: -sum(weights[index] for index in group))
 
 
 def _balance(members: Sequence[int], weights: Sequence[int], *, most: int) -> list[list[int]]:
     lightest: list[tuple[int, int, list[int]]]
     lightest = [(0, group, []) for group in range(min(len(members), most))]
-    for at in sorted(members, key=lambda at: -weights[at]):
-        weight, group, held = heapq.heappop(lightest)
-        heapq.heappush(lightest, (weight + weights[at], group, [*held, at]))
-    return [held for _, _, held in lightest]
+    for index in sorted(members, key=lambda index: -weights[index]):
+        weight, group, packed = heapq.heappop(lightest)
+        heapq.heappush(lightest, (weight + weights[index], group, [*packed, index]))
+    return [packed for _, _, packed in lightest]

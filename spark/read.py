@@ -1,4 +1,4 @@
-"""Reads one table in a worker, as a stream of Arrow batches."""
+"""Reads a table in a worker, as a stream of Arrow batches."""
 
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -6,13 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
+from typing_extensions import assert_never
+
 from datahub_hyperjoin.locations import (
     CatalogTable,
     DeltaFolder,
     File,
     FileFormat,
     Folder,
+    IcebergDataFile,
     IcebergFolder,
     Relation,
     TableLocation,
@@ -20,20 +22,25 @@ from datahub_hyperjoin.locations import (
 )
 from datahub_hyperjoin.spark.columns import TableStream
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.databases.whole import read_relation
+from datahub_hyperjoin.spark.databases.relation_stream import read_relation
+from datahub_hyperjoin.spark.errors import (
+    EmptyTableError,
+    MissingIcebergError,
+    UnreadableTableError,
+)
 from datahub_hyperjoin.spark.files.avro import read_avro
 from datahub_hyperjoin.spark.files.delimited import read_delimited
 from datahub_hyperjoin.spark.files.delta import read_delta
+from datahub_hyperjoin.spark.files.folder import read_folder
 from datahub_hyperjoin.spark.files.iceberg import read_iceberg
 from datahub_hyperjoin.spark.files.json_lines import read_json_lines
 from datahub_hyperjoin.spark.files.orc import read_orc
 from datahub_hyperjoin.spark.files.parquet import read_parquet
-from datahub_hyperjoin.spark.files.parts import read_parts
 from datahub_hyperjoin.spark.sampling import draw
 from datahub_hyperjoin.tables import Table
 
 _DELIMITERS = {FileFormat.CSV: None, FileFormat.TSV: "\t"}
-"""What separates fields where the recipe does not say."""
+"""Delimiters where the recipe names none; None to detect it."""
 _READERS: Mapping[FileFormat, Callable[[Path, Collection[str] | None], TableStream]] = {
     FileFormat.JSON_LINES: read_json_lines,
     FileFormat.PARQUET: read_parquet,
@@ -50,52 +57,74 @@ def read_table(
     max_bytes: int = sys.maxsize,
     paths: Collection[str] | None = None,
 ) -> TableStream:
-    """Opens a table.
+    """Open a table.
 
     Args:
-        table: Which one.
-        databases: Where tables of databases are read.
-        max_rows: Rows drawn at most; a note says when there are more.
-        max_bytes: Bytes read at most, about; a note says when there are more.
-        paths: The columns to read; without it, all.
+        table: The table.
+        databases: Open databases, to which those of the table are added.
+        max_rows: Maximum number of rows to draw. A note says if the table has more.
+        max_bytes: Approximate number of bytes to read. A note says if the table has more.
+        paths: The columns to read; all if None.
 
     Returns:
-        Its columns, its rows as they come, and the notes.
+        Its columns, its rows as they are read, and the notes.
 
     Raises:
-        TableError: The table cannot be used. Some faults show only while its rows are read.
+        TableError: The table cannot be used. Some errors occur only while its rows are read.
     """
-    if isinstance(table.place, File):
-        reading = read_file(table.place, paths)
-    elif isinstance(table.place, Folder):
-        reading = read_parts(table.place, paths, open_file=read_file)
-    elif isinstance(table.place, DeltaFolder):
-        reading = read_delta(local_path(table.place.location), paths)
-    elif isinstance(table.place, IcebergFolder):
-        reading = read_iceberg(local_path(table.place.location), paths)
-    elif isinstance(table.place, Relation):
-        engine = databases.engine(table.place)
-        reading = read_relation(table.place, engine, paths, max_rows=max_rows, size=table.size)
-    else:
-        message = f"Spark itself reads {table.place}"
-        raise TypeError(message)
-    return replace(reading, batches=draw(reading, max_rows=max_rows, max_bytes=max_bytes))
+    stream = _open(table, databases, paths, max_rows=max_rows)
+    return replace(stream, batches=draw(stream, max_rows=max_rows, max_bytes=max_bytes))
+
+
+def _open(
+    table: Table, databases: Databases, paths: Collection[str] | None, *, max_rows: int
+) -> TableStream:
+    location = table.location
+    match location:
+        case File():
+            return read_file(location, paths)
+        case Folder():
+            return read_folder(location, paths, open_file=read_file)
+        case DeltaFolder():
+            return read_delta(local_path(location.uri), paths)
+        case IcebergFolder():
+            return read_iceberg(local_path(location.uri), paths)
+        case IcebergDataFile():
+            return _read_data_file(location, paths)
+        case Relation():
+            engine = databases.engine(location)
+            return read_relation(location, engine, paths, max_rows=max_rows, size=table.size)
+        case CatalogTable():
+            message = f"Only Spark's own readers read {location}"
+            raise TypeError(message)
+        case _:
+            assert_never(location)
+
+
+def _read_data_file(file: IcebergDataFile, paths: Collection[str] | None) -> TableStream:
+    try:
+        from datahub_hyperjoin.spark.native.iceberg import (  # noqa: PLC0415
+            read_data_file,  # (an optional requirement)
+        )
+    except ModuleNotFoundError:
+        raise MissingIcebergError.of_table() from None
+    return read_data_file(file, paths)
 
 
 def read_file(file: File, paths: Collection[str] | None) -> TableStream:
-    """Opens a file.
+    """Open a file.
 
     Args:
-        file: Which one.
-        paths: The columns to read; without it, all.
+        file: The file.
+        paths: The columns to read; all if None.
 
     Returns:
-        The reading.
+        The stream.
 
     Raises:
         TableError: The file cannot be used.
     """
-    path = local_path(file.location)
+    path = local_path(file.uri)
     try:
         if not path.stat().st_size:
             raise EmptyTableError.without_content()
@@ -103,39 +132,45 @@ def read_file(file: File, paths: Collection[str] | None) -> TableStream:
             delimiter = file.dialect.delimiter or _DELIMITERS[file.format]
             return read_delimited(path, paths, replace(file.dialect, delimiter=delimiter))
         return _READERS[file.format](path, paths)
-    except OSError as fault:
-        raise UnreadableTableError.because(fault.strerror or str(fault)) from fault
+    except OSError as error:
+        raise UnreadableTableError.because(error.strerror or str(error)) from error
 
 
-def local_path(location: str) -> Path:
-    """The path that a table's location stands for.
+def local_path(uri: str) -> Path:
+    """Convert a path or a `file:` URI to a path.
 
     Args:
-        location: A path or a `file:` URI.
+        uri: A path or a URI.
 
     Returns:
-        The path.
+        The path, without percent-encoding.
 
     Examples:
         >>> str(local_path("file:///lake/sales%202024.csv")), str(local_path("lake/sales.csv"))
         ('/lake/sales 2024.csv', 'lake/sales.csv')
     """
-    return Path(unquote(urlsplit(location).path) if location.startswith("file:") else location)
+    return Path(unquote(urlsplit(uri).path) if uri.startswith("file:") else uri)
 
 
-def located(tables: Sequence[Table]) -> list[Table]:
-    """The tables as workers find them, whose working directory may be another.
+def with_absolute_paths(tables: Sequence[Table]) -> list[Table]:
+    """Make the paths of tables absolute, because workers may run in another folder.
 
     Args:
-        tables: As the catalog knows them.
+        tables: Tables with paths that are relative to the driver's folder.
 
     Returns:
-        The same, with absolute paths for their locations.
+        The same tables, each local path absolute.
     """
-    return [replace(table, place=_located(table.place)) for table in tables]
+    return [replace(table, location=_absolute(table.location)) for table in tables]
 
 
-def _located(place: TableLocation) -> TableLocation:
-    if isinstance(place, (Relation, CatalogTable)) or is_remote(place.location):
-        return place
-    return replace(place, location=str(local_path(place.location).absolute()))
+def _absolute(location: TableLocation) -> TableLocation:
+    match location:
+        case Relation() | CatalogTable():
+            return location
+        case File() | Folder() | DeltaFolder() | IcebergFolder() | IcebergDataFile():
+            if is_remote(location.uri):
+                return location
+            return replace(location, uri=str(local_path(location.uri).absolute()))
+        case _:
+            assert_never(location)

@@ -16,8 +16,8 @@ from pathlib import Path
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.errors import MissingJavaError
 from datahub_hyperjoin.spark.config import SessionConfig
+from datahub_hyperjoin.spark.errors import MissingJavaError
 
 logger = logging.getLogger(__name__)
 

@@ -1,50 +1,53 @@
-"""The tables that a database has."""
+"""Lists the tables of a database."""
 
+from datahub_hyperjoin.catalog.errors import NoTablesError
 from datahub_hyperjoin.catalog.table_selection import TableSelection
-from datahub_hyperjoin.errors import NoTablesError
 from datahub_hyperjoin.locations import Database, Relation
 from datahub_hyperjoin.spark.databases.engines import open_engine
 from datahub_hyperjoin.spark.databases.listing import list_relations
 from datahub_hyperjoin.tables import Table
 
 
-def scan_database(connection: str, database: Database, chosen: TableSelection) -> list[Table]:
-    """Lists the tables of a database.
+def scan_database(connection: str, database: Database, selection: TableSelection) -> list[Table]:
+    """List the tables and views of a database.
 
     Args:
-        connection: Its key in the recipe.
-        database: Where it is.
-        chosen: Which tables are wanted, and what they are called.
+        connection: The database's recipe key, for messages.
+        database: The database.
+        selection: The tables to keep, and the pattern of their names.
 
     Returns:
-        Tables by schema and name.
+        Tables, ordered by schema and name.
 
     Raises:
         UnreachableDatabaseError: The database does not answer.
-        NoTablesError: It has no table that is wanted.
+        NoTablesError: It has no table that the selection keeps.
     """
     engine = open_engine(connection, database)
     try:
-        listed = list_relations(
-            engine, connection, wanted=chosen.schemas.allowed, views=chosen.views
+        relations = list_relations(
+            engine, connection, wanted=selection.schemas.allowed, views=selection.views
         )
     finally:
         engine.dispose()
     tables = [
-        chosen.table(
+        selection.table(
             database=engine.url.database or "",
-            schema=one.schema,
-            table=one.name,
-            title=one.name,
-            place=Relation(
-                database=database, connection=connection, schema=one.schema, name=one.name
+            schema=relation.schema,
+            table=relation.name,
+            title=relation.name,
+            location=Relation(
+                database=database,
+                connection=connection,
+                schema=relation.schema,
+                name=relation.name,
             ),
-            size=one.size,
-            state=one.state,
+            size=relation.size,
+            state=relation.state,
         )
-        for one in listed
-        if chosen.tables.allowed(f"{one.schema}.{one.name}")
+        for relation in relations
+        if selection.tables.allowed(f"{relation.schema}.{relation.name}")
     ]
     if not tables:
-        raise NoTablesError.in_database(connection, seen=len(listed))
+        raise NoTablesError.in_database(connection, seen=len(relations))
     return tables

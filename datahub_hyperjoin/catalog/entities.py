@@ -10,8 +10,8 @@ from datahub.ingestion.graph.client import DataHubGraph
 from datahub.ingestion.graph.filters import RawSearchFilter, RemovedStatusFilter
 from datahub.metadata.schema_classes import SystemMetadataClass, _Aspect
 
+from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.client_errors import response_of, translate_errors
-from datahub_hyperjoin.errors import UnreadableCatalogError
 
 logger = logging.getLogger(__name__)
 
@@ -122,7 +122,9 @@ def _pages(
                     aspects=list(aspects),
                     count=_PAGE,
                     scroll_id=cursor,
+                    # It names the run that wrote an aspect, which tells who hid an entity.
                     with_system_metadata=True,
+                    # A cached page may lack what the last run wrote.
                     skip_cache=True,
                     include_soft_delete=removed,
                     filter=filters,

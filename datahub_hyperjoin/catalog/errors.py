@@ -1,8 +1,63 @@
-"""Errors in a recipe's choice of tables."""
+"""Errors of finding tables and of reading the catalog."""
 
 from typing_extensions import Self
 
-from datahub_hyperjoin.errors import CatalogError, NoTablesError
+from datahub_hyperjoin.errors import CatalogError
+
+
+class MissingFolderError(CatalogError, FileNotFoundError):
+    """The recipe names a folder that does not exist."""
+
+    @classmethod
+    def at(cls, folder: str) -> Self:
+        """Report the folder as the recipe writes it."""
+        return cls(f"`catalog.folder` is {folder!r}, and no such folder exists. Correct the path")
+
+
+class NoTablesError(CatalogError, ValueError):
+    """A folder, database or catalog has no table, or none that the recipe allows."""
+
+    @classmethod
+    def in_folder(cls, folder: str, *, seen: int) -> Self:
+        """Report the folder and the number of files in it."""
+        return cls(
+            f"`catalog.folder` {folder!r} has {seen} files and no table that `catalog.tables` "
+            "allows. Check both; files must end in .csv, .tsv, .jsonl, .parquet, .orc or .avro"
+        )
+
+    @classmethod
+    def in_database(cls, connection: str, *, seen: int) -> Self:
+        """Report the connection and the number of tables in its database or catalog."""
+        return cls(
+            f"`{connection}` has {seen} tables and none that its `tables` and `schemas` allow. "
+            "Widen these patterns"
+        )
+
+
+class UnreadableCatalogError(CatalogError, OSError):
+    """DataHub's server does not answer, or its answer cannot be used."""
+
+    @classmethod
+    def because(cls, what: str, reason: str) -> Self:
+        """Report what was to be read, and the reason."""
+        return cls(
+            f"{what} cannot be read from DataHub: {reason.rstrip('.')}. Check the address and the "
+            "token of the recipe's `sink` or `datahub_api`, and that the token's owner may read "
+            "metadata"
+        )
+
+
+class UnknownDatasetsError(CatalogError, LookupError):
+    """The catalog has none of the tables that can be read."""
+
+    @classmethod
+    def on_platform(cls, platform: str, env: str, *, example: str) -> Self:
+        """Report the platform and environment, and the name of one missing dataset."""
+        return cls(
+            f"DataHub knows none of the tables on platform {platform!r} in env {env!r}, for "
+            f"example {example!r}. Ingest them with their own source first, correct "
+            "`catalog.platform`, `platform_instance` and `env`, or set `catalog.known_only: false`"
+        )
 
 
 class MissingServerError(CatalogError, ValueError):

@@ -1,16 +1,14 @@
-"""Which tables the files of a folder are, here or in a file system that Spark reaches."""
+"""Recognises tables among the files of a local or remote folder."""
 
 from collections import defaultdict
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import PurePosixPath
 
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import (
     DeltaFolder,
-    Dialect,
     File,
     FileFormat,
     Folder,
@@ -25,135 +23,141 @@ _FORMATS = {
     **{f".{format_.value}": format_ for format_ in FileFormat},
     ".ndjson": FileFormat.JSON_LINES,
 }
-_MAY_BE_PACKED = {FileFormat.CSV, FileFormat.TSV, FileFormat.JSON_LINES}
-LOG = "_delta_log"
-"""The folder that makes another one a Delta table."""
-_METADATA = "metadata/*.metadata.json"
-"""The files that make a folder an Iceberg table."""
-_PART = "part-"
-"""What the files begin with that Spark and Hadoop write for one table."""
+_COMPRESSIBLE = {FileFormat.CSV, FileFormat.TSV, FileFormat.JSON_LINES}
+"""Formats whose files may be compressed as a whole; the others compress inside the file."""
+
+DELTA_LOG = "_delta_log"
+"""Name of the folder that makes its parent a Delta table."""
+_ICEBERG_METADATA = "metadata/*.metadata.json"
+"""Files that make a folder an Iceberg table."""
+_PART_PREFIX = "part-"
+"""Prefix of the files that Spark and Hadoop write for one table."""
 
 
 def tables_of(
-    files: Sequence[ListedFile], chosen: TableSelection, *, folder: str = ""
+    files: Sequence[ListedFile], selection: TableSelection, *, folder: str = ""
 ) -> list[Table]:
-    """Groups files into tables.
+    """Group the files of a folder into tables.
 
-    A table's name is its path below the folder, file type included, so that no two tables share
-    one.
+    The name of a table is its path below the folder with the file extension, so no two tables
+    have the same name.
 
     Args:
-        files: The folder's, those of the logs of Delta tables among them.
-        chosen: Which tables are wanted, and what they are called.
-        folder: What the folder is called in the tables' names.
+        files: All files below the folder, including the logs of Delta tables.
+        selection: The tables to keep, and the pattern of their names.
+        folder: The folder's name in that pattern.
 
     Returns:
-        Tables by path.
+        Tables, ordered by path.
     """
-    logged = _logged(files)
-    held: dict[tuple[PurePosixPath, FileFormat | None], list[ListedFile]] = defaultdict(list)
+    formatted = _tables_with_metadata(files)
+    members: dict[tuple[PurePosixPath, FileFormat | None], list[ListedFile]] = defaultdict(list)
     for file in files:
         path = PurePosixPath(file.path)
-        table = table_of(path, logged.keys())
-        layout = None if table in logged else _layout(path)
-        if (layout or table in logged) and chosen.tables.allowed(str(table)):
-            held[table, layout].append(file)
-    return [
-        chosen.table(
-            folder=folder,
-            table=str(table),
-            title=split_name(table.name)[0],
-            place=_place(table, layout, own, chosen.dialect) if layout else logged[table].place,
-            size=sum(file.size for file in own),
-            state=_state(own if layout else logged[table].log),
+        table = table_path(path, formatted.keys())
+        format_ = None if table in formatted else _format_of(path)
+        if (format_ or table in formatted) and selection.tables.allowed(str(table)):
+            members[table, format_].append(file)
+    tables = []
+    for (table, format_), own in sorted(members.items()):
+        location, described_by = (
+            (_location(table, format_, own, selection), own) if format_ else formatted[table]
         )
-        for (table, layout), own in sorted(held.items())
-    ]
+        tables.append(
+            selection.table(
+                folder=folder,
+                table=str(table),
+                title=split_name(table.name)[0],
+                location=location,
+                size=sum(file.size for file in own),
+                state=_state(described_by),
+            )
+        )
+    return tables
 
 
 def split_name(name: str) -> tuple[str, FileFormat | None]:
-    """What a file or folder is called, and what its name says of the format.
+    """Split the name of a file or folder into a title and the format of its extension.
 
     >>> split_name("flights.csv.gz"), split_name("orders")
     (('flights', <FileFormat.CSV: 'csv'>), ('orders', None))
     """
     path = PurePosixPath(name)
-    packed = path.suffix.lower() in COMPRESSIONS
-    inner = PurePosixPath(path.stem) if packed else path
-    layout = _FORMATS.get(inner.suffix.lower())
-    if layout is None or (packed and layout not in _MAY_BE_PACKED):
+    is_compressed = path.suffix.lower() in COMPRESSIONS
+    inner = PurePosixPath(path.stem) if is_compressed else path
+    format_ = _FORMATS.get(inner.suffix.lower())
+    if format_ is None or (is_compressed and format_ not in _COMPRESSIBLE):
         return name, None
-    return inner.stem, layout
+    return inner.stem, format_
 
 
-def table_of(
-    path: PurePosixPath, logged: AbstractSet[PurePosixPath] = frozenset()
+def table_path(
+    path: PurePosixPath, formatted: AbstractSet[PurePosixPath] = frozenset()
 ) -> PurePosixPath:
-    """The table that a file belongs to: the file itself, or a folder above it.
+    """Return the path of the table that a file belongs to: the file itself, or a folder above it.
 
-    A folder is a table if it has a log or metadata, if its name ends as a file's does, if folders
-    below it are called `key=value`, or if the file is one of those that Spark numbers.
+    A folder is a table if it is a Delta or Iceberg table (`formatted`), if its name has the
+    extension of a table file, if it has folders named `key=value`, or if its files have the prefix
+    that Spark gives to the parts of a table.
 
-    >>> [str(table_of(PurePosixPath(name))) for name in ("a/b.csv", "a.parquet/0.parquet")]
+    >>> [str(table_path(PurePosixPath(name))) for name in ("a/b.csv", "a.parquet/0.parquet")]
     ['a/b.csv', 'a.parquet']
-    >>> str(table_of(PurePosixPath("sales/orders/year=2024/month=1/x.parquet")))
+    >>> str(table_path(PurePosixPath("sales/orders/year=2024/month=1/x.parquet")))
     'sales/orders'
-    >>> str(table_of(PurePosixPath("sales/orders/part-00000-x.snappy.parquet")))
+    >>> str(table_path(PurePosixPath("sales/orders/part-00000-x.snappy.parquet")))
     'sales/orders'
     """
-    above = [one for one in reversed(path.parents) if one.name]
-    for one in above:
-        if one in logged or split_name(one.name)[1]:
-            return one
-        if "=" in one.name and one.parent.name:
-            return one.parent
-    return path.parent if path.name.startswith(_PART) and above else path
+    parents = [parent for parent in reversed(path.parents) if parent.name]
+    for parent in parents:
+        if parent in formatted or split_name(parent.name)[1]:
+            return parent
+        if "=" in parent.name and parent.parent.name:
+            return parent.parent
+    return path.parent if path.name.startswith(_PART_PREFIX) and parents else path
 
 
-@dataclass(frozen=True, slots=True)
-class _Logged:
-    """A table of which a log or metadata say which files are its own."""
-
-    place: DeltaFolder | IcebergFolder
-    log: tuple[ListedFile, ...]
-    """The files that say so."""
-
-
-def _logged(files: Sequence[ListedFile]) -> dict[PurePosixPath, _Logged]:
+def _tables_with_metadata(
+    files: Sequence[ListedFile],
+) -> dict[PurePosixPath, tuple[DeltaFolder | IcebergFolder, list[ListedFile]]]:
+    """Find Delta and Iceberg tables, each with the files of its log or metadata."""
     folders: dict[PurePosixPath, list[ListedFile]] = defaultdict(list)
     for file in files:
         folders[PurePosixPath(file.path).parent].append(file)
-    found = {}
-    # The log of a Delta table goes before metadata that it has for readers of Iceberg.
-    for folder in sorted(folders, key=lambda one: one.name == LOG):
-        log, table = folders[folder], folder.parent
-        if folder.name == LOG:
-            found[table] = _Logged(DeltaFolder(location=_location(table, log[0])), tuple(log))
-        elif any(PurePosixPath(file.path).match(_METADATA) for file in log):
-            found[table] = _Logged(IcebergFolder(location=_location(table, log[0])), tuple(log))
-    return found
+    tables: dict[PurePosixPath, tuple[DeltaFolder | IcebergFolder, list[ListedFile]]] = {}
+    # Logs come last and win: a Delta table may have Iceberg metadata for other readers, too.
+    for folder in sorted(folders, key=lambda folder: folder.name == DELTA_LOG):
+        own, table = folders[folder], folder.parent
+        if folder.name == DELTA_LOG:
+            tables[table] = DeltaFolder(uri=_uri(table, own[0])), own
+        elif any(PurePosixPath(file.path).match(_ICEBERG_METADATA) for file in own):
+            tables[table] = IcebergFolder(uri=_uri(table, own[0])), own
+    return tables
 
 
-def _layout(path: PurePosixPath) -> FileFormat | None:
-    """The format of a table's file; those of logs hold no rows."""
-    return None if path.parent.name == LOG else split_name(path.name)[1]
+def _format_of(path: PurePosixPath) -> FileFormat | None:
+    """Return the format of a file of rows; the files of a Delta log hold no rows."""
+    return None if path.parent.name == DELTA_LOG else split_name(path.name)[1]
 
 
-def _location(table: PurePosixPath, file: ListedFile) -> str:
-    return file.location.removesuffix(file.path) + str(table)
+def _uri(table: PurePosixPath, file: ListedFile) -> str:
+    """Return the URI of a table, as Spark writes the URI of one of its files."""
+    return file.uri.removesuffix(file.path) + str(table)
 
 
-def _place(
-    table: PurePosixPath, layout: FileFormat, files: Sequence[ListedFile], dialect: Dialect
+def _location(
+    table: PurePosixPath,
+    format_: FileFormat,
+    files: Sequence[ListedFile],
+    selection: TableSelection,
 ) -> TableLocation:
-    location = _location(table, files[0])
+    uri = _uri(table, files[0])
     if str(table) == files[0].path:
-        return File(location=location, format=layout, dialect=dialect)
+        return File(uri=uri, format=format_, dialect=selection.dialect)
     parts = tuple(str(PurePosixPath(file.path).relative_to(table)) for file in files)
-    return Folder(location=location, format=layout, parts=parts, dialect=dialect)
+    return Folder(uri=uri, format=format_, parts=parts, dialect=selection.dialect)
 
 
 def _state(files: Sequence[ListedFile]) -> str:
-    """Sizes and times of change, which any writer of files moves on."""
+    """Hash sizes and times of change: every writer of a file changes at least one of them."""
     seen = sorted((file.path, file.size, file.changed) for file in files)
     return sha256(repr(seen).encode()).hexdigest()

@@ -1,14 +1,14 @@
-"""The tables that a folder holds."""
+"""Lists the tables of a local folder."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 from datahub.configuration.common import AllowDenyPattern
 
-from datahub_hyperjoin.catalog.files import LOG, tables_of
+from datahub_hyperjoin.catalog.errors import MissingFolderError, NoTablesError
+from datahub_hyperjoin.catalog.files import DELTA_LOG, tables_of
 from datahub_hyperjoin.catalog.table_selection import TableSelection
-from datahub_hyperjoin.errors import MissingFolderError, NoTablesError
-from datahub_hyperjoin.locations import USUAL, Dialect, ListedFile
+from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect, ListedFile
 from datahub_hyperjoin.tables import Table
 
 
@@ -19,31 +19,31 @@ def scan_folder(
     env: str,
     instance: str | None,
     allowed: AllowDenyPattern,
-    dialect: Dialect = USUAL,
+    dialect: Dialect = DEFAULT_DIALECT,
 ) -> list[Table]:
-    """Lists the tables below a folder.
+    """List the tables below a folder.
 
-    A table's name is its path below the folder; a platform instance stands before it, as in
-    DataHub's own urns.
+    The name of a table is its path below the folder, with the platform instance as a prefix, as in
+    DataHub's own URNs.
 
     Args:
-        folder: Where to look.
+        folder: The folder.
         platform: DataHub platform of the tables.
         env: DataHub environment of the tables.
         instance: DataHub platform instance of the tables.
-        allowed: Which paths below the folder are wanted.
-        dialect: How files of delimited text are written.
+        allowed: Patterns of the paths below the folder to list.
+        dialect: Dialect of files of delimited text.
 
     Returns:
-        Tables by name.
+        Tables, ordered by name.
 
     Raises:
-        MissingFolderError: There is no such folder.
-        NoTablesError: No file below it is a table that is wanted.
+        MissingFolderError: The folder does not exist.
+        NoTablesError: No file below it is a table that `allowed` matches.
     """
     if not folder.is_dir():
         raise MissingFolderError.at(str(folder))
-    chosen = TableSelection(
+    selection = TableSelection(
         platform=platform,
         env=env,
         instance=instance,
@@ -54,18 +54,18 @@ def scan_folder(
         dialect=dialect,
     )
     files = [*_files(folder)]
-    tables = tables_of(files, chosen)
+    tables = tables_of(files, selection)
     if not tables:
         raise NoTablesError.in_folder(str(folder), seen=len(files))
     return tables
 
 
 def _files(folder: Path) -> Iterator[ListedFile]:
-    """Files below a folder, without those that tools hide from people (`.x`, `_SUCCESS`)."""
+    """List files, without those that tools hide from people (`.x`, `_SUCCESS`)."""
     root = folder.resolve()
     for path in sorted(root.rglob("*")):
         below = path.relative_to(root)
         hidden = [part for part in below.parts if part.startswith((".", "_"))]
-        if path.is_file() and (not hidden or hidden == [LOG]):
-            found = path.stat()
-            yield ListedFile(str(path), below.as_posix(), found.st_size, found.st_mtime_ns)
+        if path.is_file() and (not hidden or hidden == [DELTA_LOG]):
+            status = path.stat()
+            yield ListedFile(str(path), below.as_posix(), status.st_size, status.st_mtime_ns)

@@ -13,6 +13,7 @@ from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
 from datahub_hyperjoin.catalog.datasets import Dataset, PlatformInstance, read_datasets
 from datahub_hyperjoin.catalog.decisions import Decision, read_decisions
 from datahub_hyperjoin.catalog.entities import aspect_of, fetch
+from datahub_hyperjoin.catalog.errors import UnknownDatasetsError, UnreadableCatalogError
 from datahub_hyperjoin.catalog.relationships import (
     Relationship,
     find_deleted,
@@ -22,22 +23,16 @@ from datahub_hyperjoin.catalog.relationships import (
 from datahub_hyperjoin.catalog.statistics import read_statistics
 from datahub_hyperjoin.catalog.usage import count_joins
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.errors import (
-    UnknownDatasetsError,
-    UnknownEntityTypeError,
-    UnreadableCatalogError,
-)
+from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
 from datahub_hyperjoin.urns import REJECTED, property_urn
+from datahub_hyperjoin.wording import name_some
 
 logger = logging.getLogger(__name__)
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
-
-_NAMED = 5
-"""Tables that a message names; the others are counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +57,7 @@ class Scope:
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """What earlier runs of the same pipeline recorded."""
+    """A record of what earlier runs of the same pipeline wrote."""
 
     written: Mapping[str, Pair] = field(default_factory=dict)
     """Relationships that the last run wrote, by URN."""
@@ -85,7 +80,7 @@ class Catalog:
     """The tables that the run reads."""
 
     facts: CatalogFacts = field(default_factory=CatalogFacts)
-    """What the catalog says of them."""
+    """Facts from the catalog about them."""
 
     datasets: Mapping[TableId, Dataset] = field(default_factory=dict)
     """Their datasets."""
@@ -136,7 +131,7 @@ def read_catalog(
         graph: DataHub's server.
         tables: The tables that can be read.
         scope: The part of the catalog that the run covers.
-        history: What earlier runs recorded.
+        history: Record of earlier runs.
         warn: Receives what is left out.
 
     Returns:
@@ -150,6 +145,7 @@ def read_catalog(
         graph, scope.instances, dataset_filter=scope.dataset_filter, warn=report_skipped(warn)
     )
     datasets = {dataset.table: dataset for dataset in read}
+    # If the catalog knows no table, the run ends here, before the slower requests.
     selected = _select(tables, datasets, scope=scope, warn=warn)
     joins = _read_join_history(graph, scope=scope, history=history, warn=warn)
     queries = _if_readable(
@@ -258,7 +254,7 @@ def _select(
     """Select the tables that the catalog knows, or all if `catalog.known_only` is off.
 
     A dataset filter leaves out tables on purpose, so then nothing is reported: the datasets that it
-    excludes cannot be told from those that do not exist.
+    excludes cannot be distinguished from unknown ones.
     """
     known = [table for table in tables if table.id in datasets]
     unknown = [table.id for table in tables if table.id not in datasets]
@@ -274,19 +270,6 @@ def _select(
         "Tables not in the catalog",
         "These tables are skipped. Ingest them with their own source, or set "
         "`catalog.known_only: false`",
-        shorten([*map(str, unknown)]),
+        name_some([*map(str, unknown)]),
     )
     return known
-
-
-def shorten(names: Sequence[str]) -> str:
-    """List some names and count the others.
-
-    >>> shorten(["a", "b"])
-    'a, b'
-    >>> shorten([f"table_{number}" for number in range(7)])
-    'table_0, table_1, table_2, table_3, table_4 and 2 more'
-    """
-    more = len(names) - _NAMED
-    shown = ", ".join(names[:_NAMED])
-    return f"{shown} and {more} more" if more > 0 else shown

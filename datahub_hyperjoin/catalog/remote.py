@@ -1,4 +1,4 @@
-"""The tables that a folder holds in a file system that Spark reaches."""
+"""Lists the tables of a folder in a file system that Spark reaches."""
 
 from pyspark.sql import SparkSession
 
@@ -7,37 +7,37 @@ from datahub_hyperjoin.catalog.files import tables_of
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.locations import RemoteFolder
 from datahub_hyperjoin.spark.errors import UnreachableSourceError
-from datahub_hyperjoin.spark.native.frames import SPARK_FAULTS, spark_error_text
-from datahub_hyperjoin.spark.native.remote import list_files, list_logs
+from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, spark_error_text
+from datahub_hyperjoin.spark.native.remote import list_delta_logs, list_files
 from datahub_hyperjoin.tables import Table
 
 
 def scan_remote_folder(
-    session: SparkSession, connection: str, folder: RemoteFolder, chosen: TableSelection
+    session: SparkSession, connection: str, folder: RemoteFolder, selection: TableSelection
 ) -> list[Table]:
-    """Lists the tables of a folder.
+    """List the tables below a folder.
 
     Args:
-        session: Where to run.
-        connection: The folder's key in the recipe.
-        folder: Which one.
-        chosen: Which tables are wanted, and what they are called.
+        session: Lists the folder.
+        connection: The folder's recipe key, for messages.
+        folder: The folder.
+        selection: The tables to keep, and the pattern of their names.
 
     Returns:
-        Tables by path.
+        Tables, ordered by path.
 
     Raises:
-        UnreachableSourceError: There is no such folder, or Spark cannot reach it.
-        NoRemoteTablesError: It has no table that is wanted.
+        UnreachableSourceError: The folder does not exist, or Spark cannot reach it.
+        NoRemoteTablesError: No file below it is a table that the selection keeps.
     """
     try:
-        listed = list_files(session, folder.location)
-        depth = max((file.path.count("/") for file in listed), default=0)
-        logs = list_logs(session, folder.location, depth=depth)
-    except SPARK_FAULTS as error:
+        files = list_files(session, folder.uri)
+        depth = max((file.path.count("/") for file in files), default=0)
+        logs = list_delta_logs(session, folder.uri, depth=depth)
+    except SPARK_ERRORS as error:
         raise UnreachableSourceError.of_folder(connection, spark_error_text(error)) from error
-    name = folder.location.partition("://")[2].strip("/")
-    tables = tables_of([*listed, *logs], chosen, folder=name)
+    name = folder.uri.partition("://")[2].strip("/")
+    tables = tables_of([*files, *logs], selection, folder=name)
     if not tables:
-        raise NoRemoteTablesError.in_folder_of(connection, seen=len(listed))
+        raise NoRemoteTablesError.in_folder_of(connection, seen=len(files))
     return tables

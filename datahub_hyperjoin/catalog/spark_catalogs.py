@@ -1,46 +1,50 @@
-"""The tables that a catalog of Spark's has."""
+"""Lists the tables of a Spark catalog."""
 
 from pyspark.sql import SparkSession
 
+from datahub_hyperjoin.catalog.errors import NoTablesError
 from datahub_hyperjoin.catalog.table_selection import TableSelection
-from datahub_hyperjoin.errors import NoTablesError
 from datahub_hyperjoin.locations import CatalogTable, SparkCatalog
 from datahub_hyperjoin.spark.native.catalogs import list_catalog
 from datahub_hyperjoin.tables import Table
 
 
 def scan_spark_catalog(
-    session: SparkSession, connection: str, catalog: SparkCatalog, chosen: TableSelection
+    session: SparkSession, connection: str, catalog: SparkCatalog, selection: TableSelection
 ) -> list[Table]:
-    """Lists the tables of a catalog.
+    """List the tables and views of a catalog.
 
     Args:
-        session: Where to run.
-        connection: Its key in the recipe.
-        catalog: Which one.
-        chosen: Which tables are wanted, and what they are called.
+        session: Lists the catalog.
+        connection: The catalog's recipe key, for messages.
+        catalog: The catalog.
+        selection: The tables to keep, and the pattern of their names.
 
     Returns:
-        Tables by schema and name.
+        Tables, ordered by schema and name.
 
     Raises:
-        UnreachableSourceError: There is no such catalog, or what is behind it does not answer.
-        NoTablesError: It has no table that is wanted.
+        UnreachableSourceError: The catalog does not exist, or the system behind it does not answer.
+        NoTablesError: It has no table that the selection keeps.
     """
-    listed = list_catalog(
-        session, catalog.name, connection, wanted=chosen.schemas.allowed, views=chosen.views
+    relations = list_catalog(
+        session,
+        catalog.name,
+        connection,
+        wanted=selection.schemas.allowed,
+        views=selection.views,
     )
     tables = [
-        chosen.table(
+        selection.table(
             database=catalog.name,
-            schema=one.schema,
-            table=one.name,
-            title=one.name,
-            place=CatalogTable(catalog=catalog.name, schema=one.schema, name=one.name),
+            schema=relation.schema,
+            table=relation.name,
+            title=relation.name,
+            location=CatalogTable(catalog=catalog.name, schema=relation.schema, name=relation.name),
         )
-        for one in listed
-        if chosen.tables.allowed(f"{one.schema}.{one.name}")
+        for relation in relations
+        if selection.tables.allowed(f"{relation.schema}.{relation.name}")
     ]
     if not tables:
-        raise NoTablesError.in_database(connection, seen=len(listed))
+        raise NoTablesError.in_database(connection, seen=len(relations))
     return tables

@@ -1,15 +1,17 @@
-"""Which tables of a place are read, and what DataHub calls them."""
+"""Selects the tables of a source to read, and names them as DataHub does."""
 
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from datahub.configuration.common import AllowDenyPattern
 from sqlalchemy import make_url
+from typing_extensions import assert_never
 
 from datahub_hyperjoin.locations import (
-    USUAL,
+    DEFAULT_DIALECT,
     Database,
     Dialect,
+    RemoteFolder,
     SparkCatalog,
     TableLocation,
     TableSource,
@@ -17,7 +19,7 @@ from datahub_hyperjoin.locations import (
 from datahub_hyperjoin.tables import Table, TableId
 
 OWN_CATALOG = "spark_catalog"
-"""What Spark calls its own catalog, which is Hive's where there is one."""
+"""Spark's name for its own catalog, which is Hive's metastore if Spark has one."""
 
 _PLATFORMS = {
     "postgresql": "postgres",
@@ -29,15 +31,15 @@ _PLATFORMS = {
     "wasb": "abs",
     "wasbs": "abs",
 }
-"""DataHub's platforms, where their names are not SQLAlchemy's or the file systems'."""
+"""DataHub platforms whose names differ from those of SQLAlchemy's dialects or of URI schemes."""
 
-_IN_DATABASES = {"postgresql", "redshift", "cockroachdb", "mssql", "snowflake", "trino"}
-"""Where DataHub's connectors write the database before the schema."""
+_NAMED_WITH_DATABASE = {"postgresql", "redshift", "cockroachdb", "mssql", "snowflake", "trino"}
+"""Dialects for which DataHub's connectors write the database before the schema."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableSelection:
-    """Which tables of a place are read, and what DataHub calls them."""
+    """The tables of a source to read, and their names in DataHub."""
 
     platform: str
     """DataHub platform of the tables."""
@@ -49,44 +51,45 @@ class TableSelection:
     """DataHub platform instance of the tables."""
 
     names: str
-    """Pattern of their names in DataHub, of `{database}`, `{schema}`, `{folder}` and `{table}`."""
+    """Pattern of the tables' names in DataHub, built from `{database}`, `{schema}`, `{folder}` and
+    `{table}`."""
 
     schemas: AllowDenyPattern
-    """Schemas that are wanted."""
+    """Schemas to list."""
 
     tables: AllowDenyPattern
-    """Tables that are wanted, as `schema.table` or by path below the folder."""
+    """Tables to keep, as `schema.table` or by their path below the folder."""
 
     views: bool
-    """Whether views are, too."""
+    """Whether views are kept."""
 
-    dialect: Dialect = USUAL
-    """How files of delimited text are written."""
+    dialect: Dialect = DEFAULT_DIALECT
+    """Dialect of files of delimited text."""
 
     key: str = "catalog"
-    """What the recipe calls the place, as in `connections[0]`."""
+    """The recipe key of the source, as in `connections[0]`."""
 
     def table(
-        self, *, title: str, place: TableLocation, size: int = 0, state: str = "", **parts: str
+        self, *, title: str, location: TableLocation, size: int = 0, state: str = "", **parts: str
     ) -> Table:
-        """A table as DataHub knows it.
+        """Create a table with its name in DataHub.
 
         Args:
             title: The name a person would use.
-            place: Where its rows are.
-            size: Bytes on disk, as far as they are known.
-            state: Another one whenever its rows may be others; empty if nothing tells.
-            **parts: What its name in DataHub is made of.
+            location: The table's location.
+            size: Bytes on disk; 0 if unknown.
+            state: A value that differs whenever the rows may have changed; empty if unknown.
+            **parts: Parts of the name, for the placeholders of the pattern.
 
         Returns:
-            The table, its name with the platform instance before it.
+            The table. Its name has the platform instance as a prefix.
         """
         name = self.names.format(**parts)
         full_name = f"{self.instance}.{name}" if self.instance else name
         return Table(
             id=TableId(self.platform, full_name, self.env),
             title=title,
-            place=place,
+            location=location,
             size=size,
             instance=self.instance or "",
             state=state,
@@ -95,35 +98,45 @@ class TableSelection:
 
 
 def platform_of(source: TableSource) -> str:
-    """The DataHub platform that tables are most likely on.
+    """Return the DataHub platform that a source's tables are most likely on.
 
     Args:
-        source: Where they are.
+        source: The source.
 
     Returns:
         The platform's name.
     """
-    if isinstance(source, SparkCatalog):
-        return "hive"
-    system = _backend(source) if isinstance(source, Database) else urlsplit(source.location).scheme
+    match source:
+        case SparkCatalog():
+            return "hive"
+        case Database():
+            system = _backend(source)
+        case RemoteFolder():
+            system = urlsplit(source.uri).scheme
+        case _:
+            assert_never(source)
     return _PLATFORMS.get(system, system)
 
 
 def names_of(source: TableSource) -> str:
-    """How DataHub's own connectors name tables.
+    """Return the pattern with which DataHub's own connectors name the tables of a source.
 
     Args:
-        source: Where they are.
+        source: The source.
 
     Returns:
-        A pattern.
+        A pattern with placeholders in braces.
     """
-    if isinstance(source, SparkCatalog):
-        return "{schema}.{table}"
-    if isinstance(source, Database):
-        stands_before = _backend(source) in _IN_DATABASES
-        return "{database}.{schema}.{table}" if stands_before else "{schema}.{table}"
-    return "{folder}/{table}"
+    match source:
+        case SparkCatalog():
+            return "{schema}.{table}"
+        case Database():
+            has_database = _backend(source) in _NAMED_WITH_DATABASE
+            return "{database}.{schema}.{table}" if has_database else "{schema}.{table}"
+        case RemoteFolder():
+            return "{folder}/{table}"
+        case _:
+            assert_never(source)
 
 
 def _backend(database: Database) -> str:

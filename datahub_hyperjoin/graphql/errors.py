@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from typing_extensions import Self
 
 from datahub_hyperjoin.errors import CatalogError
-
-_LISTED = 5
+from datahub_hyperjoin.wording import name_some
 
 
 class NoServerError(CatalogError, OSError):
@@ -64,24 +63,21 @@ class DeniedError(CatalogError, PermissionError):
         )
 
 
-def _list(names: Sequence[str]) -> str:
-    more = len(names) - _LISTED
-    return ", ".join(map(repr, names[:_LISTED])) + (f" and {more} more" if more > 0 else "")
-
-
 class UnknownNameError(CatalogError, LookupError):
     """A name matches no entity of the catalog, or more than one."""
 
     @classmethod
     def nothing(cls, kind: str, name: str, *, near: Sequence[str]) -> Self:
         """Report the name and, if there are any, similar names."""
-        hint = f"Did you mean {_list(near)}?" if near else "Give its URN, as DataHub's pages show"
+        similar = name_some([*map(repr, near)])
+        hint = f"Did you mean {similar}?" if near else "Give its URN, as DataHub's pages show"
         return cls(f"the catalog has no {kind} {name!r}. {hint}")
 
     @classmethod
     def several(cls, kind: str, name: str, *, urns: Sequence[str]) -> Self:
         """Report the name and the URNs of its matches."""
-        return cls(f"{len(urns)} {kind}s have the name {name!r}: {_list(urns)}. Give a URN")
+        matches = name_some([*map(repr, urns)])
+        return cls(f"{len(urns)} {kind}s have the name {name!r}: {matches}. Give a URN")
 
 
 class NoPathError(CatalogError, LookupError):

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.spark.databases.listing import Listed
+from datahub_hyperjoin.spark.databases.listing import ListedRelation
 from datahub_hyperjoin.spark.errors import UnreachableSourceError
-from datahub_hyperjoin.spark.native.frames import SPARK_FAULTS, quoted, spark_error_text
+from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, quoted, spark_error_text
 
 
 def list_catalog(
@@ -16,7 +16,7 @@ def list_catalog(
     *,
     wanted: Callable[[str], bool],
     views: bool,
-) -> list[Listed]:
+) -> list[ListedRelation]:
     """Lists what a catalog has.
 
     Args:
@@ -35,12 +35,12 @@ def list_catalog(
     try:
         schemas = session.sql(f"SHOW NAMESPACES IN {quoted([catalog])}").collect()
         return sorted(
-            Listed(schema, name, 0)
+            ListedRelation(schema, name, 0)
             for (schema,) in schemas
             if wanted(schema)
             for name in _names(session, quoted([catalog, schema]), views=views)
         )
-    except SPARK_FAULTS as error:
+    except SPARK_ERRORS as error:
         raise UnreachableSourceError.of_catalog(connection, spark_error_text(error)) from error
 
 
@@ -48,7 +48,7 @@ def _names(session: SparkSession, schema: str, *, views: bool) -> set[str]:
     names = _listed(session, f"SHOW TABLES IN {schema}", "tableName")
     try:
         found = _listed(session, f"SHOW VIEWS IN {schema}", "viewName")
-    except SPARK_FAULTS:
+    except SPARK_ERRORS:
         return names  # a catalog without views
     return names | found if views else names - found
 

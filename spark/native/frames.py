@@ -1,4 +1,4 @@
-"""Tables that Spark's own readers read: those of its catalogs, and large files."""
+"""Reads tables through Spark's own readers: tables of its catalogs, and large files."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,28 +10,31 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
 from pyspark.sql import types as T  # noqa: N812 (everyone's name for it)
+from typing_extensions import assert_never
 
-from datahub_hyperjoin.errors import TableError, UnreadableTableError
+from datahub_hyperjoin.errors import TableError
 from datahub_hyperjoin.locations import (
     CatalogTable,
     DeltaFolder,
     File,
     Folder,
+    IcebergDataFile,
     IcebergFolder,
+    Relation,
     TableLocation,
     is_remote,
 )
 from datahub_hyperjoin.redact import in_short
-from datahub_hyperjoin.spark.columns import Column, choose_columns, read_of
-from datahub_hyperjoin.spark.errors import UnreadableRelationError
-from datahub_hyperjoin.spark.files.parts import NO_VALUE, keys_of
-from datahub_hyperjoin.spark.native.remote import literal
+from datahub_hyperjoin.spark.columns import Column, choose_columns, readable_paths
+from datahub_hyperjoin.spark.errors import UnreadableRelationError, UnreadableTableError
+from datahub_hyperjoin.spark.files.folder import NULL_PARTITION, partition_keys
+from datahub_hyperjoin.spark.native.remote import escape_pattern
 from datahub_hyperjoin.tables import DataType
 
-SPARK_FAULTS = (PySparkException, Py4JJavaError)
-"""What Spark raises; the second is what it has no error of Python's for."""
+SPARK_ERRORS = (PySparkException, Py4JJavaError)
+"""The errors that Spark raises; the second is for Java errors that PySpark does not translate."""
 
-_HAVE_TEXTS = (
+_TEXT_TYPES = (
     T.StringType,
     T.BooleanType,
     T.IntegralType,
@@ -42,142 +45,170 @@ _HAVE_TEXTS = (
     T.TimestampType,
     T.TimestampNTZType,
 )
-"""What Arrow can write; Spark writes the others."""
+"""Types that Arrow converts to text; Spark converts the others."""
 
-_CALLED = "An error occurred while calling"
-"""What the bridge to Java says before Java says what is wrong."""
+_PY4J_PREFIX = "An error occurred while calling"
+"""Start of the line with which Py4J introduces an error message of Java's."""
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A table that is about to be profiled."""
+class TableFrame:
+    """A table as a data frame, about to be profiled."""
 
     frame: DataFrame | None
-    """Its rows, or a sample of them, with a column for each that has values; none without any."""
+    """Its rows or a sample of them, with the columns whose values are read. None if no column's
+    values are."""
 
     columns: tuple[Column, ...]
-    """All its columns that can be spoken of."""
+    """All its addressable columns."""
 
     notes: list[str]
-    """What a person should know."""
+    """Notes for users."""
 
     rows: int
-    """How many it has."""
+    """Its number of rows."""
 
 
-def load_frame(session: SparkSession, place: TableLocation) -> DataFrame:
-    """A table as Spark has it.
+def load_frame(session: SparkSession, location: TableLocation) -> DataFrame:
+    """Load a table as a data frame.
 
     Args:
-        session: Where to run.
-        place: Where the table is.
+        session: Reads the table.
+        location: The table's location.
 
     Returns:
-        Its rows; nothing is read yet but what tells the columns.
+        Its rows. Only what determines the columns is read at once.
 
     Raises:
-        PySparkException: Spark cannot tell them.
+        PySparkException: Spark cannot determine the columns.
+        TypeError: Spark has no reader for such a location.
     """
-    if isinstance(place, CatalogTable):
-        return session.table(quoted([place.catalog, *place.schema.split("."), place.name]))
-    if isinstance(place, DeltaFolder):
-        return session.read.format("delta").load(_uri(place.location))
-    if isinstance(place, IcebergFolder):
-        return session.read.format("iceberg").load(_uri(place.location))
-    if isinstance(place, File | Folder):
-        return _load_files(session, place)
-    message = f"Spark has no reader for {place}"
-    raise TypeError(message)
+    match location:
+        case CatalogTable():
+            names = [location.catalog, *location.schema.split("."), location.name]
+            return session.table(quoted(names))
+        case DeltaFolder():
+            return session.read.format("delta").load(_spark_uri(location.uri))
+        case File():
+            return _load_files(session, location)
+        case Folder():
+            frame = _load_files(session, location)
+            return _with_partition_keys(frame, partition_keys(location.parts[0]))
+        case IcebergFolder() | IcebergDataFile() | Relation():
+            message = f"Spark has no reader for {location}"
+            raise TypeError(message)
+        case _:
+            assert_never(location)
 
 
-def spark_leaves_of(frame: DataFrame) -> tuple[list[Column], dict[str, Expression]]:
-    """The columns of a table, those of its structs included.
+def leaf_expressions(frame: DataFrame) -> tuple[list[Column], dict[str, Expression]]:
+    """Return the columns of a table, with the members of structs as columns.
 
     Args:
         frame: Its rows.
 
     Returns:
-        Columns by their paths, and how to select those that have values.
+        Columns in order, and for the path of each the expression that selects its values.
     """
-    columns, selected = [], {}
-    for at, (names, type_) in enumerate(_leaves(frame.schema)):
-        path, opaque = ".".join(names), _opaque(type_)
-        columns.append(Column(path, at, opaque))
-        chosen = F.col(quoted(names))
-        selected[path] = chosen if isinstance(type_, _HAVE_TEXTS) else chosen.cast("string")
-    return columns, selected
+    columns, expressions = [], {}
+    for position, (names, type_) in enumerate(_leaves(frame.schema)):
+        path = ".".join(names)
+        columns.append(Column(path, position, _opaque(type_)))
+        leaf = F.col(quoted(names))
+        expressions[path] = leaf if isinstance(type_, _TEXT_TYPES) else leaf.cast("string")
+    return columns, expressions
 
 
 def select_columns(
     frame: DataFrame, paths: Collection[str] | None
 ) -> tuple[DataFrame, tuple[Column, ...], list[str]]:
-    """Leaves of a table what is to be read.
+    """Select the columns to read of a table.
 
     Args:
         frame: Its rows.
-        paths: The columns to read; without it, all.
+        paths: The columns to read; all if None.
 
     Returns:
-        Rows with a column for each that has values, all columns asked for, and notes. What comes
-        of the rows is without names: Spark would take a dot in one for a member of a struct.
+        Rows with the columns whose values are read, all requested columns, and notes. The columns
+        of the rows are numbered, because Spark would read a dot in a name as a member of a struct.
     """
-    columns, selected = spark_leaves_of(frame)
+    columns, expressions = leaf_expressions(frame)
     chosen, notes = choose_columns(columns, paths)
-    read = [selected[path].alias(f"c{at}") for at, path in enumerate(read_of(chosen))]
-    return frame.select(*read), chosen, notes
+    read = readable_paths(chosen)
+    numbered = [expressions[path].alias(f"c{position}") for position, path in enumerate(read)]
+    return frame.select(*numbered), chosen, notes
 
 
 def spark_error_text(error: Exception) -> str:
-    """What Spark says of an error.
+    """Shorten an error of Spark's for users.
 
     Args:
-        error: What was raised.
+        error: The error.
 
     Returns:
-        A line without secrets.
+        Its first line, without credentials.
     """
     lines = [line.lstrip(": ") for line in str(error).splitlines() if line.strip()]
-    said = [line for line in lines if not line.startswith(_CALLED)] or [type(error).__name__]
-    return in_short(said[0])
+    lines = [line for line in lines if not line.startswith(_PY4J_PREFIX)]
+    return in_short(lines[0] if lines else type(error).__name__)
 
 
-def fault_of(place: TableLocation, error: Exception) -> TableError:
-    """Why Spark cannot read a table, for people.
+def table_error(location: TableLocation, error: Exception) -> TableError:
+    """Translate an error of Spark's that occurred while a table was read.
 
     Args:
-        place: Where it is.
-        error: What was raised.
+        location: The table's location.
+        error: The error.
 
     Returns:
-        A fault that says what Spark says, in a line and without secrets.
+        An error with Spark's message in one line, without credentials.
     """
-    reason = spark_error_text(error)
-    kind = UnreadableRelationError if isinstance(place, CatalogTable) else UnreadableTableError
-    return kind.because(reason)
+    kind = UnreadableRelationError if isinstance(location, CatalogTable) else UnreadableTableError
+    return kind.because(spark_error_text(error))
 
 
-def _load_files(session: SparkSession, place: File | Folder) -> DataFrame:
-    """Files as one table; keys of folders are text, as `01` would not stay with Spark's own way."""
-    reader = session.read.format(place.format.value).option("recursiveFileLookup", value=True)
-    frame = reader.load(literal(_uri(place.location)))
-    held = {name.lower() for name in frame.columns}
-    for key in keys_of(place.parts[0]) if isinstance(place, Folder) else ():
-        if key.lower() not in held:
-            frame = frame.withColumn(key, _key(key))
+def quoted(names: Sequence[str]) -> str:
+    """Quote a name for Spark SQL.
+
+    Args:
+        names: The levels of the name, the outermost first.
+
+    Returns:
+        The levels in backticks, joined by dots.
+
+    >>> quoted(["lake", "2024", "odd `name`"])
+    '`lake`.`2024`.`odd ``name```'
+    """
+    return ".".join(f"`{name.replace('`', '``')}`" for name in names)
+
+
+def _load_files(session: SparkSession, location: File | Folder) -> DataFrame:
+    reader = session.read.format(location.format.value)
+    # Spark's own discovery of partition keys would turn the text `01` into the number 1.
+    reader = reader.option("recursiveFileLookup", value=True)
+    return reader.load(escape_pattern(_spark_uri(location.uri)))
+
+
+def _with_partition_keys(frame: DataFrame, keys: Collection[str]) -> DataFrame:
+    """Add the partition keys as columns of text, except those that the files have as columns."""
+    names = {name.lower() for name in frame.columns}
+    for key in keys:
+        if key.lower() not in names:
+            frame = frame.withColumn(key, _partition_value(key))
     return frame
 
 
-def _key(key: str) -> Expression:
-    signs = "".join(f"\\{sign}" if not sign.isalnum() else sign for sign in key)
+def _partition_value(key: str) -> Expression:
+    pattern = "".join(f"\\{sign}" if not sign.isalnum() else sign for sign in key)
     path = F.col("_metadata.file_path")
-    # Once for the URI of the file, once for how writers of such folders spell values.
-    found = F.url_decode(F.url_decode(F.regexp_extract(path, f"/{signs}=([^/]*)/", 1)))
-    return F.when(found != NO_VALUE, found)
+    # Decoded twice: the path is a URI, and writers percent-encode values in folder names.
+    value = F.url_decode(F.url_decode(F.regexp_extract(path, f"/{pattern}=([^/]*)/", 1)))
+    return F.when(value != NULL_PARTITION, value)
 
 
-def _uri(location: str) -> str:
-    """A path of this machine is one for Spark, too, whatever its own file system is."""
-    return location if is_remote(location) or urlsplit(location).scheme else f"file://{location}"
+def _spark_uri(uri: str) -> str:
+    """Add `file:` to a local path, because Spark's default file system may be another."""
+    return uri if is_remote(uri) or urlsplit(uri).scheme else f"file://{uri}"
 
 
 def _leaves(
@@ -196,18 +227,3 @@ def _opaque(type_: T.DataType) -> DataType | None:
         return DataType.BINARY
     nested = isinstance(type_, (T.ArrayType, T.MapType, T.VariantType, T.UserDefinedType))
     return DataType.NESTED if nested else None
-
-
-def quoted(names: Sequence[str]) -> str:
-    """A name in Spark's SQL.
-
-    Args:
-        names: Its parts, the outermost first.
-
-    Returns:
-        The parts in backticks, with dots between them.
-
-    >>> quoted(["lake", "2024", "odd `name`"])
-    '`lake`.`2024`.`odd ``name```'
-    """
-    return ".".join(f"`{name.replace('`', '``')}`" for name in names)

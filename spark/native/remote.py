@@ -1,85 +1,145 @@
-"""Lists file systems that Spark is told how to reach, as `s3a`, `abfs`, `gs` and `hdfs` are."""
+"""Lists and fetches files in file systems that Spark reaches, such as `s3a`, `abfs` and `hdfs`."""
 
 import re
+from collections.abc import Sequence
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
 
 from datahub_hyperjoin.locations import ListedFile
 
-_BELOW = re.compile(r"[a-zA-Z0-9+.-]+:(?://[^/]*)?(/.*)")
-_SIGNS_OF_PATTERNS = r"\*?[]{}"
+_MAX_FILE_BYTES = 1 << 30
+"""Size of the largest file that is copied. A worker holds one file in memory at a time, and Java
+arrays end at 2 GiB."""
+
+_PATH_OF_URI = re.compile(r"[a-zA-Z0-9+.-]+:(?://[^/]*)?(/.*)")
+_PATTERN_CHARACTERS = r"\*?[]{}"
 
 
 def list_files(session: SparkSession, folder: str) -> list[ListedFile]:
-    """Lists what is below a folder, without what Spark takes for hidden.
+    """List the files below a folder, except those that Spark treats as hidden.
 
     Args:
-        session: Where to run.
+        session: Lists the folder.
         folder: Its URI.
 
     Returns:
-        Files by path.
+        Files, ordered by path.
 
     Raises:
-        PySparkException: There is no such folder, or Spark cannot reach it.
+        PySparkException: The folder does not exist, or Spark cannot reach it.
     """
-    everything = session.read.format("binaryFile").option("recursiveFileLookup", value=True)
-    return _listed(everything.load(literal(folder)), folder)
+    reader = session.read.format("binaryFile").option("recursiveFileLookup", value=True)
+    return _listed(reader.load(escape_pattern(folder)), folder)
 
 
-def list_logs(session: SparkSession, folder: str, *, depth: int) -> list[ListedFile]:
-    """Lists the logs of Delta tables below a folder, which Spark takes for hidden.
+def list_delta_logs(session: SparkSession, folder: str, *, depth: int) -> list[ListedFile]:
+    """List the logs of Delta tables below a folder, which Spark treats as hidden.
 
     Args:
-        session: Where to run.
-        folder: Its URI.
-        depth: How many folders deep to look.
+        session: Lists the folders.
+        folder: The URI of the top folder.
+        depth: Number of folder levels to search below it.
 
     Returns:
-        Files by path.
+        Files, ordered by path.
     """
-    found = []
+    logs = []
     for level in range(depth + 1):
-        pattern = literal(folder.rstrip("/")) + "/*" * level + "/_delta_log"
+        pattern = escape_pattern(folder.rstrip("/")) + "/*" * level + "/_delta_log"
         try:
-            found += _listed(session.read.format("binaryFile").load(pattern), folder)
+            logs += _listed(session.read.format("binaryFile").load(pattern), folder)
         except AnalysisException:
-            continue  # there is none so deep
-    return sorted(found, key=lambda file: file.path)
+            continue  # Spark raises if no folder matches.
+    return sorted(logs, key=lambda file: file.path)
+
+
+def copy_files(session: SparkSession, uris: Sequence[str]) -> DataFrame:
+    """Read whole files.
+
+    Args:
+        session: Reads the files.
+        uris: Their URIs.
+
+    Returns:
+        A row for each file with its `path`, which is its URI as listed, and its `content`. Files
+        that are missing, unreadable or larger than 1 GiB have no row.
+    """
+    reader = session.read.format("binaryFile").options(
+        ignoreMissingFiles=True, ignoreCorruptFiles=True
+    )
+    patterns = _existing(reader, [*map(escape_pattern, uris)])
+    if not patterns:
+        return session.createDataFrame([], "path string, content binary")
+    files = reader.load(patterns).where(F.col("length") <= _MAX_FILE_BYTES)
+    return files.select("path", "content")
+
+
+def fetch_files(session: SparkSession, uris: Sequence[str]) -> dict[str, bytes]:
+    """Fetch the content of small files to the driver, in one Spark job.
+
+    Args:
+        session: Reads the files.
+        uris: Their URIs.
+
+    Returns:
+        Contents by URI, without files that cannot be read.
+    """
+    rows = copy_files(session, uris).toArrow()
+    return dict(zip(rows["path"].to_pylist(), rows["content"].to_pylist(), strict=True))
+
+
+def escape_pattern(uri: str) -> str:
+    r"""Escape a URI for Spark, which interprets every path as a glob pattern.
+
+    Args:
+        uri: A path or a URI.
+
+    Returns:
+        The pattern that matches this URI only.
+
+    >>> escape_pattern("s3a://lake/orders[1].csv")
+    's3a://lake/orders\\[1\\].csv'
+    """
+    return "".join(f"\\{sign}" if sign in _PATTERN_CHARACTERS else sign for sign in uri)
+
+
+def _existing(reader: DataFrameReader, patterns: list[str]) -> list[str]:
+    """Keep the files that still exist.
+
+    Spark refuses all files if one is missing, and does not say which: the halves that it refuses
+    are halved again, so that n missing files among N cost about n log N attempts.
+    """
+    if not patterns or _exist(reader, patterns):
+        return patterns
+    half = len(patterns) // 2
+    return _existing(reader, patterns[:half]) + _existing(reader, patterns[half:]) if half else []
+
+
+def _exist(reader: DataFrameReader, patterns: list[str]) -> bool:
+    try:
+        # Spark Connect looks files up only when the schema is asked for.
+        return bool(reader.load(patterns).columns)
+    except AnalysisException:
+        return False
 
 
 def _listed(files: DataFrame, folder: str) -> list[ListedFile]:
-    start = len(_below(folder.rstrip("/"))) + 1
+    start = len(_path_of(folder.rstrip("/"))) + 1
     micros = F.unix_micros("modificationTime")
-    found = files.select("path", "length", micros * 1000).collect()
+    rows = files.select("path", "length", micros * 1000).collect()
     return sorted(
-        (ListedFile(path, _below(path)[start:], size, changed) for path, size, changed in found),
+        (ListedFile(uri, _path_of(uri)[start:], size, changed) for uri, size, changed in rows),
         key=lambda file: file.path,
     )
 
 
-def literal(location: str) -> str:
-    r"""A location that Spark, to which it is a pattern, takes as it is.
+def _path_of(uri: str) -> str:
+    """Return the path within a file system, to whose name Spark may have added a host.
 
-    Args:
-        location: A URI.
-
-    Returns:
-        The pattern of it alone.
-
-    >>> literal("s3a://lake/orders[1].csv")
-    's3a://lake/orders\\[1\\].csv'
-    """
-    return "".join(f"\\{sign}" if sign in _SIGNS_OF_PATTERNS else sign for sign in location)
-
-
-def _below(location: str) -> str:
-    """The path within a file system, of which Spark may have completed the name.
-
-    >>> _below("s3a://lake/a b/c.csv"), _below("file:/lake/c.csv"), _below("hdfs:///lake")
+    >>> _path_of("s3a://lake/a b/c.csv"), _path_of("file:/lake/c.csv"), _path_of("hdfs:///lake")
     ('/a b/c.csv', '/lake/c.csv', '/lake')
     """
-    found = _BELOW.match(location)
-    return found[1] if found else ""
+    match = _PATH_OF_URI.match(uri)
+    return match[1] if match else ""

@@ -1,138 +1,176 @@
-"""Brings files to Spark's workers, whole and many to a task.
+"""Ships copies of remote files to Spark's workers, many files to a task.
 
-They are read there as files of this machine are: whatever format they have, the same reader reads
-it.
+A worker reads the copy like any local file, so remote files need no readers of their own.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, DataFrameReader, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
+from pyspark.sql import SparkSession
+from typing_extensions import assert_never
 
-from datahub_hyperjoin.locations import File, Folder
-from datahub_hyperjoin.spark.files.parts import in_order
-from datahub_hyperjoin.spark.native.remote import literal
+from datahub_hyperjoin.errors import TableError
+from datahub_hyperjoin.locations import (
+    CatalogTable,
+    DeltaFolder,
+    File,
+    Folder,
+    IcebergDataFile,
+    IcebergFolder,
+    Relation,
+)
+from datahub_hyperjoin.spark.errors import MissingIcebergError
+from datahub_hyperjoin.spark.files.folder import reading_order
+from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, table_error
 from datahub_hyperjoin.tables import Table
 
-_LARGEST = 1 << 30
-"""Bytes of a file that a worker holds at once."""
+_CONCURRENT_PLANS = 4
+"""Iceberg tables planned at a time. Each plan is a few short Spark jobs, one after the other."""
+
+CopyLocation = File | Folder | IcebergDataFile
+"""A location of which a worker can receive a copy."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A file that is a table, or one of a table's."""
+class ShippedFile:
+    """A file of a table, to be copied to a worker."""
 
     table: Table
-    """Which table."""
+    """The table."""
 
-    at: int
-    """The table's number."""
+    table_index: int
+    """The table's index among those that are shipped."""
 
-    number: int
-    """The file's number among those of the table."""
+    file_index: int
+    """The file's index among those of the table."""
+
+    file_count: int
+    """Number of files that the table has."""
 
     path: str
-    """Its path below the table's folder, or its name."""
+    """Its path relative to the table's folder, or its name."""
 
-    parts: int
-    """How many files the table has."""
-
-
-def files_of(tables: Sequence[Table]) -> dict[str, Part]:
-    """What is to be brought.
-
-    Args:
-        tables: Files and folders.
-
-    Returns:
-        The files by location.
-    """
-    found = {}
-    for at, table in enumerate(tables):
-        place = table.place
-        if isinstance(place, Folder):
-            parts = in_order(place)
-            for number, part in enumerate(parts):
-                found[f"{place.location}/{part}"] = Part(table, at, number, part, len(parts))
-        elif isinstance(place, File):
-            name = place.location.rpartition("/")[2]
-            found[place.location] = Part(table, at, 0, name, 1)
-    return found
+    location: CopyLocation
+    """The location that reads the copy, apart from the copy's own path, which the worker sets."""
 
 
-def ship(session: SparkSession, locations: Sequence[str]) -> DataFrame:
-    """Files with what is in them.
+@dataclass(frozen=True, slots=True)
+class Shipment:
+    """The files of some tables."""
+
+    files: Mapping[str, ShippedFile]
+    """Files by URI."""
+
+    errors: Mapping[int, TableError]
+    """Tables whose files cannot be determined, by index, and the reasons."""
+
+
+def plan_shipment(session: SparkSession, tables: Sequence[Table]) -> Shipment:
+    """Determine the files that hold the rows of tables.
 
     Args:
-        session: Where to run.
-        locations: Their URIs.
+        session: Reads the metadata of Iceberg tables.
+        tables: Tables on the route of shipped files.
 
     Returns:
-        A row for each, with its `path` as it was listed, and its `content`; without those that are
-        gone, that may not be read, or that are too large to be brought.
+        Their files.
     """
-    reader = session.read.format("binaryFile").options(
-        ignoreMissingFiles=True, ignoreCorruptFiles=True
-    )
-    there = _there(reader, [*map(literal, locations)])
-    if not there:
-        return session.createDataFrame([], "path string, content binary")
-    return reader.load(there).where(F.col("length") <= _LARGEST).select("path", "content")
+    files: dict[str, ShippedFile] = {}
+    errors: dict[int, TableError] = {}
+    with ThreadPoolExecutor(_CONCURRENT_PLANS) as pool:
+        plans = pool.map(partial(_locate_copies, session), tables)
+        for index, (table, copies) in enumerate(zip(tables, plans, strict=True)):
+            if isinstance(copies, TableError):
+                errors[index] = copies
+                continue
+            for number, (uri, path, location) in enumerate(copies):
+                files[uri] = ShippedFile(table, index, number, len(copies), path, location)
+    return Shipment(files, errors)
 
 
-def _there(reader: DataFrameReader, locations: list[str]) -> list[str]:
-    """Those that are still there: Spark refuses all if one is not, and does not say which."""
-    if not locations or _are_there(reader, locations):
-        return locations
-    half = len(locations) // 2
-    return _there(reader, locations[:half]) + _there(reader, locations[half:]) if half else []
+def _locate_copies(
+    session: SparkSession, table: Table
+) -> list[tuple[str, str, CopyLocation]] | TableError:
+    """Return the URI, the relative path and the copy's location for each file of a table."""
+    location = table.location
+    match location:
+        case File():
+            return [(location.uri, location.uri.rpartition("/")[2], location)]
+        case Folder():
+            return [
+                (f"{location.uri}/{part}", part, replace(location, parts=(part,)))
+                for part in reading_order(location)
+            ]
+        case IcebergFolder():
+            try:
+                return _plan_iceberg(session, location)
+            except (TableError, *SPARK_ERRORS) as error:
+                return error if isinstance(error, TableError) else table_error(location, error)
+        case DeltaFolder() | IcebergDataFile() | Relation() | CatalogTable():
+            message = f"Files of {location} are not shipped"
+            raise TypeError(message)
+        case _:
+            assert_never(location)
 
 
-def _are_there(reader: DataFrameReader, locations: list[str]) -> bool:
+def _plan_iceberg(
+    session: SparkSession, folder: IcebergFolder
+) -> list[tuple[str, str, CopyLocation]]:
     try:
-        return bool(reader.load(locations).columns)  # over Connect nothing is looked up before
-    except AnalysisException:
-        return False
+        from datahub_hyperjoin.spark.native.iceberg import (  # noqa: PLC0415 (optional requirement)
+            plan_scan,
+        )
+    except ModuleNotFoundError:
+        raise MissingIcebergError.of_table() from None
+    plan = plan_scan(session, folder)
+    # The metadata may name any path, so only the file name is used where the copy is written.
+    return [
+        (uri, uri.rpartition("/")[2], IcebergDataFile(uri=uri, scan=plan.scan, task=task))
+        for uri, task in sorted(plan.tasks.items())
+    ]
 
 
-def arriving(
-    batches: Iterator[pa.RecordBatch], asked: Mapping[str, Part]
-) -> Iterator[tuple[Part, Table]]:
-    """Files as they come to a worker, one at a time.
+def receive_files(
+    batches: Iterator[pa.RecordBatch], files: Mapping[str, ShippedFile]
+) -> Iterator[tuple[ShippedFile, Table]]:
+    """Write the files that arrive at a worker to its disk, one at a time.
 
     Args:
-        batches: Locations and contents.
-        asked: What was to be brought.
+        batches: URIs and contents.
+        files: All shipped files, by URI.
 
     Yields:
-        A file, and its table as it stands here, as far as this file goes; the file is removed when
-        the next one is asked for.
+        A file, and its table with the location of the copy. The copy is removed when the next
+        file is requested.
     """
     for batch in batches:
-        for location, content in zip(*batch.columns, strict=True):
-            part = asked[location.as_py()]
-            with _kept(part.path, content.as_py()) as folder:
-                yield part, _here(part, folder)
+        for uri, content in zip(*batch.columns, strict=True):
+            file = files.get(uri.as_py())
+            if file is None:
+                continue  # Spark writes its URI in another way than the table's metadata.
+            with _written(Path(file.path), content.as_py()) as folder:
+                yield file, replace(file.table, location=_local(file, folder))
 
 
-def _here(part: Part, folder: Path) -> Table:
-    place = part.table.place
-    if isinstance(place, Folder):
-        place = replace(place, location=str(folder), parts=(part.path,))
-    elif isinstance(place, File):
-        place = replace(place, location=str(folder / part.path))
-    return replace(part.table, place=place)
+def _local(file: ShippedFile, folder: Path) -> CopyLocation:
+    match file.location:
+        case Folder():
+            return replace(file.location, uri=str(folder))
+        case File() | IcebergDataFile():
+            return replace(file.location, uri=str(folder / file.path))
+        case _:
+            assert_never(file.location)
 
 
 @contextmanager
-def _kept(path: str, content: bytes) -> Iterator[Path]:
-    """A folder below which there is a file, for a while."""
+def _written(path: Path, content: bytes) -> Iterator[Path]:
+    """Write a file below a temporary folder, where its path still names the partition keys."""
     with TemporaryDirectory(prefix="hyperjoin-") as folder:
         copy = Path(folder) / path
         copy.parent.mkdir(parents=True, exist_ok=True)

@@ -1,1 +1,1 @@
-"""Profiles of tables, whichever way they are read, and the store that keeps them."""
+"""Profiles of tables on every route of reading, and the store that keeps them."""

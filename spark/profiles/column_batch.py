@@ -1,8 +1,8 @@
-"""Tables read one after the other and profiled together, as many as fill an array.
+"""Profiles columns of many tables together.
 
-Most tables are short, and what takes time is then the number of calls and not what they do. So
-the texts of columns wait on a shelf until there are enough of them to be looked at in one go; a
-long table fills the shelf several times.
+Most tables are short, and then the number of calls costs more time than the work in each. The texts
+of columns are therefore collected until there are enough to be aggregated in one call; a long table
+fills this buffer several times.
 """
 
 from collections.abc import Iterator
@@ -12,30 +12,33 @@ import pyarrow as pa
 
 from datahub_hyperjoin.spark.columns import Column
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.counting.facts import Whole, opaque_profile, profile_columns
-from datahub_hyperjoin.spark.counting.tally import Tally, add, tally
-from datahub_hyperjoin.spark.counting.written import count_written
+from datahub_hyperjoin.spark.counting.aggregate import (
+    ColumnAggregate,
+    aggregate_columns,
+    merge_aggregates,
+)
+from datahub_hyperjoin.spark.counting.column_profiles import (
+    CountedColumn,
+    opaque_profile,
+    profile_columns,
+)
+from datahub_hyperjoin.spark.counting.text_counts import count_texts
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.read import read_table
-from datahub_hyperjoin.tables import (
-    ColumnId,
-    ColumnProfile,
-    Table,
-    TableProfile,
-)
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableProfile
 
-_ENOUGH = 1 << 20
-"""Bytes on a shelf: more columns gain nothing by being looked at together."""
-_COLUMN = 1 << 8
-"""Bytes that a column weighs without a text."""
+_BUFFER_BYTES = 1 << 20
+"""Size at which the buffer is aggregated; a larger buffer is not faster."""
+_COLUMN_BYTES = 1 << 8
+"""Bytes that a column counts for in addition to its texts."""
 
 _Key = tuple[int, str]
-"""The place of a table among those read, and a column's path."""
+"""A table's index in the batch, and a column's path."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """A table all rows of which have been on the shelf."""
+class _ReadTable:
+    """A table whose rows have all been read."""
 
     table: Table
     columns: tuple[Column, ...]
@@ -47,31 +50,32 @@ class ColumnBatch:
     """Tables that are profiled together.
 
     Args:
-        config: How much to read, and to keep.
-        databases: Where tables of databases are read.
+        config: Limits on what is read and kept.
+        databases: Open databases, to which those of the tables are added.
     """
 
     def __init__(self, config: ProfileConfig, databases: Databases) -> None:
         self._config = config
         self._databases = databases
-        self._size = config.sketch_size + 1  # One more tells a full sketch from an overflowing one.
-        self._read: list[_Read] = []
-        self._tallies: dict[_Key, Tally] = {}
-        self._waiting: list[tuple[_Key, pa.Array]] = []
-        self._waits = 0
+        # One value more than the sketch keeps distinguishes a full sketch from an overflowing one.
+        self._size = config.sketch_size + 1
+        self._tables: list[_ReadTable] = []
+        self._aggregates: dict[_Key, ColumnAggregate] = {}
+        self._buffer: list[tuple[_Key, pa.Array]] = []
+        self._buffer_bytes = 0
         self.is_full = False
-        """Whether more tables should go to another shelf."""
+        """Whether further tables should be added to another batch."""
 
-    def put(self, table: Table) -> None:
-        """Reads a table.
+    def add(self, table: Table) -> None:
+        """Read a table.
 
         Args:
-            table: Which one.
+            table: The table.
 
         Raises:
-            TableError: It cannot be used. Nothing of it is left here then.
+            TableError: The table cannot be used. The batch is then as it was before.
         """
-        reading = read_table(
+        stream = read_table(
             table,
             self._databases,
             max_rows=self._config.max_rows,
@@ -79,66 +83,70 @@ class ColumnBatch:
         )
         rows = 0
         try:
-            for batch in reading.batches:
+            for batch in stream.batches:
                 rows += len(batch)
-                self._wait(batch)
+                self._collect(batch)
         except Exception:
-            self._clear(len(self._read))
+            self._remove(len(self._tables))
             raise
-        self._read.append(_Read(table, reading.columns, rows, tuple(reading.notes)))
+        self._tables.append(_ReadTable(table, stream.columns, rows, tuple(stream.notes)))
 
     def profiles(self) -> list[TableProfile]:
-        """What the tables hold.
+        """Profile the tables.
 
         Returns:
-            A profile for each table, in the order they came.
+            One profile per table, in the order in which they were added.
         """
-        self._tally()
-        wholes = [
-            Whole(
+        self._aggregate()
+        columns = [
+            CountedColumn(
                 ColumnId(read.table.id, column.path),
                 column.position,
-                self._tallies[place, column.path],
+                self._aggregates[index, column.path],
             )
-            for place, read in enumerate(self._read)
+            for index, read in enumerate(self._tables)
             for column in read.columns
             if not column.opaque
         ]
-        profiles = iter(profile_columns(wholes, self._config))
+        profiles = iter(profile_columns(columns, self._config))
         return [
             TableProfile(
                 table=read.table,
-                columns=tuple(_profiles(read, profiles)),
+                columns=tuple(_with_opaque(read, profiles)),
                 rows=read.rows,
                 notes=read.notes,
             )
-            for read in self._read
+            for read in self._tables
         ]
 
-    def _wait(self, batch: pa.RecordBatch) -> None:
-        place = len(self._read)
-        self._waiting += (
-            ((place, path), column)
+    def _collect(self, batch: pa.RecordBatch) -> None:
+        index = len(self._tables)
+        self._buffer += (
+            ((index, path), column)
             for path, column in zip(batch.schema.names, batch.columns, strict=True)
         )
-        self._waits += batch.get_total_buffer_size() + _COLUMN * batch.num_columns
-        if self._waits > _ENOUGH:
+        self._buffer_bytes += batch.get_total_buffer_size() + _COLUMN_BYTES * batch.num_columns
+        if self._buffer_bytes > _BUFFER_BYTES:
             self.is_full = True
-            self._tally()
+            self._aggregate()
 
-    def _tally(self) -> None:
-        seen = tally([count_written(rows) for _, rows in self._waiting], self._size)
-        for (key, _), one in zip(self._waiting, seen, strict=True):
-            known = self._tallies.get(key)
-            self._tallies[key] = add(known, one, size=self._size) if known else one
-        self._waiting, self._waits = [], 0
+    def _aggregate(self) -> None:
+        counted = aggregate_columns([count_texts(rows) for _, rows in self._buffer], self._size)
+        for (key, _), aggregate in zip(self._buffer, counted, strict=True):
+            before = self._aggregates.get(key)
+            self._aggregates[key] = (
+                merge_aggregates(before, aggregate, size=self._size) if before else aggregate
+            )
+        self._buffer, self._buffer_bytes = [], 0
 
-    def _clear(self, place: int) -> None:
-        self._waiting = [(key, rows) for key, rows in self._waiting if key[0] != place]
-        self._tallies = {key: one for key, one in self._tallies.items() if key[0] != place}
+    def _remove(self, index: int) -> None:
+        self._buffer = [(key, rows) for key, rows in self._buffer if key[0] != index]
+        self._aggregates = {
+            key: aggregate for key, aggregate in self._aggregates.items() if key[0] != index
+        }
 
 
-def _profiles(read: _Read, profiles: Iterator[ColumnProfile]) -> Iterator[ColumnProfile]:
+def _with_opaque(read: _ReadTable, profiles: Iterator[ColumnProfile]) -> Iterator[ColumnProfile]:
     for column in read.columns:
         id_ = ColumnId(read.table.id, column.path)
         yield opaque_profile(id_, column, rows=read.rows) if column.opaque else next(profiles)

@@ -1,4 +1,4 @@
-"""Profiles tables that tasks open: one pass over each, one Spark job for all of them."""
+"""Profiles tables that tasks open themselves: one pass over each, one Spark job for all."""
 
 import logging
 import pickle
@@ -10,14 +10,20 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from datahub_hyperjoin.errors import HyperJoinError, UnreadableTableError
+from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.gc_tuning import spare_imports
+from datahub_hyperjoin.spark.errors import UnreadableTableError
+from datahub_hyperjoin.spark.gc_tuning import exempt_imports
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.profiles.column_batch import ColumnBatch
-from datahub_hyperjoin.spark.profiles.result_transfer import PARCEL, depot, unwrap, wrap
-from datahub_hyperjoin.spark.read import located
+from datahub_hyperjoin.spark.profiles.result_transfer import (
+    RESULT_ROW,
+    receive_profiles,
+    result_folder,
+    send_profiles,
+)
+from datahub_hyperjoin.spark.read import with_absolute_paths
 from datahub_hyperjoin.tables import Table, TableProfile
 
 logger = logging.getLogger(__name__)
@@ -26,42 +32,42 @@ logger = logging.getLogger(__name__)
 def profile_local_batch(
     session: SparkSession, tables: Sequence[Table], config: ProfileConfig
 ) -> list[TableProfile]:
-    """Reads every table once and says what its columns hold.
+    """Profile tables in workers, reading each once.
 
     Args:
-        session: Where to run; one job is started on it.
-        tables: What to read.
-        config: How much to read, and to keep.
+        session: Runs one Spark job.
+        tables: The tables.
+        config: Limits on what is read and kept.
 
     Returns:
-        A profile for each table, in their order. A table that cannot be used has a fault in its
-        profile and does not affect the others.
+        One profile per table, in their order. An unreadable table has a profile with a fault, and
+        does not affect the others.
     """
     if not tables:
         return []
     groups = pack(tables)
     logger.info("Profiling %s tables in %s tasks", len(tables), len(groups))
-    with depot() as folder:
-        worker = _worker(located(tables), groups, config, folder)
-        found = (
+    with result_folder() as folder:
+        worker = _worker(with_absolute_paths(tables), groups, config, folder)
+        results = (
             session.range(0, len(groups), numPartitions=len(groups))
-            .mapInArrow(worker, from_arrow_schema(PARCEL))
+            .mapInArrow(worker, from_arrow_schema(RESULT_ROW))
             .toArrow()
         )
-        profiles = unwrap(found, tables)
-    return [profiles[at] for at in range(len(tables))]
+        profiles = receive_profiles(results, tables)
+    return [profiles[index] for index in range(len(tables))]
 
 
 def profile_table(table: Table, config: ProfileConfig, databases: Databases) -> TableProfile:
-    """Profiles one table, here and now.
+    """Profile one table in this process.
 
     Args:
-        table: What to read.
-        config: How much to read, and to keep.
-        databases: Where tables of databases are read.
+        table: The table.
+        config: Limits on what is read and kept.
+        databases: Open databases, to which those of the table are added.
 
     Returns:
-        Its profile; whatever went wrong with the table is the profile's fault.
+        Its profile, with a fault if the table is unreadable.
     """
     [[profile]] = profile_each([table], config, databases)
     return profile
@@ -70,78 +76,82 @@ def profile_table(table: Table, config: ProfileConfig, databases: Databases) -> 
 def profile_each(
     tables: Iterable[Table], config: ProfileConfig, databases: Databases
 ) -> Iterator[list[TableProfile]]:
-    """Profiles tables one after the other, here and now.
+    """Profile tables in this process.
 
     Args:
-        tables: What to read.
-        config: How much to read, and to keep.
-        databases: Where tables of databases are read.
+        tables: The tables, read one after the other.
+        config: Limits on what is read and kept.
+        databases: Open databases, to which those of the tables are added.
 
     Yields:
-        As many profiles as are made together, in the order of the tables; whatever went wrong with
-        a table is its profile's fault.
+        The profiles that are computed together, in the order of the tables. An unreadable table
+        has a profile with a fault.
     """
-    shelf, group = ColumnBatch(config, databases), list[tuple[Table, str]]()
+    batch, members = ColumnBatch(config, databases), list[tuple[Table, str]]()
     for table in tables:
-        group.append((table, _fault_of(table, shelf)))
-        if shelf.is_full:
-            yield _profiles(shelf, group, config, databases)
-            shelf, group = ColumnBatch(config, databases), []
-    if group:
-        yield _profiles(shelf, group, config, databases)
+        members.append((table, _try_add(table, batch)))
+        if batch.is_full:
+            yield _profile_batch(batch, members, config, databases)
+            batch, members = ColumnBatch(config, databases), []
+    if members:
+        yield _profile_batch(batch, members, config, databases)
 
 
-def _fault_of(table: Table, shelf: ColumnBatch) -> str:
-    """Puts a table on a shelf; what it says is empty when that went well."""
+def fault_text(error: Exception) -> str:
+    """Explain to users why a table cannot be used.
+
+    Args:
+        error: The error that occurred.
+
+    Returns:
+        The message of an error of this package; otherwise a message with the error's type.
+    """
+    if isinstance(error, HyperJoinError):
+        return str(error)
+    return str(UnreadableTableError.because(f"{type(error).__name__}: {error}"))
+
+
+def _try_add(table: Table, batch: ColumnBatch) -> str:
+    """Add a table to a batch, and return its fault, which is empty after success."""
     try:
-        shelf.put(table)
-    except Exception as fault:  # noqa: BLE001 (the guard that keeps one table from ending the run)
-        return said_of(fault)
+        batch.add(table)
+    except Exception as error:  # noqa: BLE001 (the guard that keeps one table from ending the run)
+        return fault_text(error)
     return ""
 
 
-def _profiles(
-    shelf: ColumnBatch, group: list[tuple[Table, str]], config: ProfileConfig, databases: Databases
+def _profile_batch(
+    batch: ColumnBatch,
+    members: list[tuple[Table, str]],
+    config: ProfileConfig,
+    databases: Databases,
 ) -> list[TableProfile]:
     try:
-        made = iter(shelf.profiles())
-    except Exception as fault:  # noqa: BLE001 (the same guard)
-        if len(group) == 1:
-            return [TableProfile(table=group[0][0], fault=said_of(fault))]
-        # One of them is to blame, which shows when each is read on its own.
-        return [profile_table(table, config, databases) for table, _ in group]
+        profiles = iter(batch.profiles())
+    except Exception as error:  # noqa: BLE001 (the same guard)
+        if len(members) == 1:
+            return [TableProfile(table=members[0][0], fault=fault_text(error))]
+        # The error does not tell which table caused it; reading each alone does.
+        return [profile_table(table, config, databases) for table, _ in members]
     return [
-        TableProfile(table=table, fault=fault) if fault else next(made) for table, fault in group
+        TableProfile(table=table, fault=fault) if fault else next(profiles)
+        for table, fault in members
     ]
-
-
-def said_of(fault: Exception) -> str:
-    """Why a table cannot be used, for people.
-
-    Args:
-        fault: What was raised.
-
-    Returns:
-        Its own words if it is ours.
-    """
-    if isinstance(fault, HyperJoinError):
-        return str(fault)
-    return str(UnreadableTableError.because(f"{type(fault).__name__}: {fault}"))
 
 
 def _worker(
     tables: list[Table], groups: list[list[int]], config: ProfileConfig, folder: Path
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    # A task makes objects of its own tables only, of which a lake may have many more.
-    shares = [pickle.dumps([tables[at] for at in group]) for group in groups]
+    # Pickled by group, so that a task unpickles its own tables only and not those of the lake.
+    pickled = [pickle.dumps([tables[index] for index in group]) for group in groups]
 
-    def profiles(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        spare_imports()
+    def profile_groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        exempt_imports()
         for batch in batches:
             for group in batch.column("id").to_pylist():
-                own, places = pickle.loads(shares[group]), iter(groups[group])  # noqa: S301 - ours
+                members, indices = pickle.loads(pickled[group]), iter(groups[group])  # noqa: S301 - ours
                 with Databases() as databases:
-                    for made in profile_each(own, config, databases):
-                        yield wrap([*islice(places, len(made))], made, folder)
+                    for profiles in profile_each(members, config, databases):
+                        yield send_profiles([*islice(indices, len(profiles))], profiles, folder)
 
-    return profiles
+    return profile_groups

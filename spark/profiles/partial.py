@@ -1,7 +1,7 @@
-"""Parts of tables: counted where their rows are, added up where they meet.
+"""Counts parts of tables where their rows are read, and merges the counts.
 
-A tally is of bounded size, and the tally of a column is the sum of its parts' tallies. So a table
-that many tasks read is never in one place: only tallies travel.
+An aggregate is of bounded size, and the aggregate of a column is the sum of those of its parts. A
+table that many tasks read is therefore never in one place: only aggregates travel.
 """
 
 import pickle
@@ -13,42 +13,50 @@ from typing import Any
 import pyarrow as pa
 from pyspark import TaskContext
 
-from datahub_hyperjoin.errors import EmptyTableError
 from datahub_hyperjoin.spark.columns import Column, TableStream
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.counting.facts import Whole, opaque_profile, profile_columns
-from datahub_hyperjoin.spark.counting.tally import NOTHING, Tally, add, tally
-from datahub_hyperjoin.spark.counting.written import count_written
-from datahub_hyperjoin.spark.errors import UnbroughtFileError
+from datahub_hyperjoin.spark.counting.aggregate import (
+    EMPTY_AGGREGATE,
+    ColumnAggregate,
+    aggregate_columns,
+    merge_aggregates,
+)
+from datahub_hyperjoin.spark.counting.column_profiles import (
+    CountedColumn,
+    opaque_profile,
+    profile_columns,
+)
+from datahub_hyperjoin.spark.counting.text_counts import count_texts
+from datahub_hyperjoin.spark.errors import EmptyTableError, UnshippedFileError
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableProfile
 
-PARTIAL = pa.schema(
+PART_ROW = pa.schema(
     {"table": pa.int32(), "path": pa.string(), "part": pa.int32(), "counted": pa.binary()}
 )
-"""A column of a part, or under an empty path the part itself. Spark does not look into it."""
+"""A column of a part; an empty path marks the part itself. Spark does not interpret `counted`."""
 
-WHOLE = pa.schema({"table": pa.int32(), "path": pa.string(), "counted": pa.binary()})
-"""The same of a table."""
+MERGED_ROW = pa.schema({"table": pa.int32(), "path": pa.string(), "counted": pa.binary()})
+"""A column of a table; an empty path marks the table itself."""
 
-_NAMED = 3
-"""Notes that are passed on; a thousand parts may all say the same."""
+_MAX_NOTES = 3
+"""Notes that are kept of a table; a thousand parts may all have the same note."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartCount:
-    """What reading parts of a table came to."""
+    """Sums over some parts of a table."""
 
     parts: int = 0
-    """How many parts."""
+    """Number of parts."""
 
     rows: int = 0
-    """Their rows."""
+    """Number of rows."""
 
     notes: tuple[str, ...] = ()
-    """What a person should know, each once."""
+    """Notes for users, without duplicates."""
 
     faults: tuple[str, ...] = ()
-    """Why parts could not be read."""
+    """Why parts cannot be read."""
 
     def __add__(self, other: "PartCount") -> "PartCount":
         return PartCount(
@@ -60,139 +68,137 @@ class PartCount:
 
 
 def count_part(
-    table: int, part: int, reading: TableStream, *, size: int, file: str = ""
+    table: int, part: int, stream: TableStream, *, size: int, file: str = ""
 ) -> pa.RecordBatch:
-    """Counts the rows of a part.
+    """Count the rows of a part.
 
     Args:
-        table: The table's number.
-        part: The part's number; of values written differently the first part's is kept.
-        reading: Its rows.
-        size: Distinct values kept of each column.
-        file: The part's name, if it is a file, for its notes.
+        table: The table's index.
+        part: The part's index. If parts write a value differently, the form of the first is kept.
+        stream: The part's rows.
+        size: Number of distinct values to keep per column.
+        file: The part's name in its notes, if it is a file.
 
     Returns:
-        Rows of `PARTIAL`: the part, and each of its columns.
+        Rows of `PART_ROW`: the part, and each of its columns.
 
     Raises:
         TableError: The part cannot be read.
     """
-    tallies: dict[str, Tally] = {}
+    aggregates: dict[str, ColumnAggregate] = {}
     rows = 0
-    for batch in reading.batches:
+    for batch in stream.batches:
         rows += len(batch)
-        found = tally([count_written(column) for column in batch.columns], size)
-        for path, seen in zip(batch.schema.names, found, strict=True):
-            tallies[path] = add(tallies.get(path, NOTHING), seen, size=size)
-    notes = tuple(f"{file}: {note}" if file else note for note in reading.notes)
+        counted = aggregate_columns([count_texts(column) for column in batch.columns], size)
+        for path, aggregate in zip(batch.schema.names, counted, strict=True):
+            before = aggregates.get(path, EMPTY_AGGREGATE)
+            aggregates[path] = merge_aggregates(before, aggregate, size=size)
+    notes = tuple(f"{file}: {note}" if file else note for note in stream.notes)
     columns = {
-        column.path: (column, replace(tallies.get(column.path, NOTHING), rows=rows))
-        for column in reading.columns
+        column.path: (column, replace(aggregates.get(column.path, EMPTY_AGGREGATE), rows=rows))
+        for column in stream.columns
     }
-    return _rows(table, part, {"": PartCount(1, rows, notes), **columns})
+    return _part_rows(table, part, {"": PartCount(1, rows, notes), **columns})
 
 
-def void_part(table: int, part: int, *, file: str = "", fault: str = "") -> pa.RecordBatch:
-    """Says that a part has no rows, or none that can be read.
+def uncounted_part(table: int, part: int, *, file: str = "", fault: str = "") -> pa.RecordBatch:
+    """Report a part that has no rows or cannot be read.
 
     Args:
-        table: The table's number.
-        part: The part's number.
-        file: Its name.
-        fault: Why it cannot be read; empty if it just has none.
+        table: The table's index.
+        part: The part's index.
+        file: The part's name.
+        fault: Why it cannot be read; empty if it has no rows.
 
     Returns:
-        A row of `PARTIAL`.
+        A row of `PART_ROW`.
     """
-    said = PartCount(1, 0, (f"left out: {file} {fault}",), (fault,)) if fault else PartCount(1)
-    return _rows(table, part, {"": said})
+    count = PartCount(1, 0, (f"left out: {file} {fault}",), (fault,)) if fault else PartCount(1)
+    return _part_rows(table, part, {"": count})
 
 
-def part_number() -> int:
-    """The number of the part that a worker is reading.
-
-    Returns:
-        Spark's number of the partition; 0 outside of a worker.
-    """
+def partition_index() -> int:
+    """Return the index of the Spark partition that this worker reads, or 0 outside a worker."""
     context = TaskContext.get()
     return context.partitionId() if context else 0
 
 
-def add_up(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa.Table:
-    """Adds up the parts of one column, or of one table.
+def merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa.Table:
+    """Merge the parts of one column or of one table.
 
     Args:
-        rows: Of `PARTIAL`, all of one table and path.
+        rows: All rows of `PART_ROW` of one table and path.
         tables: All tables.
-        config: How much to keep.
+        config: Limits on what is kept.
 
     Returns:
-        One row of `WHOLE`.
+        One row of `MERGED_ROW`.
     """
-    listed = sorted(rows.to_pylist(), key=lambda row: row["part"])
-    table, path = listed[0]["table"], listed[0]["path"]
-    counted: list[Any] = [pickle.loads(row["counted"]) for row in listed]  # noqa: S301 - ours
-    whole = (
-        _column(ColumnId(tables[table].id, path), counted, config)
+    # Spark delivers parts in any order; profiles must not depend on it.
+    parts = sorted(rows.to_pylist(), key=lambda row: row["part"])
+    table, path = parts[0]["table"], parts[0]["path"]
+    counted: list[Any] = [pickle.loads(row["counted"]) for row in parts]  # noqa: S301 - ours
+    merged = (
+        _merge_column(ColumnId(tables[table].id, path), counted, config)
         if path
         else reduce(PartCount.__add__, counted)
     )
-    row = {"table": table, "path": path, "counted": pickle.dumps(whole)}
-    return pa.Table.from_pylist([row], schema=WHOLE)
+    row = {"table": table, "path": path, "counted": pickle.dumps(merged)}
+    return pa.Table.from_pylist([row], schema=MERGED_ROW)
 
 
 def assemble_profile(table: Table, counted: Iterable[bytes], *, files: int = 0) -> TableProfile:
-    """The profile of a table.
+    """Assemble the profile of a table.
 
     Args:
-        table: Which one.
-        counted: All that `add_up` says of it.
-        files: How many parts there should be, if they are files.
+        table: The table.
+        counted: The table's values of `MERGED_ROW.counted`.
+        files: Number of files that the table has, if its parts are files.
 
     Returns:
-        Its profile. Columns that some parts lack have no values there.
+        Its profile. In parts without one of the columns, the column's values are null.
     """
-    found = [pickle.loads(one) for one in counted]  # noqa: S301 - ours
-    own = reduce(
-        PartCount.__add__, [one for one in found if isinstance(one, PartCount)], PartCount()
-    )
-    lost = files - own.parts
-    if not own.rows:
-        silent = UnbroughtFileError.at_all() if lost > 0 else EmptyTableError.without_rows()
-        return TableProfile(table=table, fault=[*own.faults, str(silent)][0])
-    notes = [*own.notes[:_NAMED]]
-    if len(own.notes) > _NAMED:
-        notes.append(f"{len(own.notes) - _NAMED} more notes of its files")
+    merged = [pickle.loads(each) for each in counted]  # noqa: S301 - ours
+    counts = [each for each in merged if isinstance(each, PartCount)]
+    total = reduce(PartCount.__add__, counts, PartCount())
+    lost = files - total.parts
+    if not total.rows:
+        reason = UnshippedFileError.at_all() if lost > 0 else EmptyTableError.without_rows()
+        return TableProfile(table=table, fault=[*total.faults, str(reason)][0])
+    notes = [*total.notes[:_MAX_NOTES]]
+    if len(total.notes) > _MAX_NOTES:
+        notes.append(f"{len(total.notes) - _MAX_NOTES} more notes of its files")
     if lost > 0:
-        notes.append(f"files left out, as Spark cannot bring them: {lost}")
+        notes.append(f"files left out, because Spark cannot copy them: {lost}")
     columns = (
-        replace(one, rows=own.rows, nulls=one.nulls + own.rows - one.rows)
-        for one in found
-        if isinstance(one, ColumnProfile)
+        replace(column, rows=total.rows, nulls=column.nulls + total.rows - column.rows)
+        for column in merged
+        if isinstance(column, ColumnProfile)
     )
     return TableProfile(
         table=table,
         columns=tuple(sorted(columns, key=lambda column: column.position)),
-        rows=own.rows,
+        rows=total.rows,
         notes=tuple(notes),
     )
 
 
-def _column(
-    id_: ColumnId, parts: Sequence[tuple[Column, Tally]], config: ProfileConfig
+def _merge_column(
+    id_: ColumnId, parts: Sequence[tuple[Column, ColumnAggregate]], config: ProfileConfig
 ) -> ColumnProfile:
     column = parts[0][0]
     if column.opaque:
-        return opaque_profile(id_, column, rows=sum(seen.rows for _, seen in parts))
-    # One value more than the sketch keeps tells a full sketch from an overflowing one.
-    whole = reduce(partial(add, size=config.sketch_size + 1), [seen for _, seen in parts])
-    [profile] = profile_columns([Whole(id_, column.position, whole)], config)
+        return opaque_profile(id_, column, rows=sum(aggregate.rows for _, aggregate in parts))
+    # One value more than the sketch keeps distinguishes a full sketch from an overflowing one.
+    merge = partial(merge_aggregates, size=config.sketch_size + 1)
+    aggregate = reduce(merge, [aggregate for _, aggregate in parts])
+    [profile] = profile_columns([CountedColumn(id_, column.position, aggregate)], config)
     return profile
 
 
-def _rows(table: int, part: int, counted: dict[str, object]) -> pa.RecordBatch:
+def _part_rows(table: int, part: int, counted: dict[str, object]) -> pa.RecordBatch:
     rows = [
-        {"table": table, "path": path, "part": part, "counted": pickle.dumps(one)}
-        for path, one in counted.items()
+        {"table": table, "path": path, "part": part, "counted": pickle.dumps(value)}
+        for path, value in counted.items()
     ]
-    return pa.RecordBatch.from_pylist(rows, schema=PARTIAL)
+    return pa.RecordBatch.from_pylist(rows, schema=PART_ROW)

@@ -1,4 +1,4 @@
-"""Profiles all tables of a lake, each the way that its place and its size ask for."""
+"""Profiles all tables of a lake, each on the route that its location and size call for."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -16,24 +16,24 @@ from datahub_hyperjoin.tables import Table, TableProfile
 def profile_lake(
     session: SparkSession, tables: Sequence[Table], config: ProfileConfig
 ) -> list[TableProfile]:
-    """Reads every table once and says what its columns hold.
+    """Profile tables, reading each once.
 
     Args:
-        session: Where to run.
-        tables: What to read.
-        config: How much to read, and to keep.
+        session: Runs the Spark jobs.
+        tables: The tables.
+        config: Limits on what is read and kept.
 
     Returns:
-        A profile for each table, in their order. A table that cannot be used has a fault in its
-        profile and does not affect the others.
+        One profile per table, in their order. An unreadable table has a profile with a fault, and
+        does not affect the others.
     """
-    ways: dict[Route, list[Table]] = defaultdict(list)
+    routes: dict[Route, list[Table]] = defaultdict(list)
     for table in tables:
-        ways[route_of(table, config)].append(table)
-    found = [
-        *profile_local_batch(session, ways[Route.LOCAL_BATCH], config),
-        *profile_distributed(session, ways[Route.DISTRIBUTED], config),
-        *profile_shipped_files(session, ways[Route.SHIPPED], config),
+        routes[route_of(table, config)].append(table)
+    profiles = [
+        *profile_local_batch(session, routes[Route.LOCAL_BATCH], config),
+        *profile_distributed(session, routes[Route.DISTRIBUTED], config),
+        *profile_shipped_files(session, routes[Route.SHIPPED], config),
     ]
-    profiles = {profile.table.id: profile for profile in found}
-    return [profiles[table.id] for table in tables]
+    by_table = {profile.table.id: profile for profile in profiles}
+    return [by_table[table.id] for table in tables]

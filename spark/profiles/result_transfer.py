@@ -1,8 +1,8 @@
-"""Profiles on their way from workers to the driver.
+"""Transfers profiles from workers to the driver.
 
-What Spark need not look into, it does not convert value by value. And where workers write to a disk
-that the driver reads, it carries only the names of files: a large lake's profiles are gigabytes,
-which Java would hold whole.
+Spark does not interpret the profiles, so it does not convert them value by value. If workers write
+to a disk that the driver reads, Spark transfers only file names: the profiles of a large lake are
+gigabytes, all of which Java would otherwise hold.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,72 +13,76 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from datahub_hyperjoin.spark.gc_tuning import without_collecting
+from datahub_hyperjoin.spark.gc_tuning import gc_paused
 from datahub_hyperjoin.spark.profiles.rows import PROFILE_ROW, from_rows, to_rows
 from datahub_hyperjoin.tables import Table, TableProfile
 
-PARCEL = pa.schema({"places": pa.list_(pa.int64()), "profiles": pa.binary(), "file": pa.string()})
-"""Profiles as Spark sees them: themselves, or the file that holds them."""
+RESULT_ROW = pa.schema(
+    {"tables": pa.list_(pa.int64()), "profiles": pa.binary(), "file": pa.string()}
+)
+"""Profiles of some tables, inline or in a file."""
 
 
 @contextmanager
-def depot() -> Iterator[Path]:
-    """A folder for parcels for the length of a `with` block; workers elsewhere do not find it.
+def result_folder() -> Iterator[Path]:
+    """Create a folder for result files for the length of a `with` block.
 
     Yields:
-        Its path, which only this user can enter.
+        Its path. Only this user can enter the folder; workers on other machines do not find it.
     """
     with TemporaryDirectory(prefix="hyperjoin-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 
-def wrap(places: Sequence[int], profiles: Sequence[TableProfile], folder: Path) -> pa.RecordBatch:
-    """Profiles as a worker sends them.
+def send_profiles(
+    tables: Sequence[int], profiles: Sequence[TableProfile], folder: Path
+) -> pa.RecordBatch:
+    """Pack profiles in a worker.
 
     Args:
-        places: Their tables' numbers.
-        profiles: What they say.
-        folder: The driver's depot, as a worker here finds it.
+        tables: Indices of the tables.
+        profiles: Their profiles.
+        folder: The driver's result folder, if this worker can reach it.
 
     Returns:
-        A row of `PARCEL`.
+        A row of `RESULT_ROW`.
     """
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, PROFILE_ROW) as stream:
         stream.write_batch(to_rows(profiles))
-    parcel = {"places": [*places], **_left(sink.getvalue(), folder / uuid4().hex)}
-    return pa.RecordBatch.from_pylist([parcel], schema=PARCEL)
+    row = {"tables": [*tables], **_write(sink.getvalue(), folder / uuid4().hex)}
+    return pa.RecordBatch.from_pylist([row], schema=RESULT_ROW)
 
 
-def unwrap(parcels: pa.Table, tables: Sequence[Table]) -> dict[int, TableProfile]:
-    """Profiles as they were.
+def receive_profiles(results: pa.Table, tables: Sequence[Table]) -> dict[int, TableProfile]:
+    """Unpack profiles on the driver.
 
     Args:
-        parcels: Rows of `PARCEL`.
+        results: Rows of `RESULT_ROW`.
         tables: All tables.
 
     Returns:
-        The profiles by their tables' numbers.
+        Profiles by the tables' indices.
     """
     profiles: dict[int, TableProfile] = {}
-    with without_collecting():
-        for places, parcel, file in zip(
-            parcels["places"].to_pylist(),
-            parcels["profiles"],
-            parcels["file"].to_pylist(),
+    with gc_paused():
+        for indices, inline, file in zip(
+            results["tables"].to_pylist(),
+            results["profiles"],
+            results["file"].to_pylist(),
             strict=True,
         ):
-            own = [tables[at] for at in places]
-            for rows in pa.ipc.open_stream(pa.memory_map(file) if file else parcel.as_buffer()):
-                profiles.update(zip(places, from_rows(own, rows), strict=True))
+            profiled = [tables[index] for index in indices]
+            for rows in pa.ipc.open_stream(pa.memory_map(file) if file else inline.as_buffer()):
+                profiles.update(zip(indices, from_rows(profiled, rows), strict=True))
     return profiles
 
 
-def _left(profiles: pa.Buffer, file: Path) -> dict[str, object]:
+def _write(profiles: pa.Buffer, file: Path) -> dict[str, object]:
     try:
         with file.open("xb") as sink:
             sink.write(profiles)
     except OSError:
-        # The driver is on another machine, or this one's disk is full.
+        # The driver is on another machine, or the disk is full.
         return {"profiles": profiles.to_pybytes()}
     return {"file": str(file)}

@@ -1,11 +1,16 @@
-"""Which way a table is read."""
+"""Chooses the route on which the rows of a table are read."""
 
 from enum import Enum
+
+from typing_extensions import assert_never
 
 from datahub_hyperjoin.locations import (
     CatalogTable,
     DeltaFolder,
+    File,
     FileFormat,
+    Folder,
+    IcebergDataFile,
     IcebergFolder,
     Relation,
     is_remote,
@@ -13,44 +18,46 @@ from datahub_hyperjoin.locations import (
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.tables import Table
 
-_IN_PARTS = {FileFormat.PARQUET, FileFormat.ORC}
-"""Formats of which a file says where its parts begin. In text a line may end within a value."""
+_SPLITTABLE = {FileFormat.PARQUET, FileFormat.ORC}
+"""Formats that record where parts of a file begin. In text, a line may end inside a value."""
 
 
 class Route(Enum):
-    """How the rows of a table get to where they are counted."""
+    """A way to bring the rows of a table to the code that counts them."""
 
     LOCAL_BATCH = "local batch"
-    """Many tables to a task, which opens each and reads it whole."""
+    """A task opens many tables and reads each as a whole."""
 
     DISTRIBUTED = "distributed"
-    """A table to many tasks, by Spark's own readers."""
+    """Many tasks read one table, through Spark's own readers."""
 
-    SHIPPED = "shipped"
-    """Many files to a task, which gets them from Spark and reads them as it reads its own."""
+    SHIPPED = "shipped files"
+    """A task receives copies of many files from Spark and reads them as local files."""
 
 
 def route_of(table: Table, config: ProfileConfig) -> Route:
-    """How a table is read.
+    """Choose the route for a table.
 
     Args:
-        table: Which one.
-        config: From which size on tables are split.
+        table: The table.
+        config: Provides the size from which a table is read by many tasks.
 
     Returns:
-        The way that its place and its size ask for.
+        The route that the table's location and size call for.
     """
-    place = table.place
-    large = table.size >= config.split_bytes
-    if isinstance(place, Relation):
-        return Route.DISTRIBUTED if large else Route.LOCAL_BATCH
-    if isinstance(place, IcebergFolder):
-        return Route.LOCAL_BATCH
-    if isinstance(place, CatalogTable):
-        return Route.DISTRIBUTED
-    far = is_remote(place.location)
-    if isinstance(place, DeltaFolder | IcebergFolder):
-        return Route.DISTRIBUTED if far else Route.LOCAL_BATCH
-    if large and place.format in _IN_PARTS:
-        return Route.DISTRIBUTED
-    return Route.SHIPPED if far else Route.LOCAL_BATCH
+    is_large = table.size >= config.split_bytes
+    match table.location:
+        case Relation():
+            return Route.DISTRIBUTED if is_large else Route.LOCAL_BATCH
+        case CatalogTable():
+            return Route.DISTRIBUTED
+        case DeltaFolder(uri=uri):
+            return Route.DISTRIBUTED if is_remote(uri) else Route.LOCAL_BATCH
+        case IcebergFolder(uri=uri) | IcebergDataFile(uri=uri):
+            return Route.SHIPPED if is_remote(uri) else Route.LOCAL_BATCH
+        case File(uri=uri, format=format_) | Folder(uri=uri, format=format_):
+            if is_large and format_ in _SPLITTABLE:
+                return Route.DISTRIBUTED
+            return Route.SHIPPED if is_remote(uri) else Route.LOCAL_BATCH
+        case _:
+            assert_never(table.location)

@@ -1,6 +1,6 @@
-"""Profiles as rows of Arrow, in which they travel and are kept.
+"""Converts profiles to Arrow rows, for transfer and storage, and back.
 
-Lakes have many columns: rows are written and read a fact at a time, each of all of them at once.
+Lakes have many columns, so rows are converted field by field, each for all profiles at once.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,52 +46,46 @@ PROFILE_ROW = pa.schema(
         "columns": pa.list_(_COLUMN),
     }
 )
+"""A table profile, without the table itself."""
 
 _TYPES = {type_.value: type_ for type_ in DataType}
-_READ: Mapping[str, Callable[[ColumnProfile], object]] = {
+_GETTERS: Mapping[str, Callable[[ColumnProfile], object]] = {
     "path": lambda column: column.id.path,
     "type": lambda column: column.type.value,
 }
-"""Facts that a profile has under another name."""
+"""Fields that a profile stores under another name."""
 
 
 def to_rows(profiles: Sequence[TableProfile]) -> pa.RecordBatch:
-    """Profiles as they travel.
-
-    Args:
-        profiles: What they say.
-
-    Returns:
-        A row of `PROFILE_ROW` for each.
-    """
-    return pa.RecordBatch.from_struct_array(_array(profiles, pa.struct(list(PROFILE_ROW))))
+    """Convert profiles to rows of `PROFILE_ROW`, in their order."""
+    return pa.RecordBatch.from_struct_array(_to_array(profiles, pa.struct(list(PROFILE_ROW))))
 
 
 def from_rows(tables: Iterable[Table], rows: pa.RecordBatch) -> list[TableProfile]:
-    """Profiles as they were.
+    """Convert rows back to profiles.
 
     Args:
-        tables: One for each row.
-        rows: With the columns of `PROFILE_ROW`.
+        tables: The table of each row.
+        rows: Rows with the columns of `PROFILE_ROW`.
 
     Returns:
-        As many profiles.
+        One profile per row.
     """
     bounds = [*pairwise(_bounds(rows["columns"]))]
-    others = (_listed(rows[name]) for name in ("rows", "notes", "fault"))
-    facts = [*zip(tables, bounds, *others, strict=True)]
-    owners = (table.id for table, (begin, end), *_ in facts for _ in range(begin, end))
-    columns = _columns(owners, rows["columns"].flatten())
+    others = (_to_list(rows[name]) for name in ("rows", "notes", "fault"))
+    fields = [*zip(tables, bounds, *others, strict=True)]
+    owners = (table.id for table, (begin, end), *_ in fields for _ in range(begin, end))
+    columns = _column_profiles(owners, rows["columns"].flatten())
     return [
         TableProfile(
             table=table, columns=tuple(columns[begin:end]), rows=count, notes=notes, fault=fault
         )
-        for table, (begin, end), count, notes, fault in facts
+        for table, (begin, end), count, notes, fault in fields
     ]
 
 
-def _columns(tables: Iterable[TableId], rows: pa.StructArray) -> list[ColumnProfile]:
-    facts = zip(tables, *map(_listed, rows.flatten()), strict=True)
+def _column_profiles(tables: Iterable[TableId], rows: pa.StructArray) -> list[ColumnProfile]:
+    fields = zip(tables, *map(_to_list, rows.flatten()), strict=True)
     return [
         ColumnProfile(
             id=ColumnId(table, path),
@@ -119,32 +113,32 @@ def _columns(tables: Iterable[TableId], rows: pa.StructArray) -> list[ColumnProf
             counts,
             lengths,
             patterns,
-        ) in facts
+        ) in fields
     ]
 
 
-def _array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
+def _to_array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
     if pa.types.is_list(type_):
-        items = _array([*chain.from_iterable(values)], type_.value_type)
+        items = _to_array([*chain.from_iterable(values)], type_.value_type)
         return pa.ListArray.from_arrays(bounds_of([*map(len, values)]), items, type=type_)
     if pa.types.is_struct(type_):
-        facts = [
-            _array([*map(_READ.get(field.name, attrgetter(field.name)), values)], field.type)
+        fields = [
+            _to_array([*map(_GETTERS.get(field.name, attrgetter(field.name)), values)], field.type)
             for field in type_
         ]
-        return pa.StructArray.from_arrays(facts, fields=list(type_))
+        return pa.StructArray.from_arrays(fields, fields=list(type_))
     return pa.array(values, type_)
 
 
-def _listed(array: pa.Array) -> list[Any]:
-    """The values as Python has them: as Arrow's `to_pylist`, sooner, and lists are tuples."""
+def _to_list(array: pa.Array) -> list[Any]:
+    """Convert like Arrow's `to_pylist`, but lists to tuples and without its cost per value."""
     if pa.types.is_list(array.type):
-        items = _listed(array.flatten())
+        items = _to_list(array.flatten())
         return [tuple(items[begin:end]) for begin, end in pairwise(_bounds(array))]
     if pa.types.is_struct(array.type):
         names = [field.name for field in array.type]
-        facts = zip(*map(_listed, array.flatten()), strict=True)
-        return [dict(zip(names, each, strict=True)) for each in facts]
+        fields = zip(*map(_to_list, array.flatten()), strict=True)
+        return [dict(zip(names, values, strict=True)) for values in fields]
     return array.to_pylist()
 
 

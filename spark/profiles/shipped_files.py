@@ -1,7 +1,7 @@
-"""Profiles files that Spark brings to its workers: one job for those of all tables.
+"""Profiles tables whose files Spark copies to its workers: one job for the files of all tables.
 
-A table of one file is profiled where it is brought. The files of a table of many are counted where
-they are, and their tallies meet.
+A table in one file is profiled by the worker that receives the file. The files of other tables are
+counted where they arrive, and their aggregates are merged.
 """
 
 import logging
@@ -14,22 +14,27 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from datahub_hyperjoin.errors import EmptyTableError
-from datahub_hyperjoin.locations import File, Folder
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.errors import UnbroughtFileError
-from datahub_hyperjoin.spark.native.shipping import Part, arriving, files_of, ship
-from datahub_hyperjoin.spark.profiles.local_batch import profile_each, said_of
+from datahub_hyperjoin.spark.errors import EmptyTableError, UnshippedFileError
+from datahub_hyperjoin.spark.native.remote import copy_files
+from datahub_hyperjoin.spark.native.shipping import ShippedFile, plan_shipment, receive_files
+from datahub_hyperjoin.spark.profiles.local_batch import fault_text, profile_each
 from datahub_hyperjoin.spark.profiles.partial import (
-    PARTIAL,
-    WHOLE,
-    add_up,
+    MERGED_ROW,
+    PART_ROW,
     assemble_profile,
     count_part,
-    void_part,
+    merge_parts,
+    uncounted_part,
 )
-from datahub_hyperjoin.spark.profiles.result_transfer import PARCEL, depot, unwrap, wrap
+from datahub_hyperjoin.spark.profiles.result_transfer import (
+    RESULT_ROW,
+    receive_profiles,
+    result_folder,
+    send_profiles,
+)
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import Table, TableProfile
 
@@ -41,83 +46,91 @@ Batches = Iterator[pa.RecordBatch]
 def profile_shipped_files(
     session: SparkSession, tables: Sequence[Table], config: ProfileConfig
 ) -> list[TableProfile]:
-    """Profiles files that only Spark can reach.
+    """Profile tables in files that only Spark can reach.
 
     Args:
-        session: Where to run; one job is started for files, and one for folders of files.
-        tables: What to read.
-        config: How much to read, and to keep.
+        session: Runs one job for tables in one file, and one for tables in many files.
+        tables: The tables.
+        config: Limits on what is read and kept.
 
     Returns:
-        A profile for each table, in their order; whatever went wrong with one is its profile's
-        fault.
+        One profile per table, in their order. An unreadable table has a profile with a fault.
     """
-    files = [table for table in tables if isinstance(table.place, File)]
-    folders = [table for table in tables if isinstance(table.place, Folder)]
+    files = [table for table in tables if isinstance(table.location, File)]
+    folders = [table for table in tables if not isinstance(table.location, File)]
     if tables:
-        logger.info("Profiling %s tables that Spark brings", len(tables))
-    found = [
+        logger.info("Profiling %s tables in files that Spark copies", len(tables))
+    profiles = [
         *(_profile_files(session, files, config) if files else ()),
         *(_profile_folders(session, folders, config) if folders else ()),
     ]
-    profiles = {profile.table.id: profile for profile in found}
-    return [profiles[table.id] for table in tables]
+    by_table = {profile.table.id: profile for profile in profiles}
+    return [by_table[table.id] for table in tables]
 
 
 def _profile_files(
     session: SparkSession, tables: Sequence[Table], config: ProfileConfig
 ) -> Iterator[TableProfile]:
-    asked = files_of(tables)
+    files = plan_shipment(session, tables).files
 
     def worker(batches: Batches, folder: Path) -> Batches:
-        places: list[int] = []
+        # Indices of tables that are read and not yet profiled: `profile_each` profiles several
+        # tables together, in the order in which they are read.
+        pending: list[int] = []
 
-        def each() -> Iterator[Table]:
-            for part, here in arriving(batches, asked):
-                places.append(part.at)
-                yield here
+        def copies() -> Iterator[Table]:
+            for file, table in receive_files(batches, files):
+                pending.append(file.table_index)
+                yield table
 
-        for made in profile_each(each(), config, Databases()):
-            yield wrap(places[: len(made)], made, folder)
-            del places[: len(made)]
+        for profiles in profile_each(copies(), config, Databases()):
+            yield send_profiles(pending[: len(profiles)], profiles, folder)
+            del pending[: len(profiles)]
 
-    with depot() as folder:
-        brought = ship(session, [*asked])
-        here = partial(worker, folder=folder)
-        found = unwrap(brought.mapInArrow(here, from_arrow_schema(PARCEL)).toArrow(), tables)
-    for at, table in enumerate(tables):
-        yield found.get(at) or TableProfile(table=table, fault=str(UnbroughtFileError.at_all()))
+    with result_folder() as folder:
+        run = partial(worker, folder=folder)
+        rows = copy_files(session, [*files]).mapInArrow(run, from_arrow_schema(RESULT_ROW))
+        profiles = receive_profiles(rows.toArrow(), tables)
+    fault = str(UnshippedFileError.at_all())
+    for index, table in enumerate(tables):
+        yield profiles.get(index) or TableProfile(table=table, fault=fault)
 
 
 def _profile_folders(
     session: SparkSession, tables: Sequence[Table], config: ProfileConfig
 ) -> Iterator[TableProfile]:
-    asked = files_of(tables)
+    shipment = plan_shipment(session, tables)
+    files = shipment.files
 
     def worker(batches: Batches) -> Batches:
-        for part, here in arriving(batches, asked):
-            yield _count(part, here, config)
+        for file, table in receive_files(batches, files):
+            yield _count(file, table, config)
 
-    def meet(rows: pa.Table) -> pa.Table:
-        return add_up(rows, tables, config)
+    def merge(rows: pa.Table) -> pa.Table:
+        return merge_parts(rows, tables, config)
 
-    parts = ship(session, [*asked]).mapInArrow(worker, from_arrow_schema(PARTIAL))
-    whole = parts.groupBy("table", "path").applyInArrow(meet, from_arrow_schema(WHOLE)).toArrow()
-    found: dict[int, list[bytes]] = {at: [] for at in range(len(tables))}
-    for at, counted in zip(whole["table"].to_pylist(), whole["counted"].to_pylist(), strict=True):
-        found[at].append(counted)
-    files = Counter(part.at for part in asked.values())
-    for at, table in enumerate(tables):
-        yield assemble_profile(table, found[at], files=files[at])
+    parts = copy_files(session, [*files]).mapInArrow(worker, from_arrow_schema(PART_ROW))
+    merged = parts.groupBy("table", "path").applyInArrow(merge, from_arrow_schema(MERGED_ROW))
+    rows = merged.toArrow()
+    counted: dict[int, list[bytes]] = {index: [] for index in range(len(tables))}
+    for index, count in zip(rows["table"].to_pylist(), rows["counted"].to_pylist(), strict=True):
+        counted[index].append(count)
+    file_counts = Counter(file.table_index for file in files.values())
+    for index, table in enumerate(tables):
+        if index in shipment.errors:
+            yield TableProfile(table=table, fault=str(shipment.errors[index]))
+        else:
+            yield assemble_profile(table, counted[index], files=file_counts[index])
 
 
-def _count(part: Part, here: Table, config: ProfileConfig) -> pa.RecordBatch:
-    """Counts a file, of which no more is read than its share of what is read of the table."""
-    rows, size = -(-config.max_rows // part.parts), config.sketch_size + 1
+def _count(file: ShippedFile, table: Table, config: ProfileConfig) -> pa.RecordBatch:
+    """Count a file, reading at most its share of the rows that are read of the table."""
+    rows, size = -(-config.max_rows // file.file_count), config.sketch_size + 1
+    part = file.table_index, file.file_index
     try:
-        reading = read_table(here, Databases(), max_rows=rows)
-        return count_part(part.at, part.number, reading, size=size, file=part.path)
+        stream = read_table(table, Databases(), max_rows=rows)
+        return count_part(*part, stream, size=size, file=file.path)
     except EmptyTableError:
-        return void_part(part.at, part.number)
-    except Exception as fault:  # noqa: BLE001 (the guard that keeps one file from ending the run)
-        return void_part(part.at, part.number, file=part.path, fault=said_of(fault))
+        return uncounted_part(*part)
+    except Exception as error:  # noqa: BLE001 (the guard that keeps one file from ending the run)
+        return uncounted_part(*part, file=file.path, fault=fault_text(error))

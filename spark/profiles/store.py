@@ -1,10 +1,10 @@
-"""Keeps what was read, so that what has not changed since is not read again.
+"""Keeps profiles and evidence, so that unchanged tables are not read again.
 
-A profile is kept under what it was made from: the table's place and state, what was to be read of
-it, and this package's version. Evidence is kept under both tables' states and both columns. A table
-whose state nothing tells, such as a view, is read every time.
+A profile is kept under a key made of everything it depends on: the table's location and state, the
+profile settings and this package's version. The key of evidence is made of both tables' states and
+both columns. A table of unknown state, such as a view, is read in every run.
 
-Each file of the store holds what the last run needed and no more, and is replaced as a whole.
+Each file of the store holds only what the last run needed, and is replaced as a whole.
 """
 
 import logging
@@ -18,18 +18,18 @@ import pyarrow.parquet as pq
 
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.gc_tuning import without_collecting
+from datahub_hyperjoin.spark.gc_tuning import gc_paused
 from datahub_hyperjoin.spark.profiles.rows import PROFILE_ROW, from_rows, to_rows
 from datahub_hyperjoin.tables import Cardinality, Evidence, Pair, Table, TableId, TableProfile
 
 logger = logging.getLogger(__name__)
 
-_PROFILES, _EVIDENCE = "profiles.parquet", "evidence.parquet"
+_PROFILES_FILE, _EVIDENCE_FILE = "profiles.parquet", "evidence.parquet"
 _BATCH = 1 << 8
-"""Profiles that are written at once: Arrow's arrays are of 2 GiB at most."""
+"""Profiles per batch. Their sketches are in one Arrow array, which holds 2 GiB at most."""
 _KEY = pa.field("key", pa.string())
-_PROFILE = pa.schema([_KEY, *PROFILE_ROW])
-_SAID = pa.schema(
+_PROFILE_SCHEMA = pa.schema([_KEY, *PROFILE_ROW])
+_EVIDENCE_SCHEMA = pa.schema(
     [
         _KEY,
         *pa.schema(
@@ -48,93 +48,99 @@ _SAID = pa.schema(
 
 
 class Store:
-    """A folder of profiles and evidence; without a folder it keeps nothing.
+    """A folder of profiles and evidence. Without a folder, nothing is kept.
 
     Args:
-        config: The folder, whether what it holds counts, and what profiles are made of.
+        config: The folder, and the settings that profiles depend on.
     """
 
     def __init__(self, config: ProfileConfig) -> None:
         self._folder = config.store
-        self._read_again = config.force
-        self._made_of = repr(replace(config, store=None, force=False))
+        self._ignores_content = config.force
+        self._settings = repr(replace(config, store=None, force=False))
 
     def profiles(self, tables: Sequence[Table]) -> dict[TableId, TableProfile]:
-        """Profiles of tables that have not changed.
+        """Return the kept profiles of unchanged tables.
 
         Args:
-            tables: Those of this run.
+            tables: The tables of this run.
 
         Returns:
-            What is kept of them.
+            Profiles by table, without tables that were changed or never profiled.
         """
-        known = {_key(table, self._made_of): table for table in tables if table.state}
-        with without_collecting():
+        by_key = {_key(table, self._settings): table for table in tables if table.state}
+        with gc_paused():
             return {
                 profile.table.id: profile
-                for rows in self._batches(_PROFILES, _PROFILE)
-                for profile in _profiles(rows, known)
+                for rows in self._read(_PROFILES_FILE, _PROFILE_SCHEMA)
+                for profile in _matching_profiles(rows, by_key)
             }
 
     def keep_profiles(self, profiles: Sequence[TableProfile]) -> None:
-        """Keeps profiles, in place of all that are kept.
+        """Replace all kept profiles.
 
         Args:
-            profiles: Those of this run; one with a fault is tried again by the next.
+            profiles: The profiles of this run. Unreadable tables are not kept, so that the next run
+                tries them again.
         """
-        kept = [one for one in profiles if one.table.state and not one.fault]
-        keys = pa.array([_key(one.table, self._made_of) for one in kept], pa.string())
+        kept = [profile for profile in profiles if profile.table.state and not profile.fault]
+        keys = pa.array([_key(profile.table, self._settings) for profile in kept], pa.string())
         batches = [
             pa.RecordBatch.from_arrays(
-                [keys[at : at + _BATCH], *to_rows(kept[at : at + _BATCH]).columns], schema=_PROFILE
+                [keys[start : start + _BATCH], *to_rows(kept[start : start + _BATCH]).columns],
+                schema=_PROFILE_SCHEMA,
             )
-            for at in range(0, len(kept), _BATCH)
+            for start in range(0, len(kept), _BATCH)
         ]
-        self._write(_PROFILES, pa.Table.from_batches(batches, _PROFILE))
+        self._write(_PROFILES_FILE, pa.Table.from_batches(batches, _PROFILE_SCHEMA))
 
     def evidence(
         self, pairs: Sequence[Pair], tables: Sequence[Table], kinds: Mapping[Pair, str]
     ) -> dict[Pair, Evidence]:
-        """What was said of pairs whose tables have not changed.
+        """Return the kept evidence for pairs whose tables are unchanged.
 
         Args:
-            pairs: Those of this run.
-            tables: Where their columns stand.
-            kinds: Of pairs whose columns hold things of one kind, which.
+            pairs: The pairs of this run.
+            tables: The tables of their columns.
+            kinds: The entity kind of pairs whose columns hold entities of one kind.
 
         Returns:
-            What is kept of them.
+            Evidence by pair, without pairs that were never verified.
         """
-        held = [row for rows in self._batches(_EVIDENCE, _SAID) for row in rows.to_pylist()]
-        rows = {row.pop("key"): row for row in held}
+        rows = [
+            row
+            for batch in self._read(_EVIDENCE_FILE, _EVIDENCE_SCHEMA)
+            for row in batch.to_pylist()
+        ]
+        by_key = {row.pop("key"): row for row in rows}
         keys = _pair_keys(pairs, tables, kinds)
-        return {pair: _evidence(rows[key]) for pair, key in keys.items() if key in rows}
+        return {pair: _evidence(by_key[key]) for pair, key in keys.items() if key in by_key}
 
     def keep_evidence(
-        self, found: Mapping[Pair, Evidence], tables: Sequence[Table], kinds: Mapping[Pair, str]
+        self, evidence: Mapping[Pair, Evidence], tables: Sequence[Table], kinds: Mapping[Pair, str]
     ) -> None:
-        """Keeps what was said of pairs, in place of all that is kept.
+        """Replace all kept evidence.
 
         Args:
-            found: The pairs of this run.
-            tables: Where their columns stand.
-            kinds: Of pairs whose columns hold things of one kind, which.
+            evidence: The evidence of this run.
+            tables: The tables of the pairs' columns.
+            kinds: The entity kind of pairs whose columns hold entities of one kind.
         """
-        keys = _pair_keys([*found], tables, kinds)
-        rows = [{"key": key, **asdict(found[pair])} for pair, key in keys.items()]
+        keys = _pair_keys([*evidence], tables, kinds)
+        rows = [{"key": key, **asdict(evidence[pair])} for pair, key in keys.items()]
         rows = [{**row, "cardinality": row["cardinality"].value} for row in rows]
-        self._write(_EVIDENCE, pa.Table.from_pylist(rows, schema=_SAID))
+        self._write(_EVIDENCE_FILE, pa.Table.from_pylist(rows, schema=_EVIDENCE_SCHEMA))
 
-    def _batches(self, name: str, schema: pa.Schema) -> list[pa.RecordBatch]:
-        if self._folder is None or self._read_again or not (self._folder / name).exists():
+    def _read(self, name: str, schema: pa.Schema) -> list[pa.RecordBatch]:
+        if self._folder is None or self._ignores_content or not (self._folder / name).exists():
             return []
         try:
             rows = pq.read_table(self._folder / name)
             if not rows.schema.equals(schema):
-                message = "its columns are those of another version"
+                message = "another version of this package wrote it"
                 raise pa.ArrowInvalid(message)
         except (pa.ArrowException, OSError) as error:
-            logger.warning("What %s holds cannot be used: %s", self._folder / name, error)
+            logger.warning("Ignoring the stored file %s: %s", self._folder / name, error)
             return []
         return rows.to_batches()
 
@@ -143,16 +149,17 @@ class Store:
             return
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
+            # Renamed when complete: an interrupted run leaves the previous file.
             unfinished = self._folder / f".{name}"
             pq.write_table(table, unfinished)
             unfinished.replace(self._folder / name)
         except OSError as error:
-            logger.warning("Nothing is kept for the next run in %s: %s", self._folder, error)
+            logger.warning("Cannot store results for the next run in %s: %s", self._folder, error)
 
 
-def _key(table: Table, *rest: str) -> str:
-    made_of = [__version__, repr(table.id), repr(table.place), table.state, *rest]
-    return sha256(repr(made_of).encode()).hexdigest()
+def _key(table: Table, *settings: str) -> str:
+    parts = [__version__, repr(table.id), repr(table.location), table.state, *settings]
+    return sha256(repr(parts).encode()).hexdigest()
 
 
 def _pair_keys(
@@ -167,8 +174,8 @@ def _pair_keys(
     return keys
 
 
-def _profiles(rows: pa.RecordBatch, known: Mapping[str, Table]) -> list[TableProfile]:
-    tables = [known.get(key) for key in rows["key"].to_pylist()]
+def _matching_profiles(rows: pa.RecordBatch, by_key: Mapping[str, Table]) -> list[TableProfile]:
+    tables = [by_key.get(key) for key in rows["key"].to_pylist()]
     chosen = rows.filter(pa.array([table is not None for table in tables], pa.bool_()))
     return from_rows(filter(None, tables), chosen)
 

@@ -1,1 +1,1 @@
-"""Checks pairs of columns on all their rows."""
+"""Verifies pairs of columns on all their rows."""

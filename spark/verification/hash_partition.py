@@ -1,4 +1,7 @@
-"""Distinct values of columns, cut by hash into ranges in which columns of all tables meet."""
+"""Partitions the distinct values of columns by hash.
+
+Equal values of all columns are in the same hash partition, so each partition is verified alone.
+"""
 
 import sys
 from collections import defaultdict
@@ -11,242 +14,262 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from datahub_hyperjoin.locations import Relation
+from datahub_hyperjoin.locations import database_of
 from datahub_hyperjoin.normal_form import Synonyms
-from datahub_hyperjoin.spark.columns import read_of
+from datahub_hyperjoin.spark.columns import readable_paths
 from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.counting.aggregate import (
+    EMPTY_AGGREGATE,
+    ColumnAggregate,
+    aggregate_columns,
+    merge_aggregates,
+)
 from datahub_hyperjoin.spark.counting.sketch import DistinctValues
-from datahub_hyperjoin.spark.counting.tally import NOTHING, Tally, add, tally
-from datahub_hyperjoin.spark.counting.written import count_written
+from datahub_hyperjoin.spark.counting.text_counts import count_texts
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.native.frames import SPARK_FAULTS, load_frame, select_columns
-from datahub_hyperjoin.spark.native.shipping import arriving, files_of, ship
+from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, load_frame, select_columns
+from datahub_hyperjoin.spark.native.remote import copy_files
+from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.profiles.routes import Route, route_of
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import Table
 
-VALUES = pa.schema(
-    {"range": pa.int32(), "column": pa.int32(), "hashes": pa.binary(), "counts": pa.binary()}
+PARTITION_ROW = pa.schema(
+    {"partition": pa.int32(), "column": pa.int32(), "hashes": pa.binary(), "counts": pa.binary()}
 )
-"""DistinctValues of a column, or of a part of it, within a range."""
+"""Distinct values of a column, or of a part of it, in one hash partition."""
 
-_RANGE_BYTES = 1 << 25
-_FEWEST_RANGES = 4
+_PARTITION_BYTES = 1 << 25
+"""Bytes of tables per hash partition, approximately."""
+_MIN_PARTITIONS = 4
 _ALL = sys.maxsize
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedColumns:
-    """What pairs ask for of a table."""
+    """The columns of a table that pairs compare."""
 
     table: Table
-    """Which table."""
+    """The table."""
 
     columns: Mapping[str, Mapping[str, int]]
-    """The columns' paths, and a number for each kind of things that one is taken for."""
+    """For each column's path, the number under which its values are counted, by entity kind; the
+    kind is empty for values as written."""
 
     texts: Collection[str] = ()
-    """Of these the columns of text, which a part of a table cannot tell."""
+    """The columns of text among these, which one part of a table cannot determine."""
 
 
 def partition_lake(
     session: SparkSession,
-    asked: Sequence[RequestedColumns],
+    requests: Sequence[RequestedColumns],
     *,
     synonyms: Mapping[str, Synonyms],
     config: ProfileConfig,
 ) -> DataFrame:
-    """Cuts columns of tables, each the way that its place and its size ask for.
+    """Partition columns of tables, each table on its own route.
 
     Args:
-        session: Where to run.
-        asked: What to read.
-        synonyms: What things of each kind are called.
-        config: From which size on tables are split.
+        session: Runs the Spark jobs.
+        requests: The columns to read.
+        synonyms: Synonyms by entity kind.
+        config: Provides the size from which a table is read by many tasks.
 
     Returns:
-        Rows of `VALUES`. A table that cannot be read has none; one that Spark's own readers find to
-        be broken fails the job.
+        Rows of `PARTITION_ROW`. An unreadable table has none, except that one on the distributed
+        route may fail the job.
     """
-    ranges = max(_FEWEST_RANGES, sum(one.table.size for one in asked) // _RANGE_BYTES)
-    ways: dict[Route, list[RequestedColumns]] = defaultdict(list)
-    for one in asked:
-        # Databases are packed whatever they hold: that bounds their connections.
-        packed = isinstance(one.table.place, Relation)
-        ways[Route.LOCAL_BATCH if packed else route_of(one.table, config)].append(one)
+    count = max(
+        _MIN_PARTITIONS, sum(request.table.size for request in requests) // _PARTITION_BYTES
+    )
+    routes: dict[Route, list[RequestedColumns]] = defaultdict(list)
+    for request in requests:
+        # Databases are always read in local batches, which limit their connections.
+        in_database = database_of(request.table.location) is not None
+        route = Route.LOCAL_BATCH if in_database else route_of(request.table, config)
+        routes[route].append(request)
     frames = []
-    if ways[Route.LOCAL_BATCH]:
-        frames.append(partition_tables(session, ways[Route.LOCAL_BATCH], synonyms, ranges=ranges))
-    if ways[Route.SHIPPED]:
-        frames.append(partition_shipped(session, ways[Route.SHIPPED], synonyms, ranges=ranges))
-    for one in ways[Route.DISTRIBUTED]:
-        with suppress(*SPARK_FAULTS):
-            frames.append(partition_distributed(session, one, synonyms, ranges=ranges))
-    return _united(frames or [session.createDataFrame([], from_arrow_schema(VALUES))])
+    if batch := routes[Route.LOCAL_BATCH]:
+        frames.append(partition_local_batch(session, batch, synonyms, count=count))
+    if shipped := routes[Route.SHIPPED]:
+        frames.append(partition_shipped_files(session, shipped, synonyms, count=count))
+    for request in routes[Route.DISTRIBUTED]:
+        with suppress(*SPARK_ERRORS):
+            frames.append(partition_distributed(session, request, synonyms, count=count))
+    return _union(frames or [session.createDataFrame([], from_arrow_schema(PARTITION_ROW))])
 
 
-def _united(frames: Sequence[DataFrame]) -> DataFrame:
-    """By halves: a plan as deep as there are tables is more than Spark can stand."""
-    if len(frames) == 1:
-        return frames[0]
-    half = len(frames) // 2
-    return _united(frames[:half]).union(_united(frames[half:]))
-
-
-def partition_tables(
+def partition_local_batch(
     session: SparkSession,
-    asked: list[RequestedColumns],
+    requests: list[RequestedColumns],
     synonyms: Mapping[str, Synonyms],
     *,
-    ranges: int,
+    count: int,
 ) -> DataFrame:
-    """Cuts columns of tables that are read whole, each by one task.
+    """Partition columns of tables that tasks open themselves.
 
     Args:
-        session: Where to run.
-        asked: What to read.
-        synonyms: What things of each kind are called.
-        ranges: Into how many ranges of hashes to cut.
+        session: Runs the Spark job.
+        requests: The columns to read.
+        synonyms: Synonyms by entity kind.
+        count: Number of hash partitions.
 
     Returns:
-        Rows of `VALUES`: one for each column and range. A table that cannot be read has none.
+        One row of `PARTITION_ROW` per column and partition. An unreadable table has none.
     """
-    groups = pack([one.table for one in asked])
+    groups = pack([request.table for request in requests])
 
     def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for group in batch.column("id").to_pylist():
                 with Databases() as databases:
-                    for at in groups[group]:
-                        yield from partition_values(asked[at], synonyms, databases, ranges=ranges)
+                    for index in groups[group]:
+                        yield from partition_table(
+                            requests[index], synonyms, databases, count=count
+                        )
 
     return session.range(0, len(groups), numPartitions=len(groups)).mapInArrow(
-        worker, from_arrow_schema(VALUES)
+        worker, from_arrow_schema(PARTITION_ROW)
     )
 
 
 def partition_distributed(
-    session: SparkSession, asked: RequestedColumns, synonyms: Mapping[str, Synonyms], *, ranges: int
-) -> DataFrame:
-    """Cuts columns of a table that Spark's own readers read in parts.
-
-    Args:
-        session: Where to run.
-        asked: What to read.
-        synonyms: What things of each kind are called.
-        ranges: Into how many ranges of hashes to cut.
-
-    Returns:
-        Rows of `VALUES`: one for each part, column and range.
-
-    Raises:
-        PySparkException: Spark cannot tell the table's columns.
-    """
-    frame, columns, _ = select_columns(load_frame(session, asked.table.place), asked.columns.keys())
-    names = read_of(columns)
-
-    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        named = (batch.rename_columns(names) for batch in batches)
-        for path, seen in _tallies(named, names).items():
-            values = seen.settled(text=path in asked.texts).values
-            yield from _cut(values, asked.columns[path], synonyms, ranges=ranges)
-
-    return frame.mapInArrow(worker, from_arrow_schema(VALUES))
-
-
-def partition_shipped(
     session: SparkSession,
-    asked: list[RequestedColumns],
+    request: RequestedColumns,
     synonyms: Mapping[str, Synonyms],
     *,
-    ranges: int,
+    count: int,
 ) -> DataFrame:
-    """Cuts columns of files that Spark brings.
+    """Partition columns of a table that many tasks read through Spark's own readers.
 
     Args:
-        session: Where to run.
-        asked: What to read.
-        synonyms: What things of each kind are called.
-        ranges: Into how many ranges of hashes to cut.
+        session: Runs the Spark job.
+        request: The columns to read.
+        synonyms: Synonyms by entity kind.
+        count: Number of hash partitions.
 
     Returns:
-        Rows of `VALUES`: one for each file, column and range. A file that cannot be read has none.
+        One row of `PARTITION_ROW` per part of the table, column and partition.
+
+    Raises:
+        PySparkException: Spark cannot determine the table's columns.
     """
-    files = files_of([one.table for one in asked])
+    rows = load_frame(session, request.table.location)
+    frame, columns, _ = select_columns(rows, request.columns.keys())
+    paths = readable_paths(columns)
 
     def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for part, here in arriving(batches, files):
-            one = replace(asked[part.at], table=here)
-            yield from partition_values(
-                one, synonyms, Databases(), ranges=ranges, whole=part.parts == 1
+        named = (batch.rename_columns(paths) for batch in batches)
+        for path, aggregate in _aggregate(named, paths).items():
+            values = aggregate.resolve_null_words(is_text=path in request.texts).values
+            yield from _partition(values, request.columns[path], synonyms, count=count)
+
+    return frame.mapInArrow(worker, from_arrow_schema(PARTITION_ROW))
+
+
+def partition_shipped_files(
+    session: SparkSession,
+    requests: list[RequestedColumns],
+    synonyms: Mapping[str, Synonyms],
+    *,
+    count: int,
+) -> DataFrame:
+    """Partition columns of tables whose files Spark copies to workers.
+
+    Args:
+        session: Runs the Spark job.
+        requests: The columns to read.
+        synonyms: Synonyms by entity kind.
+        count: Number of hash partitions.
+
+    Returns:
+        One row of `PARTITION_ROW` per file, column and partition. An unreadable file has none.
+    """
+    files = plan_shipment(session, [request.table for request in requests]).files
+
+    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for file, table in receive_files(batches, files):
+            request = replace(requests[file.table_index], table=table)
+            is_whole = file.file_count == 1
+            yield from partition_table(
+                request, synonyms, Databases(), count=count, is_whole=is_whole
             )
 
-    return ship(session, [*files]).mapInArrow(worker, from_arrow_schema(VALUES))
+    return copy_files(session, [*files]).mapInArrow(worker, from_arrow_schema(PARTITION_ROW))
 
 
-def partition_values(
-    asked: RequestedColumns,
+def partition_table(
+    request: RequestedColumns,
     synonyms: Mapping[str, Synonyms],
     databases: Databases,
     *,
-    ranges: int,
-    whole: bool = True,
+    count: int,
+    is_whole: bool = True,
 ) -> Iterator[pa.RecordBatch]:
-    """Reads columns of one table and cuts their distinct values by hash.
+    """Read columns of one table and partition their distinct values.
 
     Args:
-        asked: What to read.
-        synonyms: What things of each kind are called.
-        databases: Where tables of databases are read.
-        ranges: Into how many ranges of hashes to cut.
-        whole: Whether this is all of the table, which then tells what its columns hold.
+        request: The columns to read.
+        synonyms: Synonyms by entity kind.
+        databases: Open databases, to which those of the table are added.
+        count: Number of hash partitions.
+        is_whole: Whether all rows of the table are read, which then determine the columns' types.
 
     Yields:
-        For each column a batch with a row for each range: its number, hashes and counts. A
-        table that cannot be read yields nothing.
+        For each column, a batch with one row per partition. An unreadable table yields nothing.
     """
-    paths = asked.columns.keys()
     try:
-        reading = read_table(asked.table, databases, max_rows=_ALL, paths=paths)
-        read = read_of(reading.columns)
-        tallies = _tallies(reading.batches, read)
+        stream = read_table(request.table, databases, max_rows=_ALL, paths=request.columns.keys())
+        aggregates = _aggregate(stream.batches, readable_paths(stream.columns))
     except Exception:  # noqa: BLE001 (the guard that keeps one table from ending the run)
         return
-    for path, seen in tallies.items():
-        values = seen.settled(text=None if whole else path in asked.texts).values
-        yield from _cut(values, asked.columns[path], synonyms, ranges=ranges)
+    for path, aggregate in aggregates.items():
+        is_text = None if is_whole else path in request.texts
+        values = aggregate.resolve_null_words(is_text=is_text).values
+        yield from _partition(values, request.columns[path], synonyms, count=count)
 
 
-def _tallies(batches: Iterable[pa.RecordBatch], paths: Iterable[str]) -> dict[str, Tally]:
-    tallies = dict.fromkeys(paths, NOTHING)
+def _aggregate(
+    batches: Iterable[pa.RecordBatch], paths: Iterable[str]
+) -> dict[str, ColumnAggregate]:
+    aggregates = dict.fromkeys(paths, EMPTY_AGGREGATE)
     for batch in batches:
-        found = tally([count_written(rows) for rows in batch.columns], _ALL)
-        for path, one in zip(batch.schema.names, found, strict=True):
-            seen = replace(one, values=one.values.counted())
-            tallies[path] = add(tallies[path], seen, size=_ALL)
-    return tallies
+        counted = aggregate_columns([count_texts(rows) for rows in batch.columns], _ALL)
+        for path, aggregate in zip(batch.schema.names, counted, strict=True):
+            # Verification compares hashes only; the texts of all values would fill the memory.
+            slim = replace(aggregate, values=aggregate.values.without_texts())
+            aggregates[path] = merge_aggregates(aggregates[path], slim, size=_ALL)
+    return aggregates
 
 
-def _cut(
+def _partition(
     written: DistinctValues,
     numbers: Mapping[str, int],
     synonyms: Mapping[str, Synonyms],
     *,
-    ranges: int,
+    count: int,
 ) -> Iterator[pa.RecordBatch]:
-    """DistinctValues as they are, and as what they stand for, each under its number."""
-    edges = np.array([(at << 64) // ranges for at in range(1, ranges)], np.uint64)
+    """Split values into equal ranges of hashes: as written, and as entities of each kind."""
+    edges = np.array([(index << 64) // count for index in range(1, count)], np.uint64)
     for kind, number in numbers.items():
-        values = written.translated(synonyms[kind]) if kind else written
+        values = written.translate(synonyms[kind]) if kind else written
         cuts = np.searchsorted(values.hashes, edges)
-        parts = np.split(values.hashes, cuts), np.split(values.counts, cuts)
+        hashes, counts = np.split(values.hashes, cuts), np.split(values.counts, cuts)
         yield pa.RecordBatch.from_pydict(
             {
-                "range": range(ranges),
-                "column": [number] * ranges,
-                "hashes": [part.astype("<u8").tobytes() for part in parts[0]],
-                "counts": [part.astype("<i8").tobytes() for part in parts[1]],
+                "partition": range(count),
+                "column": [number] * count,
+                "hashes": [part.astype("<u8").tobytes() for part in hashes],
+                "counts": [part.astype("<i8").tobytes() for part in counts],
             },
-            schema=VALUES,
+            schema=PARTITION_ROW,
         )
+
+
+def _union(frames: Sequence[DataFrame]) -> DataFrame:
+    """Unite frames by halves: Spark fails on a plan that is as deep as there are tables."""
+    if len(frames) == 1:
+        return frames[0]
+    half = len(frames) // 2
+    return _union(frames[:half]).union(_union(frames[half:]))

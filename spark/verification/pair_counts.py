@@ -1,4 +1,4 @@
-"""What two columns share, counted on all their distinct values."""
+"""Counts the values and rows that two columns share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from datahub_hyperjoin.tables import Cardinality, Evidence
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """What the rows of a column find in another; sums over parts of the values."""
+    """Counts of a join of two columns. Counts of hash partitions add up to those of all values."""
 
     shared: int
     """Distinct values on both sides."""
@@ -26,16 +26,16 @@ class PairCounts:
 
 
 def count_pair(left: tuple[Hashes, Counts], right: tuple[Hashes, Counts]) -> PairCounts:
-    """What two columns share.
+    """Count the values and rows that two columns share.
 
-    A column's count_pair with itself says how many distinct values it has, in how many rows.
+    The counts of a column with itself are its number of distinct values and of rows with a value.
 
     Args:
-        left: Hashes of the distinct values, ascending, and the rows of each.
+        left: Hashes of the distinct values, ascending, and the number of rows of each.
         right: The same of the other column.
 
     Returns:
-        Their count_pair, in time that the shorter side sets, times a logarithm of the longer.
+        The counts. With n values on the shorter and N on the longer side, this takes n log N steps.
 
     Examples:
         >>> import numpy as np
@@ -45,23 +45,23 @@ def count_pair(left: tuple[Hashes, Counts], right: tuple[Hashes, Counts]) -> Pai
         PairCounts(shared=2, rows=2, joined=50)
     """
     if len(left[0]) > len(right[0]):
-        at_right, at_left = _meeting(right[0], left[0])
+        at_right, at_left = _intersect(right[0], left[0])
     else:
-        at_left, at_right = _meeting(left[0], right[0])
+        at_left, at_right = _intersect(left[0], right[0])
     rows = left[1][at_left]
     return PairCounts(len(at_left), int(rows.sum()), int(rows @ right[1][at_right]))
 
 
 def evidence_of(left: PairCounts, right: PairCounts, both: PairCounts) -> Evidence:
-    """What the count_pair of two columns says, for a person to judge.
+    """Derive evidence from the counts of two columns.
 
     Args:
-        left: Of the left column with itself.
-        right: Of the right column with itself.
-        both: Of the left with the right.
+        left: Counts of the left column with itself.
+        right: Counts of the right column with itself.
+        both: Counts of the left column with the right.
 
     Returns:
-        The evidence_of. A side is unique when each of its values stands in one row.
+        The evidence. A side is unique if it has as many rows with a value as distinct values.
     """
     return Evidence(
         shared=both.shared,
@@ -79,17 +79,18 @@ _CARDINALITY: Mapping[tuple[bool, bool], Cardinality] = {
     (False, True): Cardinality.MANY_ONE,
     (False, False): Cardinality.MANY_MANY,
 }
+"""Cardinality by whether the left and the right side are unique."""
 
 
 def _ratio(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
 
 
-def _meeting(few: Hashes, many: Hashes) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Where the values of both stand, in the one and in the other."""
+def _intersect(few: Hashes, many: Hashes) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the positions of shared values in both arrays, by binary search in the longer one."""
     if not len(many):
-        nowhere = np.zeros(0, np.intp)
-        return nowhere, nowhere
-    places = np.minimum(np.searchsorted(many, few), len(many) - 1)
-    found = np.flatnonzero(many[places] == few)
-    return found, places[found]
+        empty = np.zeros(0, np.intp)
+        return empty, empty
+    positions = np.minimum(np.searchsorted(many, few), len(many) - 1)
+    shared = np.flatnonzero(many[positions] == few)
+    return shared, positions[shared]

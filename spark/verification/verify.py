@@ -1,12 +1,12 @@
-"""Checks pairs of columns on all their rows: containment both ways, cardinality, fan-out.
+"""Verifies pairs of columns on all their rows: containment, cardinality and fan-out.
 
-One job. Its first stage reads the columns that pairs ask for, each table once however many
-pairs it is in, and cuts the distinct values of every column by hash into the same ranges. The
-second meets all columns, range by range. The last adds up the ranges.
+One Spark job in three stages. The first reads the columns that pairs compare, each table once
+however many pairs it is in, and partitions the distinct values of every column by hash. The second
+counts all pairs in each hash partition. The third adds up the counts of the partitions.
 
-Codes and names of the same things share no value. Where a pair may hold such, its columns are read
-a second time, so to speak, with what values stand for in their places; that counts if it explains
-the pair much better.
+Codes and names of the same entities share no value. If both columns of a pair hold entities of one
+kind, the pair is therefore counted twice: by values as written, and by the entities that the values
+name. The second count is the evidence if it explains the pair much better.
 """
 
 import logging
@@ -24,24 +24,24 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from datahub_hyperjoin.normal_form import Synonyms
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.counting.sketch import DistinctValues, merge
-from datahub_hyperjoin.spark.native.frames import SPARK_FAULTS
-from datahub_hyperjoin.spark.read import located
+from datahub_hyperjoin.spark.counting.sketch import DistinctValues, merge_values
+from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS
+from datahub_hyperjoin.spark.read import with_absolute_paths
 from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns, partition_lake
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, count_pair, evidence_of
 from datahub_hyperjoin.tables import ColumnId, Evidence, Pair, Table, TableId
 
 logger = logging.getLogger(__name__)
 
-ComparedColumn = tuple[ColumnId, str]
-"""A column, and what its values are taken for: things of a kind, or what they are if empty."""
+CountedValues = tuple[ColumnId, str]
+"""A column, and the entity kind as which its values are read; empty for values as written."""
 
-_NONE = PairCounts(0, 0, 0)
+_NO_COUNTS = PairCounts(0, 0, 0)
 _AS_WRITTEN = ""
-_MUCH = 2.0
-"""How much more things must count_pair than values to be what a pair is judged by: a statement that
-compares values then misses most of the join."""
-_OVERLAPS = pa.schema(
+_MIN_GAIN = 2.0
+"""How many times higher the containment of entities must be than that of values as written. A join
+that compares values then misses most of the rows."""
+_COUNTS_ROW = pa.schema(
     {
         "left": pa.int32(),
         "right": pa.int32(),
@@ -54,19 +54,19 @@ _OVERLAPS = pa.schema(
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnKinds:
-    """What profiles say that one pass over a part of a table does not."""
+    """Facts from profiles that reading a part of a table cannot determine."""
 
     kinds: Mapping[Pair, str] = field(default_factory=dict)
-    """Of pairs whose columns hold things of one kind, which."""
+    """The entity kind of pairs whose columns hold entities of one kind."""
 
     synonyms: Mapping[str, Synonyms] = field(default_factory=dict)
-    """What things of each such kind are called."""
+    """Synonyms by entity kind."""
 
     texts: AbstractSet[ColumnId] = frozenset()
     """Columns of text."""
 
 
-_NOTHING, _USUAL = ColumnKinds(), ProfileConfig()
+_NO_KINDS, _DEFAULT_CONFIG = ColumnKinds(), ProfileConfig()
 
 
 def verify_joins(
@@ -74,59 +74,51 @@ def verify_joins(
     tables: Sequence[Table],
     pairs: Sequence[Pair],
     *,
-    known: ColumnKinds = _NOTHING,
-    config: ProfileConfig = _USUAL,
+    kinds: ColumnKinds = _NO_KINDS,
+    config: ProfileConfig = _DEFAULT_CONFIG,
 ) -> dict[Pair, Evidence]:
-    """What the data says of pairs of columns.
+    """Measure how well pairs of columns join.
 
     Args:
-        session: Where to run; one job is started on it.
-        tables: Where the columns' rows can be read.
+        session: Runs one Spark job.
+        tables: The tables of the columns.
         pairs: Left and right columns.
-        known: What the columns hold.
-        config: Which tables are read in parts.
+        kinds: Facts about the columns from their profiles.
+        config: Provides the size from which a table is read by many tasks.
 
     Returns:
-        The evidence_of for each pair; without those whose table or column cannot be read.
+        Evidence by pair, without pairs whose tables or columns cannot be read.
     """
     compared = [
         (pair, kind)
         for pair in dict.fromkeys(pairs)
-        for kind in dict.fromkeys((_AS_WRITTEN, known.kinds.get(pair, _AS_WRITTEN)))
+        for kind in dict.fromkeys((_AS_WRITTEN, kinds.kinds.get(pair, _AS_WRITTEN)))
     ]
-    readings = dict.fromkeys((column, kind) for pair, kind in compared for column in pair)
-    numbers = {reading: at for at, reading in enumerate(readings)}
-    asked = _asked(tables, numbers, known.texts)
-    if not asked:
+    counted = dict.fromkeys((column, kind) for pair, kind in compared for column in pair)
+    numbers = {values: number for number, values in enumerate(counted)}
+    requests = _requests(tables, numbers, kinds.texts)
+    if not requests:
         return {}
-    logger.info("Verifying %s pairs of columns in %s tables", len(pairs), len(asked))
-    meetings = {(at, at) for at in numbers.values()}
-    meetings |= {(numbers[left, kind], numbers[right, kind]) for (left, right), kind in compared}
-    cut = partial(partition_lake, session, synonyms=known.synonyms, config=config)
+    logger.info("Verifying %s pairs of columns in %s tables", len(pairs), len(requests))
+    to_count = {(number, number) for number in numbers.values()}
+    to_count |= {(numbers[left, kind], numbers[right, kind]) for (left, right), kind in compared}
+    partition = partial(partition_lake, session, synonyms=kinds.synonyms, config=config)
     try:
-        found = _overlaps(cut(asked), sorted(meetings))
-    except SPARK_FAULTS:
-        # Where Spark's own readers read, one table's fault is the whole job's.
-        found = _overlaps(cut([one for one in asked if _is_sound(cut([one]))]), sorted(meetings))
-    for one in asked:
-        if not any((at, at) in found for own in one.columns.values() for at in own.values()):
-            logger.warning("Not verified, as it can no longer be read: %s", one.table.id)
-    said: dict[Pair, Evidence] = {}
-    for pair, kind in compared:
-        at, to = (numbers[column, kind] for column in pair)
-        if (at, at) in found and (to, to) in found:
-            new = evidence_of(found[at, at], found[to, to], found.get((at, to), _NONE))
-            if pair not in said or new.containment > _MUCH * said[pair].containment:
-                said[pair] = replace(new, compared_as=kind)
-    return said
+        counts = _count_pairs(partition(requests), sorted(to_count))
+    except SPARK_ERRORS:
+        # On the distributed route one unreadable table fails the job, so each is tried alone.
+        readable = [request for request in requests if _is_readable(partition([request]))]
+        counts = _count_pairs(partition(readable), sorted(to_count))
+    _warn_of_unread(requests, counts)
+    return _choose_evidence(compared, numbers, counts)
 
 
-def _asked(
-    tables: Sequence[Table], numbers: Mapping[ComparedColumn, int], texts: AbstractSet[ColumnId]
+def _requests(
+    tables: Sequence[Table], numbers: Mapping[CountedValues, int], texts: AbstractSet[ColumnId]
 ) -> list[RequestedColumns]:
     columns: dict[TableId, dict[str, dict[str, int]]] = {}
-    for (column, kind), at in numbers.items():
-        columns.setdefault(column.table, {}).setdefault(column.path, {})[kind] = at
+    for (column, kind), number in numbers.items():
+        columns.setdefault(column.table, {}).setdefault(column.path, {})[kind] = number
     return [
         RequestedColumns(
             table,
@@ -135,28 +127,28 @@ def _asked(
                 path for path in columns[table.id] if ColumnId(table.id, path) in texts
             ),
         )
-        for table in located(tables)
+        for table in with_absolute_paths(tables)
         if table.id in columns
     ]
 
 
-def _is_sound(values: DataFrame) -> bool:
+def _is_readable(values: DataFrame) -> bool:
     try:
         values.count()
-    except SPARK_FAULTS:
+    except SPARK_ERRORS:
         return False
     return True
 
 
-def _overlaps(
-    values: DataFrame, meetings: list[tuple[int, int]]
+def _count_pairs(
+    values: DataFrame, to_count: list[tuple[int, int]]
 ) -> dict[tuple[int, int], PairCounts]:
     def worker(rows: pa.Table) -> pa.Table:
-        return meet(rows, meetings)
+        return count_pairs_of_partition(rows, to_count)
 
     sums = (
-        values.groupBy("range")
-        .applyInArrow(worker, from_arrow_schema(_OVERLAPS))
+        values.groupBy("partition")
+        .applyInArrow(worker, from_arrow_schema(_COUNTS_ROW))
         .groupBy("left", "right")
         .agg(*(F.sum(name).alias(name) for name in ("shared", "rows", "joined")))
     )
@@ -166,32 +158,63 @@ def _overlaps(
     }
 
 
-def meet(rows: pa.Table, meetings: Sequence[tuple[int, int]]) -> pa.Table:
-    """What columns share within one range of hashes.
+def count_pairs_of_partition(rows: pa.Table, to_count: Sequence[tuple[int, int]]) -> pa.Table:
+    """Count the pairs of columns in one hash partition.
 
     Args:
-        rows: Number, hashes and counts of the columns.
-        meetings: Numbers of the columns to compare.
+        rows: Rows of `PARTITION_ROW`; a column may have several.
+        to_count: Numbers of the left and right columns.
 
     Returns:
-        An count_pair for each meeting of columns that are there.
+        The counts of each pair whose columns both have a row.
     """
     parts: dict[int, list[DistinctValues]] = defaultdict(list)
     for row in rows.to_pylist():
-        parts[row["column"]].append(_unpacked(row["hashes"], row["counts"]))
+        parts[row["column"]].append(_unpack(row["hashes"], row["counts"]))
     columns = {
-        column: (whole.hashes, whole.counts)
-        for column, found in parts.items()
-        for whole in [found[0] if len(found) == 1 else merge(found)]
+        number: (whole.hashes, whole.counts)
+        for number, values in parts.items()
+        for whole in [values[0] if len(values) == 1 else merge_values(values)]
     }
-    found = [
-        {"left": at, "right": to, **asdict(count_pair(columns[at], columns[to]))}
-        for at, to in meetings
-        if at in columns and to in columns
+    counts = [
+        {"left": left, "right": right, **asdict(count_pair(columns[left], columns[right]))}
+        for left, right in to_count
+        if left in columns and right in columns
     ]
-    return pa.Table.from_pylist(found, schema=_OVERLAPS)
+    return pa.Table.from_pylist(counts, schema=_COUNTS_ROW)
 
 
-def _unpacked(hashes: bytes, counts: bytes) -> DistinctValues:
-    known = np.frombuffer(hashes, "<u8")
-    return DistinctValues(known, np.frombuffer(counts, "<i8"), pa.nulls(len(known), pa.string()))
+def _unpack(hashes: bytes, counts: bytes) -> DistinctValues:
+    unpacked = np.frombuffer(hashes, "<u8")
+    no_texts = pa.nulls(len(unpacked), pa.string())
+    return DistinctValues(unpacked, np.frombuffer(counts, "<i8"), no_texts)
+
+
+def _warn_of_unread(
+    requests: Sequence[RequestedColumns], counts: Mapping[tuple[int, int], PairCounts]
+) -> None:
+    for request in requests:
+        numbers = [number for by_kind in request.columns.values() for number in by_kind.values()]
+        if not any((number, number) in counts for number in numbers):
+            logger.warning("Not verified, because it can no longer be read: %s", request.table.id)
+
+
+def _choose_evidence(
+    compared: Sequence[tuple[Pair, str]],
+    numbers: Mapping[CountedValues, int],
+    counts: Mapping[tuple[int, int], PairCounts],
+) -> dict[Pair, Evidence]:
+    """Choose for each pair the evidence by values, or by entities if it is much stronger.
+
+    In `compared`, a pair as written comes before the same pair as entities.
+    """
+    chosen: dict[Pair, Evidence] = {}
+    for pair, kind in compared:
+        left, right = (numbers[column, kind] for column in pair)
+        if (left, left) not in counts or (right, right) not in counts:
+            continue
+        both = counts.get((left, right), _NO_COUNTS)
+        evidence = evidence_of(counts[left, left], counts[right, right], both)
+        if pair not in chosen or evidence.containment > _MIN_GAIN * chosen[pair].containment:
+            chosen[pair] = replace(evidence, compared_as=kind)
+    return chosen

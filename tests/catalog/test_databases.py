@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from servers import KINDS, Server, serving, settle
 
 from datahub_hyperjoin.catalog import ConnectionConfig, scan_database
-from datahub_hyperjoin.errors import NoTablesError
+from datahub_hyperjoin.catalog.errors import NoTablesError
 from datahub_hyperjoin.locations import Database
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.config import ProfileConfig
@@ -101,7 +101,7 @@ def test_a_table_that_has_not_changed_is_read_once(
         tables = scan_database(KEY, database_of(one), one.selection)
         report = HyperJoinReport()
         profiles = read_profiles(tables, start, kept, report)
-        return report.tables_unchanged, [profile.rows for profile in profiles]
+        return report.tables_from_profile_store, [profile.rows for profile in profiles]
 
     if server.kind == "mariadb":  # some time after a write it makes statistics anew, and counts
         server.run("ALTER TABLE planes STATS_AUTO_RECALC = 0")

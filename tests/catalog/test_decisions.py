@@ -21,8 +21,8 @@ from datahub_hyperjoin.catalog.decisions import (
     merge_decisions,
     read_decisions,
 )
+from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.catalog.relationships import Relationship
-from datahub_hyperjoin.errors import UnreadableCatalogError
 from datahub_hyperjoin.tables import ColumnId, Pair, TableId, Verdict, pair_of
 from datahub_hyperjoin.urns import (
     ACCEPTED,

@@ -10,7 +10,8 @@ from datahub.metadata.schema_classes import (
 )
 
 from datahub_hyperjoin.catalog.entities import aspect_of, fetch, scroll
-from datahub_hyperjoin.errors import UnknownEntityTypeError, UnreadableCatalogError
+from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
+from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.tables import TableId
 from datahub_hyperjoin.urns import dataset_urn
 from gms import Gms
@@ -135,7 +136,7 @@ def test_an_error_after_the_first_page_ends_the_reading(gms: Gms, graph: DataHub
 
 def test_an_entity_type_that_the_server_lacks_is_named() -> None:
     with Gms(without=["erModelRelationship"]) as gms:
-        message = "DataHub's server knows no entity type erModelRelationship"
+        message = "DataHub's server has no entity type erModelRelationship"
         with pytest.raises(UnknownEntityTypeError, match=message) as raised:
             list(scroll(gms.graph(), "erModelRelationship", ["status"]))
     assert raised.value.entity == "erModelRelationship"

@@ -5,7 +5,7 @@ import pytest
 from datahub.configuration.common import AllowDenyPattern
 
 from datahub_hyperjoin.catalog import scan_folder
-from datahub_hyperjoin.errors import MissingFolderError, NoTablesError
+from datahub_hyperjoin.catalog.errors import MissingFolderError, NoTablesError
 from datahub_hyperjoin.locations import DeltaFolder, File, FileFormat, Folder, IcebergFolder
 from datahub_hyperjoin.tables import Table, TableId
 
@@ -33,14 +33,14 @@ def test_tables_are_named_by_their_path(lake: Path) -> None:
         TableId("file", "zones.tsv", "DEV"),
     ]
     assert [table.title for table in tables] == ["planes", "flights", "zones"]
-    files = [table.place for table in tables if isinstance(table.place, File)]
+    files = [table.location for table in tables if isinstance(table.location, File)]
     assert [file.format for file in files] == [
         FileFormat.CSV,
         FileFormat.PARQUET,
         FileFormat.TSV,
     ]
     assert {table.size for table in tables} == {8}
-    assert Path(files[0].location).read_text() == "code\nAA\n"
+    assert Path(files[0].uri).read_text() == "code\nAA\n"
 
 
 def test_an_instance_stands_before_the_name(lake: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_missing_folder_is_named() -> None:
 
 def test_a_folder_without_tables_is_named(tmp_path: Path) -> None:
     tmp_path.joinpath("notes.txt").write_text("none")
-    with pytest.raises(NoTablesError, match=r"has 1 files and none is a table .* \.csv, \.tsv, "):
+    with pytest.raises(NoTablesError, match=r"has 1 files and no table that .* \.csv, \.tsv, "):
         scan(tmp_path)
 
 
@@ -87,13 +87,13 @@ def test_folders_that_are_one_table_are_one(tmp_path: Path) -> None:
         ("sales/notes.csv.gz", "notes", 8),
         ("sales/orders", "orders", 16),
     ]
-    assert tables["sales/orders"].place == Folder(
-        location=str(tmp_path.resolve() / "sales" / "orders"),
+    assert tables["sales/orders"].location == Folder(
+        uri=str(tmp_path.resolve() / "sales" / "orders"),
         format=FileFormat.PARQUET,
         parts=("year=2024/month=1/a.parquet", "year=2025/month=1/b.parquet"),
     )
-    assert tables["sales/notes.csv.gz"].place == File(
-        location=str(tmp_path.resolve() / "sales" / "notes.csv.gz"), format=FileFormat.CSV
+    assert tables["sales/notes.csv.gz"].location == File(
+        uri=str(tmp_path.resolve() / "sales" / "notes.csv.gz"), format=FileFormat.CSV
     )
 
 
@@ -104,7 +104,7 @@ def test_a_folder_with_a_log_is_one_table(tmp_path: Path) -> None:
         path.write_text("1234")
     [table] = scan(tmp_path)
     assert (table.id.name, table.title, table.size) == ("sales", "sales", 12)
-    assert table.place == DeltaFolder(location=str(tmp_path.resolve() / "sales"))
+    assert table.location == DeltaFolder(uri=str(tmp_path.resolve() / "sales"))
     (tmp_path / "sales" / "2.parquet").write_text("not in the log")
     assert scan(tmp_path)[0].state == table.state
     (tmp_path / "sales" / "_delta_log" / "1.json").write_text("{}")
@@ -117,8 +117,8 @@ def test_what_a_log_holds_is_no_table(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("1234")
     file, empty = scan(tmp_path)
-    assert (file.id.name, type(file.place)) == ("0.parquet", File)
-    assert empty.place == DeltaFolder(location=str(tmp_path.resolve() / "empty"))
+    assert (file.id.name, type(file.location)) == ("0.parquet", File)
+    assert empty.location == DeltaFolder(uri=str(tmp_path.resolve() / "empty"))
 
 
 def test_a_folder_with_metadata_is_one_table(tmp_path: Path) -> None:
@@ -134,11 +134,11 @@ def test_a_folder_with_metadata_is_one_table(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("1234")
     notes, new, people = scan(tmp_path)
-    assert (notes.id.name, type(notes.place)) == ("shop/metadata/notes.csv", File)
+    assert (notes.id.name, type(notes.location)) == ("shop/metadata/notes.csv", File)
     shop = tmp_path.resolve() / "shop"
     for table, name, size in ((new, "new", 4), (people, "people", 16)):
         assert (table.id.name, table.title, table.size) == (f"shop/{name}", name, size)
-        assert table.place == IcebergFolder(location=str(shop / name))
+        assert table.location == IcebergFolder(uri=str(shop / name))
     (shop / "people" / "data" / "2.parquet").write_text("not in the metadata")
     assert scan(tmp_path)[2].state == people.state
     (shop / "people" / "metadata" / "00001-y.metadata.json").write_text("{}")
@@ -154,7 +154,7 @@ def test_the_log_of_a_delta_table_goes_before_metadata_for_readers_of_iceberg(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("1234")
     [table] = scan(tmp_path)
-    assert table.place == DeltaFolder(location=str(tmp_path.resolve() / "sales"))
+    assert table.location == DeltaFolder(uri=str(tmp_path.resolve() / "sales"))
 
 
 def test_a_table_has_another_state_when_a_file_of_it_changes(lake: Path) -> None:

@@ -69,16 +69,16 @@ def test_tables_are_those_of_a_folder_here_named_by_where_they_are(
         (TableId("viewfs", f"{name}/b [1]/sales"), "sales", 16),
         (TableId("viewfs", f"{name}/c/trips"), "trips", 24),
     ]
-    assert [table.place for table in tables] == [
-        File(location=f"{lake}/a/codes.csv.gz", format=FileFormat.CSV),
-        File(location=f"{lake}/a/planes.CSV", format=FileFormat.CSV),
+    assert [table.location for table in tables] == [
+        File(uri=f"{lake}/a/codes.csv.gz", format=FileFormat.CSV),
+        File(uri=f"{lake}/a/planes.CSV", format=FileFormat.CSV),
         Folder(
-            location=f"{lake}/b [1]/orders",
+            uri=f"{lake}/b [1]/orders",
             format=FileFormat.PARQUET,
             parts=("year=2023/part-0.parquet", "year=2024/part-0.parquet"),
         ),
-        DeltaFolder(location=f"{lake}/b [1]/sales"),
-        IcebergFolder(location=f"{lake}/c/trips"),
+        DeltaFolder(uri=f"{lake}/b [1]/sales"),
+        IcebergFolder(uri=f"{lake}/c/trips"),
     ]
 
 
@@ -102,7 +102,9 @@ def test_names_and_patterns_are_the_recipes(spark: SparkSession, lake: str) -> N
 
 def test_how_files_are_written_goes_with_them(spark: SparkSession, lake: str) -> None:
     tables = scan(spark, lake, dialect={"delimiter": "^", "quote": ""})
-    told = [table.place.dialect for table in tables if isinstance(table.place, (File, Folder))]
+    told = [
+        table.location.dialect for table in tables if isinstance(table.location, (File, Folder))
+    ]
     assert told == [Dialect(delimiter="^", quote="")] * 3
 
 
@@ -118,7 +120,7 @@ def test_a_table_that_is_written_again_has_another_state(
 
 
 def test_a_folder_without_tables_is_named(spark: SparkSession, lake: str) -> None:
-    message = r"the folder of `connections\[0\]` has 9 files and none is a table that its `tables`"
+    message = r"the folder of `connections\[0\]` has 9 files and no table that its `tables` allow"
     with pytest.raises(NoRemoteTablesError, match=message):
         scan(spark, lake, tables={"deny": [".*"]})
 

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog import ConnectionConfig, scan_spark_catalog
-from datahub_hyperjoin.errors import NoTablesError
+from datahub_hyperjoin.catalog.errors import NoTablesError
 from datahub_hyperjoin.locations import CatalogTable, SparkCatalog
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.errors import UnreachableSourceError
@@ -44,7 +44,7 @@ def test_tables_are_called_what_datahubs_hive_connector_calls_them(
         TableId("hive", f"{schema}.{name}") for name in ("flights", "late", "planes")
     ]
     place = CatalogTable(catalog="spark_catalog", schema=schema, name="flights")
-    assert (tables[0].place, tables[0].title, tables[0].state) == (place, "flights", "")
+    assert (tables[0].location, tables[0].title, tables[0].state) == (place, "flights", "")
 
 
 def test_names_and_patterns_are_the_recipes(spark: SparkSession, schema: str) -> None:
@@ -73,7 +73,7 @@ def test_a_catalog_without_tables_is_named(spark: SparkSession, schema: str) -> 
 def test_a_catalog_that_spark_does_not_know_is_named(spark: SparkSession) -> None:
     message = (
         r"the catalog of `connections\[0\]` cannot be listed: .*nowhere.* Check its "
-        r"`spark_catalog`, and what `spark.settings` say of it"
+        r"`spark_catalog`, and the catalog's entries in `spark.settings`"
     )
     with pytest.raises(UnreachableSourceError, match=message):
         scan(spark, spark_catalog="nowhere", platform="hive")

@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.catalog.datasets import PlatformInstance, read_datasets
+from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.catalog.keys import declared_pairs, unique_columns
 from datahub_hyperjoin.catalog.statistics import read_statistics, statistics_of
 from datahub_hyperjoin.catalog_facts import ColumnStatistics
-from datahub_hyperjoin.errors import UnreadableCatalogError
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn
 from gms import Gms

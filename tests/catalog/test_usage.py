@@ -152,6 +152,6 @@ def test_very_long_statements_are_ignored(put: Put, count: Count, warnings: Warn
 def test_a_server_without_queries_is_reported(warn: Warn) -> None:
     with (
         Gms(without=["query"]) as gms,
-        pytest.raises(UnknownEntityTypeError, match="knows no entity type query"),
+        pytest.raises(UnknownEntityTypeError, match="has no entity type query"),
     ):
         count_joins(gms.graph(retry_max_times=0), DATASETS, most=1, warn=warn)

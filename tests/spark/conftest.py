@@ -13,7 +13,7 @@ from pandas.util import hash_array
 
 from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.normal_form import normal_form
-from datahub_hyperjoin.spark.counting.kinds import MISSING
+from datahub_hyperjoin.spark.counting.value_types import NULL_WORDS
 from datahub_hyperjoin.tables import Cardinality, DataType, Evidence, Table, TableId
 
 Cells = Sequence[str | None]
@@ -35,7 +35,7 @@ def make_table(tmp_path: Path) -> MakeTable:
         return Table(
             id=TableId("file", path.stem),
             title=path.stem,
-            place=File(location=str(path), format=FileFormat(path.suffix[1:])),
+            location=File(uri=str(path), format=FileFormat(path.suffix[1:])),
             size=path.stat().st_size,
         )
 
@@ -87,7 +87,7 @@ def plain_evidence() -> PlainEvidence:
 
 
 def _filled(cells: Cells, type_: DataType) -> list[str]:
-    null = {""} if type_ is DataType.TEXT else {"", *MISSING}
+    null = {""} if type_ is DataType.TEXT else {"", *NULL_WORDS}
     return [cell for cell in cells if cell is not None and normal_form(cell) not in null]
 
 

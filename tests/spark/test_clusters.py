@@ -35,7 +35,7 @@ def tables(make_table: MakeTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     return [
         replace(
             make_table(f"{name}.csv", "\n".join(["city", *cells])),
-            place=File(location=f"{name}.csv", format=FileFormat.CSV),
+            location=File(uri=f"{name}.csv", format=FileFormat.CSV),
         )
         for name, cells in CELLS.items()
     ]

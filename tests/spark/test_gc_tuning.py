@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from datahub_hyperjoin.spark.gc_tuning import spare_imports, without_collecting
+from datahub_hyperjoin.spark.gc_tuning import exempt_imports, gc_paused
 
 
 @pytest.mark.parametrize("enabled", [True, False])
@@ -13,7 +13,7 @@ def test_collecting_goes_on_as_before(*, enabled: bool) -> None:
     was_enabled = gc.isenabled()
     try:
         (gc.enable if enabled else gc.disable)()
-        with suppress(KeyError), without_collecting():
+        with suppress(KeyError), gc_paused():
             assert not gc.isenabled()
             raise KeyError
         assert gc.isenabled() is enabled
@@ -24,8 +24,8 @@ def test_collecting_goes_on_as_before(*, enabled: bool) -> None:
 def test_imports_are_spared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     times = list[None]()
     monkeypatch.setattr(gc, "freeze", lambda: times.append(None))
-    spare_imports.cache_clear()
-    spare_imports()
-    spare_imports()
-    spare_imports.cache_clear()
+    exempt_imports.cache_clear()
+    exempt_imports()
+    exempt_imports()
+    exempt_imports.cache_clear()
     assert len(times) == 1

@@ -47,7 +47,7 @@ def test_tables_and_views_of_a_metastore_are_listed(found: metastore.Found) -> N
         Table(
             id=TableId("hive", f"shop.{name}"),
             title=name,
-            place=CatalogTable(catalog="spark_catalog", schema="shop", name=name),
+            location=CatalogTable(catalog="spark_catalog", schema="shop", name=name),
             size=0,
         )
         for name in names

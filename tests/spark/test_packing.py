@@ -18,7 +18,7 @@ def tables(sizes: list[int]) -> list[Table]:
         Table(
             id=TableId("file", f"t{at}"),
             title=f"t{at}",
-            place=File(location=f"t{at}.csv", format=FileFormat.CSV),
+            location=File(uri=f"t{at}.csv", format=FileFormat.CSV),
             size=size,
         )
         for at, size in enumerate(sizes)
@@ -49,7 +49,7 @@ def test_a_database_is_read_by_as_many_tasks_as_it_may_have_connections() -> Non
     shop = [
         replace(
             one,
-            place=Relation(
+            location=Relation(
                 database=Database(url=SecretStr(f"sqlite:///{name}.db"), max_connections=most),
                 connection=name,
                 schema="main",
@@ -61,7 +61,7 @@ def test_a_database_is_read_by_as_many_tasks_as_it_may_have_connections() -> Non
     ]
     lake = [*tables([MEGABYTE] * 100), *shop]
     groups = pack(lake)
-    stand = [{getattr(lake[at].place, "connection", "") for at in group} for group in groups]
+    stand = [{getattr(lake[at].location, "connection", "") for at in group} for group in groups]
     assert sorted(len(names) for names in stand) == [1] * len(groups)
     assert [sum(name in names for names in stand) for name in ("shop", "blog", "")] == [3, 1, 8]
     assert sorted(at for group in groups for at in group) == list(range(500))

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.locations import Dialect, File, FileFormat
 from datahub_hyperjoin.spark.columns import TableStream
 from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.spark.files.delimited import find_delimiter
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import DataType, Table
@@ -135,7 +135,7 @@ def test_what_is_written_as_csv_is_read_back(make_table: MakeTable, values: list
 def test_ragged_rows_are_left_out_and_counted(make_table: MakeTable) -> None:
     rows, notes = rows_of(make_table("cities.csv", CITIES + "3\n4,Bern,x\n5,Rome\n"))
     assert [row["id"] for row in rows] == ["1", "2", "5"]
-    assert notes == ["rows left out, because they have more or fewer fields than the header: 2"]
+    assert notes == ["skipped rows with more or fewer fields than the header: 2"]
 
 
 def test_a_quote_that_swallows_rows_is_told(make_table: MakeTable) -> None:
@@ -183,11 +183,11 @@ def test_only_the_columns_asked_for_are_read(make_table: MakeTable) -> None:
         ("header.parquet", pa.table({"id": pa.array([], pa.int64())}), EmptyTableError, "no rows"),
         ("empty.parquet", "", EmptyTableError, "is an empty file"),
         ("text.parquet", CITIES, UnreadableTableError, "cannot be read: Parquet magic bytes"),
-        ("zip.csv", b"PK\3\4\0\0\0", UnreadableTableError, "its bytes are no text"),
-        ("photo.csv", b"\x89\x10\x11\x12" * 9, UnreadableTableError, "its bytes are no text"),
-        ("late.csv", b"id\n" + b"1\n" * 600_000 + b"\0", UnreadableTableError, "are no text"),
+        ("zip.csv", b"PK\3\4\0\0\0", UnreadableTableError, "its bytes are not text"),
+        ("photo.csv", b"\x89\x10\x11\x12" * 9, UnreadableTableError, "its bytes are not text"),
+        ("late.csv", b"id\n" + b"1\n" * 600_000 + b"\0", UnreadableTableError, "are not text"),
         ("field.csv", "x" * 200_000, UnreadableTableError, "field larger than field limit"),
-        ("names.csv", ",\n1,2\n", UnreadableTableError, "no column has a name of its own"),
+        ("names.csv", ",\n1,2\n", UnreadableTableError, "no column has a unique name"),
         ("ragged.csv", "a,b\n1,2,3\n", UnreadableTableError, "none of its 1 rows has as many"),
         ("quote.csv", 'a,b\n1,"2\n' + "3,4\n" * 9_000_000, UnreadableTableError, "straddling"),
     ],
@@ -205,7 +205,7 @@ def test_what_is_no_table_is_refused(
 def test_a_missing_file_is_refused(make_table: MakeTable) -> None:
     table = replace(
         make_table("cities.csv", CITIES),
-        place=File(location="nowhere/cities.csv", format=FileFormat.CSV),
+        location=File(uri="nowhere/cities.csv", format=FileFormat.CSV),
     )
     with pytest.raises(UnreadableTableError, match="cannot be read: No such file or directory"):
         read_table(table, NOWHERE, max_rows=1)

@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from clusters import LEFT_BY_CONNECT
-from datahub_hyperjoin.errors import MissingJavaError
 from datahub_hyperjoin.spark.config import SessionConfig
+from datahub_hyperjoin.spark.errors import MissingJavaError
 from datahub_hyperjoin.spark.session import borrow_session, find_java, settings_for
 
 ROOT = Path(__file__).parents[2]

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.errors import UnreadableTableError
 from datahub_hyperjoin.locations import Dialect, File, FileFormat, Folder
 from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.spark.files.delimited import read_delimited
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import Table
@@ -112,7 +112,7 @@ def test_a_tab_separates_a_tsv_unless_the_recipe_says_otherwise(
 def test_other_control_characters_than_the_delimiter_are_no_text(write: Write) -> None:
     content = b"id\x01city\n" + b"1\x01Oslo\n" * 99
     assert read(write(content), Dialect(delimiter="\x01"))[0][0] == {"id": "1", "city": "Oslo"}
-    with pytest.raises(UnreadableTableError, match="its bytes are no text"):
+    with pytest.raises(UnreadableTableError, match="its bytes are not text"):
         read(write(content.replace(b"\x01", b"\x03")), Dialect(delimiter="\x01"))
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.errors import UnreadableTableError
+from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.spark.files.compression import DecompressedFile
 from datahub_hyperjoin.spark.files.encoding import TextStream
 
@@ -54,5 +54,5 @@ def test_a_letter_cut_by_the_end_of_the_file_is_replaced() -> None:
 
 
 def test_a_zero_byte_far_into_a_file_is_refused() -> None:
-    with pytest.raises(UnreadableTableError, match="its bytes are no text"):
+    with pytest.raises(UnreadableTableError, match="its bytes are not text"):
         read(b"x" * (1 << 21) + b"\0")

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.errors import UnreadableTableError
 from datahub_hyperjoin.locations import FileFormat, Folder
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import Table, TableId
@@ -89,7 +89,7 @@ def test_files_that_cannot_be_read_are_named_and_the_others_are_read(write: Writ
 
 
 def test_a_table_without_a_file_that_can_be_read_has_its_first_fault(write: Write) -> None:
-    with pytest.raises(UnreadableTableError, match="its bytes are no text"):
+    with pytest.raises(UnreadableTableError, match="its bytes are not text"):
         read_table(write({"0.csv": "\0\1\0\1"}), NOWHERE, max_rows=9)
 
 

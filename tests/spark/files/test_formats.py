@@ -15,10 +15,9 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyarrow import orc
 
-from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.locations import DeltaFolder, File, FileFormat
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.errors import MissingDeltaError
+from datahub_hyperjoin.spark.errors import EmptyTableError, MissingDeltaError, UnreadableTableError
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import DataType, Table, TableId
 

@@ -12,11 +12,15 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table as IcebergTable
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.locations import IcebergFolder
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.errors import MissingIcebergError, NoMetadataError
+from datahub_hyperjoin.spark.errors import (
+    EmptyTableError,
+    MissingIcebergError,
+    NoMetadataError,
+    UnreadableTableError,
+)
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.read import read_table

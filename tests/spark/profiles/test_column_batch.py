@@ -1,4 +1,4 @@
-"""Whether tables that are profiled together are profiled as each alone."""
+"""Test that tables profiled together get the same profiles as each alone."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ NOT_UTF_8 = pa.array([b"K\xf6ln", b"Rom"]).view(pa.string())
 
 @pytest.fixture
 def tables(make_table: MakeTable) -> list[Table]:
-    """Tables of one batch and of many, with nulls, moments, long texts and lists, and bad ones."""
+    """Short and long tables, with nulls, timestamps, long texts and lists, and unreadable ones."""
     lists = pa.table(
         {"id": range(10), "tags": [["a"]] * 10, "note": [f"n{at}" for at in range(10)]}
     )
@@ -37,24 +37,24 @@ def together(tables: list[Table]) -> list[list[TableProfile]]:
     return list(profile_each(tables, CONFIG, NOWHERE))
 
 
-def test_tables_on_one_shelf_are_profiled_as_each_alone(tables: list[Table]) -> None:
+def test_tables_of_one_batch_are_profiled_as_each_alone(tables: list[Table]) -> None:
     [found] = together(tables)
     assert found == [profile_table(table, CONFIG, NOWHERE) for table in tables]
     assert [bool(profile.fault) for profile in found] == [False, True, False, True, False, False]
 
 
-@pytest.mark.parametrize("enough", [0, 1000])
-def test_a_full_shelf_is_followed_by_another(
-    monkeypatch: pytest.MonkeyPatch, tables: list[Table], enough: int
+@pytest.mark.parametrize("size", [0, 1000])
+def test_a_full_batch_is_followed_by_another(
+    monkeypatch: pytest.MonkeyPatch, tables: list[Table], size: int
 ) -> None:
     [whole] = together(tables)
-    monkeypatch.setattr(column_batch, "_ENOUGH", enough)
-    shelves = together(tables)
-    assert len(shelves) > 1
-    assert [profile for one in shelves for profile in one] == whole
+    monkeypatch.setattr(column_batch, "_BUFFER_BYTES", size)
+    batches = together(tables)
+    assert len(batches) > 1
+    assert [profile for batch in batches for profile in batch] == whole
 
 
-def test_only_the_table_that_cannot_be_looked_at_has_a_fault(
+def test_only_the_table_that_cannot_be_profiled_has_a_fault(
     make_table: MakeTable, tables: list[Table]
 ) -> None:
     broken = make_table("broken.parquet", pa.table({"city": NOT_UTF_8}))

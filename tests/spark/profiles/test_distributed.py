@@ -63,14 +63,14 @@ def content(rows: int = ROWS, seed: int = 0) -> pa.Table:
 
 
 def table(name: str, place: TableLocation, size: int = 1) -> Table:
-    return Table(id=TableId("file", name), title=name, place=place, size=size)
+    return Table(id=TableId("file", name), title=name, location=place, size=size)
 
 
 @pytest.fixture
 def parquet(tmp_path: Path) -> Table:
     path = tmp_path / "orders [1].parquet"
     pq.write_table(content(), path, row_group_size=500)
-    return table("orders", File(location=str(path), format=FileFormat.PARQUET), 10**6)
+    return table("orders", File(uri=str(path), format=FileFormat.PARQUET), 10**6)
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def small_parts(spark: SparkSession) -> Iterator[None]:
 def test_a_file_read_in_parts_has_the_profile_of_the_whole(
     spark: SparkSession, parquet: Table
 ) -> None:
-    location = str(getattr(parquet.place, "location", "")).replace("[", "\\[")
+    location = str(getattr(parquet.location, "uri", "")).replace("[", "\\[")
     parts = spark.read.parquet(location).select(F.spark_partition_id())
     assert parts.distinct().count() > 5
     [found] = profile_distributed(spark, [parquet], ProfileConfig())
@@ -101,7 +101,7 @@ def test_an_orc_file_read_in_parts_has_the_profile_of_the_whole(
     path = tmp_path / "orders.orc"
     some = content().drop_columns(["seen", "moment", "tags", "odd `name`"])
     orc.write_table(some, path, stripe_size=1 << 12)
-    one = table("orders", File(location=str(path), format=FileFormat.ORC))
+    one = table("orders", File(uri=str(path), format=FileFormat.ORC))
     assert profile_distributed(spark, [one], WHOLE) == [profile_table(one, WHOLE, Databases())]
 
 
@@ -115,7 +115,7 @@ def test_words_for_nothing_are_told_by_the_whole_column(
         numbers = [cell if cell in {"NA", "none"} else str(at) for cell in cells]
         pq.write_table(pa.table({"code": cells, "number": numbers}), part)
     parts = tuple(f"part-{at}.parquet" for at in range(3))
-    place = Folder(location=str(tmp_path / "codes"), format=FileFormat.PARQUET, parts=parts)
+    place = Folder(uri=str(tmp_path / "codes"), format=FileFormat.PARQUET, parts=parts)
     one = table("codes", place)
     [found] = profile_distributed(spark, [one], ProfileConfig())
     code, number = found.columns
@@ -131,7 +131,7 @@ def test_words_for_nothing_are_told_by_the_whole_column(
     )
     pairs = [(c.id, c.id) for c in found.columns]
     known = ColumnKinds(texts=frozenset({code.id}))
-    in_parts = verify_joins(spark, [one], pairs, known=known, config=IN_PARTS)
+    in_parts = verify_joins(spark, [one], pairs, kinds=known, config=IN_PARTS)
     assert [in_parts[pair].shared for pair in pairs] == [5, 3]
     assert in_parts == verify_joins(spark, [one], pairs, config=WHOLE)
 
@@ -150,7 +150,7 @@ def test_keys_of_folders_are_columns_as_they_are_written(
         part.parent.mkdir(parents=True)
         pq.write_table(pa.table({"id": [at, at + 10]}), part)
         parts.append(f"{way}/x.parquet")
-    place = Folder(location=str(tmp_path / "sales"), format=FileFormat.PARQUET, parts=tuple(parts))
+    place = Folder(uri=str(tmp_path / "sales"), format=FileFormat.PARQUET, parts=tuple(parts))
     one = table("sales", place)
     assert profile_distributed(spark, [one], WHOLE) == [profile_table(one, WHOLE, Databases())]
 
@@ -163,13 +163,13 @@ def test_large_files_are_read_in_parts_and_others_are_not(
     text.write_text("id\n1\n")
     others = [
         replace(parquet, id=TableId("file", "small"), size=10),
-        table("text", File(location=str(text), format=FileFormat.CSV), 10**6),
+        table("text", File(uri=str(text), format=FileFormat.CSV), 10**6),
     ]
     config = ProfileConfig(split_bytes=1000)
     found = profile_lake(spark, [others[0], parquet, others[1]], config)
     assert [profile.table.id.name for profile in found] == ["small", "orders", "text"]
     assert "Profiling 2 tables in 2 tasks" in caplog.text
-    assert "Profiling 1 tables by Spark's own readers" in caplog.text
+    assert "Profiling 1 tables through Spark's own readers" in caplog.text
 
 
 @pytest.mark.usefixtures("small_parts")
@@ -199,14 +199,14 @@ def test_evidence_of_tables_in_parts_is_that_of_whole_ones(
         pq.write_table(
             content(2_000, seed=at).select(["id", "code", "many"]), path, row_group_size=300
         )
-        tables.append(table(f"t{at}", File(location=str(path), format=FileFormat.PARQUET), 10 + at))
+        tables.append(table(f"t{at}", File(uri=str(path), format=FileFormat.PARQUET), 10 + at))
     columns = [ColumnId(one.id, path) for one in tables for path in ("id", "code", "many")]
     pairs = list(product(columns, columns))
     known = ColumnKinds(texts=frozenset(c for c in columns if c.path != "id"))
     whole = verify_joins(spark, tables, pairs, config=WHOLE)
-    assert verify_joins(spark, tables, pairs, known=known, config=IN_PARTS) == whole
+    assert verify_joins(spark, tables, pairs, kinds=known, config=IN_PARTS) == whole
     some = ProfileConfig(split_bytes=11)  # one of the three is read whole
-    assert verify_joins(spark, tables, pairs, known=known, config=some) == whole
+    assert verify_joins(spark, tables, pairs, kinds=known, config=some) == whole
 
 
 @pytest.fixture
@@ -246,12 +246,12 @@ def test_what_spark_cannot_read_is_the_tables_fault(
 ) -> None:
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 no")
     spark.sql("CREATE TABLE shop_1.void (id INT) USING parquet")
-    bad = File(location=str(tmp_path / "bad.parquet"), format=FileFormat.PARQUET)
+    bad = File(uri=str(tmp_path / "bad.parquet"), format=FileFormat.PARQUET)
     tables = [
         in_catalog(schema, "gone"),
         table("bad", bad),
         in_catalog(schema, "void"),
-        table("delta", DeltaFolder(location="s3a://lake/delta")),
+        table("delta", DeltaFolder(uri="s3a://lake/delta")),
     ]
     faults = [profile.fault for profile in profile_lake(spark, tables, IN_PARTS)]
     assert faults[0].startswith("cannot be read: [TABLE_OR_VIEW_NOT_FOUND]")
@@ -264,7 +264,7 @@ def test_what_spark_cannot_read_is_the_tables_fault(
 def test_a_table_of_nothing_comparable_counts_its_rows(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
     pq.write_table(pa.table({"photo": [b"x", b"y"], "tags": [["a"], ["b"]]}), path)
-    one = table("p", File(location=str(path), format=FileFormat.PARQUET))
+    one = table("p", File(uri=str(path), format=FileFormat.PARQUET))
     assert profile_distributed(spark, [one], WHOLE) == [profile_table(one, WHOLE, Databases())]
 
 
@@ -285,7 +285,7 @@ def test_a_table_that_breaks_while_it_is_verified_does_not_affect_the_evidence_o
     written = bytearray((tmp_path / "bad.parquet").read_bytes())
     written[100:3_000] = bytes(2_900)  # what the end of the file says of it is as before
     (tmp_path / "bad.parquet").write_bytes(written)
-    bad = table("bad", File(location=str(tmp_path / "bad.parquet"), format=FileFormat.PARQUET))
+    bad = table("bad", File(uri=str(tmp_path / "bad.parquet"), format=FileFormat.PARQUET))
     assert profile_distributed(spark, [bad], WHOLE)[0].fault.startswith("cannot be read: ")
     id_, lost = ColumnId(parquet.id, "id"), ColumnId(bad.id, "id")
     found = verify_joins(spark, [parquet, bad], [(id_, id_), (lost, id_)], config=IN_PARTS)

@@ -53,7 +53,7 @@ def test_profiles_come_in_the_order_of_tables_as_if_read_here(
     [
         ("empty.csv", "", "is an empty file. Fill it"),
         ("header.csv", "id,city\n", "has a header and no rows. Fill it"),
-        ("junk.csv", bytes(range(256)) * 8, "cannot be read: its bytes are no text. Fix"),
+        ("junk.csv", bytes(range(256)) * 8, "cannot be read: its bytes are not text. Fix"),
         ("gone.parquet", b"PAR1", "cannot be read: Parquet file size is 4 bytes"),
     ],
 )
@@ -70,7 +70,7 @@ def test_a_table_that_cannot_be_used_does_not_affect_the_others(
 @pytest.mark.parametrize(
     ("name", "content", "columns", "note"),
     [
-        ("ragged.csv", "a,b\n1,2\n3\n", 2, "rows left out, because they have more or fewer"),
+        ("ragged.csv", "a,b\n1,2\n3\n", 2, "skipped rows with more or fewer fields"),
         ("latin.csv", "city\nKöln\n".encode("latin-1"), 1, "not UTF-8: read as Windows-1252"),
         ("wide16.csv", "city\nKöln\n".encode("utf-16"), 1, "not UTF-8: read as UTF-16"),
         ("twice.csv", "a,b,b\n1,2,3\n", 1, "columns left out, because they share a name: 'b'"),
@@ -106,7 +106,7 @@ def test_a_column_of_lists_has_rows_and_no_values(make_table: MakeTable) -> None
 def test_a_fault_nobody_thought_of_is_the_tables_too(make_table: MakeTable) -> None:
     table = replace(
         make_table("cities.csv", CITIES),
-        place=File(location="cities\0.csv", format=FileFormat.CSV),
+        location=File(uri="cities\0.csv", format=FileFormat.CSV),
     )
     fault = profile_table(table, CONFIG, NOWHERE).fault
     assert fault.startswith("cannot be read: ValueError: embedded null byte")

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from datahub_hyperjoin.locations import DeltaFolder, Dialect, File, FileFormat, Folder
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.native.remote import list_files, list_logs
+from datahub_hyperjoin.spark.native.remote import list_delta_logs, list_files
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.profiles.routes import Route, route_of
@@ -61,13 +61,13 @@ def lake(spark: SparkSession, tmp_path: Path) -> Iterator[Lake]:
 
 
 def file(root: str, name: str, layout: FileFormat) -> Table:
-    place = File(location=f"{root}/{name}", format=layout)
-    return Table(id=TableId("file", name), title=name, place=place, size=1)
+    place = File(uri=f"{root}/{name}", format=layout)
+    return Table(id=TableId("file", name), title=name, location=place, size=1)
 
 
 def folder(root: str, name: str = "orders") -> Table:
-    place = Folder(location=f"{root}/{name}", format=FileFormat.CSV, parts=tuple(sorted(PARTS)))
-    return Table(id=TableId("file", name), title=name, place=place, size=1)
+    place = Folder(uri=f"{root}/{name}", format=FileFormat.CSV, parts=tuple(sorted(PARTS)))
+    return Table(id=TableId("file", name), title=name, location=place, size=1)
 
 
 def tables(root: str) -> list[Table]:
@@ -93,9 +93,9 @@ def test_how_files_are_written_is_known_where_they_are_brought(
     for path in [lake.near / "cities.csv", *(lake.near / "orders" / name for name in PARTS)]:
         path.write_text(path.read_text("utf-8").replace(",", "^"), "utf-8")
     told = [
-        replace(one, place=replace(one.place, dialect=Dialect(delimiter="^")))
+        replace(one, location=replace(one.location, dialect=Dialect(delimiter="^")))
         for one in (file(lake.far, "cities.csv", FileFormat.CSV), folder(lake.far))
-        if isinstance(one.place, (File, Folder))
+        if isinstance(one.location, (File, Folder))
     ]
     cities, orders = profile_lake(spark, told, CONFIG)
     assert [column.id.path for column in cities.columns] == ["id", "city", "code"]
@@ -112,7 +112,7 @@ def test_what_is_brought_is_verified_as_what_is_here(spark: SparkSession, lake: 
     pairs = list(product(columns, columns))
     known = ColumnKinds(texts=frozenset(column for column in columns if column.path == "code"))
     near = verify_joins(spark, tables(str(lake.near)), pairs)
-    assert verify_joins(spark, tables(lake.far), pairs, known=known) == near
+    assert verify_joins(spark, tables(lake.far), pairs, kinds=known) == near
     assert len(near) == len(pairs)
 
 
@@ -121,11 +121,11 @@ def test_a_file_that_is_gone_is_the_tables_fault(spark: SparkSession, lake: Lake
     gone = file(lake.far, "gone.csv", FileFormat.CSV)
     found = profile_lake(spark, [gone, *tables(lake.far)[:3]], CONFIG)
     assert found[0].fault == (
-        "cannot be read: Spark does not bring it, as it is gone, may not be read, or has more than "
-        "1 GiB. Let Spark's user read it, or keep it as Parquet"
+        "cannot be read: Spark cannot copy it, because it was removed, may not be read, or is "
+        "larger than 1 GiB. Let Spark's user read it, or store it as Parquet"
     )
     assert [profile.fault for profile in found[1:]] == ["", "", ""]
-    assert found[3].notes == ("files left out, as Spark cannot bring them: 1",)
+    assert found[3].notes == ("files left out, because Spark cannot copy them: 1",)
     assert found[3].rows == 3
     assert found[3].columns[1].distinct == 2
     id_, lost = ColumnId(TableId("file", "cities.csv"), "id"), ColumnId(gone.id, "id")
@@ -139,7 +139,7 @@ def test_tables_that_are_all_gone_say_so(spark: SparkSession, lake: Lake) -> Non
         (lake.near / "orders" / name).unlink()
     found = profile_lake(spark, [tables(lake.far)[0], folder(lake.far)], CONFIG)
     assert [profile.fault.partition(",")[0] for profile in found] == [
-        "cannot be read: Spark does not bring it"
+        "cannot be read: Spark cannot copy it"
     ] * 2
 
 
@@ -149,7 +149,7 @@ def test_a_part_that_cannot_be_read_is_left_out_by_name(spark: SparkSession, lak
     [found] = profile_lake(spark, [folder(lake.far)], CONFIG)
     assert (found.fault, found.rows) == ("", 2)
     assert found.notes[0].startswith(
-        "left out: year=2023/part-0.csv cannot be read: its bytes are no text."
+        "left out: year=2023/part-0.csv cannot be read: its bytes are not text."
     )
 
 
@@ -167,8 +167,8 @@ def test_of_a_table_of_many_files_each_has_its_share_of_the_rows(
 def test_large_files_and_what_only_spark_knows_are_split(lake: Lake) -> None:
     large = replace(file(lake.far, "five.parquet", FileFormat.PARQUET), size=1 << 30)
     text = replace(file(lake.far, "cities.csv", FileFormat.CSV), size=1 << 30)
-    delta = replace(large, place=DeltaFolder(location=f"{lake.far}/delta"))
-    here = replace(large, place=DeltaFolder(location="delta"))
+    delta = replace(large, location=DeltaFolder(uri=f"{lake.far}/delta"))
+    here = replace(large, location=DeltaFolder(uri="delta"))
     ways = [route_of(table, CONFIG) for table in (large, text, delta, here)]
     assert ways == [Route.DISTRIBUTED, Route.SHIPPED, Route.DISTRIBUTED, Route.LOCAL_BATCH]
 
@@ -195,6 +195,8 @@ def test_files_are_listed_without_what_is_hidden_or_empty(spark: SparkSession, l
         "lines.jsonl.gz",
         "with space [1].csv",
     ]
-    assert found[0].location == f"{lake.far}/cities.csv"
+    assert found[0].uri == f"{lake.far}/cities.csv"
     assert found[0].size == len(CITIES.encode())
-    assert [one.path for one in list_logs(spark, lake.far, depth=2)] == ["delta/_delta_log/0.json"]
+    assert [one.path for one in list_delta_logs(spark, lake.far, depth=2)] == [
+        "delta/_delta_log/0.json"
+    ]

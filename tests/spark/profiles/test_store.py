@@ -55,7 +55,7 @@ def test_a_table_that_changed_is_not_kept(config: ProfileConfig, cities: Table) 
         replace(cities, state="second"),
         replace(cities, state=""),
         replace(cities, id=replace(cities.id, env="DEV")),
-        replace(cities, place=File(location="elsewhere.csv", format=FileFormat.CSV)),
+        replace(cities, location=File(uri="elsewhere.csv", format=FileFormat.CSV)),
     ):
         assert Store(config).profiles([other]) == {}
     for setting in (replace(config, max_rows=2), replace(config, sample_size=2)):
@@ -79,7 +79,7 @@ def test_another_password_is_no_other_table(config: ProfileConfig, cities: Table
         place = Relation(
             database=database, connection="connections[0]", schema="main", name="cities"
         )
-        return replace(cities, place=place)
+        return replace(cities, location=place)
 
     known = of("postgresql+psycopg2://me:hush@db/shop")
     Store(config).keep_profiles([replace(profiled(cities), table=known)])
@@ -134,7 +134,10 @@ def other_columns(file: Path) -> None:
 
 @pytest.mark.parametrize(
     ("write", "reason"),
-    [(no_parquet, "Parquet magic bytes"), (other_columns, "its columns are those of another")],
+    [
+        (no_parquet, "Parquet magic bytes"),
+        (other_columns, "another version of this package wrote it"),
+    ],
 )
 def test_a_store_that_cannot_be_used_is_named_and_done_without(
     config: ProfileConfig,
@@ -148,13 +151,13 @@ def test_a_store_that_cannot_be_used_is_named_and_done_without(
     write(config.store / "profiles.parquet")
     with caplog.at_level(logging.WARNING):
         assert Store(config).profiles([cities]) == {}
-    assert "What" in caplog.text
-    assert "profiles.parquet holds cannot be used: " in caplog.text
+    assert "Ignoring the stored file" in caplog.text
+    assert "profiles.parquet: " in caplog.text
     assert reason in caplog.text
     caplog.clear()
     taken = replace(config, store=config.store / "profiles.parquet")
     Store(taken).keep_profiles([profiled(cities)])
-    assert "Nothing is kept for the next run in" in caplog.text
+    assert "Cannot store results for the next run in" in caplog.text
 
 
 def test_nothing_but_the_two_files_is_left(config: ProfileConfig, cities: Table) -> None:

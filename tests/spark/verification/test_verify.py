@@ -14,8 +14,12 @@ from pyspark.sql import SparkSession
 from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.normal_form import Synonyms, hash_values, normal_forms
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns, partition_values
-from datahub_hyperjoin.spark.verification.verify import ColumnKinds, meet, verify_joins
+from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns, partition_table
+from datahub_hyperjoin.spark.verification.verify import (
+    ColumnKinds,
+    count_pairs_of_partition,
+    verify_joins,
+)
 from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Table
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]
@@ -84,7 +88,7 @@ def test_codes_and_names_are_compared_as_what_they_stand_for(
         spark,
         tables,
         pairs,
-        known=ColumnKinds(
+        kinds=ColumnKinds(
             kinds=dict.fromkeys(pairs, "countries"), synonyms={"countries": synonyms}
         ),
     )
@@ -117,19 +121,21 @@ def test_pairs_that_cannot_be_read_are_left_out(
     pairs = [(here, here), (here, column(bad, "city")), (gone, here)]
     with caplog.at_level(logging.WARNING):
         assert list(verify_joins(spark, [good, bad], pairs)) == [(here, here)]
-    assert "Not verified, as it can no longer be read: junk" in caplog.text
+    assert "Not verified, because it can no longer be read: junk" in caplog.text
 
 
-def test_ranges_of_hashes_add_up_to_the_whole(make_table: MakeTable) -> None:
+def test_counts_of_hash_partitions_add_up_to_those_of_the_table(make_table: MakeTable) -> None:
     table = make_table("numbers.csv", "a,b\n" + "".join(f"{at},{at % 10}\n" for at in range(999)))
-    cut = pa.Table.from_batches(
-        partition_values(
-            RequestedColumns(table, {"a": {"": 0}, "b": {"": 1}}), {}, Databases(), ranges=7
+    rows = pa.Table.from_batches(
+        partition_table(
+            RequestedColumns(table, {"a": {"": 0}, "b": {"": 1}}), {}, Databases(), count=7
         )
     )
     parts = [
-        meet(cut.filter(pc.equal(cut["range"], part)), [(0, 1), (0, 0), (1, 7)])
-        for part in range(7)
+        count_pairs_of_partition(
+            rows.filter(pc.equal(rows["partition"], index)), [(0, 1), (0, 0), (1, 7)]
+        )
+        for index in range(7)
     ]
     sums = pa.concat_tables(parts).group_by(["left", "right"], use_threads=False)
     totals = sums.aggregate([(name, "sum") for name in ("shared", "rows", "joined")])
@@ -139,16 +145,14 @@ def test_ranges_of_hashes_add_up_to_the_whole(make_table: MakeTable) -> None:
     ]
 
 
-@pytest.mark.parametrize("location", ["nowhere.csv", "no\0where.csv"])
-def test_a_table_that_is_gone_has_no_values(make_table: MakeTable, location: str) -> None:
+@pytest.mark.parametrize("uri", ["nowhere.csv", "no\0where.csv"])
+def test_a_removed_table_has_no_values(make_table: MakeTable, uri: str) -> None:
     table = replace(
         make_table("cities.csv", "city\nOslo\n"),
-        place=File(location=location, format=FileFormat.CSV),
+        location=File(uri=uri, format=FileFormat.CSV),
     )
     assert (
-        list(
-            partition_values(RequestedColumns(table, {"city": {"": 0}}), {}, Databases(), ranges=4)
-        )
+        list(partition_table(RequestedColumns(table, {"city": {"": 0}}), {}, Databases(), count=4))
         == []
     )
 

@@ -1,0 +1,17 @@
+"""Errors of creating the demonstration lake."""
+
+from typing_extensions import Self
+
+from datahub_hyperjoin.errors import CatalogError
+
+
+class MissingExtraError(CatalogError, ImportError):
+    """A package that an option needs is not installed."""
+
+    @classmethod
+    def named(cls, *, extra: str, option: str, package: str) -> Self:
+        """Report the option, the missing package, and the extra that installs it."""
+        return cls(
+            f"`{option}` needs the package {package}. Install it with "
+            f"`pip install 'datahub-hyperjoin[{extra}]'`"
+        )

@@ -1,0 +1,18 @@
+"""Errors of writing to DataHub."""
+
+from typing_extensions import Self
+
+from datahub_hyperjoin.errors import CatalogError
+
+
+class RefusedError(CatalogError, RuntimeError):
+    """DataHub's server refuses a definition that a run must write first."""
+
+    @classmethod
+    def definition(cls, urn: str, *, reason: str) -> Self:
+        """Report the URN of the definition, and quote the server."""
+        return cls(
+            f"DataHub's server did not define {urn}: {reason.rstrip('.')}. Let the sink's token "
+            "manage structured properties and tags, or switch off `emit.properties` or "
+            "`emit.relationships`"
+        )

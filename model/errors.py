@@ -1,0 +1,98 @@
+"""Errors of training and searching the model.
+
+ModelError
+├─ NothingToLearnError   the lake has too few key columns to train on
+├─ VectorFileError       a file of word vectors cannot be used
+├─ VectorTrainingError   word vectors cannot be trained on the lake
+├─ NonFiniteLossError    the training loss is infinite or undefined
+├─ CollapsedError        all columns get nearly the same embedding
+└─ SearchError           an index cannot answer a search
+   ├─ DimensionMismatchError
+   └─ EmptyIndexError
+"""
+
+from datahub_hyperjoin.errors import ModelError
+
+
+class NothingToLearnError(ModelError, ValueError):
+    """The lake has too few key columns for a training pair."""
+
+    @classmethod
+    def from_counts(cls, *, tables: int, keys: int) -> "NothingToLearnError":
+        """Report too few tables or key columns for one pair and one negative."""
+        return cls(
+            f"{keys} key columns in {tables} tables are too few to learn from: at least 2 key "
+            "columns in 2 tables are needed. Widen `catalog`, or loosen `model.keys`"
+        )
+
+
+class VectorFileError(ModelError, ValueError):
+    """A file of word vectors cannot be used."""
+
+    @classmethod
+    def from_path(cls, path: str, *, reason: str) -> "VectorFileError":
+        """Report the file, and quote fastText."""
+        return cls(
+            f"`model.features.vectors` {path!r} is not a fastText model: {reason} Set it to a .bin "
+            "file, or remove the key to train on the lake"
+        )
+
+
+class VectorTrainingError(ModelError, RuntimeError):
+    """fastText cannot be trained on the lake."""
+
+    @classmethod
+    def from_output(cls, output: str) -> "VectorTrainingError":
+        """Quote the last line of fastText's process, which has the reason."""
+        reason = (output.strip().splitlines() or ["no reason given"])[-1]
+        return cls(
+            f"fastText could not learn word vectors from this lake: {reason}. Set "
+            "`model.features.vectors` to a file of pretrained vectors"
+        )
+
+
+class NonFiniteLossError(ModelError, ArithmeticError):
+    """The training loss became infinite or undefined."""
+
+    @classmethod
+    def at_epoch(cls, epoch: int, loss: float) -> "NonFiniteLossError":
+        """Report the first epoch whose loss is not a number, which ends the training."""
+        return cls(f"the loss became {loss} in epoch {epoch}. Lower `model.training.learning_rate`")
+
+
+class CollapsedError(ModelError, ArithmeticError):
+    """The network gives all columns nearly the same embedding."""
+
+    @classmethod
+    def from_cosine(cls, cosine: float) -> "CollapsedError":
+        """Report that random pairs are as similar as joinable ones."""
+        return cls(
+            "all embeddings are nearly identical (mean cosine of random pairs "
+            f"{cosine:.3f}). Use `model.setting: ours`, or rank without the network: "
+            "`model.ranking.scoring: signals`"
+        )
+
+
+class SearchError(ModelError):
+    """An index cannot answer a search."""
+
+
+class DimensionMismatchError(SearchError, ValueError):
+    """Queries and index have embeddings of different lengths."""
+
+    @classmethod
+    def from_sizes(cls, *, index: int, queries: int) -> "DimensionMismatchError":
+        """Report both lengths, to show which side is wrong."""
+        return cls(
+            f"queries have {queries} dimensions, the index has {index}. Encode both with the "
+            "same model"
+        )
+
+
+class EmptyIndexError(SearchError, ValueError):
+    """An index has no column."""
+
+    @classmethod
+    def without_columns(cls) -> "EmptyIndexError":
+        """Report a search before any column was added."""
+        return cls("the index holds no column. Add embeddings before searching")

@@ -1,0 +1,196 @@
+"""Reads remote Iceberg tables through file copies, so that Spark needs no Iceberg jar.
+
+On the driver, Spark fetches the files of the table's metadata and pyiceberg plans which data files
+hold the current snapshot. In workers, pyiceberg reads copies of these data files.
+
+This module needs pyiceberg, an optional requirement; import it where it is used.
+"""
+
+import pickle
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from pydantic import ValidationError as SchemaError
+from pyiceberg.catalog.noop import NoopCatalog
+from pyiceberg.exceptions import ValidationError
+from pyiceberg.io import FileIO, InputFile, OutputFile
+from pyiceberg.serializers import FromInputFile
+from pyiceberg.table import FileScanTask, StaticTable
+from pyiceberg.table.metadata import TableMetadata
+from pyspark.sql import SparkSession
+
+from datahub_hyperjoin.locations import IcebergDataFile, IcebergFolder
+from datahub_hyperjoin.spark.columns import TableStream
+from datahub_hyperjoin.spark.errors import NoMetadataError
+from datahub_hyperjoin.spark.files.iceberg import VERSION_HINT, choose_metadata, stream_rows
+from datahub_hyperjoin.spark.files.nested import translate_errors
+from datahub_hyperjoin.spark.native.remote import fetch_files, list_files
+
+
+class CopiedFiles(FileIO):
+    """Read-only file system of copies, by the URIs that the table's metadata has for the files.
+
+    Args:
+        copies: Content of each file, or the path of its copy.
+    """
+
+    def __init__(self, copies: Mapping[str, bytes | Path]) -> None:
+        super().__init__()
+        self.copies = dict(copies)
+
+    def new_input(self, location: str) -> InputFile:
+        """Return a file to read.
+
+        Args:
+            location: Its URI in the metadata.
+
+        Returns:
+            The file, which may be missing.
+        """
+        return _CopiedFile(location, self.copies.get(location))
+
+    def new_output(self, location: str) -> OutputFile:
+        """Refuse to write, because nothing here changes a table."""
+        raise NotImplementedError(location)
+
+    def delete(self, location: str | InputFile | OutputFile) -> None:
+        """Refuse to delete, because nothing here changes a table."""
+        raise NotImplementedError(location)
+
+
+class _CopiedFile(InputFile):
+    def __init__(self, location: str, copy: bytes | Path | None) -> None:
+        super().__init__(location)
+        self._copy = copy
+
+    def __len__(self) -> int:
+        with self.open() as file:
+            return int(file.size())
+
+    def exists(self) -> bool:
+        return self._copy is not None
+
+    def open(self, seekable: bool = True) -> pa.NativeFile:  # noqa: FBT001, FBT002, ARG002 (pyiceberg's)
+        if self._copy is None:
+            message = f"Spark cannot read {self.location}"
+            raise FileNotFoundError(message)
+        if isinstance(self._copy, Path):
+            return pa.OSFile(str(self._copy))
+        return pa.BufferReader(self._copy)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedScan:
+    """The data files of a table's current snapshot, ready to be read in any worker."""
+
+    scan: bytes
+    """The pickled metadata and delete files, which all data files share."""
+
+    tasks: Mapping[str, bytes]
+    """For the URI of each data file, the pickled task that reads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    metadata: TableMetadata
+    deletes: Mapping[str, bytes]
+    """Contents of files that list deleted rows, by their URIs in the metadata."""
+
+
+def plan_scan(session: SparkSession, folder: IcebergFolder) -> PlannedScan:
+    """Plan how to read the current snapshot of a remote table.
+
+    A file that the metadata places below the table's own location is read below `folder`: the
+    recipe may reach the same bytes under another scheme or mount, as in `s3a://` for `s3://`.
+
+    Args:
+        session: Lists and fetches files.
+        folder: The table.
+
+    Returns:
+        The plan. It has no task if the table has no rows.
+
+    Raises:
+        UnreadableTableError: The metadata cannot be read.
+        PySparkException: Spark cannot list the metadata.
+    """
+    metadata, uri = _read_metadata(session, folder)
+    files = CopiedFiles({})
+
+    def relocate(file: str) -> str:
+        below = file.removeprefix(metadata.location.rstrip("/") + "/")
+        return file if below == file else f"{folder.uri}/{below}"
+
+    def fetch(wanted: Iterable[str]) -> dict[str, bytes]:
+        """One Spark job for all files: pyiceberg alone would ask for one after the other."""
+        uris = {file: relocate(file) for file in wanted}
+        contents = fetch_files(session, [*uris.values()])
+        return {file: contents[at] for file, at in uris.items() if at in contents}
+
+    with translate_errors(ValueError, NotImplementedError):
+        tasks = _plan_tasks(_table(metadata, uri, files), files, fetch)
+        deletes = fetch({file.file_path for task in tasks for file in task.delete_files})
+    # Old snapshots may be many, and every worker receives the metadata.
+    slim = {"snapshots": [], "snapshot_log": [], "metadata_log": [], "refs": {}}
+    current = metadata.model_copy(update={**slim, "current_snapshot_id": None})
+    return PlannedScan(
+        scan=pickle.dumps(_Scan(current, deletes)),
+        tasks={relocate(task.file.file_path): pickle.dumps(task) for task in tasks},
+    )
+
+
+def read_data_file(file: IcebergDataFile, paths: Collection[str] | None) -> TableStream:
+    """Open the copy of a data file.
+
+    Args:
+        file: The copy, and the plan that reads it.
+        paths: The columns to read; all if None.
+
+    Returns:
+        The stream. It has the columns of the table as they are named now, without deleted rows.
+    """
+    scan: _Scan = pickle.loads(file.scan)  # noqa: S301 - ours
+    task: FileScanTask = pickle.loads(file.task)  # noqa: S301 - ours
+    files = CopiedFiles({**scan.deletes, task.file.file_path: Path(file.uri)})
+    return stream_rows(_table(scan.metadata, file.uri, files), paths, [task])
+
+
+def _read_metadata(session: SparkSession, folder: IcebergFolder) -> tuple[TableMetadata, str]:
+    listed = {file.path: file for file in list_files(session, f"{folder.uri}/metadata")}
+    hint = b""
+    if VERSION_HINT in listed:
+        uri = listed[VERSION_HINT].uri
+        hint = fetch_files(session, [uri]).get(uri, b"")
+    changed = {path: file.changed for path, file in listed.items()}
+    newest = listed[choose_metadata(changed, hint.decode("utf-8", "replace"))]
+    files = CopiedFiles(fetch_files(session, [newest.uri]))
+    try:
+        with translate_errors():
+            return FromInputFile.table_metadata(files.new_input(newest.uri)), newest.uri
+    except (ValidationError, SchemaError) as error:
+        raise NoMetadataError.in_file(newest.path) from error
+
+
+def _plan_tasks(
+    table: StaticTable, files: CopiedFiles, fetch: Callable[[Iterable[str]], dict[str, bytes]]
+) -> list[FileScanTask]:
+    """Fetch level by level what the plan reads: the manifest list, then all manifests at once."""
+    snapshot = table.current_snapshot()
+    if snapshot is None:
+        return []
+    files.copies.update(fetch([snapshot.manifest_list]))
+    manifests = snapshot.manifests(files)
+    files.copies.update(fetch(manifest.manifest_path for manifest in manifests))
+    return [*table.scan().plan_files()]
+
+
+def _table(metadata: TableMetadata, uri: str, files: CopiedFiles) -> StaticTable:
+    return StaticTable(
+        identifier=("static-table", uri),
+        metadata=metadata,
+        metadata_location=uri,
+        io=files,
+        catalog=NoopCatalog("static-table"),
+    )
