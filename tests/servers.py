@@ -62,7 +62,7 @@ class Server:
             name=name,
         )
         return Table(
-            id=TableId("db", f"{self.schema}.{name}"), title=name, place=place, size=1 << 20
+            id=TableId("db", f"{self.schema}.{name}"), title=name, location=place, size=1 << 20
         )
 
 

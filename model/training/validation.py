@@ -5,7 +5,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from datahub_hyperjoin.errors import CollapsedError
+from datahub_hyperjoin.model.errors import CollapsedError
 from datahub_hyperjoin.model.network.hin import HIN
 from datahub_hyperjoin.model.training.augmented_views import PairBatch
 

@@ -9,7 +9,7 @@ from datahub.metadata.schema_classes import (
 
 from datahub_hyperjoin.emit.define import define
 from datahub_hyperjoin.emit.definitions import define_properties, define_tags
-from datahub_hyperjoin.errors import RefusedError
+from datahub_hyperjoin.emit.errors import RefusedError
 from datahub_hyperjoin.urns import ACCEPTED, CONFIRMED_JOINS, REJECTED_JOINS, property_urn
 from gms import Gms
 

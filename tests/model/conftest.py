@@ -61,7 +61,7 @@ def profile_lake(tables: Tables) -> list[TableProfile]:
         table = Table(
             id=TableId("file", name),
             title=name,
-            place=File(location=name, format=FileFormat.CSV),
+            location=File(uri=name, format=FileFormat.CSV),
             size=1,
         )
         profiles.append(
