@@ -1,7 +1,7 @@
-"""What a recipe may say.
+"""The recipe's configuration.
 
-The sections are the rooms' own dataclasses, so that a default, a bound and a description stand
-in one place; unknown keys are refused at every level.
+Each section is a dataclass of the package that uses it, so that every default, bound and
+description is in one place. Unknown keys are refused at every level.
 """
 
 import os
@@ -24,6 +24,7 @@ from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.errors import CheckpointMismatchError, UnwritablePathError
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.config.paper import fill
+from datahub_hyperjoin.model.config.retired import refuse_retired_keys
 from datahub_hyperjoin.model.saved.checkpoint import holds_model
 from datahub_hyperjoin.model.saved.files import FILES
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
@@ -36,72 +37,81 @@ class HyperJoinConfig(
 ):
     """A recipe's `source.config`."""
 
-    # What a recipe holds may be secret: errors name the key and not its value.
+    # Values may be secret, so errors name the key without its value.
     model_config = ConfigDict(use_attribute_docstrings=True, hide_input_in_errors=True)
 
     catalog: CatalogConfig = CatalogConfig()
-    """Which tables there are, and what the catalog knows of them."""
+    """The tables to read, and what is read about them from DataHub."""
 
     connections: list[ConnectionConfig] = Field(default=[])
-    """Databases, catalogs of Spark's and folders elsewhere whose tables are read, beside those of
+    """Databases, Spark catalogs and remote folders whose tables are read in addition to those of
     `catalog.folder`."""
 
     spark: SessionConfig = SessionConfig()
-    """Where Spark runs when no session is active yet."""
+    """The Spark session to start if none is active."""
 
     profile: ProfileConfig = ProfileConfig()
-    """How much of each table is read, and what is kept of it."""
+    """How much of each table is read, and what a profile keeps of it."""
 
-    model: ModelConfig = ModelConfig()
-    """How joins are learnt and ranked."""
+    # A factory: in the JSON schema, a default value would spell out the whole method.
+    model: ModelConfig = Field(default_factory=ModelConfig)
+    """How joins are learned and ranked."""
 
     emit: EmitConfig = EmitConfig()
-    """What is written into the catalog."""
+    """What is written to DataHub."""
 
     page: Path | None = None
-    """File of the HTML page that shows what was found; without it none is written. A dry run
-    writes none."""
+    """File of an HTML page that shows the joins. Without it, no page is written. A dry run writes
+    no page either."""
 
-    # Narrowed as DataHub's own sources do.
+    # DataHub's own sources narrow the type in the same way.
     stateful_ingestion: StatefulStaleMetadataRemovalConfig | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
-    """Takes back what an earlier run suggested and this one does not. Needs a `pipeline_name`."""
+    """Removes joins that an earlier run suggested and this run does not. Needs a
+    `pipeline_name`."""
 
     @property
     def scope(self) -> Scope:
-        """The part of the catalog that the recipe is about."""
-        own = PlatformInstance(
+        """The part of the catalog that the recipe covers."""
+        folder_instance = PlatformInstance(
             platform=self.catalog.platform, env=self.env, instance=self.platform_instance
         )
-        homes = [*([own] if self.catalog.folder else []), *(one.home for one in self.connections)]
+        instances = [connection.instance for connection in self.connections]
+        if self.catalog.folder:
+            instances.insert(0, folder_instance)
         return Scope(
-            homes=tuple(dict.fromkeys(homes)),  # two databases may stand in one
-            among=self.catalog.among,
+            instances=tuple(dict.fromkeys(instances)),  # two connections may share one
+            dataset_filter=self.catalog.dataset_filter,
             known_only=self.catalog.known_only,
-            queries=self.catalog.queries,
+            max_queries=self.catalog.queries,
             namespace=self.emit.namespace,
         )
 
     @property
-    def keyed(self) -> dict[str, ConnectionConfig]:
-        """The connections, by their keys in the recipe."""
-        return {f"connections[{place}]": one for place, one in enumerate(self.connections)}
+    def connections_by_key(self) -> dict[str, ConnectionConfig]:
+        """The connections by their keys in the recipe."""
+        return {
+            f"connections[{index}]": connection for index, connection in enumerate(self.connections)
+        }
 
     @model_validator(mode="after")
     def _refuse_to_read_nothing(self) -> Self:
         if not self.catalog.folder and (self.catalog.demo or not self.connections):
-            message = "give `catalog.folder`, or `connections`: there is nothing to read without"
+            message = "There are no tables to read: give `catalog.folder` or `connections`"
             raise ValueError(message)
         return self
 
     @field_validator("model", mode="before")
     @classmethod
     def _fill_by_setting(cls, written: object) -> object:
-        """The setting that a recipe names gives the keys that it does not write."""
-        return fill(written) if isinstance(written, Mapping) else written
+        """Fill in the defaults of the setting that the recipe selects."""
+        if not isinstance(written, Mapping):
+            return written
+        refuse_retired_keys(written)
+        return fill(written)
 
     @model_validator(mode="after")
     def _refuse_unwritable_paths(self) -> Self:
-        """What would fail once everything is computed fails before."""
+        """Refuse paths that would fail only at the end of the run."""
         if self.catalog.demo and self.catalog.folder:
             _refuse("catalog.folder", self.catalog.folder, _against_lake)
         if self.page:
@@ -116,7 +126,7 @@ class HyperJoinConfig(
 
     @model_validator(mode="after")
     def _refuse_a_start_without_model(self) -> Self:
-        """What training cannot start from fails before any table is read."""
+        """Refuse a folder without a model before any table is read."""
         key, folder = "model.start", self.model.start
         if folder and not holds_model(folder):
             raise CheckpointMismatchError.without_model(key, str(folder))
@@ -127,7 +137,7 @@ def _refuse(key: str, path: Path, find_obstacle: Callable[[Path], str]) -> None:
     try:
         obstacle = find_obstacle(path)
     except OSError as error:
-        obstacle = f"the system answers: {error.strerror}"
+        obstacle = f"the system reports: {error.strerror}"
     if obstacle:
         raise UnwritablePathError.because(key, str(path), reason=obstacle)
 
@@ -141,25 +151,25 @@ def _against_page(file: Path) -> str:
 
 
 def _against_model(folder: Path) -> str:
-    """A model replaces its whole folder, so nothing else may be in it."""
+    """Saving replaces the whole folder, so it must hold nothing but a model."""
     if not folder.exists():
         return _against_making(folder)
     if not folder.is_dir():
-        return "it is no folder"
+        return "it is not a folder"
     others = {entry.name for entry in folder.iterdir()} - FILES
-    return f"it holds {min(others)!r}, which is no saved model's" if others else ""
+    return f"it holds {min(others)!r}, which is not part of a saved model" if others else ""
 
 
 def _against_keeping(folder: Path) -> str:
     if not folder.exists():
         return _against_making(folder)
     if not folder.is_dir():
-        return "it is no folder"
+        return "it is not a folder"
     return "" if os.access(folder, os.W_OK | os.X_OK) else "it cannot be written to"
 
 
 def _against_making(path: Path) -> str:
-    nearest = next(place for place in path.absolute().parents if os.access(place, os.F_OK))
+    nearest = next(folder for folder in path.absolute().parents if os.access(folder, os.F_OK))
     if not nearest.is_dir():
-        return f"{nearest} is no folder"
+        return f"{nearest} is not a folder"
     return "" if os.access(nearest, os.W_OK | os.X_OK) else f"{nearest} cannot be written to"

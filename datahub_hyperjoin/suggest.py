@@ -15,7 +15,7 @@ from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming
 from datahub_hyperjoin.model.ranking.rank import rank
-from datahub_hyperjoin.model.reference.lexicon import lexicon
+from datahub_hyperjoin.model.reference.lexicon import load_lexicon
 from datahub_hyperjoin.model.saved.training_state import Epoch
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.config import ProfileConfig
@@ -35,9 +35,8 @@ from datahub_hyperjoin.tables import (
     TableProfile,
     pair_of,
 )
+from datahub_hyperjoin.wording import name_some
 
-_NAMED = 5
-"""Columns that a warning names; a table may have thousands."""
 _NOTHING = CatalogFacts()
 
 
@@ -92,7 +91,7 @@ def read_profiles(
     known = kept | {profile.table.id: profile for profile in read}
     profiles = tuple(known[table.id] for table in tables)
     store.keep_profiles(profiles)
-    progress.count("tables_unchanged", len(kept))
+    progress.count("tables_from_profile_store", len(kept))
     for profile in profiles:
         name = str(profile.table.id)
         if profile.fault:
@@ -128,26 +127,25 @@ def _leave_out_unknown(
         kept.append(replace(profile, columns=known))
         unknown = [column.id.path for column in profile.columns if column.id.path not in names]
         if unknown:
-            more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
             progress.warn(
                 "Column not in the catalog",
                 "It gets no suggestions; ingest its table again to change that",
-                f"{profile.table.id}: {', '.join(unknown[:_NAMED])}{more}",
+                f"{profile.table.id}: {name_some(unknown)}",
             )
     return tuple(kept)
 
 
 def _report_names(naming: Naming, progress: Progress) -> None:
-    tally = naming.tally
-    progress.count("names_asked", tally.asked)
-    progress.count("names_answered", tally.answered)
-    progress.count("names_from_cache", tally.cached)
-    progress.count("names_by_rules", tally.by_rules)
-    progress.count("name_requests", tally.requests)
-    progress.count("name_tokens", tally.tokens)
-    progress.count("name_cost", tally.cost)
-    for fault in naming.faults:
-        progress.warn(fault.title, fault.message, fault.context)
+    counts = naming.counts
+    progress.count("llm_names_requested", counts.requested)
+    progress.count("llm_names_received", counts.received)
+    progress.count("llm_names_from_cache", counts.cached)
+    progress.count("names_by_rules", counts.by_rules)
+    progress.count("llm_requests", counts.requests)
+    progress.count("llm_tokens", counts.tokens)
+    progress.count("llm_cost", counts.cost)
+    for failure in naming.failures:
+        progress.warn(failure.title, failure.message, failure.context)
 
 
 def index_lake(
@@ -175,7 +173,7 @@ def index_lake(
     progress.count("key_columns", len(structure.keys))
     progress.count("hyperedges_within_tables", int((~graph.across).sum()))
     progress.count("hyperedges_across_tables", int(graph.across.sum()))
-    progress.count("largest_hyperedge_across", max(map(len, components), default=0))
+    progress.count("largest_hyperedge_across_tables", max(map(len, components), default=0))
     return structure
 
 
@@ -233,10 +231,12 @@ def _verify(
     new = [pair for pair in pairs if pair not in kept]
     known = ColumnKinds(
         kinds=kinds,
-        synonyms={kind: lexicon().synonyms(kind) for kind in {kinds[p] for p in new if p in kinds}},
+        synonyms={
+            kind: load_lexicon().synonyms(kind) for kind in {kinds[p] for p in new if p in kinds}
+        },
         texts=_texts(structure),
     )
-    read = verify_joins(session(), tables, new, known=known, config=config) if new else {}
+    read = verify_joins(session(), tables, new, kinds=known, config=config) if new else {}
     store.keep_evidence(kept | read, tables, kinds)
     return kept | read
 
@@ -323,7 +323,7 @@ def suggest(
     with progress.stage("Encoding columns"):
         encoding = embed(structure, model, progress)
     with progress.stage("Ranking candidates"):
-        ranked = tuple(rank(structure, encoding.embeddings, model.ranking))
+        ranked = tuple(rank(structure, encoding.embeddings, model))
     with progress.stage("Verifying on the data"):
         pairs = sorted(set(map(_pair, ranked)))
         evidence = _verify(pairs, tables, session, profile, structure)

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from jaxtyping import Float32
 
-from datahub_hyperjoin.errors import NothingToLearnError
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
+from datahub_hyperjoin.model.errors import NothingToLearnError
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.hypergraph.positions import find_positions
 from datahub_hyperjoin.model.network.features import Featurizer
@@ -90,7 +90,7 @@ def _train(
     architecture = fingerprint_architecture(model.describe_architecture(config))
     journal = Journal(config.path, f"{model.fingerprint}-{architecture}-{device.type}")
     network, random = model.network.to(device), np.random.default_rng(config.seed)
-    for epoch in fit(network, material, structure.keys, config.training, random, journal):
+    for epoch in fit(network, material, structure.keys, random, journal):
         watch(epoch)
     network.cpu().eval()
     if config.path:
@@ -117,7 +117,7 @@ def encode(structure: LakeIndex, config: ModelConfig, watch: Callable[[Epoch], N
         CollapsedError: All embeddings are alike.
         CheckpointMismatchError: A model to start from, or to use whatever the tables, does not fit.
     """
-    if config.ranking.affinity is Scoring.SIGNALS:
+    if config.ranking.scoring is Scoring.SIGNALS:
         return _by_names(structure)
     with repeatable(config.seed):
         trained = find_trained(structure, config)

@@ -10,7 +10,7 @@ import pytest
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.config import (
-    FeatureConfig,
+    OURS,
     ModelConfig,
     NetworkConfig,
     TrainingConfig,
@@ -27,11 +27,11 @@ from datahub_hyperjoin.model.training.augmented_views import PairBatch, Training
 
 NOTHING = CatalogFacts()
 SMALL = ModelConfig(
-    features=FeatureConfig(dimension=16),
-    network=NetworkConfig(width=32, heads=4, dropout=0.0),
+    setting=replace(OURS, dimension=16, heads=4, dropout=0.0),
+    network=NetworkConfig(width=32),
     training=TrainingConfig(epochs=3),
 )
-SHORT = ModelConfig(features=FeatureConfig(dimension=8))
+SHORT = ModelConfig(setting=replace(OURS, dimension=8))
 """Ours, with short word vectors."""
 
 
@@ -51,7 +51,7 @@ def build(lake: Lake, config: ModelConfig) -> LakeIndex:
 def cut_from(structure: LakeIndex, config: ModelConfig, folder: Path) -> TrainingData:
     """What views are cut from, with word vectors of its own."""
     lake = structure.lake
-    vectors = train_vectors(lake, config.features, seed=0, path=folder / "v.bin")
+    vectors = train_vectors(lake, config, path=folder / "v.bin")
     featurizer = Featurizer(vectors, build_vocabulary(lake, 100))
     return TrainingData(
         structure=structure,

@@ -1,6 +1,7 @@
 import os
+import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -8,18 +9,28 @@ import pytest
 from pydantic import ValidationError
 
 from datahub_hyperjoin.config import HyperJoinConfig
-from datahub_hyperjoin.model.config import ModelConfig, Positions, Reuse, Scoring
+from datahub_hyperjoin.model.config import OURS, Loss, ModelConfig, Reuse, Scoring
 from datahub_hyperjoin.model.config.paper import paper
+from datahub_hyperjoin.model.config.retired import RETIRED
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 
 MINIMAL = {"catalog": {"folder": "lake"}}
-OURS = {"catalog", "connections", "spark", "profile", "model", "emit", "page", "stateful_ingestion"}
+SECTIONS = {
+    "catalog",
+    "connections",
+    "spark",
+    "profile",
+    "model",
+    "emit",
+    "page",
+    "stateful_ingestion",
+}
 
 
 def keys(schema: dict[str, Any], node: dict[str, Any], path: str) -> Iterator[tuple[str, str]]:
     """Every key of ours below a node, with its description or that of its section."""
     for name, value in node.get("properties", {}).items():
-        if not path and name not in OURS:
+        if not path and name not in SECTIONS:
             continue
         options = [value, *value.get("anyOf", [])]
         sections = [
@@ -48,9 +59,9 @@ def test_a_folder_is_enough() -> None:
 
 
 def test_sections_reach_the_rooms() -> None:
-    ranking = {"affinity": "hin", "top_k": 9}
+    ranking = {"scoring": "hin", "top_k": 9}
     config = HyperJoinConfig.model_validate({**MINIMAL, "model": {"ranking": ranking}})
-    assert config.model.ranking.affinity is Scoring.HIN
+    assert config.model.ranking.scoring is Scoring.HIN
     assert config.model.ranking.top_k == 9
 
 
@@ -60,61 +71,102 @@ def test_one_key_selects_the_paper_s_setting() -> None:
 
 
 def test_keys_that_are_written_win_over_the_setting() -> None:
-    model = {"setting": "paper", "training": {"epochs": 2}, "ranking": {"affinity": "blend"}}
+    model = {"setting": "paper", "training": {"epochs": 2}, "ranking": {"scoring": "blend"}}
     config = HyperJoinConfig.model_validate({**MINIMAL, "model": model})
     assert config.model == replace(
         paper(),
         training=replace(paper().training, epochs=2),
-        ranking=replace(paper().ranking, affinity=Scoring.BLEND),
+        ranking=replace(paper().ranking, scoring=Scoring.BLEND),
     )
 
 
 def test_a_default_that_is_written_wins_over_the_setting() -> None:
-    model = {"setting": "paper", "network": {"positions": "walks"}}
+    model = {"setting": "paper", "ranking": {"min_joinability": 0.5}}
     config = HyperJoinConfig.model_validate({**MINIMAL, "model": model})
-    assert config.model.network.positions is Positions.WALKS
+    assert config.model.ranking.min_joinability == 0.5
+
+
+def test_a_method_of_code_is_taken_as_it_is() -> None:
+    method = replace(OURS, loss=Loss.TRIPLET)
+    config = HyperJoinConfig.model_validate({**MINIMAL, "model": {"setting": method}})
+    assert config.model == ModelConfig(setting=method)
+
+
+def test_a_setting_is_written_as_its_name() -> None:
+    config = HyperJoinConfig.model_validate({**MINIMAL, "model": {"setting": "paper"}})
+    assert config.model_dump(mode="json")["model"]["setting"] == "paper"
+    schema = HyperJoinConfig.model_json_schema()["$defs"]["ModelConfig"]["properties"]["setting"]
+    assert (schema["enum"], schema["default"]) == (["ours", "paper"], "ours")
+
+
+@pytest.mark.parametrize("key", RETIRED)
+def test_a_retired_key_is_refused_with_what_replaces_it(key: str) -> None:
+    *sections, last = key.split(".")
+    written: dict[str, Any] = {last: None}
+    for section in reversed(sections):
+        written = {section: written}
+    message = f"model\n.*`model.{re.escape(key)}` {re.escape(RETIRED[key])}"
+    for setting in ("ours", "paper"):
+        with pytest.raises(ValidationError, match=message):
+            HyperJoinConfig.model_validate({**MINIMAL, "model": {**written, "setting": setting}})
+
+
+def test_no_retired_key_is_a_key() -> None:
+    schema = HyperJoinConfig.model_json_schema()
+    every = {key for key, _ in keys(schema, schema, "")}
+    assert {f"model.{key}" for key in RETIRED}.isdisjoint(every)
+    named = {name for reason in RETIRED.values() for name in re.findall(r"`([\w.]+)", reason)}
+    assert named <= every
+
+
+def test_the_model_has_few_keys() -> None:
+    schema = HyperJoinConfig.model_json_schema()
+    sections = {"variants", "variants.llm", *(field.name for field in fields(ModelConfig))}
+    model = [key for key, _ in keys(schema, schema, "") if key.startswith("model.")]
+    assert len(model) <= 45
+    assert len([key for key in model if key.removeprefix("model.") not in sections]) <= 31
 
 
 @pytest.mark.parametrize(
     ("recipe", "message"),
     [
-        ({}, r"give `catalog.folder`, or `connections`: there is nothing to read without"),
+        ({}, r"There are no tables to read: give `catalog.folder` or `connections`"),
         (
             {"catalog": {"folder": "lake", "tags": ["pii"], "known_only": False}},
             r"catalog\n.*`domains`, `containers` and `tags` need `known_only: true`",
         ),
-        ({"catalog": {"demo": True}}, r"give `catalog.folder`, or `connections`"),
+        ({"catalog": {"demo": True}}, r"give `catalog.folder` or `connections`"),
         (
             {"connections": [{"database": {"url": "hush"}}]},
-            r"connections.0.database\n.*`url` must be SQLAlchemy's, as in postgresql\+psycopg2://",
+            r"connections.0.database\n.*`url` is not an SQLAlchemy URL\. Write it as in postgresql",
         ),
         (
             {"connections": [{"database": {"url": "sqlite://"}, "names": "{scheme}.{table}"}]},
-            r"`names` is '{scheme}.{table}'; it may hold {database}, {schema} and {table}",
+            r"`names` is '{scheme}.{table}'\. Use only {database}, {schema} and {table} in it",
         ),
         (
             {"connections": [{"database": {"url": "sqlite://"}, "names": "{schema}"}]},
-            r"`names` is '{schema}'; without {table} all tables have one name",
+            r"`names` is '{schema}'\. Add {table}: without it all tables share a name",
         ),
         (
             {"connections": [{"folder": "s3a://lake", "names": "{schema}.{table}"}]},
-            r"`names` is '{schema}.{table}'; it may hold {folder} and {table}",
+            r"`names` is '{schema}.{table}'\. Use only {folder} and {table} in it",
         ),
         (
             {"connections": [{"folder": "lake"}]},
-            r"folder\n.*`folder` is 'lake'; give a URI, as s3a://lake/sales, or `catalog.folder`",
+            r"folder\n.*`folder` is 'lake', which is not a URI\. Write it as in s3a://lake/sales",
         ),
         (
             {"connections": [{"platform": "s3"}]},
-            r"connections.0\n.*give one of `database`, `spark_catalog` and `folder`",
+            r"connections.0\n.*needs exactly one of `database`, `spark_catalog` and `folder`",
         ),
         (
             {"connections": [{"folder": "s3a://lake", "spark_catalog": "spark_catalog"}]},
-            r"connections.0\n.*give one of `database`, `spark_catalog` and `folder`",
+            r"connections.0\n.*needs exactly one of `database`, `spark_catalog` and `folder`",
         ),
         (
             {"connections": [{"spark_catalog": "lakehouse"}]},
-            r"connections.0\n.*give `platform`: what DataHub calls where `lakehouse` has its",
+            r"connections.0\n.*`platform` is missing\. .* tables in the Spark catalog `lakeh",
         ),
         ({**MINIMAL, "sprak": {}}, r"sprak\n  Extra inputs are not permitted"),
         (
@@ -130,8 +182,8 @@ def test_a_default_that_is_written_wins_over_the_setting() -> None:
             r"model.keys.min_completeness\n  Input should be less than or equal to 1",
         ),
         (
-            {**MINIMAL, "model": {"training": {"loss": "mse"}}},
-            r"model.training.loss\n  Input should be 'triplet', 'semi-hard' or 'infonce'",
+            {**MINIMAL, "model": {"ranking": {"scoring": "cosine"}}},
+            r"model.ranking.scoring\n  Input should be 'hin', 'blend' or 'signals'",
         ),
         (
             {**MINIMAL, "model": {"reuse": "sometimes"}},
@@ -139,6 +191,10 @@ def test_a_default_that_is_written_wins_over_the_setting() -> None:
         ),
         (
             {**MINIMAL, "model": {"setting": "papre"}},
+            r"model.setting\n  Input should be 'ours' or 'paper'",
+        ),
+        (
+            {**MINIMAL, "model": {"setting": {"loss": "triplet"}}},
             r"model.setting\n  Input should be 'ours' or 'paper'",
         ),
         (
@@ -163,7 +219,7 @@ def test_a_default_that_is_written_wins_over_the_setting() -> None:
         ),
         (
             {**MINIMAL, "emit": {"namespace": "our joins"}},
-            r"emit\n.*`namespace` is 'our joins'; it must be made of letters, digits",
+            r"emit\n.*`namespace` is 'our joins'; use words of letters, digits",
         ),
     ],
 )
@@ -175,22 +231,31 @@ def test_a_wrong_key_is_named_with_what_is_expected(recipe: dict[str, Any], mess
 @pytest.mark.parametrize(
     ("recipe", "message"),
     [
-        ({"page": "file/joins.html"}, r"`page` is '.*joins.html', and .*file is no folder. Give"),
-        ({"page": "joins" * 99}, r"`page` is .*, and the system answers: File name too long"),
-        ({"page": "."}, r"`page` is '.*', and it is a folder. Give another path"),
-        ({"model": {"path": "file/model"}}, r"`model.path` is .*, and .*file is no folder"),
-        ({"model": {"path": "file"}}, r"`model.path` is .*, and it is no folder"),
-        ({"profile": {"store": "file"}}, r"`profile.store` is 'file', and it is no folder. Give"),
-        ({"model": {"path": "."}}, r"`model.path` is .*, and it holds 'file', which is no saved"),
+        (
+            {"page": "file/joins.html"},
+            r"`page` is '.*joins.html', and .*file is not a folder. Set",
+        ),
+        ({"page": "joins" * 99}, r"`page` is .*, and the system reports: File name too long"),
+        ({"page": "."}, r"`page` is '.*', and it is a folder. Set another path"),
+        ({"model": {"path": "file/model"}}, r"`model.path` is .*, and .*file is not a folder"),
+        ({"model": {"path": "file"}}, r"`model.path` is .*, and it is not a folder"),
+        (
+            {"profile": {"store": "file"}},
+            r"`profile.store` is 'file', and it is not a folder. Set",
+        ),
+        (
+            {"model": {"path": "."}},
+            r"`model.path` is .*, and it holds 'file', which is not part of",
+        ),
         (
             {"model": {"start": "none"}},
-            r"`model.start` is 'none', and no saved model is there. Give",
+            r"`model.start` is 'none', which holds no saved model. Set",
         ),
-        ({"model": {"start": "."}}, r"`model.start` is '.', and no saved model is there. Give the"),
-        ({"model": {"start": "file"}}, r"`model.start` is 'file', and no saved model is there"),
+        ({"model": {"start": "."}}, r"`model.start` is '.', which holds no saved model. Set it"),
+        ({"model": {"start": "file"}}, r"`model.start` is 'file', which holds no saved model"),
         (
             {"catalog": {"folder": "file/lake", "demo": True}},
-            r"`catalog.folder` is .*, and .*file is no folder",
+            r"`catalog.folder` is .*, and .*file is not a folder",
         ),
     ],
 )

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.model.config import (
-    FeatureConfig,
+    OURS,
     ModelConfig,
     NetworkConfig,
     RankingConfig,
@@ -36,8 +36,8 @@ from datahub_hyperjoin.tables import (
 ACCEPTED = CatalogEvidence(verdict=Verdict.ACCEPTED, by="urn:li:corpuser:ada")
 REJECTED = CatalogEvidence(verdict=Verdict.REJECTED)
 QUICK = ModelConfig(
-    features=FeatureConfig(dimension=16),
-    network=NetworkConfig(width=32, heads=4),
+    setting=replace(OURS, dimension=16, heads=4),
+    network=NetworkConfig(width=32),
     training=TrainingConfig(epochs=2),
     ranking=RankingConfig(top_k=2),
 )
@@ -85,7 +85,7 @@ def write(folder: Path, name: str, columns: Mapping[str, list[str]]) -> Table:
     return Table(
         id=TableId("file", name),
         title=name,
-        place=File(location=str(file), format=FileFormat.CSV),
+        location=File(uri=str(file), format=FileFormat.CSV),
         size=file.stat().st_size,
     )
 
@@ -255,17 +255,17 @@ def test_what_has_not_changed_is_not_read_again(
         return found, watcher
 
     first, told = run(lake)
-    assert told.counts["tables_unchanged"] == 0
+    assert told.counts["tables_from_profile_store"] == 0
     assert started
     again, told = run(lake)
     assert again == first
-    assert told.counts["tables_unchanged"] == told.counts["tables_profiled"] == 3
+    assert told.counts["tables_from_profile_store"] == told.counts["tables_profiled"] == 3
     assert started == []
     (tmp_path / "memos.csv").write_text("memo,page\nnew,1\nother,2\n")
     changed, told = run([*lake[:2], replace(lake[2], state="2")])
-    assert told.counts["tables_unchanged"] == 2
+    assert told.counts["tables_from_profile_store"] == 2
     assert changed.profiles[2].rows == 2
     forced, told = run(lake, replace(kept, force=True))
-    assert told.counts["tables_unchanged"] == 0
+    assert told.counts["tables_from_profile_store"] == 0
     assert forced.profiles[:2] == changed.profiles[:2]
     assert forced.profiles[2].rows == 2

@@ -1,25 +1,31 @@
-"""The model's settings: what a recipe may say, and what the paper says instead."""
+"""The model's configuration: the recipe's section `model` and the method that it selects."""
 
 from datahub_hyperjoin.model.config.language_model import LanguageModelConfig, VariantConfig
-from datahub_hyperjoin.model.config.sections import (
+from datahub_hyperjoin.model.config.method import (
+    OURS,
+    PAPER,
     Edges,
     EpochSelection,
+    Loss,
+    Method,
+    Positions,
+)
+from datahub_hyperjoin.model.config.sections import (
     FeatureConfig,
     HypergraphConfig,
     KeyConfig,
-    Loss,
     ModelConfig,
     NetworkConfig,
-    Positions,
     Precision,
     RankingConfig,
     Reuse,
     Scoring,
-    Setting,
     TrainingConfig,
 )
 
 __all__ = [
+    "OURS",
+    "PAPER",
     "Edges",
     "EpochSelection",
     "FeatureConfig",
@@ -27,6 +33,7 @@ __all__ = [
     "KeyConfig",
     "LanguageModelConfig",
     "Loss",
+    "Method",
     "ModelConfig",
     "NetworkConfig",
     "Positions",
@@ -34,7 +41,6 @@ __all__ = [
     "RankingConfig",
     "Reuse",
     "Scoring",
-    "Setting",
     "TrainingConfig",
     "VariantConfig",
 ]

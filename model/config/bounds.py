@@ -1,4 +1,4 @@
-"""Numbers that a recipe may give, with their bounds."""
+"""Number types with the bounds that recipe values must satisfy."""
 
 from typing import Annotated
 
@@ -6,6 +6,5 @@ from annotated_types import Ge, Gt, Interval
 
 Share = Annotated[float, Interval(ge=0, le=1)]
 PositiveInt = Annotated[int, Ge(1)]
-NonNegativeInt = Annotated[int, Ge(0)]
 PositiveFloat = Annotated[float, Gt(0)]
 NonNegativeFloat = Annotated[float, Ge(0)]

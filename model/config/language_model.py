@@ -1,4 +1,4 @@
-"""Which language model is asked for other names of key columns, and what it may see and cost."""
+"""The language model that proposes name variants: its endpoint, what it may see and cost."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,12 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from datahub_hyperjoin.model.config.bounds import (
-    NonNegativeFloat,
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
-)
+from datahub_hyperjoin.model.config.bounds import NonNegativeFloat, PositiveFloat, PositiveInt
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,35 +17,31 @@ class LanguageModelConfig:
     """The model's name, as the endpoint knows it."""
 
     base_url: str = "https://api.openai.com/v1"
-    """Where the endpoint is; `/chat/completions` is added to it."""
+    """URL of the endpoint, without `/chat/completions`."""
 
     api_key: SecretStr | None = None
-    """What the endpoint knows you by; write `${OPENAI_API_KEY}` and keep it in the environment.
-    Servers of your own may need none."""
+    """Key for the endpoint. Write `${OPENAI_API_KEY}` and keep the key in the environment. Servers
+    of your own may need none."""
 
     send_values: bool = False
-    """Whether up to five values of each key column are sent, too; else only names leave."""
-
-    columns_per_request: PositiveInt = 25
-    """Key columns that one request asks about."""
+    """Whether requests hold up to five values of each key column. By default they hold names
+    only."""
 
     concurrency: PositiveInt = 4
-    """Requests at once."""
+    """Number of requests at the same time."""
 
     timeout: PositiveFloat = 60.0
-    """Seconds that a request may take."""
-
-    retries: NonNegativeInt = 4
-    """Further tries of a request when the endpoint is busy, fails or does not answer."""
+    """Time limit of a request, in seconds."""
 
     answer_tokens: PositiveInt = 100
-    """Most tokens that an answer may have for each column; a model that reasons needs more."""
+    """Maximum number of tokens in an answer, for each column. A model that reasons needs more."""
 
     max_tokens: PositiveInt = 2_000_000
-    """Most tokens of all requests and answers of a run; rules give the rest of the names."""
+    """Maximum number of tokens in all requests and answers of a run. Rules provide the remaining
+    names."""
 
     max_cost: PositiveFloat | None = None
-    """Most money that a run may cost, in the currency of the prices."""
+    """Maximum cost of a run, in the currency of the prices. Needs both prices."""
 
     input_price: NonNegativeFloat | None = None
     """Price of a million tokens of requests."""
@@ -59,10 +50,11 @@ class LanguageModelConfig:
     """Price of a million tokens of answers."""
 
     cache: Path | None = None
-    """Folder of the answers, so that nothing is asked twice; it holds names and no values."""
+    """Folder that keeps answers, so that no run asks a question again. It holds names and no
+    values."""
 
     def __post_init__(self) -> None:
-        """Refuse what could not work, without repeating what may be secret."""
+        """Refuse values that cannot work, without repeating what may be secret."""
         address = urlsplit(self.base_url)
         if address.scheme not in {"http", "https"} or not address.hostname or address.port == 0:
             message = "`base_url` must begin with http:// or https:// and name a host"
@@ -81,8 +73,8 @@ class LanguageModelConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VariantConfig:
-    """Where other names of key columns come from."""
+    """Where name variants of key columns come from."""
 
     llm: LanguageModelConfig | None = None
-    """A language model that is asked for one more name of each key column; without it nothing
-    leaves, and rules alone say how a column could be called."""
+    """A language model that proposes one name variant of each key column. Without it,
+    nothing is sent, and rules alone provide variants."""

@@ -1,82 +1,35 @@
-"""The paper's setting: one key for every choice that the paper makes otherwise than we do."""
+"""Defaults of the remaining recipe keys under `model.setting: paper`."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
 
+from datahub_hyperjoin.model.config.method import PAPER
 from datahub_hyperjoin.model.config.sections import (
-    Edges,
-    EpochSelection,
     FeatureConfig,
     HypergraphConfig,
-    Loss,
     ModelConfig,
-    NetworkConfig,
-    Positions,
     RankingConfig,
     Scoring,
-    Setting,
-    TrainingConfig,
 )
 
 _UNBOUNDED = 10**9
-"""Columns of a hyperedge that no lake reaches."""
-
-
-def _paper_training() -> TrainingConfig:
-    """Section 4.2 and the implementation details of section 6.
-
-    The paper does not say which epoch's weights it keeps; its code keeps those of least training
-    loss, and holds nothing out.
-    """
-    return TrainingConfig(
-        epochs=30,
-        warmup_epochs=3,
-        batch_size=64,
-        learning_rate=4e-4,
-        loss=Loss.TRIPLET,
-        margin=1.0,
-        gradient_clip=1.0,
-        held_out=0.0,
-        patience=30,
-        selection=EpochSelection.LOSS,
-        corruption=False,
-        relocation=0.0,
-        forgetting=0.0,
-        spare_alike=False,
-    )
+"""A hyperedge size that no lake reaches."""
 
 
 def paper() -> ModelConfig:
-    """Everything as the paper has it (sections 4 to 6).
-
-    What mends a defect has no other setting: names are split on case changes too, and a supervised
-    pair never shares a hyperedge.
+    """Return the paper's settings (sections 4 to 6).
 
     Returns:
         Settings that `dataclasses.replace` may vary.
     """
     return ModelConfig(
-        setting=Setting.PAPER,
-        features=FeatureConfig(dimension=300, vocabulary=1500, reference=False),
-        hypergraph=HypergraphConfig(max_size=_UNBOUNDED, walk_length=16, edges=Edges.VARIANTS),
-        network=NetworkConfig(
-            width=512,
-            heads=8,
-            node_layers=2,
-            mixer_layers=2,
-            dropout=0.05,
-            position_weight=0.1,
-            structure_weight=0.5,
-            positions=Positions.LAPLACIAN,
-            name_vectors=False,
-        ),
-        training=_paper_training(),
+        setting=PAPER,
+        features=FeatureConfig(reference=False),
+        hypergraph=HypergraphConfig(max_size=_UNBOUNDED),
         ranking=RankingConfig(
-            candidates=50,
             top_k=25,
             coherence=1.0,
-            affinity=Scoring.HIN,
-            hold_copies=False,
+            scoring=Scoring.HIN,
             min_joinability=0.0,
             min_containment=0.0,
         ),
@@ -95,18 +48,18 @@ def _lay_beneath(
 
 
 def fill(written: Mapping[str, object]) -> dict[str, object]:
-    """Completes the section `model` of a recipe with the defaults of the setting it names.
+    """Complete a recipe's section `model` with the defaults of the setting that it selects.
 
     Args:
-        written: The keys of the recipe, in any state; what is wrong in them stays wrong.
+        written: The keys of the recipe. Wrong keys and values stay for validation to report.
 
     Returns:
-        The same keys, above all those of the setting.
+        The same keys, which override those of the setting.
 
-    >>> filled = fill({"setting": "paper", "training": {"epochs": 5}})
-    >>> filled["training"]["epochs"], filled["training"]["loss"].value
-    (5, 'triplet')
+    >>> filled = fill({"setting": "paper", "ranking": {"top_k": 5}})
+    >>> filled["ranking"]["top_k"], filled["ranking"]["scoring"].value
+    (5, 'hin')
     """
-    if written.get("setting") != Setting.PAPER:
+    if written.get("setting") not in ("paper", PAPER):
         return dict(written)
     return _lay_beneath(asdict(paper()), written)

@@ -1,4 +1,4 @@
-"""Hyper-parameters of the model, one frozen dataclass for each part of it."""
+"""The keys of a recipe's section `model`, one frozen dataclass for each subsection."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -9,80 +9,24 @@ from annotated_types import Ge
 
 from datahub_hyperjoin.model.config.bounds import PositiveFloat, PositiveInt, Share
 from datahub_hyperjoin.model.config.language_model import VariantConfig
-
-
-class Setting(str, Enum):
-    """Where the defaults of all other keys come from."""
-
-    OURS = "ours"
-    """What this project found to work best."""
-
-    PAPER = "paper"
-    """What the paper describes, departures of ours switched off; keys that are written win."""
-
-
-class Edges(str, Enum):
-    """What makes two key columns an edge of the join graph."""
-
-    CONTAINMENT = "containment"
-    """Values of one that the other contains beyond chance; fewer where names are variants."""
-
-    VARIANTS = "variants"
-    """Names that are variants of one another, and any value in common, as in the paper."""
-
-
-class Positions(str, Enum):
-    """What tells where a column stands."""
-
-    WALKS = "walks"
-    """Chances that random walks return, beside the table's vector."""
-
-    LAPLACIAN = "laplacian"
-    """Smallest eigenvectors of each component's Laplacian, as in the paper, beside the same."""
-
-    NONE = "none"
-    """Nothing, and no table's vector either."""
-
-
-class EpochSelection(str, Enum):
-    """How the best epoch is chosen."""
-
-    RECALL = "recall"
-    """By recall on key columns held out."""
-
-    LOSS = "loss"
-    """By training loss."""
-
-
-class Loss(str, Enum):
-    """What training minimises."""
-
-    TRIPLET = "triplet"
-    """The paper's margin ranking loss with the hardest negative of the batch."""
-
-    SEMI_HARD = "semi-hard"
-    """The same with the hardest negative that is farther away than the positive, which doesn't
-    collapse where the hardest of all makes every column the same."""
-
-    INFONCE = "infonce"
-    """Softmax over every negative of the batch."""
+from datahub_hyperjoin.model.config.method import OURS, Setting
 
 
 class Reuse(str, Enum):
-    """When a saved model is used again instead of training."""
+    """The condition under which a saved model is used instead of training."""
 
     EXACT = "exact"
-    """If it was made from the same data with the same settings."""
+    """The model was trained on the same data with the same settings."""
 
     ALWAYS = "always"
-    """Whatever the tables: it encodes new and changed ones as they are."""
+    """Any data: the model encodes new and changed tables as they are."""
 
     NEVER = "never"
-    """Train anew in every run."""
+    """Every run trains."""
 
 
 class Scoring(str, Enum):
-    """What weighs a pair of columns in the ranking."""
+    """The signals that score a pair of columns in the ranking."""
 
     HIN = "hin"
     """The network's cosine alone, as in the paper."""
@@ -91,12 +35,12 @@ class Scoring(str, Enum):
     """The network's cosine, values, cells and names together."""
 
     SIGNALS = "signals"
-    """The blend without the network, which is not trained; candidates come from values and names
-    alone."""
+    """The blend without the network, which is not trained. Candidates come from values, cells and
+    names."""
 
 
 class Precision(str, Enum):
-    """What matrices are multiplied in; sums, norms and weights are always float32."""
+    """The number format of matrix products; sums, norms and weights are always float32."""
 
     AUTO = "auto"
     """`bfloat16` on a GPU, `float32` on a CPU."""
@@ -105,48 +49,38 @@ class Precision(str, Enum):
     """Single precision."""
 
     BFLOAT16 = "bfloat16"
-    """Half precision, where the device multiplies it faster."""
+    """Half precision, for devices that multiply it faster."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeyConfig:
-    """Which columns are asked about."""
+    """Which columns are key columns: those that get suggestions."""
 
     min_completeness: Share = 0.3
-    """Least share of rows that must have a value, in [0, 1]; unique values need not be many."""
-
-    min_distinct: PositiveInt = 3
-    """Least number of different values."""
+    """Minimum share of rows with a value, in [0, 1]. A column whose values are unique needs no
+    such share. Lower it to rank sparse columns too."""
 
     min_uniqueness: Share = 0.9
-    """Least distinct values per filled row, in [0, 1], of a column with few values and of a
-    whole-number column whose name is no identifier's."""
-
-    max_length: PositiveFloat = 64.0
-    """Greatest mean length, in characters: beyond it a text is prose."""
+    """Minimum number of distinct values per filled row, in [0, 1]. It applies to columns with few
+    values, and to whole-number columns whose name is not that of an identifier."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeatureConfig:
-    """How names and values become vectors."""
+    """Which facts about columns the model reads."""
 
     vectors: Path | None = None
-    """A pretrained fastText model (.bin); without it vectors are trained on the lake."""
-
-    dimension: PositiveInt = 100
-    """Length of the vectors trained on the lake."""
-
-    vocabulary: PositiveInt = 1500
-    """Name tokens with a vector of their own; others are made of their subwords."""
+    """File of a pretrained fastText model (.bin). Without it, word vectors are trained on the
+    lake."""
 
     names: bool = True
-    """Whether names of tables and columns are read, by the network and by the blend."""
+    """Whether the network and the blend read names of tables and columns."""
 
     values: bool = True
-    """Whether values are read, by the network and by the blend."""
+    """Whether the network and the blend read values."""
 
     reference: bool = True
-    """Whether the blend knows codes and names that everyone uses, such as those of countries."""
+    """Whether the blend recognises standard codes and names, such as those of countries."""
 
     def __post_init__(self) -> None:
         """Refuse to read nothing."""
@@ -157,188 +91,109 @@ class FeatureConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HypergraphConfig:
-    """What makes an edge of the join graph, and how large a hyperedge may grow."""
+    """Which columns share a hyperedge across tables."""
 
     min_containment: Share = 0.8
-    """Least estimated containment, above chance, of an edge of the join graph, in [0, 1]."""
-
-    min_shared: PositiveInt = 3
-    """Least number of shared values of such an edge."""
+    """Minimum estimated containment above chance, in [0, 1], for an edge of the join graph.
+    Columns whose names are variants need half of it. Raise it if the report names a value domain of
+    unrelated columns."""
 
     max_size: PositiveInt = 64
-    """Most columns of a hyperedge across tables; weaker edges that would exceed it are left out."""
-
-    walk_length: PositiveInt = 16
-    """Steps of the random walks that tell positions on the join graph, or its eigenvectors, k."""
-
-    edges: Edges = Edges.CONTAINMENT
-    """What makes an edge of the join graph."""
-
-    variants: bool = True
-    """Whether name variants count: as edges of the join graph, and as names in training."""
-
-    within: bool = True
-    """Whether there are hyperedges within tables."""
-
-    across: bool = True
-    """Whether there are hyperedges across tables."""
-
-    inference: bool = True
-    """Whether columns are encoded with hyperedges once the network is trained."""
+    """Maximum number of columns in a hyperedge across tables. Edges are taken strongest first; an
+    edge that would exceed the maximum is skipped."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NetworkConfig:
-    """Sizes of HIN (paper, section 4.2)."""
+    """Size and precision of HIN (paper, section 4.2)."""
 
     width: PositiveInt = 512
-    """Length of an embedding, d."""
-
-    heads: PositiveInt = 8
-    """Attention heads of a mixer layer."""
-
-    node_layers: PositiveInt = 2
-    """Transformations of each column before pooling, L."""
-
-    mixer_layers: PositiveInt = 2
-    """Global hyperedge mixing layers."""
-
-    dropout: Share = 0.05
-    """Share of activations dropped in training."""
-
-    position_weight: float = 0.1
-    """Initial weight of both positional encodings, alpha and beta."""
-
-    structure_weight: float = 0.5
-    """Initial weight of shared columns in attention, lambda."""
-
-    positions: Positions = Positions.WALKS
-    """What tells where a column stands."""
-
-    name_vectors: bool = True
-    """Whether a name's word vector is read beside its tokens; without it, tokens outside the
-    vocabulary say nothing."""
+    """Length of an embedding, d; a multiple of 8. Memory and time grow with it."""
 
     precision: Precision = Precision.AUTO
-    """What matrices are multiplied in."""
+    """Number format of matrix products."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingConfig:
-    """How the network is fitted, without labels (paper, section 4.2)."""
+    """How the network is trained, without labels (paper, section 4.2)."""
 
     epochs: PositiveInt = 30
-    """Most passes over the key columns."""
-
-    warmup_epochs: Annotated[int, Ge(0)] = 3
-    """Epochs over which the learning rate rises to its value."""
+    """Maximum number of passes over the key columns. Training may stop earlier."""
 
     batch_size: PositiveInt = 64
-    """Key columns in a step."""
+    """Key columns in a training step. Lower it if memory runs out."""
 
     learning_rate: PositiveFloat = 4e-4
-    """Adam's step size."""
-
-    loss: Loss = Loss.INFONCE
-    """What is minimised."""
-
-    margin: PositiveFloat = 1.0
-    """Of both triplet losses, on cosines."""
-
-    temperature: PositiveFloat = 0.07
-    """Of InfoNCE."""
-
-    gradient_clip: PositiveFloat = 1.0
-    """Greatest norm of the gradient."""
-
-    held_out: Share = 0.1
-    """Share of the key columns kept to choose the best epoch by."""
-
-    patience: PositiveInt = 20
-    """Epochs without a better one before training stops."""
-
-    selection: EpochSelection = EpochSelection.RECALL
-    """How the best epoch is chosen."""
-
-    corruption: bool = True
-    """Whether the right view writes values, and some names, as another publisher would."""
-
-    relocation: Share = 0.5
-    """How often a positive stands in another table of the batch, as joinable columns do."""
-
-    forgetting: Share = 0.5
-    """How often a view does not know a table's vector, a value domain, or a column's place on the
-    join graph: of two joinable columns, one may have what the other lacks."""
-
-    spare_alike: bool = True
-    """Whether columns that may be joinable are left out of the negatives."""
+    """Adam's step size. Lower it if the loss becomes infinite or undefined."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RankingConfig:
-    """From embeddings to a coherent top-K (paper, section 5)."""
-
-    candidates: PositiveInt = 50
-    """Columns taken for each query by embeddings, B, as many by names and as many by cells."""
+    """How candidates become suggestions (paper, section 5)."""
 
     top_k: PositiveInt = 5
-    """Suggestions for each key column, K."""
+    """Maximum number of suggestions for each key column, K."""
 
     coherence: Annotated[float, Ge(0)] = 0.5
-    """Weight of agreement among suggestions, lambda; 0 ranks by joinability alone."""
+    """Weight of agreement among the suggestions for one column, lambda; 0 ranks by joinability
+    alone."""
 
-    affinity: Scoring = Scoring.BLEND
-    """What weighs a pair."""
-
-    hold_copies: bool = True
-    """Whether a second copy of a column waits until others are placed."""
+    scoring: Scoring = Scoring.BLEND
+    """The signals that score a pair."""
 
     min_joinability: Share = 0.5
-    """Least score of a suggestion, in [0, 1]."""
+    """Minimum score of a suggestion, in [0, 1]. Lower it for more suggestions, raise it for more
+    reliable ones."""
 
     min_containment: Share = 0.1
-    """Least share of one side's values that the data must confirm on the other, in [0, 1]; 0
-    keeps suggestions that agree in meaning only."""
+    """Minimum share of one side's values that the data must confirm on the other side, in [0, 1].
+    0 keeps suggestions that agree in meaning only."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelConfig:
-    """Everything the model is told."""
+    """A recipe's section `model`."""
 
-    setting: Setting = Setting.OURS
-    """Where the defaults of all other keys of the model come from; `paper` is the paper's setting,
-    which suggests as many columns as asked for, however weak."""
+    setting: Setting = OURS
+    """The method and the defaults of the other keys: `ours`, or `paper` for the paper's. With
+    `paper`, every key column gets as many suggestions as it may have, however weak."""
 
     seed: int = 0
-    """Where all randomness starts."""
+    """Seed of all randomness."""
 
     path: Path | None = None
-    """Folder of the saved model, which a dry run keeps too; without it the model is not kept."""
+    """Folder of the saved model; a dry run writes it too. Without it the model is not saved."""
 
     reuse: Reuse = Reuse.EXACT
-    """When the saved model is used again instead of training."""
+    """When the saved model is used instead of training: `exact`, `always` or `never`."""
 
     start: Path | None = None
-    """Folder of a saved model that training starts from, with its vocabulary and word vectors; with
-    `reuse: always` it encodes without training while there is no model in `path`."""
+    """Folder of a saved model that training starts from, with its vocabulary and word vectors.
+    With `reuse: always`, it encodes without training while `path` holds no model."""
 
     keys: KeyConfig = field(default_factory=KeyConfig)
-    """Which columns are asked about."""
+    """Which columns are key columns."""
 
     features: FeatureConfig = field(default_factory=FeatureConfig)
-    """How names and values become vectors."""
+    """Which facts about columns the model reads."""
 
     variants: VariantConfig = field(default_factory=VariantConfig)
-    """Where other names of key columns come from."""
+    """Where name variants of key columns come from."""
 
     hypergraph: HypergraphConfig = field(default_factory=HypergraphConfig)
-    """What connects columns before training."""
+    """Which columns share a hyperedge across tables."""
 
     network: NetworkConfig = field(default_factory=NetworkConfig)
-    """How large the network is."""
+    """Size and precision of the network."""
 
     training: TrainingConfig = field(default_factory=TrainingConfig)
-    """How it is fitted."""
+    """How the network is trained."""
 
     ranking: RankingConfig = field(default_factory=RankingConfig)
     """How candidates become suggestions."""
+
+    @property
+    def uses_variants(self) -> bool:
+        """Whether name variants count; they do not if names are not read."""
+        return self.setting.name_variants and self.features.names

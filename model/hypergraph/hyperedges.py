@@ -15,7 +15,7 @@ from jaxtyping import Bool, Int
 from scipy.cluster.hierarchy import DisjointSet
 from torch import Tensor
 
-from datahub_hyperjoin.model.config import Edges, HypergraphConfig
+from datahub_hyperjoin.model.config import Edges, Method, ModelConfig
 from datahub_hyperjoin.model.hypergraph.adjacency import Adjacency
 from datahub_hyperjoin.model.hypergraph.ragged import Lists
 from datahub_hyperjoin.model.lake import Lake
@@ -24,6 +24,9 @@ from datahub_hyperjoin.model.signals.priors import CatalogPriors
 from datahub_hyperjoin.model.signals.variants import are_variants
 
 Groups = Sequence[Int[np.ndarray, " _"]]
+
+_MIN_SHARED = 3
+"""Fewest shared values of an edge: two columns may share fewer by chance."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ def _find_alike(
     keys: Int[np.ndarray, " key"],
     overlap: ValueOverlap,
     variants: Mapping[int, str],
-    config: HypergraphConfig,
+    config: ModelConfig,
 ) -> tuple[Int[np.ndarray, " edge"], Int[np.ndarray, " edge"]]:
     """Pairs of keys whose values are alike enough, strongest first."""
     is_key = np.isin(np.arange(len(lake)), keys)
@@ -110,10 +113,11 @@ def _find_alike(
     once = overlap.left < overlap.right
     once &= is_key[overlap.left] & is_key[overlap.right]
     left, right, weight = overlap.left[once], overlap.right[once], overlap.either_way[once]
-    renamed = are_variants(names, variants, left=left, right=right) & config.variants
-    needed = np.where(renamed, config.min_containment / 2, config.min_containment)
-    contained = (overlap.shared[once] >= config.min_shared) & (weight >= needed)
-    edges = contained if config.edges is Edges.CONTAINMENT else renamed
+    renamed = are_variants(names, variants, left=left, right=right) & config.uses_variants
+    least = config.hypergraph.min_containment
+    needed = np.where(renamed, least / 2, least)
+    contained = (overlap.shared[once] >= _MIN_SHARED) & (weight >= needed)
+    edges = contained if config.setting.edges is Edges.CONTAINMENT else renamed
     left, right, weight = left[edges], right[edges], weight[edges]
     order = np.lexsort((right, left, -weight))
     return left[order], right[order]
@@ -140,7 +144,7 @@ def build_join_graph(
     *,
     overlap: ValueOverlap,
     known: CatalogPriors,
-    config: HypergraphConfig,
+    config: ModelConfig,
     variants: Mapping[int, str] | None = None,
 ) -> JoinGraph:
     """Connects key columns, known pairs first, then the strongest, never beyond the greatest size.
@@ -166,7 +170,7 @@ def build_join_graph(
     for edge in range(len(left)):
         one, other = int(left[edge]), int(right[edge])
         if not sets.connected(one, other):
-            if sets.subset_size(one) + sets.subset_size(other) > config.max_size:
+            if sets.subset_size(one) + sets.subset_size(other) > config.hypergraph.max_size:
                 continue
             sets.merge(one, other)
         kept[edge] = True
@@ -177,13 +181,13 @@ def build_join_graph(
     return JoinGraph(left=left[kept], right=right[kept], component=component)
 
 
-def build_hypergraph(lake: Lake, joins: JoinGraph, config: HypergraphConfig) -> Hypergraph:
+def build_hypergraph(lake: Lake, joins: JoinGraph, method: Method) -> Hypergraph:
     """One hyperedge a table, one a component of the join graph.
 
     Args:
         lake: The columns.
         joins: Their join graph.
-        config: Which hyperedges there are.
+        method: Which hyperedges there are.
 
     Returns:
         The hypergraph that inference sees.
@@ -191,6 +195,6 @@ def build_hypergraph(lake: Lake, joins: JoinGraph, config: HypergraphConfig) -> 
     within = [columns for columns in lake.columns_of if len(columns)]
     return Hypergraph.from_groups(
         len(lake),
-        within=within if config.within and config.inference else [],
-        across=joins.components if config.across and config.inference else [],
+        within=within if method.within_tables and method.hyperedges_at_inference else [],
+        across=joins.components if method.across_tables and method.hyperedges_at_inference else [],
     )

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -63,10 +63,10 @@ class LakeIndex:
         """Which texts hold things that everyone knows; none, if values do not count."""
         lake = self.lake
         if not (self.features.values and self.features.reference):
-            return EntityOverlap.nothing(len(lake))
+            return EntityOverlap.empty(len(lake))
         read = zip(lake.profiles, lake.is_text, strict=True)
         sketches = [profile.sketch if is_text else b"" for profile, is_text in read]
-        return EntityOverlap.of(sketches, lake.table_of)
+        return EntityOverlap.from_sketches(sketches, lake.table_of)
 
     @cached_property
     def cells(self) -> CellSimilarity:
@@ -92,17 +92,17 @@ def build_lake_index(
     Returns:
         Everything that training and ranking start from.
     """
-    known = CatalogPriors.from_knowledge(lake, knowledge)
+    known = CatalogPriors.from_facts(lake, knowledge)
     keys = find_keys(lake, config.keys, known)
-    overlap = measure_overlap(lake) if config.features.values else ValueOverlap.nothing(len(lake))
-    counted = config.hypergraph.variants and config.features.names
-    naming = name_columns(lake, keys, config.variants, say) if counted else Naming()
+    overlap = measure_overlap(lake) if config.features.values else ValueOverlap.empty(len(lake))
+    uses_variants = config.uses_variants
+    naming = name_columns(lake, keys, config.variants, say) if uses_variants else Naming()
     joins = build_join_graph(
         lake,
         keys,
         overlap=overlap,
         known=known,
-        config=replace(config.hypergraph, variants=counted),
+        config=config,
         variants=naming.variants,
     )
     return LakeIndex(
@@ -111,7 +111,7 @@ def build_lake_index(
         keys=keys,
         overlap=overlap,
         joins=joins,
-        graph=build_hypergraph(lake, joins, config.hypergraph),
+        graph=build_hypergraph(lake, joins, config.setting),
         features=config.features,
         naming=naming,
     )

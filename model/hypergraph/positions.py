@@ -145,8 +145,8 @@ def find_positions(
     Returns:
         One row a column.
     """
-    joins, count = structure.joins, config.hypergraph.walk_length
-    match config.network.positions:
+    joins, count = structure.joins, config.setting.walk_length
+    match config.setting.positions:
         case Positions.WALKS:
             return return_probabilities(joins, count)
         case Positions.LAPLACIAN:
@@ -154,4 +154,4 @@ def find_positions(
             return laplacian_eigenvectors(joins, np.argsort(by_name), count)
         case Positions.NONE:
             return np.zeros((len(joins.component), count), dtype=np.float32)
-    assert_never(config.network.positions)
+    assert_never(config.setting.positions)

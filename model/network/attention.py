@@ -28,9 +28,7 @@ class StructureAwareAttention(nn.Module):
     def __init__(self, *, width: int, heads: int, structure_weight: float) -> None:
         super().__init__()
         if width % heads:
-            message = (
-                f"`model.network.width` {width} is no multiple of `model.network.heads` {heads}"
-            )
+            message = f"`model.network.width` is {width}; it must be a multiple of {heads}"
             raise ValueError(message)
         self.heads = heads
         self.project = nn.Linear(width, 3 * width, bias=False)

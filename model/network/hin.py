@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 from torch.utils.checkpoint import checkpoint
 
-from datahub_hyperjoin.model.config import NetworkConfig, Positions, Precision
+from datahub_hyperjoin.model.config import ModelConfig, Positions, Precision
 from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph
 from datahub_hyperjoin.model.network.encoders import ColumnEncoder
 from datahub_hyperjoin.model.network.features import Features
@@ -118,37 +118,39 @@ class HIN(nn.Module):
     with $z_e$ the mixed mean of the hyperedge's columns.
 
     Args:
-        config: The network's sizes.
-        sizes: The lake's.
+        config: The method, the width and the precision.
+        sizes: The sizes that the lake determines.
 
     Shapes:
         batch of (column); returns (column, width), rows of length 1.
     """
 
-    def __init__(self, config: NetworkConfig, sizes: NetworkSizes) -> None:
+    def __init__(self, config: ModelConfig, sizes: NetworkSizes) -> None:
         super().__init__()
-        width = config.width
-        self.precision = config.precision
+        width, method = config.network.width, config.setting
+        self.precision = config.network.precision
         self.encoder = ColumnEncoder(
             vocabulary=sizes.vocabulary,
             dimension=sizes.dimension,
             content=sizes.content,
             width=width,
-            name_vectors=config.name_vectors,
+            name_vectors=method.name_vectors,
         )
-        self.placed = config.positions is not Positions.NONE
+        self.placed = method.positions is not Positions.NONE
         self.table_position = nn.Embedding(sizes.tables + 1, width, padding_idx=UNSEEN, sparse=True)
-        self.table_weight = nn.Parameter(torch.tensor(config.position_weight))
+        self.table_weight = nn.Parameter(torch.tensor(method.position_weight))
         self.walk_position = nn.Sequential(
             nn.Linear(sizes.steps, width // 2, bias=False),
             nn.ReLU(),
             nn.Linear(width // 2, width, bias=False),
         )
-        self.walk_weight = nn.Parameter(torch.tensor(config.position_weight))
-        self.node_layers = nn.Sequential(*(NodeLayer(config) for _ in range(config.node_layers)))
+        self.walk_weight = nn.Parameter(torch.tensor(method.position_weight))
+        self.node_layers = nn.Sequential(
+            *(NodeLayer(width=width, dropout=method.dropout) for _ in range(method.node_layers))
+        )
         self.within = nn.Linear(width, width, bias=False)
         self.across = nn.Linear(width, width, bias=False)
-        self.mixers = nn.ModuleList(MixerLayer(config) for _ in range(config.mixer_layers))
+        self.mixers = nn.ModuleList(MixerLayer(width, method) for _ in range(method.mixer_layers))
         self.back = nn.Linear(width, width, bias=False)
         self.norm = nn.LayerNorm(width)
 

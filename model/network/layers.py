@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from datahub_hyperjoin.model.config import NetworkConfig
+from datahub_hyperjoin.model.config import Method
 from datahub_hyperjoin.model.hypergraph.adjacency import Adjacency
 from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph
 from datahub_hyperjoin.model.hypergraph.ragged import mean_of_members
@@ -45,17 +45,18 @@ class NodeLayer(nn.Module):
     r"""A column's own transformation, $\mathrm{LayerNorm}(\mathrm{ReLU}(W h + b))$ (equation 5).
 
     Args:
-        config: Width and dropout.
+        width: Length of a column's vector, d.
+        dropout: Share of activations dropped in training.
 
     Shapes:
         (column, width) to (column, width).
     """
 
-    def __init__(self, config: NetworkConfig) -> None:
+    def __init__(self, *, width: int, dropout: float) -> None:
         super().__init__()
-        self.linear = nn.Linear(config.width, config.width)
-        self.norm = nn.LayerNorm(config.width)
-        self.dropout = nn.Dropout(config.dropout)
+        self.linear = nn.Linear(width, width)
+        self.norm = nn.LayerNorm(width)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, columns: Float[Tensor, "column width"]) -> Float[Tensor, "column width"]:
         """Transforms each column alone."""
@@ -69,24 +70,25 @@ class MixerLayer(nn.Module):
     Z'' = Z' + W_2\,\mathrm{GELU}(W_1\,\mathrm{LayerNorm}(Z'))$$
 
     Args:
-        config: Width, heads, dropout and the initial weight of structure.
+        width: Length of a hyperedge's vector, d.
+        method: Heads, dropout and the initial weight of shared columns.
 
     Shapes:
         (hyperedge, width) to (hyperedge, width).
     """
 
-    def __init__(self, config: NetworkConfig) -> None:
+    def __init__(self, width: int, method: Method) -> None:
         super().__init__()
-        self.attention_norm = nn.LayerNorm(config.width)
+        self.attention_norm = nn.LayerNorm(width)
         self.attention = StructureAwareAttention(
-            width=config.width, heads=config.heads, structure_weight=config.structure_weight
+            width=width, heads=method.heads, structure_weight=method.structure_weight
         )
         self.channels = nn.Sequential(
-            nn.LayerNorm(config.width),
-            nn.Linear(config.width, 4 * config.width),
+            nn.LayerNorm(width),
+            nn.Linear(width, 4 * width),
             nn.GELU(),
-            nn.Dropout(config.dropout),
-            nn.Linear(4 * config.width, config.width),
+            nn.Dropout(method.dropout),
+            nn.Linear(4 * width, width),
         )
 
     def forward(

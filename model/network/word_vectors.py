@@ -12,8 +12,8 @@ import fasttext
 import numpy as np
 from jaxtyping import Float32
 
-from datahub_hyperjoin.errors import VectorFileError, VectorTrainingError
-from datahub_hyperjoin.model.config import FeatureConfig
+from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig
+from datahub_hyperjoin.model.errors import VectorFileError, VectorTrainingError
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.names import tokens
 
@@ -92,15 +92,15 @@ def _skipgram(corpus: Path, path: Path, dimension: int) -> None:
         raise VectorTrainingError.from_output(done.stderr)
 
 
-def train_vectors(lake: Lake, config: FeatureConfig, *, seed: int, path: Path) -> WordVectors:
+def train_vectors(lake: Lake, config: ModelConfig, *, path: Path) -> WordVectors:
     """Trains fastText (skip-gram) on names and sampled values and saves it.
 
     One thread, because fastText's threads race and a run must be repeatable.
 
     Args:
         lake: Where names and values come from.
-        config: The length of the vectors.
-        seed: Of the order of values; fastText's own generator always starts alike.
+        config: The length of the vectors, and the seed of the order of values. fastText's own
+            generator always starts from the same state.
         path: The file to write.
 
     Returns:
@@ -111,7 +111,7 @@ def train_vectors(lake: Lake, config: FeatureConfig, *, seed: int, path: Path) -
     """
     with tempfile.TemporaryDirectory() as folder:
         corpus = Path(folder, "corpus.txt")
-        lines = _sentences(lake, config, np.random.default_rng(seed))
+        lines = _sentences(lake, config.features, np.random.default_rng(config.seed))
         corpus.write_text("\n".join(lines), encoding="utf-8")
-        _skipgram(corpus, path, config.dimension)
+        _skipgram(corpus, path, config.setting.dimension)
     return WordVectors(path)

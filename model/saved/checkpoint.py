@@ -167,7 +167,7 @@ def _check_architecture(
     found: Architecture = description.get("architecture", {})
     sizes, vocabulary = NetworkSizes(**description["sizes"]), description["vocabulary"]
     needed = dataclasses.replace(
-        sizes, steps=config.hypergraph.walk_length, vocabulary=len(vocabulary)
+        sizes, steps=config.setting.walk_length, vocabulary=len(vocabulary)
     )
     vectors = config.features.vectors or folder / VECTORS
     expected = describe_architecture(config, needed, vocabulary, vectors)
@@ -193,7 +193,7 @@ def _list(names: Sequence[str], found: Architecture, expected: Architecture) -> 
 
 def _read(folder: Path, config: ModelConfig, description: dict[str, Any]) -> Model:
     sizes = NetworkSizes(**description["sizes"])
-    network = HIN(config.network, sizes)
+    network = HIN(config, sizes)
     network.load_state_dict(load_file(folder / WEIGHTS))
     return Model(
         network=network.eval(),

@@ -18,15 +18,18 @@ from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.network.hin import NetworkSizes
 from datahub_hyperjoin.model.saved.files import digest
 from datahub_hyperjoin.model.signals.keys import find_keys
-from datahub_hyperjoin.model.signals.priors import CatalogPriors, PairValues
+from datahub_hyperjoin.model.signals.pairs import PairValues
+from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
 Architecture = Mapping[str, object]
 """What weights fit, by the recipe's keys where it is the recipe that says it."""
 
 FORMAT = 2
 """Raised when the network or its features change, so that older weights are refused."""
-_BEGINNINGS = ("dropout", "position_weight", "precision", "structure_weight")
-"""Keys of the network that say how training goes and not what its weights mean."""
+_SHAPE = ("heads", "mixer_layers", "name_vectors", "node_layers", "positions")
+"""Choices of the method that determine which weights there are and what they mean."""
+_AFTER_TRAINING = ("hyperedges_at_inference", "candidates", "defer_duplicates")
+"""Choices of the method that do not change the weights."""
 
 
 def _short(text: str) -> str:
@@ -48,23 +51,19 @@ def describe_architecture(
     Returns:
         One value a property, as JSON has them.
     """
-    network = dataclasses.asdict(config.network)
-    found: dict[str, object] = {
-        f"network.{key}": value for key, value in network.items() if key not in _BEGINNINGS
-    }
-    inputs = dataclasses.asdict(config.features)
-    for key in ("vectors", "dimension", "vocabulary", "reference"):
-        inputs.pop(key)
-    found |= {f"features.{key}": value for key, value in inputs.items()}
-    found |= {
+    shape = {f"network.{choice}": getattr(config.setting, choice) for choice in _SHAPE}
+    architecture: dict[str, object] = shape | {
         "format": FORMAT,
+        "features.names": config.features.names,
+        "features.values": config.features.values,
+        "network.width": config.network.width,
         "hypergraph.walk_length": sizes.steps,
         "dimension of word vectors": sizes.dimension,
         "content": sizes.content,
         "vocabulary": _short("\0".join(vocabulary)),
         "word vectors": digest(vectors),
     }
-    return dict(json.loads(json.dumps(found, sort_keys=True, default=str)))
+    return dict(json.loads(json.dumps(architecture, sort_keys=True, default=str)))
 
 
 def fingerprint_architecture(architecture: Architecture) -> str:
@@ -82,7 +81,7 @@ def fingerprint_architecture(architecture: Architecture) -> str:
 def _taught(structure: LakeIndex, config: ModelConfig) -> Iterator[str]:
     """What training would not know without the catalog, its people and a language model."""
     lake, known = structure.lake, structure.known
-    alone = find_keys(lake, config.keys, CatalogPriors.from_knowledge(lake, CatalogFacts()))
+    alone = find_keys(lake, config.keys, CatalogPriors.from_facts(lake, CatalogFacts()))
     if not np.array_equal(structure.keys, alone):
         yield f"keys {structure.keys.tolist()}"
     for name in ("connected", "accepted", "rejected"):
@@ -110,9 +109,10 @@ def fingerprint(structure: LakeIndex, config: ModelConfig, start: str = "") -> s
         16 hexadecimal digits.
     """
     settings = dataclasses.asdict(config)
-    for key in ("setting", "ranking", "path", "reuse", "start", "variants"):
+    for key in ("ranking", "path", "reuse", "start", "variants"):
         settings.pop(key)
-    settings["hypergraph"].pop("inference")
+    for choice in _AFTER_TRAINING:
+        settings["setting"].pop(choice)
     settings["features"].pop("reference")
     found = hashlib.sha256(f"{FORMAT}{start}{json.dumps(settings, default=str)}".encode())
     lake = structure.lake

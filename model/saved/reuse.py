@@ -96,16 +96,16 @@ def begin(structure: LakeIndex, config: ModelConfig, folder: Path) -> Model:
         return _go_on(load_model(config.start, config, key="model.start"), structure, config)
     lake = structure.lake
     vectors = _find_vectors(lake, config, folder)
-    vocabulary = build_vocabulary(lake, config.features.vocabulary)
+    vocabulary = build_vocabulary(lake, config.setting.vocabulary)
     sizes = NetworkSizes(
         vocabulary=len(vocabulary),
         dimension=vectors.dimension,
         content=4 * Featurizer(vectors, vocabulary).cell_width,
         tables=len(lake.titles),
-        steps=config.hypergraph.walk_length,
+        steps=config.setting.walk_length,
     )
     return Model(
-        network=HIN(config.network, sizes),
+        network=HIN(config, sizes),
         sizes=sizes,
         vocabulary=vocabulary,
         vectors=vectors,
@@ -117,8 +117,7 @@ def begin(structure: LakeIndex, config: ModelConfig, folder: Path) -> Model:
 def _find_vectors(lake: Lake, config: ModelConfig, folder: Path) -> WordVectors:
     if config.features.vectors:
         return WordVectors(config.features.vectors)
-    path = folder / "vectors.bin"
-    return train_vectors(lake, config.features, seed=config.seed, path=path)
+    return train_vectors(lake, config, path=folder / "vectors.bin")
 
 
 def _go_on(model: Model, structure: LakeIndex, config: ModelConfig) -> Model:
@@ -132,7 +131,7 @@ def _go_on(model: Model, structure: LakeIndex, config: ModelConfig) -> Model:
     for row, table in enumerate(lake.tables, start=1):
         if table in rows:
             fresh[row] = old[rows[table]]
-    network = HIN(config.network, sizes)
+    network = HIN(config, sizes)
     network.load_state_dict({**weights, "table_position.weight": fresh})
     return replace(
         model,

@@ -122,7 +122,7 @@ def _left_view(
     lake = material.lake
     homes = lake.table_of[columns]
     tables, table = np.unique(homes, return_inverse=True)
-    forgotten = random.random(len(tables)) < material.config.training.forgetting
+    forgotten = random.random(len(tables)) < material.config.setting.context_dropout_rate
     return _View(
         columns=columns,
         homes=homes,
@@ -148,8 +148,8 @@ def _right_view(
     held: Held,
     random: np.random.Generator,
 ) -> _View:
-    lake, disturb = material.lake, material.config.training.corruption
-    renamed = _RENAMED * material.config.hypergraph.variants
+    lake, disturb = material.lake, material.config.setting.corruption
+    renamed = _RENAMED * material.config.setting.name_variants
     titles = {
         table: f"t{random.integers(10**5)}"
         if random.random() < _OPAQUE * disturb
@@ -195,17 +195,17 @@ def _join(material: TrainingData, left: _View, right: _View, random: np.random.G
     within: list[Int[np.ndarray, " _"]] = []
     across: list[Int[np.ndarray, " _"]] = []
     walks = []
-    kinds, forgetting = material.config.hypergraph, material.config.training.forgetting
+    method = material.config.setting
     for view, start in ((left, 0), (right, len(left.columns))):
-        within += [start + group for group in _groups(view.homes) if kinds.within]
+        within += [start + group for group in _groups(view.homes) if method.within_tables]
         domains = _groups(material.structure.joins.component[view.columns])
-        known = random.random(len(domains)) >= forgetting
+        known = random.random(len(domains)) >= method.context_dropout_rate
         across += [
             start + group
             for group, there in zip(domains, known, strict=True)
-            if there and len(group) > 1 and kinds.across
+            if there and len(group) > 1 and method.across_tables
         ]
-        remembered = random.random(len(view.columns)) >= forgetting
+        remembered = random.random(len(view.columns)) >= method.context_dropout_rate
         walks.append(np.where(remembered[:, None], material.walks[view.columns], 0))
     count = len(left.columns) + len(right.columns)
     return Batch(
@@ -244,7 +244,7 @@ def sample_pairs(
         for column in np.union1d(left_columns, columns).tolist()
     }
     left = _left_view(material, left_columns, held, random)
-    movable, share = np.isin(columns, targets), material.config.training.relocation
+    movable, share = np.isin(columns, targets), material.config.setting.table_swap_rate
     homes = swap_tables(lake.table_of[columns], movable, share, random)
     right = _right_view(material, columns, homes, held, random)
     negative = find_negatives(
@@ -253,7 +253,7 @@ def sample_pairs(
         overlap=material.structure.overlap,
         joins=material.structure.joins,
         known=known,
-        spare_alike=material.config.training.spare_alike,
+        spare_alike=material.config.setting.exclude_similar_negatives,
     )
     return PairBatch(
         batch=_join(material, left, right, random),

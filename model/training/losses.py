@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, relu
 from typing_extensions import assert_never
 
-from datahub_hyperjoin.model.config import Loss, TrainingConfig
+from datahub_hyperjoin.model.config import Loss, Method
 
 
 def triplet_loss(
@@ -91,24 +91,24 @@ def measure_loss(
     cosines: Float[Tensor, "pair candidate"],
     positive: Int[Tensor, " pair"],
     negative: Bool[Tensor, "pair candidate"],
-    config: TrainingConfig,
+    method: Method,
 ) -> Float[Tensor, ""]:
-    """The loss that the configuration names.
+    """Compute the loss that the method selects.
 
     Args:
         cosines: Of every query and candidate.
         positive: Each query's positive candidate.
         negative: Which candidates are negatives.
-        config: Which loss, with its margin or temperature.
+        method: The loss, its margin and its temperature.
 
     Returns:
         The mean over pairs.
     """
-    match config.loss:
+    match method.loss:
         case Loss.TRIPLET:
-            return triplet_loss(cosines, positive, negative, config.margin)
+            return triplet_loss(cosines, positive, negative, method.margin)
         case Loss.SEMI_HARD:
-            return semi_hard_loss(cosines, positive, negative, config.margin)
+            return semi_hard_loss(cosines, positive, negative, method.margin)
         case Loss.INFONCE:
-            return infonce_loss(cosines, positive, negative, config.temperature)
-    assert_never(config.loss)
+            return infonce_loss(cosines, positive, negative, method.temperature)
+    assert_never(method.loss)

@@ -10,7 +10,8 @@ from jaxtyping import Bool, Int
 
 from datahub_hyperjoin.model.hypergraph.hyperedges import JoinGraph
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
-from datahub_hyperjoin.model.signals.priors import CatalogPriors, PairValues
+from datahub_hyperjoin.model.signals.pairs import PairValues
+from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
 _CONFIRMED = 0.5
 """How often a confirmed partner is the positive; at other times it is the column itself, so that
@@ -91,7 +92,7 @@ def find_negatives(
     one, other = np.broadcast_arrays(keys[:, None], candidates[None, :])
     component = joins.component
     alike = (component[one] == component[other]) & (component[one] >= 0)
-    alike |= overlap.lookup(overlap.either_way, one, other) > _ALIKE
+    alike |= overlap.look_up(overlap.either_way, one, other) > _ALIKE
     alike &= spare_alike
     alike |= one == other
     alike |= known.connected.holds(one, other)

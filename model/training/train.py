@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from jaxtyping import Int
 
-from datahub_hyperjoin.errors import NonFiniteLossError
-from datahub_hyperjoin.model.config import EpochSelection, TrainingConfig
+from datahub_hyperjoin.model.config import EpochSelection, Method
+from datahub_hyperjoin.model.errors import NonFiniteLossError
 from datahub_hyperjoin.model.network.hin import HIN, to_device
 from datahub_hyperjoin.model.network.optimizers import build_optimizers, set_rate, take_step
 from datahub_hyperjoin.model.saved.journal import Journal
@@ -43,13 +43,13 @@ def repeatable(seed: int) -> Iterator[None]:
             torch.use_deterministic_algorithms(mode=before)
 
 
-def _run_epoch(state: TrainingState, batches: Iterator[PairBatch], config: TrainingConfig) -> float:
+def _run_epoch(state: TrainingState, batches: Iterator[PairBatch], method: Method) -> float:
     network = state.network.train()
     losses = []
     for pairs in batches:
         cosines = measure_cosines(network, pairs)
-        loss = measure_loss(cosines, pairs.positive, pairs.negative, config)
-        take_step(network, state.optimizers, loss, config.gradient_clip)
+        loss = measure_loss(cosines, pairs.positive, pairs.negative, method)
+        take_step(network, state.optimizers, loss, method.gradient_clip)
         losses.append(loss.item())
     return float(np.mean(losses))
 
@@ -58,7 +58,6 @@ def fit(
     network: HIN,
     material: TrainingData,
     keys: Int[np.ndarray, " key"],
-    config: TrainingConfig,
     random: np.random.Generator,
     journal: Journal = _UNKEPT,
 ) -> Iterator[Epoch]:
@@ -68,9 +67,8 @@ def fit(
 
     Args:
         network: What is fitted.
-        material: The lake that views are cut from.
+        material: The lake that views are cut from, and the settings.
         keys: Its key columns.
-        config: How long and how.
         random: Where views come from.
         journal: Where an interrupted training is taken up, and this one written down.
 
@@ -82,28 +80,29 @@ def fit(
         NonFiniteLossError: The loss is no number any more.
         CollapsedError: All embeddings are alike.
     """
+    config, method = material.config.training, material.config.setting
     device = next(network.parameters()).device
 
     def draw(chosen: Int[np.ndarray, " chosen"]) -> PairBatch:
         return to_device(sample_pairs(material, chosen, random), device)
 
-    learnt, held_out = hold_out(keys, config.held_out, random)
+    learnt, held_out = hold_out(keys, method.held_out, random)
     validation = draw(held_out)
     optimizers = build_optimizers(network)
     state = TrainingState(network=network, optimizers=optimizers, random=random)
     resumed = journal.resume(state)
-    while not state.finished(epochs=config.epochs, patience=config.patience):
+    while not state.finished(epochs=config.epochs, patience=method.patience):
         started, number = perf_counter(), len(state.history) + 1
-        warm = min(number / (config.warmup_epochs + 1), 1.0)
+        warm = min(number / (method.warmup_epochs + 1), 1.0)
         set_rate(optimizers, config.learning_rate * warm)
         order = random.permutation(learnt)
         chunks = np.array_split(order, max(round(len(order) / config.batch_size), 1))
-        loss = _run_epoch(state, map(draw, chunks), config)
+        loss = _run_epoch(state, map(draw, chunks), method)
         if not np.isfinite(loss):
             raise NonFiniteLossError.at_epoch(number, loss)
         recall = measure_recall(network, validation)
         epoch = Epoch(number, loss, recall, perf_counter() - started, resumed)
-        state.note(epoch, recall if config.selection is EpochSelection.RECALL else -loss)
+        state.note(epoch, recall if method.selection is EpochSelection.RECALL else -loss)
         journal.note(state)
         resumed = False
         yield epoch

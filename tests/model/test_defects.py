@@ -34,7 +34,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from datahub_hyperjoin.model.config import NetworkConfig, Positions, Reuse
+from datahub_hyperjoin.model.config import OURS, ModelConfig, NetworkConfig, Positions, Reuse
 from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph, JoinGraph
 from datahub_hyperjoin.model.hypergraph.positions import find_positions
 from datahub_hyperjoin.model.lake import Lake
@@ -119,7 +119,8 @@ def test_nothing_dense_of_columns_or_hyperedges_is_built() -> None:
     batch = wide_graph(columns, tables)
     edges = len(batch.graph.across)
     sizes = NetworkSizes(vocabulary=2, dimension=2, content=8, tables=tables, steps=2)
-    network = HIN(NetworkConfig(width=8, heads=2, node_layers=1, mixer_layers=1), sizes)
+    method = replace(OURS, heads=2, node_layers=1, mixer_layers=1)
+    network = HIN(ModelConfig(setting=method, network=NetworkConfig(width=8)), sizes)
     largest = Largest()  # type: ignore[no-untyped-call]
     with largest:  # modules that torch imports now are no matrices
         network(wide_graph(40, 12)).sum().backward()
@@ -137,7 +138,7 @@ def test_a_position_is_never_noise(lake: Lake, monkeypatch: pytest.MonkeyPatch) 
     alone = np.full(len(lake), -1)
     none = np.zeros(0, dtype=np.int64)
     for kind in Positions:
-        config = switched(SMALL, network__positions=kind)
+        config = switched(SMALL, setting__positions=kind)
         bare = replace(build(lake, config), joins=JoinGraph(none, none, alone))
         assert not find_positions(bare, config).any()
 
@@ -145,7 +146,7 @@ def test_a_position_is_never_noise(lake: Lake, monkeypatch: pytest.MonkeyPatch) 
         raise np.linalg.LinAlgError
 
     monkeypatch.setattr(np.linalg, "eigh", fail)
-    config = switched(SMALL, network__positions=Positions.LAPLACIAN)
+    config = switched(SMALL, setting__positions=Positions.LAPLACIAN)
     with pytest.raises(np.linalg.LinAlgError):
         find_positions(build(lake, config), config)
 
@@ -161,9 +162,7 @@ def test_a_new_table_has_no_other_table_s_vector(
     assert not epochs
     of_new = torch.from_numpy(grown.table_of == 0)
     assert torch.equal(batches[-1].tables == UNSEEN, of_new)
-    network = HIN(
-        SMALL.network, NetworkSizes(vocabulary=1, dimension=1, content=4, tables=3, steps=2)
-    )
+    network = HIN(SMALL, NetworkSizes(vocabulary=1, dimension=1, content=4, tables=3, steps=2))
     assert not network.table_position(torch.tensor([UNSEEN])).any()
 
 
@@ -178,7 +177,7 @@ def test_a_step_is_one_pass_over_both_views(lake: Lake, batches: list[Batch]) ->
 
 
 def test_kinds_of_hyperedges_are_told_apart(lake: Lake, tmp_path: Path) -> None:
-    same = switched(SMALL, training__corruption=False, hypergraph__variants=False)
+    same = switched(SMALL, setting__corruption=False, setting__name_variants=False)
     training = draw(lake, same, tmp_path).batch
     inference = build(lake, SMALL).graph
     everywhere = torch.from_numpy(lake.table_of + 1)

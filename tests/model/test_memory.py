@@ -2,7 +2,7 @@
 
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig, NetworkConfig, TrainingConfig
+from datahub_hyperjoin.model.config import OURS, ModelConfig, NetworkConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.hypergraph.positions import return_probabilities
 from datahub_hyperjoin.model.lake import Lake
@@ -27,6 +27,9 @@ Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
 MakeMaterial = Callable[[int], TrainingData]
 KEYS, BATCHES, TABLES, DIMENSION, STEPS = 16, 10, 32, 8, 4
+CONFIG = ModelConfig(
+    setting=replace(OURS, dimension=DIMENSION, heads=4), network=NetworkConfig(width=32)
+)
 
 
 def table(number: int) -> Mapping[str, Sequence[str]]:
@@ -41,7 +44,7 @@ def table(number: int) -> Mapping[str, Sequence[str]]:
 @pytest.fixture
 def make_material(make_lake: MakeLake, tmp_path: Path) -> MakeMaterial:
     one = make_lake({"t0": table(0)})
-    vectors = train_vectors(one, FeatureConfig(dimension=DIMENSION), seed=0, path=tmp_path / "v")
+    vectors = train_vectors(one, CONFIG, path=tmp_path / "v")
 
     def make(tables: int) -> TrainingData:
         lake = make_lake({f"t{number}": table(number) for number in range(tables)})
@@ -81,13 +84,13 @@ def step_peak(pairs: PairBatch, tables: int) -> int:
         steps=STEPS,
     )
     torch.manual_seed(0)
-    network = HIN(NetworkConfig(width=32, heads=4), sizes)
+    network = HIN(CONFIG, sizes)
     optimizers = build_optimizers(network)
     set_rate(optimizers, 1e-3)
 
     def step() -> None:
         cosines = measure_cosines(network, pairs)
-        loss = measure_loss(cosines, pairs.positive, pairs.negative, TrainingConfig())
+        loss = measure_loss(cosines, pairs.positive, pairs.negative, OURS)
         take_step(network, optimizers, loss, 1.0)
         for optimizer in optimizers:
             optimizer.zero_grad()

@@ -10,9 +10,9 @@ import torch
 
 from datahub_hyperjoin.model import encode as encoding
 from datahub_hyperjoin.model.config import (
+    OURS,
     Edges,
     EpochSelection,
-    HypergraphConfig,
     ModelConfig,
     Positions,
     RankingConfig,
@@ -73,14 +73,13 @@ def ranked(lake: Lake, config: ModelConfig) -> list[tuple[int, int, float]]:
     places = {column: place for place, column in enumerate(lake.ids)}
     return [
         (places[one.query], places[one.candidate], one.joinability)
-        for one in rank(structure, found.embeddings, config.ranking)
+        for one in rank(structure, found.embeddings, config)
     ]
 
 
 def test_names_that_are_not_read_make_no_difference(lake: Lake, renamed: Lake) -> None:
     config = switched(SMALL, features__names=False, ranking__min_joinability=0.0)
-    keys = HypergraphConfig(variants=False)
-    config = replace(config, hypergraph=keys, network=replace(config.network, name_vectors=True))
+    config = switched(config, setting__name_variants=False, setting__name_vectors=True)
     same = build(lake, config).keys
     assert set(build(renamed, config).keys) <= set(same)
     one, other = (
@@ -93,7 +92,7 @@ def find(structure: LakeIndex, config: ModelConfig) -> np.ndarray:
     """What the blend says of every two columns, with a cosine that says nothing."""
     places = np.arange(len(structure.lake))[None, :]
     nothing = np.eye(len(structure.lake), dtype=np.float32)
-    return build_scorer(structure, nothing, config.ranking.affinity).between(places, places)[0]
+    return build_scorer(structure, nothing, config.ranking.scoring).score(places, places)[0]
 
 
 def test_the_network_reads_no_names(lake: Lake, renamed: Lake, tmp_path: Path) -> None:
@@ -142,9 +141,9 @@ def batch_of(lake: Lake, config: ModelConfig, folder: Path) -> tuple[HIN, Batch]
         dimension=16,
         content=4 * made.featurizer.cell_width,
         tables=len(lake.titles),
-        steps=config.hypergraph.walk_length,
+        steps=config.setting.walk_length,
     )
-    network = HIN(config.network, sizes).eval()
+    network = HIN(config, sizes).eval()
     return network, Batch(
         features=made.whole(),
         graph=made.structure.graph,
@@ -158,7 +157,7 @@ def batch_of(lake: Lake, config: ModelConfig, folder: Path) -> tuple[HIN, Batch]
 def test_without_positions_neither_tables_nor_places_are_heard(
     lake: Lake, tmp_path: Path, kind: Positions
 ) -> None:
-    config = switched(SMALL, network__positions=kind)
+    config = switched(SMALL, setting__positions=kind)
     network, batch = batch_of(lake, config, tmp_path)
     heard = kind is not Positions.NONE
     elsewhere = replace(batch, tables=torch.zeros_like(batch.tables))
@@ -169,7 +168,7 @@ def test_without_positions_neither_tables_nor_places_are_heard(
 
 @pytest.mark.parametrize("kind", list(Positions))
 def test_every_kind_of_position_trains(lake: Lake, kind: Positions) -> None:
-    embeddings, epochs = run(lake, switched(SMALL, network__positions=kind))
+    embeddings, epochs = run(lake, switched(SMALL, setting__positions=kind))
     assert len(epochs) == 3
     assert np.isfinite(embeddings).all()
 
@@ -189,7 +188,7 @@ def test_positions_are_computed_once_in_a_run(lake: Lake, monkeypatch: pytest.Mo
 @torch.no_grad()
 def test_without_name_vectors_tokens_alone_are_read(lake: Lake, tmp_path: Path) -> None:
     for heard in (True, False):
-        config = switched(SMALL, network__name_vectors=heard)
+        config = switched(SMALL, setting__name_vectors=heard)
         network, batch = batch_of(lake, config, tmp_path)
         names = replace(batch.features.names, vectors=batch.features.names.vectors + 1)
         other = replace(batch, features=replace(batch.features, names=names))
@@ -206,23 +205,23 @@ def test_the_best_epoch_is_the_one_selected(
     """Recall is best after the first epoch, loss after the last."""
     said = [(3.0, 0.9), (2.0, 0.5), (1.0, 0.1)]
     report(said, monkeypatch)
-    chosen, _ = run(lake, switched(SMALL, training__selection=selection))
+    chosen, _ = run(lake, switched(SMALL, setting__selection=selection))
     monkeypatch.undo()
     report(said, monkeypatch)
-    longest, _ = run(lake, switched(SMALL, training__selection=EpochSelection.LOSS))
+    longest, _ = run(lake, switched(SMALL, setting__selection=EpochSelection.LOSS))
     assert np.array_equal(chosen, longest) is (selection is EpochSelection.LOSS)
 
 
 def test_signals_need_no_network(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoding, "begin", None)
-    config = switched(SMALL, ranking__affinity=Scoring.SIGNALS)
+    config = switched(SMALL, ranking__scoring=Scoring.SIGNALS)
     structure = build(lake, config)
     found = encode(structure, config, lambda _: None)
     assert not found.trained
     names = [str(column) for column in lake.ids]
     best = {
         str(one.query): str(one.candidate)
-        for one in rank(structure, found.embeddings, config.ranking)
+        for one in rank(structure, found.embeddings, config)
         if one.rank == 1
     }
     assert best["flights.carrier"] == "airlines.carrier_code"
@@ -234,9 +233,9 @@ def test_signals_weigh_what_the_blend_weighs_without_a_cosine(lake: Lake) -> Non
     structure = build(lake, SMALL)
     places, apart = np.arange(len(lake))[None, :], ~np.eye(len(lake), dtype=bool)
     alike = np.ones((len(lake), 1), dtype=np.float32)
-    signals = build_scorer(structure, alike, Scoring.SIGNALS).between(places, places)[0]
+    signals = build_scorer(structure, alike, Scoring.SIGNALS).score(places, places)[0]
     np.testing.assert_allclose(signals[apart], find(structure, SMALL)[apart])
-    blend = build_scorer(structure, alike, Scoring.BLEND).between(places, places)[0]
+    blend = build_scorer(structure, alike, Scoring.BLEND).score(places, places)[0]
     assert (blend[apart] > signals[apart]).all()
 
 
@@ -245,11 +244,9 @@ def test_candidates_of_signals_are_of_names_and_values(make_lake: MakeLake) -> N
     others = {f"t{n}": {f"{'xyzuvqjkbf'[n] * 5}": [f"{n}v{m}" for m in range(9)]} for n in range(9)}
     tables = {"a": {"customer": words}, "b": {"Customer": ["p", "q", "r"]}, "c": {"k": words}}
     lake = make_lake({**tables, **others})
-    config = switched(SMALL, ranking__affinity=Scoring.SIGNALS, ranking__candidates=2)
+    config = switched(SMALL, ranking__scoring=Scoring.SIGNALS, setting__candidates=2)
     structure = build(lake, config)
-    found = find_candidates(
-        structure, encode(structure, config, lambda _: None).embeddings, config.ranking
-    )
+    found = find_candidates(structure, encode(structure, config, lambda _: None).embeddings, config)
     row = found[structure.keys.tolist().index(0)]
     assert {1, 2} <= set(row[row != NO_CANDIDATE].tolist())
 
@@ -259,13 +256,12 @@ def test_candidates_of_the_blend_are_of_names_too(make_lake: MakeLake) -> None:
     named = {"a": {"customer": ["d", "e", "f"]}, "b": {"Customer": ["p", "q", "r"]}}
     lake = make_lake({**others, **named})
     key, alike = 9, 10
-    ranking = RankingConfig(candidates=1)
+    config = ModelConfig(setting=replace(OURS, candidates=1))
     strangers = np.eye(len(lake), dtype=np.float32)[[key, *range(key), key]]
     structure = replace(build(lake, SMALL), keys=np.array([key]))
-    assert alike in find_candidates(structure, strangers, ranking)
-    assert alike not in find_candidates(
-        structure, strangers, replace(ranking, affinity=Scoring.HIN)
-    )
+    assert alike in find_candidates(structure, strangers, config)
+    cosine = switched(config, ranking__scoring=Scoring.HIN)
+    assert alike not in find_candidates(structure, strangers, cosine)
 
 
 def test_copies_fill_the_answer_unless_they_are_held(
@@ -275,17 +271,20 @@ def test_copies_fill_the_answer_unless_they_are_held(
     lake = make_lake({**airline_tables, **copies})
     same = np.ones((len(lake), 1), dtype=np.float32)
     for held, expected in ((True, 1), (False, 3)):
-        ranking = RankingConfig(top_k=3, min_joinability=0.0, hold_copies=held)
+        config = ModelConfig(
+            setting=replace(OURS, defer_duplicates=held),
+            ranking=RankingConfig(top_k=3, min_joinability=0.0),
+        )
         found = [
             str(one.candidate)
-            for one in rank(build(lake, SMALL), same, ranking)
+            for one in rank(build(lake, SMALL), same, config)
             if str(one.query) == "flights.carrier"
         ]
         assert len([name for name in found if name.endswith(".carrier_code")]) == expected
 
 
 def test_the_paper_s_setting_runs_from_tables_to_suggestions(lake: Lake) -> None:
-    config = switched(paper(), training__epochs=3, network__width=64, features__dimension=16)
+    config = switched(paper(), training__epochs=3, network__width=64, setting__dimension=16)
     found = ranked(lake, config)
     assert {query for query, _, _ in found} == set(build(lake, config).keys.tolist())
 
@@ -293,16 +292,16 @@ def test_the_paper_s_setting_runs_from_tables_to_suggestions(lake: Lake) -> None
 KEYS = [
     {"features__names": False},
     {"features__values": False},
-    {"hypergraph__within": False},
-    {"hypergraph__across": False},
-    {"hypergraph__edges": Edges.VARIANTS},
-    {"hypergraph__variants": False},
-    {"network__positions": Positions.LAPLACIAN},
-    {"network__name_vectors": False},
-    {"training__selection": EpochSelection.LOSS},
-    {"training__corruption": False},
-    {"training__forgetting": 0.0},
-    {"training__spare_alike": False},
+    {"setting__within_tables": False},
+    {"setting__across_tables": False},
+    {"setting__edges": Edges.VARIANTS},
+    {"setting__name_variants": False},
+    {"setting__positions": Positions.LAPLACIAN},
+    {"setting__name_vectors": False},
+    {"setting__selection": EpochSelection.LOSS},
+    {"setting__corruption": False},
+    {"setting__context_dropout_rate": 0.0},
+    {"setting__exclude_similar_negatives": False},
 ]
 
 
@@ -315,10 +314,10 @@ def test_a_model_trained_otherwise_is_another(lake: Lake, keys: dict[str, object
 @pytest.mark.parametrize(
     "keys",
     [
-        {"ranking__affinity": Scoring.HIN},
+        {"ranking__scoring": Scoring.HIN},
         {"ranking__coherence": 0.0},
-        {"ranking__hold_copies": False},
-        {"hypergraph__inference": False},
+        {"setting__defer_duplicates": False},
+        {"setting__hyperedges_at_inference": False},
     ],
     ids=lambda keys: next(iter(keys)),
 )

@@ -4,6 +4,8 @@ from typing import Any
 import pytest
 
 from datahub_hyperjoin.model.config import (
+    OURS,
+    PAPER,
     Edges,
     EpochSelection,
     FeatureConfig,
@@ -11,47 +13,56 @@ from datahub_hyperjoin.model.config import (
     ModelConfig,
     Positions,
     Scoring,
-    Setting,
 )
+from datahub_hyperjoin.model.config.method import find_method, name_method
 from datahub_hyperjoin.model.config.paper import fill, paper
 
 
 def at(config: ModelConfig, key: str) -> object:
     """The value of a key such as `training.epochs`."""
-    found: Any = config
+    value: Any = config
     for part in key.split("."):
-        found = getattr(found, part)
-    return found
+        value = getattr(value, part)
+    return value
 
 
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("features.vocabulary", 1500),
-        ("features.dimension", 300),
-        ("hypergraph.edges", Edges.VARIANTS),
-        ("hypergraph.walk_length", 16),
+        ("setting.vocabulary", 1500),
+        ("setting.dimension", 300),
+        ("setting.edges", Edges.VARIANTS),
+        ("setting.walk_length", 16),
         ("network.width", 512),
-        ("network.heads", 8),
-        ("network.node_layers", 2),
-        ("network.mixer_layers", 2),
-        ("network.dropout", 0.05),
-        ("network.position_weight", 0.1),
-        ("network.structure_weight", 0.5),
-        ("network.positions", Positions.LAPLACIAN),
-        ("network.name_vectors", False),
+        ("setting.heads", 8),
+        ("setting.node_layers", 2),
+        ("setting.mixer_layers", 2),
+        ("setting.dropout", 0.05),
+        ("setting.position_weight", 0.1),
+        ("setting.structure_weight", 0.5),
+        ("setting.positions", Positions.LAPLACIAN),
+        ("setting.name_vectors", False),
         ("training.epochs", 30),
-        ("training.warmup_epochs", 3),
+        ("setting.warmup_epochs", 3),
         ("training.batch_size", 64),
         ("training.learning_rate", 4e-4),
-        ("training.loss", Loss.TRIPLET),
-        ("training.margin", 1.0),
-        ("training.gradient_clip", 1.0),
-        ("training.selection", EpochSelection.LOSS),
-        ("ranking.candidates", 50),
+        ("setting.loss", Loss.TRIPLET),
+        ("setting.margin", 1.0),
+        ("setting.gradient_clip", 1.0),
+        ("setting.selection", EpochSelection.LOSS),
+        ("setting.corruption", False),
+        ("setting.table_swap_rate", 0.0),
+        ("setting.context_dropout_rate", 0.0),
+        ("setting.exclude_similar_negatives", False),
+        ("setting.defer_duplicates", False),
+        ("setting.candidates", 50),
+        ("features.reference", False),
+        ("hypergraph.max_size", 10**9),
         ("ranking.top_k", 25),
         ("ranking.coherence", 1.0),
-        ("ranking.affinity", Scoring.HIN),
+        ("ranking.scoring", Scoring.HIN),
+        ("ranking.min_joinability", 0.0),
+        ("ranking.min_containment", 0.0),
     ],
 )
 def test_the_paper_s_setting_is_the_paper_s(key: str, value: object) -> None:
@@ -59,22 +70,20 @@ def test_the_paper_s_setting_is_the_paper_s(key: str, value: object) -> None:
 
 
 def test_the_paper_s_training_never_stops_early_and_learns_every_key() -> None:
-    training = paper().training
-    assert training.patience >= training.epochs
-    assert training.held_out == 0
+    assert PAPER.patience >= paper().training.epochs
+    assert PAPER.held_out == 0
 
 
 def test_every_hyperedge_of_the_paper_is_there() -> None:
-    graph = paper().hypergraph
-    assert graph.within
-    assert graph.across
-    assert graph.inference
-    assert graph.variants
+    assert PAPER.within_tables
+    assert PAPER.across_tables
+    assert PAPER.hyperedges_at_inference
+    assert PAPER.name_variants
 
 
 def test_a_setting_beneath_nothing_is_the_setting() -> None:
     assert fill({"setting": "paper"}) == {**asdict(paper()), "setting": "paper"}
-    assert fill({"setting": Setting.PAPER}) == asdict(paper())
+    assert fill({"setting": PAPER}) == {**asdict(paper()), "setting": PAPER}
 
 
 def test_our_setting_adds_nothing() -> None:
@@ -83,9 +92,9 @@ def test_our_setting_adds_nothing() -> None:
 
 
 def test_what_is_written_wins_at_every_depth() -> None:
-    filled = fill({"setting": "paper", "seed": 3, "ranking": {"affinity": "blend"}})
+    filled = fill({"setting": "paper", "seed": 3, "ranking": {"scoring": "blend"}})
     assert filled["seed"] == 3
-    assert filled["ranking"] == {**asdict(paper().ranking), "affinity": "blend"}
+    assert filled["ranking"] == {**asdict(paper().ranking), "scoring": "blend"}
     assert filled["training"] == asdict(paper().training)
 
 
@@ -96,10 +105,17 @@ def test_what_is_wrong_stays_for_validation_to_name() -> None:
 
 
 def test_a_section_of_the_paper_s_setting_can_be_replaced() -> None:
-    ours = replace(paper(), network=ModelConfig().network)
+    ours = replace(paper(), ranking=ModelConfig().ranking)
     assert [f.name for f in fields(ours) if getattr(ours, f.name) == getattr(paper(), f.name)] == [
-        f.name for f in fields(ours) if f.name != "network"
+        f.name for f in fields(ours) if f.name != "ranking"
     ]
+
+
+def test_a_method_has_the_name_that_selects_it() -> None:
+    for name, method in (("ours", OURS), ("paper", PAPER)):
+        assert find_method(name) == find_method(method) == method
+        assert name_method(method) == name
+    assert name_method(replace(OURS, loss=Loss.TRIPLET)) == "custom"
 
 
 def test_something_must_be_read() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.model.config import HypergraphConfig
+from datahub_hyperjoin.model.config import OURS, HypergraphConfig, ModelConfig
 from datahub_hyperjoin.model.hypergraph.hyperedges import (
     Hypergraph,
     JoinGraph,
@@ -23,9 +23,9 @@ NOTHING = CatalogFacts()
 
 
 def connect(
-    lake: Lake, keys: np.ndarray, config: HypergraphConfig, knowledge: CatalogFacts = NOTHING
+    lake: Lake, keys: np.ndarray, config: ModelConfig, knowledge: CatalogFacts = NOTHING
 ) -> JoinGraph:
-    known = CatalogPriors.from_knowledge(lake, knowledge)
+    known = CatalogPriors.from_facts(lake, knowledge)
     overlap = measure_overlap(lake)
     return build_join_graph(lake, keys, overlap=overlap, known=known, config=config)
 
@@ -49,14 +49,14 @@ def test_hyperedges_within_tables_come_first() -> None:
 def test_domains_connect_tables(make_lake: MakeLake, airline_tables: Tables) -> None:
     lake = make_lake(airline_tables)
     keys = np.arange(len(lake))
-    joins = connect(lake, keys, HypergraphConfig())
+    joins = connect(lake, keys, ModelConfig())
     names = [{str(lake.ids[column]) for column in part} for part in joins.components]
     assert names == [
         {"flights.carrier", "airlines.carrier_code"},
         {"flights.tailnum", "planes.tailnum"},
         {"trees.genus", "herbarium.genus"},
     ]
-    graph = build_hypergraph(lake, joins, HypergraphConfig())
+    graph = build_hypergraph(lake, joins, OURS)
     assert int(graph.across.sum()) == 3
     assert int((~graph.across).sum()) == 5
 
@@ -64,7 +64,7 @@ def test_domains_connect_tables(make_lake: MakeLake, airline_tables: Tables) -> 
 def test_no_component_outgrows_its_bound(make_lake: MakeLake) -> None:
     chain = {f"t{i}": {"word": [f"w{n}" for n in range(10 * i, 10 * i + 60)]} for i in range(30)}
     lake = make_lake(chain)
-    config = HypergraphConfig(max_size=7, min_containment=0.5)
+    config = ModelConfig(hypergraph=HypergraphConfig(max_size=7, min_containment=0.5))
     joins = connect(lake, np.arange(30), config)
     assert max(map(len, joins.components)) <= 7
     assert (joins.component[joins.left] == joins.component[joins.right]).all()
@@ -73,16 +73,16 @@ def test_no_component_outgrows_its_bound(make_lake: MakeLake) -> None:
 def test_the_strongest_pair_is_kept_when_the_bound_bites(make_lake: MakeLake) -> None:
     words = [f"w{n}" for n in range(20)]
     lake = make_lake({"a": {"x": words}, "b": {"x": words}, "c": {"x": [*words[:17], "u", "v"]}})
-    config = HypergraphConfig(max_size=2, min_containment=0.4)
+    config = ModelConfig(hypergraph=HypergraphConfig(max_size=2, min_containment=0.4))
     joins = connect(lake, np.arange(3), config)
     assert [part.tolist() for part in joins.components] == [[0, 1]]
 
 
 def test_a_lake_without_overlap_has_no_domain(make_lake: MakeLake) -> None:
     lake = make_lake({"a": {"x": ["one", "two"]}, "b": {"y": ["three", "four"]}})
-    joins = connect(lake, np.arange(2), HypergraphConfig())
+    joins = connect(lake, np.arange(2), ModelConfig())
     assert joins.components == ()
-    assert build_hypergraph(lake, joins, HypergraphConfig()).incidence.dtype == torch.int64
+    assert build_hypergraph(lake, joins, OURS).incidence.dtype == torch.int64
 
 
 def groups(lake: Lake, joins: JoinGraph) -> list[set[str]]:
@@ -94,9 +94,9 @@ def test_a_connected_pair_shares_a_hyperedge_whatever_its_values(
 ) -> None:
     lake = make_lake(airline_tables)
     declared = {("planes.seats", "trees.family"): CatalogEvidence(declared="fk")}
-    joins = connect(lake, np.arange(len(lake)), HypergraphConfig(), know(declared))
+    joins = connect(lake, np.arange(len(lake)), ModelConfig(), know(declared))
     assert {"planes.seats", "trees.family"} in groups(lake, joins)
-    graph = build_hypergraph(lake, joins, HypergraphConfig())
+    graph = build_hypergraph(lake, joins, OURS)
     column, edge = graph.incidence.numpy()
     held = {frozenset(column[edge == e].tolist()) for e in np.flatnonzero(graph.across.numpy())}
     assert held == {frozenset(part.tolist()) for part in joins.components}
@@ -106,7 +106,7 @@ def test_a_pair_that_overlaps_and_is_connected_is_one_edge(
     make_lake: MakeLake, airline_tables: Tables, know: Know
 ) -> None:
     lake = make_lake(airline_tables)
-    keys, config = np.arange(len(lake)), HypergraphConfig()
+    keys, config = np.arange(len(lake)), ModelConfig()
     alone = connect(lake, keys, config)
     declared = {("flights.tailnum", "planes.tailnum"): CatalogEvidence(declared="fk")}
     joins = connect(lake, keys, config, know(declared))
@@ -120,7 +120,7 @@ def test_a_rejected_pair_is_no_edge(
     lake = make_lake(airline_tables)
     said = CatalogEvidence(declared="fk", verdict=Verdict.REJECTED)
     knowledge = know({("flights.tailnum", "planes.tailnum"): said})
-    joins = connect(lake, np.arange(len(lake)), HypergraphConfig(), knowledge)
+    joins = connect(lake, np.arange(len(lake)), ModelConfig(), knowledge)
     assert groups(lake, joins) == [
         {"flights.carrier", "airlines.carrier_code"},
         {"trees.genus", "herbarium.genus"},
@@ -132,7 +132,7 @@ def test_connected_pairs_come_first_and_keep_to_the_bound(make_lake: MakeLake, k
     lake = make_lake({"a": {"x": words}, "b": {"x": words}, "c": {"y": ["1"]}, "d": {"z": ["2"]}})
     declared = CatalogEvidence(declared="fk")
     knowledge = know({("a.x", "c.y"): declared, ("b.x", "d.z"): declared, ("c.y", "d.z"): declared})
-    config = HypergraphConfig(max_size=2)
+    config = ModelConfig(hypergraph=HypergraphConfig(max_size=2))
     joins = connect(lake, np.arange(4), config, knowledge)
     assert groups(lake, joins) == [{"a.x", "c.y"}, {"b.x", "d.z"}]
 
@@ -140,4 +140,4 @@ def test_connected_pairs_come_first_and_keep_to_the_bound(make_lake: MakeLake, k
 def test_a_pair_within_a_table_is_no_edge_across_tables(make_lake: MakeLake, know: Know) -> None:
     lake = make_lake({"staff": {"id": ["1", "2"], "manager": ["1", "1"]}})
     knowledge = know({("staff.id", "staff.manager"): CatalogEvidence(declared="fk")})
-    assert connect(lake, np.arange(2), HypergraphConfig(), knowledge).components == ()
+    assert connect(lake, np.arange(2), ModelConfig(), knowledge).components == ()

@@ -29,9 +29,9 @@ def lake(make_lake: MakeLake, airline_tables: Tables) -> Lake:
     ("keys", "kinds"),
     [
         ({}, {True, False}),
-        ({"hypergraph__within": False}, {True}),
-        ({"hypergraph__across": False}, {False}),
-        ({"hypergraph__within": False, "hypergraph__across": False}, set()),
+        ({"setting__within_tables": False}, {True}),
+        ({"setting__across_tables": False}, {False}),
+        ({"setting__within_tables": False, "setting__across_tables": False}, set()),
     ],
 )
 def test_only_the_hyperedges_named_are_there(
@@ -47,7 +47,7 @@ def test_only_the_hyperedges_named_are_there(
 
 def test_inference_without_hyperedges_is_of_the_same_network(lake: Lake, tmp_path: Path) -> None:
     whole = replace(SMALL, path=tmp_path / "model")
-    bare = switched(whole, hypergraph__inference=False)
+    bare = switched(whole, setting__hyperedges_at_inference=False)
     assert fingerprint(build(lake, whole), whole) == fingerprint(build(lake, bare), bare)
     assert draw(lake, bare, tmp_path).batch.graph.across.any()
     one, epochs = run(lake, whole)
@@ -81,13 +81,13 @@ def accounts(make_lake: MakeLake) -> Lake:
 def test_edges_are_of_values_or_of_names(
     accounts: Lake, edges: Edges, expected: list[set[str]]
 ) -> None:
-    structure = build(accounts, switched(SMALL, hypergraph__edges=edges))
+    structure = build(accounts, switched(SMALL, setting__edges=edges))
     found = [{str(accounts.ids[c]) for c in part} for part in structure.joins.components]
     assert found == expected
 
 
 def test_without_variants_names_make_no_edge(accounts: Lake) -> None:
-    config = switched(SMALL, hypergraph__edges=Edges.VARIANTS, hypergraph__variants=False)
+    config = switched(SMALL, setting__edges=Edges.VARIANTS, setting__name_variants=False)
     assert build(accounts, config).joins.components == ()
 
 
@@ -98,7 +98,7 @@ def test_names_alike_need_half_the_containment_unless_variants_do_not_count(
     half = [*words[:12], *(f"v{n}" for n in range(8))]
     lake = make_lake({"a": {"customer_id": words}, "b": {"custNo": half}})
     assert len(build(lake, SMALL).joins.components) == 1
-    assert build(lake, switched(SMALL, hypergraph__variants=False)).joins.components == ()
+    assert build(lake, switched(SMALL, setting__name_variants=False)).joins.components == ()
     assert build(lake, switched(SMALL, features__names=False)).joins.components == ()
 
 
@@ -120,9 +120,9 @@ def own_names(lake: Lake, config: ModelConfig, folder: Path) -> set[bytes]:
 def test_the_right_view_has_other_names_only_by_variants_and_corruption(
     lake: Lake, tmp_path: Path
 ) -> None:
-    still = switched(SMALL, hypergraph__variants=False, training__corruption=False)
+    still = switched(SMALL, setting__name_variants=False, setting__corruption=False)
     assert right_names(lake, still, tmp_path) <= own_names(lake, still, tmp_path)
-    for key in ("hypergraph__variants", "training__corruption"):
+    for key in ("setting__name_variants", "setting__corruption"):
         config = switched(still, **{key: True})
         assert not right_names(lake, config, tmp_path) <= own_names(lake, config, tmp_path)
 
@@ -137,7 +137,7 @@ def test_the_right_view_writes_values_otherwise_only_if_they_are_corrupted(
         return values
 
     monkeypatch.setattr("datahub_hyperjoin.model.training.augmented_views.corrupt", corrupt)
-    draw(lake, switched(SMALL, training__corruption=False), tmp_path)
+    draw(lake, switched(SMALL, setting__corruption=False), tmp_path)
     assert not seen
     draw(lake, SMALL, tmp_path)
     assert seen
@@ -147,7 +147,7 @@ def test_the_right_view_writes_values_otherwise_only_if_they_are_corrupted(
 def test_forgetting_hides_tables_domains_and_positions(
     lake: Lake, tmp_path: Path, share: float
 ) -> None:
-    config = switched(SMALL, training__forgetting=share)
+    config = switched(SMALL, setting__context_dropout_rate=share)
     pairs = draw(lake, config, tmp_path)
     left = pairs.batch.tables[: int(pairs.candidates[0])]
     linked = build(lake, config).joins.component >= 0
@@ -161,7 +161,7 @@ def test_columns_that_may_be_joinable_are_negatives_only_if_not_spared(
     lake: Lake, tmp_path: Path
 ) -> None:
     spared = draw(lake, SMALL, tmp_path)
-    hard = draw(lake, switched(SMALL, training__spare_alike=False), tmp_path)
+    hard = draw(lake, switched(SMALL, setting__exclude_similar_negatives=False), tmp_path)
     assert int(hard.negative.sum()) > int(spared.negative.sum())
     assert (spared.negative <= hard.negative).all()
     assert not hard.negative.gather(1, hard.positive[:, None]).any()

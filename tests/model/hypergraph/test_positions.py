@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.model.config import ModelConfig, NetworkConfig, Positions
+from datahub_hyperjoin.model.config import OURS, ModelConfig, Positions
 from datahub_hyperjoin.model.hypergraph import positions
 from datahub_hyperjoin.model.hypergraph.hyperedges import JoinGraph
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
@@ -139,7 +139,7 @@ def test_the_order_of_the_lake_makes_no_difference(
     codes = airline_tables["airlines"]["carrier_code"]
     more = {f"codes{n}": {"carrier": [*codes[n:], *"xyz"]} for n in range(6)}
     tables = {**airline_tables, **more}
-    config = ModelConfig(network=NetworkConfig(positions=kind))
+    config = ModelConfig(setting=replace(OURS, positions=kind))
 
     def look(of: Tables) -> dict[str, np.ndarray]:
         structure = build_lake_index(make_lake(of), config, CatalogFacts())
@@ -157,7 +157,7 @@ def test_the_configuration_names_the_positions(make_lake: MakeLake, airline_tabl
     structure = build_lake_index(make_lake(airline_tables), config, CatalogFacts())
 
     def look(kind: Positions) -> np.ndarray:
-        return find_positions(structure, replace(config, network=NetworkConfig(positions=kind)))
+        return find_positions(structure, replace(config, setting=replace(OURS, positions=kind)))
 
     np.testing.assert_array_equal(look(Positions.WALKS), return_probabilities(structure.joins, 16))
     assert sorted(set(np.round(look(Positions.LAPLACIAN)[:, 0], 4))) == [-0.7071, 0, 0.7071]

@@ -124,6 +124,6 @@ def test_no_hyperedge_reads_nothing() -> None:
 
 def test_a_width_that_heads_cannot_share_is_refused() -> None:
     with pytest.raises(
-        ValueError, match=r"`model.network.width` 10 is no multiple of `model.network.heads` 4"
+        ValueError, match=r"`model.network.width` is 10; it must be a multiple of 4"
     ):
         StructureAwareAttention(width=10, heads=4, structure_weight=0.5)

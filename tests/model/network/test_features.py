@@ -1,11 +1,12 @@
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from datahub_hyperjoin.model.config import FeatureConfig
+from datahub_hyperjoin.model.config import OURS, ModelConfig
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.features import Featurizer, build_vocabulary, pool
 from datahub_hyperjoin.model.network.word_vectors import train_vectors
@@ -17,7 +18,8 @@ MakeLake = Callable[[Tables], Lake]
 @pytest.fixture
 def featurizer(make_lake: MakeLake, airline_tables: Tables, tmp_path: Path) -> Featurizer:
     lake = make_lake(airline_tables)
-    vectors = train_vectors(lake, FeatureConfig(dimension=8), seed=0, path=tmp_path / "v.bin")
+    config = ModelConfig(setting=replace(OURS, dimension=8))
+    vectors = train_vectors(lake, config, path=tmp_path / "v.bin")
     return Featurizer(vectors, build_vocabulary(lake, 5))
 
 

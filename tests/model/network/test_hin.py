@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,12 +7,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.model.config import NetworkConfig, Precision
+from datahub_hyperjoin.model.config import OURS, ModelConfig, NetworkConfig, Precision
 from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph
 from datahub_hyperjoin.model.network.features import Features, Names
 from datahub_hyperjoin.model.network.hin import HIN, UNSEEN, Batch, NetworkSizes, to_device
 
 COLUMNS = 7
+CONFIG = ModelConfig(setting=replace(OURS, heads=4), network=NetworkConfig(width=16))
 SIZES = NetworkSizes(vocabulary=9, dimension=4, content=12, tables=3, steps=5)
 TABLES = torch.tensor([1, 1, 1, 2, 2, 3, 3])
 WITHIN = [np.array([0, 1, 2]), np.array([3, 4]), np.array([5, 6])]
@@ -44,7 +46,7 @@ def batch() -> Batch:
 def network() -> Iterator[HIN]:
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        yield HIN(NetworkConfig(width=16, heads=4), SIZES).eval()
+        yield HIN(CONFIG, SIZES).eval()
 
 
 def permute_names(value: Names, order: torch.Tensor) -> Names:
@@ -120,7 +122,8 @@ def test_a_batch_moves_with_everything_it_holds() -> None:
 
 
 def test_half_precision_is_near_single_precision(network: HIN) -> None:
-    halved = HIN(NetworkConfig(width=16, heads=4, precision=Precision.BFLOAT16), SIZES).eval()
+    half = NetworkConfig(width=16, precision=Precision.BFLOAT16)
+    halved = HIN(replace(CONFIG, network=half), SIZES).eval()
     halved.load_state_dict(network.state_dict())
     rough, exact = halved(batch()), network(batch())
     assert rough.dtype is torch.float32
@@ -134,7 +137,8 @@ def test_half_precision_is_near_single_precision(network: HIN) -> None:
 def gradients_of_a_step() -> dict[str, torch.Tensor]:
     with torch.random.fork_rng():
         torch.manual_seed(3)
-        network = HIN(NetworkConfig(width=16, heads=4, dropout=0.3), SIZES).train()
+        dropping = replace(CONFIG, setting=replace(CONFIG.setting, dropout=0.3))
+        network = HIN(dropping, SIZES).train()
         network(batch())[:, :8].sum().backward()
     return {
         name: weight.grad.to_dense()

@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 import torch
 
-from datahub_hyperjoin.model.config import NetworkConfig
+from datahub_hyperjoin.model.config import OURS
 from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph
 from datahub_hyperjoin.model.network.layers import MixerLayer, NodeLayer, to_column, to_hyperedge
 
@@ -24,7 +26,7 @@ def test_a_column_is_the_mean_of_its_hyperedges() -> None:
 
 def test_the_mixer_lets_every_hyperedge_reach_every_other() -> None:
     torch.manual_seed(0)
-    mixer = MixerLayer(NetworkConfig(width=16, heads=4, dropout=0.0)).eval()
+    mixer = MixerLayer(16, replace(OURS, heads=4, dropout=0.0)).eval()
     hyperedges = torch.randn(3, 16, requires_grad=True)
     mixer(hyperedges, GRAPH.adjacency)[0].sum().backward()
     assert hyperedges.grad is not None
@@ -33,6 +35,6 @@ def test_the_mixer_lets_every_hyperedge_reach_every_other() -> None:
 
 def test_a_node_layer_keeps_columns_apart() -> None:
     torch.manual_seed(0)
-    layer = NodeLayer(NetworkConfig(width=16, dropout=0.0)).eval()
+    layer = NodeLayer(width=16, dropout=0.0).eval()
     columns = torch.randn(3, 16)
     torch.testing.assert_close(layer(columns)[1:2], layer(columns[1:2]))

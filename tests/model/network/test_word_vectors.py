@@ -1,22 +1,23 @@
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from datahub_hyperjoin.errors import VectorFileError, VectorTrainingError
-from datahub_hyperjoin.model.config import FeatureConfig
+from datahub_hyperjoin.model.config import OURS, ModelConfig
+from datahub_hyperjoin.model.errors import VectorFileError, VectorTrainingError
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.word_vectors import WordVectors, train_vectors
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
-CONFIG = FeatureConfig(dimension=16)
+CONFIG = ModelConfig(setting=replace(OURS, dimension=16))
 
 
 @pytest.fixture
 def vectors(make_lake: MakeLake, airline_tables: Tables, tmp_path: Path) -> WordVectors:
-    return train_vectors(make_lake(airline_tables), CONFIG, seed=0, path=tmp_path / "v.bin")
+    return train_vectors(make_lake(airline_tables), CONFIG, path=tmp_path / "v.bin")
 
 
 def cosine(vectors: WordVectors, one: str, other: str) -> float:
@@ -38,7 +39,7 @@ def test_the_same_lake_gives_the_same_file(
     vectors: WordVectors, make_lake: MakeLake, airline_tables: Tables, tmp_path: Path
 ) -> None:
     again = tmp_path / "again.bin"
-    train_vectors(make_lake(airline_tables), CONFIG, seed=0, path=again)
+    train_vectors(make_lake(airline_tables), CONFIG, path=again)
     assert again.read_bytes() == vectors.path.read_bytes()
 
 
@@ -51,7 +52,7 @@ def test_what_fasttext_says_is_passed_on(tmp_path: Path) -> None:
     with pytest.raises(
         VectorTrainingError, match=r"from this lake: .*Empty vocabulary.*pretrained"
     ):
-        train_vectors(lake, CONFIG, seed=0, path=tmp_path / "v.bin")
+        train_vectors(lake, CONFIG, path=tmp_path / "v.bin")
 
 
 @pytest.mark.parametrize("content", [None, b"no model"], ids=["missing", "other"])
@@ -59,5 +60,5 @@ def test_a_file_that_is_no_model_is_named(tmp_path: Path, content: bytes | None)
     path = tmp_path / "wiki.bin"
     if content:
         path.write_bytes(content)
-    with pytest.raises(VectorFileError, match=r"wiki.bin' is no fastText model: .* Give a .bin"):
+    with pytest.raises(VectorFileError, match=r"wiki.bin' is not a fastText model: .* Set it to a .bin"):
         WordVectors(path)

@@ -13,7 +13,8 @@ from safetensors.torch import save_file
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.config import (
-    FeatureConfig,
+    OURS,
+    Method,
     ModelConfig,
     NetworkConfig,
     TrainingConfig,
@@ -38,11 +39,14 @@ class KilledError(Exception):
     """Ends a run between two epochs."""
 
 
-def config(path: Path, **training: object) -> ModelConfig:
+METHOD = replace(OURS, dimension=16, heads=4, dropout=0.2)
+
+
+def config(path: Path, method: Method = METHOD, **training: object) -> ModelConfig:
     return ModelConfig(
         path=path,
-        features=FeatureConfig(dimension=16),
-        network=NetworkConfig(width=32, heads=4, dropout=0.2),
+        setting=method,
+        network=NetworkConfig(width=32),
         training=TrainingConfig(
             **{"epochs": EPOCHS, "batch_size": 3, "learning_rate": 2e-3, **training}  # type: ignore[arg-type]
         ),
@@ -109,7 +113,7 @@ def test_a_run_ended_after_any_epoch_makes_the_same_model(
 def test_a_process_killed_again_and_again_makes_the_same_model(
     structure: LakeIndex, tmp_path: Path
 ) -> None:
-    settings = config(tmp_path / "killed", epochs=40, patience=40)
+    settings = config(tmp_path / "killed", replace(METHOD, patience=40), epochs=40)
     run(structure, replace(settings, path=tmp_path / "whole"))
     context = multiprocessing.get_context("spawn")
     last = 0
@@ -130,7 +134,8 @@ def test_a_process_killed_again_and_again_makes_the_same_model(
 
 @pytest.mark.usefixtures("always_written")
 def test_early_stop_is_remembered(structure: LakeIndex, tmp_path: Path) -> None:
-    still = config(tmp_path / "model", epochs=40, patience=3, learning_rate=0.0)
+    impatient = replace(METHOD, patience=3)
+    still = config(tmp_path / "model", impatient, epochs=40, learning_rate=0.0)
     kill(structure, still, after=2)
     assert [epoch.number for epoch in run(structure, still)] == [3, 4]
     kill(structure, replace(still, path=tmp_path / "late"), after=4)
@@ -154,7 +159,7 @@ def test_the_journal_of_another_training_is_ignored_and_removed(
         fewer = make_lake({name: airline_tables[name] for name in ("flights", "planes", "trees")})
         structure = build_lake_index(fewer, ModelConfig(), CatalogFacts())
     else:
-        settings = config(tmp_path / "model", temperature=0.1)
+        settings = config(tmp_path / "model", replace(METHOD, temperature=0.1))
     assert [epoch.number for epoch in run(structure, settings)] == list(range(1, EPOCHS + 1))
     assert "is of another training: ignored" in caplog.text
     run(structure, replace(settings, path=tmp_path / "other"))
@@ -207,7 +212,7 @@ def test_a_run_ended_while_it_saves_leaves_no_half_model(
         raise KilledError
 
     settings = config(tmp_path / "model")
-    run(structure, config(tmp_path / "model", temperature=0.1))
+    run(structure, config(tmp_path / "model", replace(METHOD, temperature=0.1)))
     with monkeypatch.context() as patch:
         patch.setattr("datahub_hyperjoin.model.saved.checkpoint.shutil.copyfile", stop)
         with pytest.raises(KilledError):
@@ -242,7 +247,8 @@ def test_writing_takes_at_most_a_tenth_of_the_time(
 ) -> None:
     SlowState.clock[0], SlowState.seconds, SlowState.written = 0.0, seconds, 0
     monkeypatch.setattr(journals, "perf_counter", lambda: SlowState.clock[0])
-    network = HIN(NetworkConfig(width=4, heads=2), SIZES)
+    small = ModelConfig(setting=replace(OURS, heads=2), network=NetworkConfig(width=4))
+    network = HIN(small, SIZES)
     state = SlowState(network, build_optimizers(network), np.random.default_rng(0))
     journal = Journal(tmp_path, "")
     for _ in range(100):

@@ -9,16 +9,17 @@ import pytest
 import torch
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.errors import CheckpointMismatchError, NothingToLearnError
+from datahub_hyperjoin.errors import CheckpointMismatchError
 from datahub_hyperjoin.model.config import (
+    OURS,
     FeatureConfig,
-    HypergraphConfig,
     ModelConfig,
     NetworkConfig,
     Reuse,
     TrainingConfig,
 )
 from datahub_hyperjoin.model.encode import Encoding, encode
+from datahub_hyperjoin.model.errors import NothingToLearnError
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.hin import UNSEEN
@@ -28,8 +29,8 @@ from datahub_hyperjoin.model.saved.files import digest
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
 BASE = ModelConfig(
-    features=FeatureConfig(dimension=16),
-    network=NetworkConfig(width=32, heads=4, dropout=0.0),
+    setting=replace(OURS, dimension=16, heads=4, dropout=0.0),
+    network=NetworkConfig(width=32),
     training=TrainingConfig(epochs=3, learning_rate=2e-3),
 )
 
@@ -187,8 +188,11 @@ def test_a_model_that_goes_on_in_its_own_folder_learns_the_same_tables_once(
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"network": NetworkConfig(width=16, heads=4)}, r"network.width \(32, here 16\)"),
-        ({"hypergraph": HypergraphConfig(walk_length=4)}, r"hypergraph.walk_length \(16, here 4\)"),
+        ({"network": NetworkConfig(width=16)}, r"network.width \(32, here 16\)"),
+        (
+            {"setting": replace(BASE.setting, walk_length=4)},
+            r"hypergraph.walk_length \(16, here 4\)",
+        ),
     ],
 )
 @pytest.mark.parametrize("key", ["path", "start"])
@@ -199,7 +203,7 @@ def test_another_architecture_is_refused(
     expected = rf"the model in `model.{key}` '.*/m' has architecture \w{{16}}, this run needs \w"
     with pytest.raises(CheckpointMismatchError, match=expected) as caught:
         run(structure, **{key: tmp_path / "m"}, reuse=Reuse.ALWAYS, **settings)
-    assert caught.match(rf"they differ in .*{message}.*\. Give `model` the settings it was")
+    assert caught.match(rf"they differ in .*{message}.*\. Set `model` as it was")
     assert len({caught.value.found, caught.value.expected}) == 2
     assert caught.value.found in str(caught.value)
     assert caught.value.expected in str(caught.value)
@@ -236,9 +240,9 @@ def test_what_says_how_training_goes_is_no_architecture(
     structure: LakeIndex, tmp_path: Path
 ) -> None:
     run(structure, path=tmp_path / "m")
-    gentler = replace(BASE.network, dropout=0.3)
-    assert not run(structure, path=tmp_path / "m", reuse=Reuse.ALWAYS, network=gentler).trained
-    assert run(structure, start=tmp_path / "m", network=gentler).trained
+    gentler = replace(BASE.setting, dropout=0.3)
+    assert not run(structure, path=tmp_path / "m", reuse=Reuse.ALWAYS, setting=gentler).trained
+    assert run(structure, start=tmp_path / "m", setting=gentler).trained
 
 
 @pytest.mark.parametrize("name", ["model.json", "vectors.bin", "weights.safetensors"])

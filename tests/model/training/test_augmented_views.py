@@ -68,14 +68,14 @@ def test_nothing_passes_from_one_view_to_the_other(
 
 
 def test_domains_connect_tables_within_a_view(material: TrainingData) -> None:
-    config = switched(SMALL, training__forgetting=0.0)
+    config = switched(SMALL, setting__context_dropout_rate=0.0)
     assert int(draw(replace(material, config=config), 0).batch.graph.across.sum()) >= 4
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_pair_is_the_same_column_on_both_sides(material: TrainingData, seed: int) -> None:
-    still = replace(material, config=switched(SMALL, training__corruption=False))
-    pairs = draw(replace(still, config=switched(still.config, hypergraph__variants=False)), seed)
+    still = replace(material, config=switched(SMALL, setting__corruption=False))
+    pairs = draw(replace(still, config=switched(still.config, setting__name_variants=False)), seed)
     names = pairs.batch.features.names.vectors
     assert torch.equal(names[pairs.queries], names[pairs.candidates[pairs.positive]])
     assert not pairs.negative.gather(1, pairs.positive[:, None]).any()
@@ -85,8 +85,8 @@ def test_a_pair_is_the_same_column_on_both_sides(material: TrainingData, seed: i
 def test_a_positive_stands_in_another_table_as_often_as_asked(
     material: TrainingData, share: float
 ) -> None:
-    config = switched(SMALL, training__relocation=share, training__corruption=False)
-    config = switched(config, hypergraph__variants=False)
+    config = switched(SMALL, setting__table_swap_rate=share, setting__corruption=False)
+    config = switched(config, setting__name_variants=False)
     stayed = []
     for seed in range(10):
         pairs = draw(replace(material, config=config), seed)

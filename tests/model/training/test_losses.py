@@ -1,9 +1,10 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 
-from datahub_hyperjoin.model.config import Loss, TrainingConfig
+from datahub_hyperjoin.model.config import OURS, Loss
 from datahub_hyperjoin.model.training.losses import (
     infonce_loss,
     measure_loss,
@@ -56,6 +57,6 @@ def test_infonce_counts_the_positive_and_the_negatives_only() -> None:
     ("loss", "expected"), [(Loss.TRIPLET, 0.8), (Loss.SEMI_HARD, 0.7), (Loss.INFONCE, 0.7072)]
 )
 def test_the_configuration_names_the_loss(loss: Loss, expected: float) -> None:
-    config = TrainingConfig(loss=loss, margin=1.0, temperature=0.1)
-    found = measure_loss(COSINES, POSITIVE, NEGATIVE, config).item()
+    method = replace(OURS, loss=loss, margin=1.0, temperature=0.1)
+    found = measure_loss(COSINES, POSITIVE, NEGATIVE, method).item()
     assert found == pytest.approx(expected, abs=1e-3)

@@ -7,20 +7,18 @@ import pytest
 import torch
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.errors import (
-    CollapsedError,
-    NonFiniteLossError,
-    NothingToLearnError,
-)
 from datahub_hyperjoin.model.config import (
+    OURS,
     FeatureConfig,
     Loss,
+    Method,
     ModelConfig,
     NetworkConfig,
     RankingConfig,
     TrainingConfig,
 )
 from datahub_hyperjoin.model.encode import encode
+from datahub_hyperjoin.model.errors import CollapsedError, NonFiniteLossError, NothingToLearnError
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.saved.fingerprints import fingerprint
@@ -36,11 +34,14 @@ ACCEPTED = CatalogEvidence(verdict=Verdict.ACCEPTED)
 REJECTED = CatalogEvidence(verdict=Verdict.REJECTED)
 
 
-def config(path: Path | None = None, **training: object) -> ModelConfig:
+METHOD = replace(OURS, dimension=16, heads=4, dropout=0.0)
+
+
+def config(path: Path | None = None, method: Method = METHOD, **training: object) -> ModelConfig:
     return ModelConfig(
         path=path,
-        features=FeatureConfig(dimension=16),
-        network=NetworkConfig(width=32, heads=4, dropout=0.0),
+        setting=method,
+        network=NetworkConfig(width=32),
         training=TrainingConfig(**{"epochs": 6, **training}),  # type: ignore[arg-type]
     )
 
@@ -61,7 +62,8 @@ def run(structure: LakeIndex, settings: ModelConfig) -> tuple[np.ndarray, list[E
 
 @pytest.mark.parametrize("loss", list(Loss))
 def test_training_learns_to_find_its_own_columns(structure: LakeIndex, loss: Loss) -> None:
-    _, epochs = run(structure, config(epochs=25, patience=25, learning_rate=2e-3, loss=loss))
+    method = replace(METHOD, patience=25, loss=loss)
+    _, epochs = run(structure, config(method=method, epochs=25, learning_rate=2e-3))
     losses = [epoch.loss for epoch in epochs]
     assert np.mean(losses[-5:]) < 0.7 * np.mean(losses[:3])
     assert max(epoch.recall for epoch in epochs) >= 0.8
@@ -145,18 +147,20 @@ def test_one_table_is_nothing_to_learn_from(make_lake: MakeLake) -> None:
 
 
 def test_a_loss_that_is_no_number_stops_training(structure: LakeIndex) -> None:
+    unclipped = replace(METHOD, gradient_clip=1e30)
     with pytest.raises(NonFiniteLossError, match=r"the loss became .* in epoch \d+. Lower"):
-        run(structure, config(learning_rate=1e30, gradient_clip=1e30))
+        run(structure, config(method=unclipped, learning_rate=1e30))
 
 
 def test_collapse_is_named(structure: LakeIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(validation, "_COLLAPSED", -1.0)
-    with pytest.raises(CollapsedError, match=r"all embeddings are alike .* Raise"):
+    with pytest.raises(CollapsedError, match=r"all embeddings are nearly identical .* Use"):
         run(structure, config(epochs=1))
 
 
 def test_training_stops_when_recall_stands_still(structure: LakeIndex) -> None:
-    _, epochs = run(structure, config(epochs=40, patience=2, learning_rate=0.0))
+    impatient = replace(METHOD, patience=2)
+    _, epochs = run(structure, config(method=impatient, epochs=40, learning_rate=0.0))
     assert len(epochs) == 3
 
 

@@ -8,15 +8,15 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.errors import CollapsedError
 from datahub_hyperjoin.model.config import (
-    FeatureConfig,
+    OURS,
     Loss,
     ModelConfig,
     NetworkConfig,
     TrainingConfig,
 )
 from datahub_hyperjoin.model.encode import encode
+from datahub_hyperjoin.model.errors import CollapsedError
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.saved.training_state import Epoch
@@ -25,9 +25,9 @@ from datahub_hyperjoin.model.training.validation import hold_out
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
 CONFIG = ModelConfig(
-    features=FeatureConfig(dimension=16),
-    network=NetworkConfig(width=32, heads=4),
-    training=TrainingConfig(loss=Loss.TRIPLET, epochs=12, learning_rate=2e-3),
+    setting=replace(OURS, dimension=16, heads=4, loss=Loss.TRIPLET),
+    network=NetworkConfig(width=32),
+    training=TrainingConfig(epochs=12, learning_rate=2e-3),
 )
 
 
@@ -60,8 +60,8 @@ def test_the_margins_of_the_paper_do_not_collapse(
     structure: LakeIndex, loss: Loss, margin: float, seed: int
 ) -> None:
     epochs: list[Epoch] = []
-    training = replace(CONFIG.training, loss=loss, margin=margin)
-    settings = replace(CONFIG, seed=seed, training=training)
+    method = replace(CONFIG.setting, loss=loss, margin=margin)
+    settings = replace(CONFIG, seed=seed, setting=method)
     embeddings = encode(structure, settings, epochs.append).embeddings
     apart = ~np.eye(len(embeddings), dtype=bool)
     assert (embeddings @ embeddings.T)[apart].mean() < 0.9
@@ -83,7 +83,7 @@ def test_a_network_that_collapsed_is_refused(structure: LakeIndex, tmp_path: Pat
     encode(structure, replace(settings, path=tmp_path / "flat"), lambda _: None)
     flatten(tmp_path / "flat")
     again = replace(settings, start=tmp_path / "flat", path=tmp_path / "model")
-    with pytest.raises(CollapsedError, match=r"mean cosine of random pairs 1\.000\). Raise"):
+    with pytest.raises(CollapsedError, match=r"mean cosine of random pairs 1\.000\). Use"):
         encode(structure, again, lambda _: None)
     assert not (tmp_path / "model" / "model.json").exists()
     assert not torch.are_deterministic_algorithms_enabled()

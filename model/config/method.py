@@ -1,0 +1,226 @@
+"""The method: each choice that the paper and this project make differently, and fixed sizes.
+
+A recipe selects one of two methods as a whole with `model.setting`. Code that measures a single
+departure derives a method of its own: `dataclasses.replace(OURS, loss=Loss.TRIPLET)`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated
+
+from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+
+class Edges(str, Enum):
+    """The rule by which two key columns become an edge of the join graph."""
+
+    CONTAINMENT = "containment"
+    """One contains enough values of the other, beyond chance; fewer if their names are variants."""
+
+    VARIANTS = "variants"
+    """Their names are variants and they share a value, as in the paper."""
+
+
+class Positions(str, Enum):
+    """The positional encoding of a column."""
+
+    WALKS = "walks"
+    """Return probabilities of random walks on the join graph, and the table's vector."""
+
+    LAPLACIAN = "laplacian"
+    """Smallest Laplacian eigenvectors of each component, as in the paper, and the table's
+    vector."""
+
+    NONE = "none"
+    """No positional encoding, and no table's vector either."""
+
+
+class EpochSelection(str, Enum):
+    """The criterion by which training keeps the best epoch."""
+
+    RECALL = "recall"
+    """Highest recall on held-out key columns."""
+
+    LOSS = "loss"
+    """Lowest training loss."""
+
+
+class Loss(str, Enum):
+    """The training objective."""
+
+    TRIPLET = "triplet"
+    """The paper's margin ranking loss with the hardest negative of the batch."""
+
+    SEMI_HARD = "semi-hard"
+    """Margin ranking loss with the hardest negative that is farther away than the positive."""
+
+    INFONCE = "infonce"
+    """Softmax of the positive against every negative of the batch."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Method:
+    """Choices and sizes that a recipe cannot set one by one; the defaults are ours."""
+
+    dimension: int = 100
+    """Length of word vectors trained on the lake."""
+
+    vocabulary: int = 1500
+    """Number of name tokens with an embedding of their own."""
+
+    edges: Edges = Edges.CONTAINMENT
+    """The rule for edges of the join graph."""
+
+    name_variants: bool = True
+    """Whether name variants count: as edges of the join graph, and as names in training."""
+
+    within_tables: bool = True
+    """Whether there are hyperedges within tables."""
+
+    across_tables: bool = True
+    """Whether there are hyperedges across tables."""
+
+    hyperedges_at_inference: bool = True
+    """Whether the trained network encodes columns with their hyperedges."""
+
+    walk_length: int = 16
+    """Length of the positional encoding, k: steps of random walks, or number of eigenvectors."""
+
+    heads: int = 8
+    """Attention heads of a mixer layer."""
+
+    node_layers: int = 2
+    """Transformations of each column before pooling, L."""
+
+    mixer_layers: int = 2
+    """Global mixing layers between hyperedges."""
+
+    dropout: float = 0.05
+    """Share of activations dropped in training."""
+
+    position_weight: float = 0.1
+    """Initial weight of both positional encodings, alpha and beta."""
+
+    structure_weight: float = 0.5
+    """Initial weight of shared columns in attention, lambda."""
+
+    positions: Positions = Positions.WALKS
+    """The positional encoding of a column."""
+
+    name_vectors: bool = True
+    """Whether the network reads a name's word vector beside its tokens. Without it, tokens outside
+    the vocabulary carry no information."""
+
+    warmup_epochs: int = 3
+    """Epochs over which the learning rate rises to its full value."""
+
+    loss: Loss = Loss.INFONCE
+    """The training objective."""
+
+    margin: float = 1.0
+    """Margin of both triplet losses, as a cosine."""
+
+    temperature: float = 0.07
+    """Temperature of InfoNCE."""
+
+    gradient_clip: float = 1.0
+    """Greatest norm of the gradient."""
+
+    held_out: float = 0.1
+    """Share of the key columns held out for selecting the best epoch, in [0, 1]."""
+
+    patience: int = 20
+    """Epochs without improvement after which training stops."""
+
+    selection: EpochSelection = EpochSelection.RECALL
+    """The criterion for the best epoch."""
+
+    corruption: bool = True
+    """Whether the right view rewrites values, and some names, as another publisher would."""
+
+    table_swap_rate: float = 0.5
+    """Share of positives that move into another table of the batch, in [0, 1]."""
+
+    context_dropout_rate: float = 0.5
+    """Probability that a view hides a table's vector, a value domain or a column's position, in
+    [0, 1]. Of two joinable columns, one may have a context that the other lacks."""
+
+    exclude_similar_negatives: bool = True
+    """Whether columns that may be joinable with the query are excluded from its negatives."""
+
+    candidates: int = 50
+    """Candidates of each query by embeddings, B; as many more by names and by cells."""
+
+    defer_duplicates: bool = True
+    """Whether a second copy of a column is selected only after all other candidates."""
+
+
+OURS = Method()
+"""The choices that this project found to work best."""
+
+PAPER = Method(
+    dimension=300,
+    edges=Edges.VARIANTS,
+    positions=Positions.LAPLACIAN,
+    name_vectors=False,
+    loss=Loss.TRIPLET,
+    # The paper does not name its criterion. Its code holds nothing out and keeps the epoch of
+    # least training loss.
+    held_out=0.0,
+    patience=30,
+    selection=EpochSelection.LOSS,
+    corruption=False,
+    table_swap_rate=0.0,
+    context_dropout_rate=0.0,
+    exclude_similar_negatives=False,
+    defer_duplicates=False,
+)
+"""The paper's choices (sections 4 to 6). What corrects a defect has no other setting: names are
+split on case changes too, and a supervised pair never shares a hyperedge."""
+
+METHODS: Mapping[str, Method] = {"ours": OURS, "paper": PAPER}
+"""The methods that a recipe can select, by name."""
+
+
+def find_method(setting: object) -> Method:
+    """Return the method that a recipe selects.
+
+    Args:
+        setting: A name in `METHODS`, or a method that code has made.
+
+    Returns:
+        The method.
+
+    Raises:
+        PydanticCustomError: There is no method of this name.
+    """
+    if isinstance(setting, Method):
+        return setting
+    if isinstance(setting, str) and setting in METHODS:
+        return METHODS[setting]
+    error, message = "setting", "Input should be 'ours' or 'paper'"
+    raise PydanticCustomError(error, message)
+
+
+def name_method(method: Method) -> str:
+    """Return the name under which a recipe selects a method.
+
+    Args:
+        method: One of `METHODS`, or a method that code has made.
+
+    Returns:
+        Its name; "custom" for a method that no recipe can select.
+    """
+    return next((name for name, named in METHODS.items() if named == method), "custom")
+
+
+Setting = Annotated[
+    Method,
+    PlainValidator(find_method),
+    PlainSerializer(name_method, return_type=str),
+    WithJsonSchema({"enum": [*METHODS], "type": "string"}),
+    Field(json_schema_extra={"default": "ours"}),
+]
+"""A recipe's `model.setting`: written as a name, read as a method."""
