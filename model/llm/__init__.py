@@ -1,5 +1,5 @@
-"""Other names of key columns, asked of a language model (paper, section 4.1, step 3).
+"""Ask a language model for name variants of key columns (paper, section 4.1, step 3).
 
-Off unless a recipe names a model under `model.variants.llm`. Whatever the model does not answer, or
-answers badly, the rules of `datahub_hyperjoin.model.signals.variants` serve.
+It is off unless a recipe names a model under `model.variants.llm`. The rules of
+`datahub_hyperjoin.model.signals.variants` provide the variants that the model does not.
 """

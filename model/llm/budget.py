@@ -1,4 +1,4 @@
-"""How many tokens and how much money a run may spend, kept by requests that run side by side."""
+"""Limit the tokens and the cost of concurrent requests."""
 
 import threading
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of requests and of answers."""
+    """Number of tokens of requests and of answers."""
 
     request: int = 0
     answer: int = 0
 
     @property
     def tokens(self) -> int:
-        """Both."""
+        """Sum of both."""
         return self.request + self.answer
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -28,64 +28,59 @@ class Usage:
 
 
 class Budget:
-    """What is spent, and what requests under way may come to spend.
+    """The tokens spent so far and those reserved by running requests.
 
-    A request sets aside the most that it can cost before it is made, and gives back what it did not
-    need, so that the bounds hold however many run at once.
+    A request reserves the most that it can use before it is sent, and returns the rest afterwards.
+    So the limits hold however many requests run at once.
 
     Args:
-        config: The bounds and the prices.
+        config: The limits and the prices.
     """
 
     def __init__(self, config: LanguageModelConfig) -> None:
         self._config = config
         self._changed = threading.Condition()
-        self._held = Usage()
+        self._reserved = Usage()
         self.spent = Usage()
-        """What all requests so far have used."""
+        """Tokens used by all finished requests."""
 
     def cost(self, usage: Usage) -> float:
-        """What tokens cost.
-
-        Args:
-            usage: The tokens.
-
-        Returns:
-            Money in the currency of the prices; 0 without prices.
-        """
+        """Return the cost of tokens in the currency of the prices; 0 without prices."""
         prices = self._config.input_price or 0.0, self._config.output_price or 0.0
         return (usage.request * prices[0] + usage.answer * prices[1]) / _MILLION
 
     def reserve(self, most: Usage) -> bool:
-        """Sets aside what a request may come to use; waits while others may still give back.
+        """Reserve the tokens of a request.
+
+        If they exceed the budget, wait for running requests to return some of theirs.
 
         Args:
-            most: The most it can use.
+            most: The most that the request can use.
 
         Returns:
-            False if the budget does not allow it.
+            False if the budget does not allow the request.
         """
         with self._changed:
-            while not self._allows(self.spent + self._held + most):
-                if not self._held.tokens:
+            while not self._allows(self.spent + self._reserved + most):
+                if not self._reserved.tokens:
                     return False
                 self._changed.wait()
-            self._held += most
+            self._reserved += most
             return True
 
     def settle(self, most: Usage, spent: Usage) -> None:
-        """Replaces what was set aside by what was used.
+        """Replace a request's reservation by its usage.
 
         Args:
-            most: What was set aside.
-            spent: What was used.
+            most: The reserved tokens.
+            spent: The tokens used.
         """
         with self._changed:
-            self._held -= most
+            self._reserved -= most
             self.spent += spent
             self._changed.notify_all()
 
     def _allows(self, usage: Usage) -> bool:
         within = usage.tokens <= self._config.max_tokens
-        bound = self._config.max_cost
-        return within and (bound is None or self.cost(usage) <= bound)
+        limit = self._config.max_cost
+        return within and (limit is None or self.cost(usage) <= limit)

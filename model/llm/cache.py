@@ -1,37 +1,37 @@
-"""Answers kept on disk, so that no question is paid for twice.
+"""Cache answers on disk, so that no question is paid for twice.
 
-One small file an answer, named by the question's hash: runs that share a folder do not disturb one
-another. A file holds what the model said and nothing of what it was asked.
+Each answer is one small file named by the question's hash, so runs can share a folder. A file holds
+the answer and nothing of the question.
 """
 
 import json
 import tempfile
 from pathlib import Path
 
-_LONGEST = 200
-"""Characters of an answer that are kept; a name has fewer, and what is longer is none anyway."""
+_MAX_LENGTH = 200
+"""Characters of an answer that are stored; every usable name is shorter."""
 
 
 class Cache:
-    """What a language model said before.
+    """The answers of earlier runs.
 
     Args:
-        folder: Where it is kept; None keeps nothing.
+        folder: Folder of the cache; None stores nothing.
     """
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self.fault = ""
-        """Why an answer could not be kept; empty if all were."""
+        self.error = ""
+        """Reason why an answer could not be stored; empty if all were."""
 
     def get(self, key: str) -> str | None:
-        """Looks an answer up.
+        """Return the stored answer to a question.
 
         Args:
             key: The question's hash.
 
         Returns:
-            What was said; None if it is not known, or its file is spoilt.
+            The answer; None if there is none or its file is damaged.
         """
         if self._folder is None:
             return None
@@ -41,24 +41,24 @@ class Cache:
             return None
         return answer if isinstance(answer, str) else None
 
-    def put(self, key: str, said: str) -> None:
-        """Keeps an answer, whole or not at all.
+    def put(self, key: str, answer: str) -> None:
+        """Store an answer, completely or not at all.
 
         Args:
             key: The question's hash.
-            said: What the model said.
+            answer: The model's answer.
         """
-        if self._folder is None or self.fault:
+        if self._folder is None or self.error:
             return
         file = self._file(self._folder, key)
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=file.parent, prefix=".new-") as folder:
                 fresh = Path(folder, file.name)
-                fresh.write_text(json.dumps({"answer": said[:_LONGEST]}), "ascii")
+                fresh.write_text(json.dumps({"answer": answer[:_MAX_LENGTH]}), "ascii")
                 fresh.replace(file)
         except OSError as error:
-            self.fault = f"{self._folder}: {error.strerror}"
+            self.error = f"{self._folder}: {error.strerror}"
 
     @staticmethod
     def _file(folder: Path, key: str) -> Path:

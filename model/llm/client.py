@@ -1,7 +1,6 @@
-"""One request to an endpoint, through the `openai` client.
+"""Send one request to an endpoint with the `openai` client.
 
-Importing this module imports `openai`, which takes about a second: only runs that ask a language
-model do.
+Importing `openai` takes about a second, so only runs that use a language model import this module.
 """
 
 import json
@@ -20,15 +19,15 @@ from datahub_hyperjoin.model.llm.prompt import Form, Prompt
 from datahub_hyperjoin.model.llm.reply import NoReplyError, Outcome, Reply
 from datahub_hyperjoin.redact import in_short
 
-_LARGEST = 1 << 20
-"""Bytes of an answer that are read."""
+_MAX_BYTES = 1 << 20
+"""Maximum size of an answer."""
 _OUTCOMES: dict[int, Outcome] = {
-    HTTPStatus.BAD_REQUEST: Outcome.UNFIT,
-    HTTPStatus.UNPROCESSABLE_ENTITY: Outcome.UNFIT,
-    HTTPStatus.UNAUTHORIZED: Outcome.BARRED,
-    HTTPStatus.PAYMENT_REQUIRED: Outcome.BARRED,
-    HTTPStatus.FORBIDDEN: Outcome.BARRED,
-    HTTPStatus.NOT_FOUND: Outcome.BARRED,
+    HTTPStatus.BAD_REQUEST: Outcome.UNSUPPORTED,
+    HTTPStatus.UNPROCESSABLE_ENTITY: Outcome.UNSUPPORTED,
+    HTTPStatus.UNAUTHORIZED: Outcome.REFUSED,
+    HTTPStatus.PAYMENT_REQUIRED: Outcome.REFUSED,
+    HTTPStatus.FORBIDDEN: Outcome.REFUSED,
+    HTTPStatus.NOT_FOUND: Outcome.REFUSED,
     HTTPStatus.REQUEST_TIMEOUT: Outcome.BUSY,
     HTTPStatus.CONFLICT: Outcome.BUSY,
     HTTPStatus.TOO_EARLY: Outcome.BUSY,
@@ -40,16 +39,16 @@ class Client:
     """A language model behind an endpoint; safe to use from several threads.
 
     Args:
-        config: Where it is and what it is called.
+        config: The endpoint and the model's name.
 
     Raises:
-        NoReplyError: The environment has a proxy or a certificate that cannot be used.
+        NoReplyError: The environment sets a proxy or a certificate that cannot be used.
     """
 
     def __init__(self, config: LanguageModelConfig) -> None:
         self._config = config
-        # Without a key of the recipe's the client would send the one of the environment, which
-        # may be meant for another endpoint. It tries once, so that every try is accounted for.
+        # Without a key in the recipe the client would send the environment's key, which may be
+        # meant for another endpoint. Its own retries are off, so that the budget counts each try.
         try:
             self._api = openai.OpenAI(
                 api_key=config.api_key.get_secret_value() if config.api_key else "none",
@@ -58,43 +57,46 @@ class Client:
                 max_retries=0,
             )
         except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
-            raise NoReplyError.unready(in_short(str(error))) from error
+            raise NoReplyError.misconfigured(in_short(str(error))) from error
 
     def close(self) -> None:
-        """Ends the connections."""
+        """Close all connections."""
         self._api.close()
 
     def send(self, prompt: Prompt, form: Form) -> Reply:
-        """Asks once.
+        """Send a request once.
 
         Args:
-            prompt: What to ask.
-            form: In which form.
+            prompt: The request.
+            form: The form of the request.
 
         Returns:
-            What the model wrote.
+            The model's reply.
 
         Raises:
-            NoReplyError: It did not answer, with what that means for other requests.
+            NoReplyError: The request failed; its outcome tells whether to try again.
         """
         try:
             return _read(self._post(prompt, form))
         except openai.APIStatusError as error:
             raise _refused(error.response) from error
         except (openai.OpenAIError, httpx2.HTTPError) as error:
-            raise self._unanswered(error) from error
+            raise self._classify(error) from error
 
-    def _unanswered(self, error: Exception) -> NoReplyError:
-        """What came in the way; the client wraps what happens before an answer begins."""
+    def _classify(self, error: Exception) -> NoReplyError:
+        """Classify a failed connection; `openai` wraps errors before the first byte only."""
         cause = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
         if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout):
-            return NoReplyError.unreached()
+            return NoReplyError.unreachable()
         if isinstance(cause, httpx2.TimeoutException):
-            return NoReplyError.late(self._config.timeout)
-        return NoReplyError.broken()
+            return NoReplyError.timed_out(self._config.timeout)
+        return NoReplyError.connection_lost()
 
     def _post(self, prompt: Prompt, form: Form) -> bytes:
-        """The answer's bytes; a deadline of its own, as the client's is one for each packet."""
+        """Return the answer's bytes.
+
+        The client's time limit applies to each packet, so a deadline limits the whole answer.
+        """
         options: dict[str, Any] = {
             "model": self._config.model,
             "messages": prompt.messages,
@@ -107,31 +109,31 @@ class Client:
         with self._api.chat.completions.with_streaming_response.create(**options) as response:
             for part in response.iter_bytes():
                 body += part
-                if len(body) > _LARGEST:
-                    raise NoReplyError.too_large(_LARGEST)
+                if len(body) > _MAX_BYTES:
+                    raise NoReplyError.too_large(_MAX_BYTES)
                 if time.monotonic() > deadline:
-                    raise NoReplyError.late(self._config.timeout)
+                    raise NoReplyError.timed_out(self._config.timeout)
         return bytes(body)
 
 
 def _refused(response: httpx2.Response) -> NoReplyError:
     status = response.status_code
-    failed = Outcome.BUSY if status >= HTTPStatus.INTERNAL_SERVER_ERROR else Outcome.ODD
+    default = Outcome.BUSY if status >= HTTPStatus.INTERNAL_SERVER_ERROR else Outcome.INVALID
     return NoReplyError.from_status(
         status,
-        outcome=_OUTCOMES.get(status, failed),
+        outcome=_OUTCOMES.get(status, default),
         wait=read_wait(response.headers.get("retry-after", "")),
     )
 
 
 def read_wait(header: str) -> float | None:
-    """Reads how long an endpoint asks to wait.
+    """Parse the time that an endpoint asks to wait.
 
     Args:
-        header: The value of `Retry-After`: seconds, or a moment.
+        header: The value of `Retry-After`: seconds or a date.
 
     Returns:
-        Seconds from now, never negative; None if it says nothing of use.
+        Seconds from now, never negative; None if the header cannot be read.
 
     >>> read_wait("2.5"), read_wait("-1"), read_wait("soon"), read_wait("nan")
     (2.5, 0.0, None, None)
@@ -140,10 +142,10 @@ def read_wait(header: str) -> float | None:
         seconds = float(header)
     except ValueError:
         try:
-            moment = parsedate_to_datetime(header)
+            date = parsedate_to_datetime(header)
         except ValueError:
             return None
-        aware = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+        aware = date if date.tzinfo else date.replace(tzinfo=timezone.utc)
         seconds = (aware - datetime.now(timezone.utc)).total_seconds()
     return max(seconds, 0.0) if math.isfinite(seconds) else None
 
@@ -155,13 +157,13 @@ def _read(body: bytes) -> Reply:
         text = choice["message"].get("content")
         usage = answer.get("usage")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise NoReplyError.foreign() from error
-    counted = usage if isinstance(usage, dict) else {}
+        raise NoReplyError.not_a_completion() from error
+    counts = usage if isinstance(usage, dict) else {}
     return Reply(
         text=text if isinstance(text, str) else "",
-        cut=choice.get("finish_reason") == "length",
-        request_tokens=_count(counted.get("prompt_tokens")),
-        answer_tokens=_count(counted.get("completion_tokens")),
+        cut_off=choice.get("finish_reason") == "length",
+        request_tokens=_count(counts.get("prompt_tokens")),
+        answer_tokens=_count(counts.get("completion_tokens")),
     )
 
 

@@ -1,4 +1,4 @@
-"""Other names of a lake's key columns: from the cache, from a language model, or none."""
+"""Collect name variants of a lake's key columns from the cache and from a language model."""
 
 import logging
 from collections import defaultdict
@@ -12,152 +12,176 @@ from jaxtyping import Int
 
 from datahub_hyperjoin.model.config import LanguageModelConfig, VariantConfig
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.llm.answers import usable_name
-from datahub_hyperjoin.model.llm.asking import Asker
 from datahub_hyperjoin.model.llm.cache import Cache
-from datahub_hyperjoin.model.llm.fault import Fault
+from datahub_hyperjoin.model.llm.failure import Failure
+from datahub_hyperjoin.model.llm.parsing import usable_name
 from datahub_hyperjoin.model.llm.prompt import Prompt
 from datahub_hyperjoin.model.llm.question import Question
 from datahub_hyperjoin.model.llm.reply import NoReplyError
+from datahub_hyperjoin.model.llm.requester import Requester
 
 logger = logging.getLogger(__name__)
 
-Say = Callable[[str], None]
+ReportProgress = Callable[[str], None]
 
-_LINES = 10
+_COLUMNS_PER_REQUEST = 25
+"""Key columns in one request."""
+_PROGRESS_LINES = 10
 """Lines of progress, however many requests there are."""
 
 
 @dataclass(frozen=True)
 class NamingCounts:
-    """How other names came about."""
+    """Numbers of key columns by the source of their name variant, and the cost of the requests."""
 
-    asked: int = 0
-    """Key columns that a language model could give another name."""
+    requested: int = 0
+    """Key columns for which a variant was requested from the cache or the model."""
 
-    answered: int = 0
-    """Those that it gave one in this run."""
+    received: int = 0
+    """Key columns for which the model provided a variant in this run."""
 
     cached: int = 0
-    """Those whose name an earlier run had been given."""
+    """Key columns whose variant was in the cache."""
 
     requests: int = 0
-    """Requests made, every try counted."""
+    """Requests sent, repetitions included."""
 
     tokens: int = 0
-    """Tokens of requests and answers, estimated from above where the endpoint did not count."""
+    """Tokens of requests and answers; an upper bound where the endpoint does not report them."""
 
     cost: float = 0.0
-    """Their cost in the currency of the prices."""
+    """Cost of the tokens in the currency of the prices."""
 
     @property
     def by_rules(self) -> int:
-        """Key columns for which rules must do."""
-        return self.asked - self.answered - self.cached
+        """Key columns whose variants come from rules."""
+        return self.requested - self.received - self.cached
 
 
 @dataclass(frozen=True)
 class Naming:
-    """Other names of key columns that a language model gave."""
+    """Name variants of key columns from a language model."""
 
     variants: Mapping[int, str] = field(default_factory=dict)
-    """The other name of each column that has one, by the column's place."""
+    """The name variant of each column that has one, by column index."""
 
-    tally: NamingCounts = NamingCounts()
-    faults: tuple[Fault, ...] = ()
-    """Why names are missing."""
+    counts: NamingCounts = NamingCounts()
+    failures: tuple[Failure, ...] = ()
+    """Reasons why variants are missing."""
 
 
 def name_columns(
-    lake: Lake, keys: Int[np.ndarray, " key"], config: VariantConfig, say: Say = logger.info
+    lake: Lake,
+    keys: Int[np.ndarray, " key"],
+    config: VariantConfig,
+    report_progress: ReportProgress = logger.info,
 ) -> Naming:
-    """Asks a language model for another name of each key column, if the recipe names one.
+    """Ask a language model for one name variant of each key column, if the recipe names a model.
 
-    Without one nothing is imported and nothing leaves. No answer, however bad, is an error.
+    Without a model, nothing is imported and nothing is sent. No answer raises an error.
 
     Args:
         lake: The columns.
-        keys: Which of them are keys.
-        config: Which language model is asked.
-        say: Told now and then how far it is.
+        keys: Indices of the key columns.
+        config: The language model.
+        report_progress: Receives a line of progress from time to time.
 
     Returns:
-        The names that passed the checks, and what became of the others.
+        The usable variants, with counts and failures.
     """
     if config.llm is None:
         return Naming()
-    columns = _group(lake, keys, config.llm)
+    columns_of = _group(lake, keys, config.llm)
     cache = Cache(config.llm.cache)
-    kept = {
-        question: said
-        for question in columns
-        if (said := cache.get(question.key(config.llm.model))) is not None
+    cached = {
+        question: answer
+        for question in columns_of
+        if (answer := cache.get(question.key(config.llm.model))) is not None
     }
-    unknown = [question for question in columns if question not in kept]
-    fresh, tally, faults = (
-        _ask(unknown, config.llm, cache, say) if unknown else ({}, NamingCounts(), ())
+    uncached = [question for question in columns_of if question not in cached]
+    answers, counts, failures = (
+        _request_answers(uncached, config.llm, cache, report_progress)
+        if uncached
+        else ({}, NamingCounts(), ())
     )
-    answered, cached = _place(fresh, columns), _place(kept, columns)
+    from_model, from_cache = _variants(answers, columns_of), _variants(cached, columns_of)
     return Naming(
-        variants=cached | answered,
-        tally=replace(tally, asked=len(keys), answered=len(answered), cached=len(cached)),
-        faults=faults,
+        variants=from_cache | from_model,
+        counts=replace(
+            counts, requested=len(keys), received=len(from_model), cached=len(from_cache)
+        ),
+        failures=failures,
     )
 
 
 def _group(
     lake: Lake, keys: Int[np.ndarray, " key"], config: LanguageModelConfig
 ) -> dict[Question, list[int]]:
-    """Which columns a question is about: copies of a table are asked about once."""
-    columns = defaultdict(list)
+    """Group key columns by question: duplicate tables share their questions."""
+    columns_of = defaultdict(list)
     for key in keys.tolist():
         question = Question.from_lake(lake, key, send_values=config.send_values)
-        columns[question].append(key)
-    return dict(columns)
+        columns_of[question].append(key)
+    return dict(columns_of)
 
 
-def _place(
-    said: Mapping[Question, str], columns: Mapping[Question, Sequence[int]]
+def _variants(
+    answers: Mapping[Question, str], columns_of: Mapping[Question, Sequence[int]]
 ) -> dict[int, str]:
-    """What was said, by column, as far as it is a name."""
+    """Return the usable answers by column index."""
     return {
         column: name
-        for question, words in said.items()
-        if (name := usable_name(words, question)) is not None
-        for column in columns[question]
+        for question, answer in answers.items()
+        if (name := usable_name(answer, question)) is not None
+        for column in columns_of[question]
     }
 
 
-def _ask(
-    questions: Sequence[Question], config: LanguageModelConfig, cache: Cache, say: Say
-) -> tuple[dict[Question, str], NamingCounts, tuple[Fault, ...]]:
-    """What the endpoint says; answers are kept as they come, so that an end loses few."""
+def _request_answers(
+    questions: Sequence[Question],
+    config: LanguageModelConfig,
+    cache: Cache,
+    report_progress: ReportProgress,
+) -> tuple[dict[Question, str], NamingCounts, tuple[Failure, ...]]:
+    """Send all requests, and cache each answer at once so that an interrupted run loses few."""
     from datahub_hyperjoin.model.llm.client import Client  # noqa: PLC0415 - imports openai
 
     try:
         client = Client(config)
     except NoReplyError as error:
-        return {}, NamingCounts(), (Fault.unready(str(error)),)
-    size = config.columns_per_request
-    parts = [questions[start : start + size] for start in range(0, len(questions), size)]
-    prompts = [Prompt(tuple(part), config.answer_tokens * len(part)) for part in parts]
-    said: dict[Question, str] = {}
+        return {}, NamingCounts(), (Failure.misconfigured(str(error)),)
+    prompts = _split(questions, config)
+    answers: dict[Question, str] = {}
     with closing(client), ThreadPoolExecutor(config.concurrency) as pool:
-        asker = Asker(client.send, config)
+        requester = Requester(client.send, config)
         try:
-            answers = zip(prompts, pool.map(asker.ask, prompts), strict=True)
-            for done, (prompt, names) in enumerate(answers, start=1):
+            replies = zip(prompts, pool.map(requester.ask, prompts), strict=True)
+            for done, (prompt, names) in enumerate(replies, start=1):
                 for number, name in names.items():
                     question = prompt.questions[number - 1]
-                    said[question] = name
+                    answers[question] = name
                     cache.put(question.key(config.model), name)
-                if done * _LINES // len(prompts) > (done - 1) * _LINES // len(prompts):
-                    say(f"Names: request {done} of {len(prompts)}, {len(said)} names so far")
+                if _starts_line(done, len(prompts)):
+                    report_progress(
+                        f"Language model: request {done} of {len(prompts)}, "
+                        f"{len(answers)} names received"
+                    )
         finally:
-            asker.stop()
-    spent = asker.budget.spent
-    tally = NamingCounts(
-        requests=asker.requests, tokens=spent.tokens, cost=asker.budget.cost(spent)
+            requester.stop()
+    spent = requester.budget.spent
+    counts = NamingCounts(
+        requests=requester.requests, tokens=spent.tokens, cost=requester.budget.cost(spent)
     )
-    faults = (*asker.faults, *([Fault.unkept(cache.fault)] if cache.fault else []))
-    return said, tally, faults
+    not_cached = [Failure.not_cached(cache.error)] if cache.error else []
+    return answers, counts, (*requester.failures, *not_cached)
+
+
+def _split(questions: Sequence[Question], config: LanguageModelConfig) -> list[Prompt]:
+    size = _COLUMNS_PER_REQUEST
+    parts = [questions[start : start + size] for start in range(0, len(questions), size)]
+    return [Prompt(tuple(part), config.answer_tokens * len(part)) for part in parts]
+
+
+def _starts_line(done: int, total: int) -> bool:
+    """Return whether progress is reported after this request: `_PROGRESS_LINES` times in all."""
+    return done * _PROGRESS_LINES // total > (done - 1) * _PROGRESS_LINES // total

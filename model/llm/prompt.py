@@ -1,4 +1,4 @@
-"""The words of a request, after the paper's (box 1), and the forms in which it can be made."""
+"""Write the messages of a request, after the paper's prompt (box 1), and list request forms."""
 
 import json
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ Answer with JSON alone, each number of the document once:
 {"names": [{"number": 1, "name": "client_id"}]}"""
 
 _OVERHEAD = 64
-"""Tokens that the protocol may add around the messages and the answer."""
+"""Tokens that the protocol may add to the messages and the answer."""
 
 _NAME: dict[str, Any] = {
     "type": "object",
@@ -47,13 +47,13 @@ _STRUCTURED: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Form:
-    """One of the ways in which endpoints let themselves be asked for JSON of bounded length."""
+    """A form of request for JSON of limited length; endpoints differ in the forms they support."""
 
     response_format: dict[str, Any] | None
-    """What kind of answer is required; None leaves it to the words of the request."""
+    """The kind of answer that the request demands; None if only the messages ask for JSON."""
 
     limit: str
-    """The parameter that bounds the answer's tokens."""
+    """The parameter that limits the answer's tokens."""
 
 
 FORMS = (
@@ -62,21 +62,21 @@ FORMS = (
     Form({"type": "json_object"}, "max_tokens"),
     Form(None, "max_tokens"),
 )
-"""From the strictest to what every endpoint understands."""
+"""From the strictest form to the one that every endpoint supports."""
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """One request about some columns, whose places from 1 are their numbers."""
+    """One request about some columns, numbered from 1."""
 
     questions: tuple[Question, ...]
 
     answer_tokens: int
-    """Most tokens of the answer."""
+    """Maximum number of tokens of the answer."""
 
     @property
     def messages(self) -> list[dict[str, str]]:
-        """What is said to the model."""
+        """Messages for the model."""
         return [
             {"role": "system", "content": _TASK},
             {"role": "user", "content": _describe(self.questions)},
@@ -84,18 +84,18 @@ class Prompt:
 
     @property
     def most_tokens(self) -> int:
-        """An upper bound of the request's tokens: no tokenizer makes more of them than bytes."""
+        """Upper bound of the request's tokens: no tokenizer makes more tokens than bytes."""
         return _OVERHEAD + sum(len(message["content"].encode()) for message in self.messages)
 
 
 def _describe(questions: Sequence[Question]) -> str:
     tables = []
     numbered = enumerate(questions, start=1)
-    for (table, columns), group in groupby(numbered, lambda one: (one[1].table, one[1].columns)):
-        asked = [
+    for (table, columns), group in groupby(numbered, lambda item: (item[1].table, item[1].columns)):
+        key_columns = [
             {"number": number, "column": question.column}
             | ({"values": question.cells} if question.cells else {})
             for number, question in group
         ]
-        tables.append({"table": table, "columns": columns, "key_columns": asked})
+        tables.append({"table": table, "columns": columns, "key_columns": key_columns})
     return json.dumps({"tables": tables}, ensure_ascii=False)

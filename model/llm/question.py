@@ -1,4 +1,4 @@
-"""What is asked of one key column."""
+"""Describe one key column to a language model."""
 
 import hashlib
 import json
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from datahub_hyperjoin.model.lake import Lake
 
 _VERSION = 1
-"""Raised when what is asked changes, so that older answers are not taken for new ones."""
+"""Increase it when questions change, so that cached answers to older questions are not used."""
 _SIBLINGS = 40
-"""Column names of a table that are sent; a table may have thousands."""
+"""Maximum number of column names of the table; a table may have thousands."""
 _CELLS = 5
-"""Values of a column that are sent, as the paper samples three to five rows."""
+"""Maximum number of values of the column; the paper samples three to five rows."""
 _NAME_LENGTH, _CELL_LENGTH = 120, 60
 
 
 @dataclass(frozen=True)
 class Question:
-    """A key column with what the language model is told of it."""
+    """A key column with its context, as sent to the language model."""
 
     table: str
     """The table's title."""
@@ -29,23 +29,20 @@ class Question:
     """The key column's name."""
 
     cells: tuple[str, ...]
-    """A few of its values; none unless they may leave."""
+    """A few of its values; empty unless the recipe allows to send them."""
 
     @classmethod
     def from_lake(cls, lake: Lake, column: int, *, send_values: bool) -> "Question":
-        """Takes what may be told of a column, cut to a bounded length.
+        """Describe a column, with all texts cut to a maximum length.
 
         Args:
             lake: The columns.
-            column: Which one is asked about.
-            send_values: Whether its values may leave.
-
-        Returns:
-            The question.
+            column: Index of the column.
+            send_values: Whether the question may hold values.
         """
         table = lake.table_of[column]
         profile = lake.profiles[column]
-        names = [lake.profiles[place].id.path for place in lake.columns_of[table][:_SIBLINGS]]
+        names = [lake.profiles[index].id.path for index in lake.columns_of[table][:_SIBLINGS]]
         cells = profile.sample[:_CELLS] if send_values else ()
         return cls(
             table=_shorten(lake.titles[table], _NAME_LENGTH),
@@ -55,7 +52,7 @@ class Question:
         )
 
     def key(self, model: str) -> str:
-        """Tells questions apart.
+        """Return a key for the cache.
 
         Args:
             model: The language model's name.
@@ -63,10 +60,10 @@ class Question:
         Returns:
             64 hexadecimal digits, the same for the same question to the same model.
         """
-        asked = [_VERSION, model, self.table, self.columns, self.column, self.cells]
-        return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+        content = [_VERSION, model, self.table, self.columns, self.column, self.cells]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 def _shorten(text: str, length: int) -> str:
-    """The beginning of a text, without half characters that could not be sent."""
+    """Cut a text, and replace unpaired surrogates, which cannot be encoded."""
     return text[:length].encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""What comes back from an endpoint: words, or a reason why there are none."""
+"""Represent an endpoint's reply, or the reason why there is none."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -7,84 +7,84 @@ from datahub_hyperjoin.errors import ModelError
 
 
 class Outcome(Enum):
-    """Why a request was not answered, as far as it decides what to do next."""
+    """Kinds of failed requests, by what to do next."""
 
     BUSY = "busy"
-    """The endpoint refuses or fails for the moment: the same request may be answered later."""
+    """The endpoint is overloaded or fails; the same request may succeed later."""
 
-    SILENT = "silent"
-    """Nothing came back, or not in time; the request may have been worked on and billed."""
+    LOST = "lost"
+    """No reply arrived in time; the request may have been processed and billed."""
 
-    UNFIT = "unfit"
-    """The endpoint does not take the request as it is."""
+    UNSUPPORTED = "unsupported"
+    """The endpoint does not support this form of request."""
 
-    BARRED = "barred"
-    """It would refuse any other request, too."""
+    REFUSED = "refused"
+    """The endpoint refuses every request."""
 
-    ODD = "odd"
-    """What came back is no answer of this protocol."""
+    INVALID = "invalid"
+    """The reply does not follow the protocol."""
 
 
 class NoReplyError(ModelError, ConnectionError):
-    """A request was not answered.
+    """A request failed.
 
-    Its words never repeat those of the endpoint, which may hold values or the key.
+    The message never repeats the endpoint's text, which may hold values or the key.
     """
 
     def __init__(
         self,
         message: str,
         *,
-        outcome: Outcome = Outcome.ODD,
+        outcome: Outcome = Outcome.INVALID,
         status: int = 0,
         wait: float | None = None,
     ) -> None:
-        """Keep the facts beside the sentence."""
+        """Keep the facts with the message."""
         super().__init__(message)
         self.outcome = outcome
         self.status = status
         self.wait = wait
-        """Seconds after which the endpoint wants to be asked again, if it said so."""
+        """Seconds to wait before the next try, if the endpoint asks for it."""
 
     @classmethod
     def from_status(cls, status: int, *, outcome: Outcome, wait: float | None) -> "NoReplyError":
-        """The endpoint's HTTP status."""
+        """The endpoint replied with an HTTP error status."""
         return cls(f"HTTP {status}", outcome=outcome, status=status, wait=wait)
 
     @classmethod
-    def late(cls, seconds: float) -> "NoReplyError":
-        """No whole answer in time."""
-        return cls(f"no whole answer within {seconds:g} s", outcome=Outcome.SILENT)
+    def timed_out(cls, seconds: float) -> "NoReplyError":
+        """The answer was not complete in time."""
+        return cls(f"no complete answer within {seconds:g} s", outcome=Outcome.LOST)
 
     @classmethod
-    def unready(cls, reason: str) -> "NoReplyError":
-        """This machine's own settings do not let a request out."""
-        return cls(reason, outcome=Outcome.BARRED)
+    def misconfigured(cls, reason: str) -> "NoReplyError":
+        """The environment's settings do not allow any request."""
+        return cls(reason, outcome=Outcome.REFUSED)
 
     @classmethod
-    def unreached(cls) -> "NoReplyError":
-        """There is nothing at the address."""
+    def unreachable(cls) -> "NoReplyError":
+        """Nothing answers at the URL."""
         return cls("no connection", outcome=Outcome.BUSY)
 
     @classmethod
-    def broken(cls) -> "NoReplyError":
-        """The connection ended too early."""
-        return cls("a connection that broke", outcome=Outcome.SILENT)
+    def connection_lost(cls) -> "NoReplyError":
+        """The connection ended before the answer was complete."""
+        return cls("connection lost", outcome=Outcome.LOST)
 
     @classmethod
     def too_large(cls, size: int) -> "NoReplyError":
-        """More came back than any answer has."""
-        return cls(f"an answer of more than {size} bytes", outcome=Outcome.ODD)
+        """The answer is larger than any valid answer."""
+        return cls(f"answer larger than {size} bytes", outcome=Outcome.INVALID)
 
     @classmethod
-    def foreign(cls) -> "NoReplyError":
-        """Something else than a chat completion came back."""
-        return cls("an answer that is no chat completion", outcome=Outcome.ODD)
+    def not_a_completion(cls) -> "NoReplyError":
+        """The answer is not a chat completion."""
+        return cls("answer is not a chat completion", outcome=Outcome.INVALID)
 
     @classmethod
     def without_names(cls) -> "NoReplyError":
-        """The model wrote something else than names with the numbers it was given."""
-        return cls("an answer without names", outcome=Outcome.ODD)
+        """The answer holds no name with one of the requested numbers."""
+        return cls("answer without names", outcome=Outcome.INVALID)
 
 
 @dataclass(frozen=True)
@@ -92,13 +92,13 @@ class Reply:
     """A language model's answer."""
 
     text: str
-    """What it wrote; empty if it refused."""
+    """The answer's text; empty if the model refused."""
 
-    cut: bool
-    """Whether it reached the bound of its tokens."""
+    cut_off: bool
+    """Whether the answer was cut off at its limit of tokens."""
 
     request_tokens: int | None
-    """Tokens of the request as the endpoint counts them; None if it does not say."""
+    """Tokens of the request as counted by the endpoint; None if it does not report them."""
 
     answer_tokens: int | None
-    """Tokens of the answer, likewise."""
+    """Tokens of the answer as counted by the endpoint; None if it does not report them."""

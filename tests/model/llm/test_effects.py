@@ -10,8 +10,7 @@ from pydantic import SecretStr
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.config import (
-    FeatureConfig,
-    HypergraphConfig,
+    OURS,
     LanguageModelConfig,
     ModelConfig,
     VariantConfig,
@@ -67,7 +66,7 @@ def test_names_for_the_same_thing_connect_columns_that_overlap(
 def test_nothing_is_asked_where_name_variants_do_not_count(
     half_alike: Lake, endpoint: Endpoint, configure: Configure
 ) -> None:
-    settings = replace(asking(configure()), hypergraph=HypergraphConfig(variants=False))
+    settings = replace(asking(configure()), setting=replace(OURS, name_variants=False))
     assert build_lake_index(half_alike, settings, NOTHING).naming == Naming()
     assert endpoint.requests == []
 
@@ -138,10 +137,10 @@ def test_a_kept_model_serves_while_the_names_stay(
     tmp_path: Path,
 ) -> None:
     lake = make_lake(airline_tables)
-    quick = ModelConfig(path=tmp_path / "model", features=FeatureConfig(dimension=8))
+    quick = ModelConfig(path=tmp_path / "model", setting=replace(OURS, dimension=8, heads=2))
     quick = replace(
         quick,
-        network=replace(quick.network, width=16, heads=2),
+        network=replace(quick.network, width=16),
         training=replace(quick.training, epochs=1),
         variants=VariantConfig(llm=configure(cache=tmp_path / "names")),
     )

@@ -28,16 +28,16 @@ ALL = {
 
 
 def titles(naming: Naming) -> list[str]:
-    return [fault.title for fault in naming.faults]
+    return [failure.title for failure in naming.failures]
 
 
 def test_every_key_column_gets_the_name_that_it_was_given(endpoint: Endpoint, name: Name) -> None:
     endpoint.usual = naming(customer_no="buyer_ref", country="nation code")
     found = name()
     assert found.variants == ALL | {1: "buyer_ref", 4: "nation code"}
-    assert found.tally == NamingCounts(asked=6, answered=6, requests=1, tokens=360)
-    assert found.faults == ()
-    assert found.tally.by_rules == 0
+    assert found.counts == NamingCounts(requested=6, received=6, requests=1, tokens=360)
+    assert found.failures == ()
+    assert found.counts.by_rules == 0
 
 
 def test_only_keys_are_asked_about(endpoint: Endpoint, shop: Lake, configure: Name) -> None:
@@ -106,8 +106,8 @@ def test_a_second_run_asks_nothing(endpoint: Endpoint, name: Name, tmp_path: Pat
     again = name(cache=tmp_path / "names")
     assert len(endpoint.requests) == made == 1
     assert again.variants == first.variants
-    assert (again.tally.cached, again.tally.answered, again.tally.by_rules) == (5, 0, 1)
-    assert (again.tally.requests, again.tally.tokens) == (0, 0)
+    assert (again.counts.cached, again.counts.received, again.counts.by_rules) == (5, 0, 1)
+    assert (again.counts.requests, again.counts.tokens) == (0, 0)
 
 
 def test_another_model_or_other_values_are_another_question(
@@ -129,7 +129,7 @@ def test_a_spoilt_file_is_asked_again(
     assert name(cache=tmp_path).variants == ALL
     assert len(endpoint.requests) == 2
     assert len(endpoint.asked) == 7
-    assert name(cache=tmp_path).tally.cached == 6
+    assert name(cache=tmp_path).counts.cached == 6
 
 
 def test_answers_that_cannot_be_kept_are_a_fault_and_count_all_the_same(
@@ -138,8 +138,8 @@ def test_answers_that_cannot_be_kept_are_a_fault_and_count_all_the_same(
     tmp_path.joinpath("file").touch()
     found = name(cache=tmp_path / "file")
     assert found.variants == ALL
-    assert titles(found) == ["Language model's answers not kept"]
-    assert "`model.variants.llm.cache`" in found.faults[0].context
+    assert titles(found) == ["Language model's answers are not cached"]
+    assert "`model.variants.llm.cache`" in found.failures[0].context
 
 
 def listed(*entries: object) -> str:
@@ -149,26 +149,26 @@ def listed(*entries: object) -> str:
 @pytest.mark.parametrize(
     ("behaviour", "reason"),
     [
-        (saying("I'm sorry, I can't help with that."), "an answer without names: 1"),
-        (saying(None), "an answer without names: 1"),
-        (saying(["names"]), "an answer without names: 1"),
-        (saying(""), "an answer without names: 1"),
-        (saying("{" * 30_000), "an answer without names: 1"),
-        (saying('{"names":' * 5_000), "an answer without names: 1"),
-        (saying(listed({"number": 77, "name": "x_id"})), "an answer without names: 1"),
-        (saying(listed({"number": True, "name": "x_id"})), "an answer without names: 1"),
-        (saying(listed({"number": 1, "name": 7}, 3, None)), "an answer without names: 1"),
-        (lambda _: Answer(b'{"choices": []}'), "an answer that is no chat completion: 1"),
-        (lambda _: Answer(b'{"choices": null}'), "an answer that is no chat completion: 1"),
-        (lambda _: Answer(b"[1, 2"), "an answer that is no chat completion: 1"),
-        (lambda _: Answer(b"\xff\xfe"), "an answer that is no chat completion: 1"),
-        (lambda _: Answer(b""), "an answer that is no chat completion: 1"),
+        (saying("I'm sorry, I can't help with that."), "answer without names: 1"),
+        (saying(None), "answer without names: 1"),
+        (saying(["names"]), "answer without names: 1"),
+        (saying(""), "answer without names: 1"),
+        (saying("{" * 30_000), "answer without names: 1"),
+        (saying('{"names":' * 5_000), "answer without names: 1"),
+        (saying(listed({"number": 77, "name": "x_id"})), "answer without names: 1"),
+        (saying(listed({"number": True, "name": "x_id"})), "answer without names: 1"),
+        (saying(listed({"number": 1, "name": 7}, 3, None)), "answer without names: 1"),
+        (lambda _: Answer(b'{"choices": []}'), "answer is not a chat completion: 1"),
+        (lambda _: Answer(b'{"choices": null}'), "answer is not a chat completion: 1"),
+        (lambda _: Answer(b"[1, 2"), "answer is not a chat completion: 1"),
+        (lambda _: Answer(b"\xff\xfe"), "answer is not a chat completion: 1"),
+        (lambda _: Answer(b""), "answer is not a chat completion: 1"),
         (
             lambda _: Answer(b"<html>Welcome</html>", headers={"Content-Type": "text/html"}),
-            "an answer that is no chat completion: 1",
+            "answer is not a chat completion: 1",
         ),
-        (lambda _: Answer(b" " * (1 << 20) + b" "), "an answer of more than 1048576 bytes: 1"),
-        (hanging_up, "a connection that broke: 1"),
+        (lambda _: Answer(b" " * (1 << 20) + b" "), "answer larger than 1048576 bytes: 1"),
+        (hanging_up, "connection lost: 1"),
         (refusing(500), "HTTP 500: 1"),
         (refusing(429, "slow down"), "HTTP 429: 1"),
         (refusing(413), "HTTP 413: 1"),
@@ -180,9 +180,9 @@ def test_a_useless_answer_leaves_the_names_to_the_rules(
     endpoint.usual = behaviour
     found = name()
     assert found.variants == {}
-    assert found.tally.by_rules == 6
-    assert titles(found) == ["Language model's answers missing"]
-    assert found.faults[0].context == f"Requests without a usable answer: {reason}"
+    assert found.counts.by_rules == 6
+    assert titles(found) == ["Language model's answers are missing"]
+    assert found.failures[0].context == f"Requests without a usable answer: {reason}"
 
 
 def test_what_is_no_name_is_left_to_the_rules(endpoint: Endpoint, name: Name) -> None:
@@ -196,7 +196,7 @@ def test_what_is_no_name_is_left_to_the_rules(endpoint: Endpoint, name: Name) ->
     )
     found = name()
     assert found.variants == {5: "remark"}
-    assert (found.tally.answered, found.tally.by_rules, found.faults) == (1, 5, ())
+    assert (found.counts.received, found.counts.by_rules, found.failures) == (1, 5, ())
 
 
 def test_an_instruction_in_a_cell_stays_a_string_of_the_data(
@@ -219,17 +219,17 @@ def test_a_cut_answer_gives_what_it_holds(endpoint: Endpoint, name: Name) -> Non
     endpoint.usual = saying(whole[:-12], finish="length")
     found = name()
     assert found.variants == {1: "buyer"}
-    assert titles(found) == ["Language model's answers cut off"]
-    assert "`model.variants.llm.answer_tokens`; raise it" in found.faults[0].context
+    assert titles(found) == ["Language model's answers are cut off"]
+    assert "Raise `model.variants.llm.answer_tokens`" in found.failures[0].context
 
 
 @pytest.mark.parametrize(
     ("status", "check"),
     [
-        (401, "check `model.variants.llm.api_key`"),
-        (402, "check what the account of `model.variants.llm.api_key` may spend"),
-        (403, "check `model.variants.llm.api_key`"),
-        (404, "check `model.variants.llm.model` and `model.variants.llm.base_url`"),
+        (401, "Check `model.variants.llm.api_key`"),
+        (402, "Check the credit of the account of `model.variants.llm.api_key`"),
+        (403, "Check `model.variants.llm.api_key`"),
+        (404, "Check `model.variants.llm.model` and `model.variants.llm.base_url`"),
     ],
 )
 def test_an_endpoint_that_refuses_everything_is_asked_once(
@@ -238,26 +238,29 @@ def test_an_endpoint_that_refuses_everything_is_asked_once(
     endpoint.usual = refusing(status, f"Incorrect key {KEY}")
     found = name(columns_per_request=1, concurrency=1, retries=3)
     assert len(endpoint.requests) == 1
-    assert titles(found)[0] == "Language model refused"
-    assert found.faults[0].context == f"HTTP {status}: {check}"
-    assert found.tally.tokens == 0
+    assert titles(found)[0] == "Language model refused the request"
+    assert found.failures[0].context == f"HTTP {status}. {check}"
+    assert found.counts.tokens == 0
 
 
 def test_an_endpoint_that_never_answers_is_given_up(endpoint: Endpoint, name: Name) -> None:
     endpoint.usual = refusing(500)
     found = name(columns_per_request=1, concurrency=1)
     assert len(endpoint.requests) == 3
-    assert titles(found) == ["Language model does not answer", "Language model's answers missing"]
+    assert titles(found) == [
+        "Language model does not answer",
+        "Language model's answers are missing",
+    ]
     assert "3 requests in a row had no usable answer, the last one: HTTP 500" in (
-        found.faults[0].context
+        found.failures[0].context
     )
 
 
 def test_nothing_at_the_address_is_a_fault(name: Name) -> None:
     found = name(base_url="http://127.0.0.1:9/v1")
     assert found.variants == {}
-    assert found.faults[0].context.endswith("no connection: 1")
-    assert found.tally.tokens == 0
+    assert found.failures[0].context.endswith("no connection: 1")
+    assert found.counts.tokens == 0
 
 
 @pytest.mark.parametrize(
@@ -272,11 +275,11 @@ def test_an_environment_that_lets_nothing_out_is_a_fault(
 ) -> None:
     monkeypatch.setenv(variable, value)
     found = name()
-    assert found.tally == NamingCounts(asked=6)
-    assert titles(found) == ["Language model cannot be asked"]
-    assert reason in found.faults[0].context
-    assert "secret" not in found.faults[0].context
-    assert found.faults[0].context.endswith("Check the environment's proxy and certificates")
+    assert found.counts == NamingCounts(requested=6)
+    assert titles(found) == ["Language model cannot be reached"]
+    assert reason in found.failures[0].context
+    assert "secret" not in found.failures[0].context
+    assert found.failures[0].context.endswith("Check the environment's proxy and certificates")
 
 
 @pytest.mark.parametrize("late", ["silent", "trickling"])
@@ -289,8 +292,8 @@ def test_an_answer_that_does_not_end_is_not_waited_for(
     begin = time.monotonic()
     found = name(timeout=0.3)
     assert time.monotonic() - begin < 3
-    assert found.faults[0].context.endswith("no whole answer within 0.3 s: 1")
-    assert found.tally.tokens > 600, "it may have been billed"
+    assert found.failures[0].context.endswith("no complete answer within 0.3 s: 1")
+    assert found.counts.tokens > 600, "it may have been billed"
 
 
 def test_the_bound_of_concurrency_is_held_and_used(endpoint: Endpoint, name: Name) -> None:
@@ -326,5 +329,5 @@ def test_progress_is_told_ten_times_at_most(
     config = VariantConfig(llm=configure(columns_per_request=1))  # type: ignore[arg-type]
     name_columns(lake, np.arange(40), config, lines.append)
     assert len(lines) == 10
-    assert lines[-1] == "Names: request 40 of 40, 40 names so far"
+    assert lines[-1] == "Language model: request 40 of 40, 40 names received"
     assert len(endpoint.requests) == 40

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from datahub_hyperjoin.model.config import LanguageModelConfig
-from datahub_hyperjoin.model.llm.asking import Asker
 from datahub_hyperjoin.model.llm.client import Client, read_wait
 from datahub_hyperjoin.model.llm.prompt import FORMS, Prompt
 from datahub_hyperjoin.model.llm.question import Question
+from datahub_hyperjoin.model.llm.requester import Requester
 from endpoint import Answer, Behaviour, Endpoint, hanging_up, naming, refusing, saying
 
 Configure = Callable[..., LanguageModelConfig]
@@ -24,8 +24,8 @@ NAMED = {1: "alt_customer"}
 def ask(config: LanguageModelConfig, *, times: int = 1, first_wait: float = 0.001) -> Any:  # noqa: ANN401
     """The answers to the same question asked again and again, and who asked."""
     with closing(Client(config)) as client:
-        asker = Asker(client.send, config, first_wait=first_wait)
-        return [asker.ask(PROMPT) for _ in range(times)], asker
+        requester = Requester(client.send, config, first_wait=first_wait)
+        return [requester.ask(PROMPT) for _ in range(times)], requester
 
 
 @pytest.mark.parametrize(
@@ -35,10 +35,10 @@ def test_what_may_pass_is_tried_again(
     endpoint: Endpoint, configure: Configure, fault: Behaviour
 ) -> None:
     endpoint.script = [fault, fault]
-    [names], asker = ask(configure(retries=2))
+    [names], requester = ask(configure(retries=2))
     assert names == NAMED
-    assert asker.requests == len(endpoint.requests) == 3
-    assert list(asker.faults) == []
+    assert requester.requests == len(endpoint.requests) == 3
+    assert list(requester.failures) == []
 
 
 @pytest.mark.parametrize("fault", [refusing(413), refusing(418), saying("no"), refusing(401)])
@@ -53,10 +53,10 @@ def test_what_will_not_pass_is_not_tried_again(
 
 def test_tries_end(endpoint: Endpoint, configure: Configure) -> None:
     endpoint.usual = refusing(503)
-    [names], asker = ask(configure(retries=3))
+    [names], requester = ask(configure(retries=3))
     assert names == {}
     assert len(endpoint.requests) == 4
-    assert [fault.context for fault in asker.faults] == [
+    assert [failure.context for failure in requester.failures] == [
         "Requests without a usable answer: HTTP 503: 1"
     ]
 
@@ -74,7 +74,7 @@ def test_the_time_that_the_endpoint_asks_for_is_waited(
 def test_waiting_is_bounded_and_ends_with_the_run(
     endpoint: Endpoint, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datahub_hyperjoin.model.llm.asking._LONGEST_WAIT", 0.2)
+    monkeypatch.setattr("datahub_hyperjoin.model.llm.requester._MAX_WAIT", 0.2)
     endpoint.script = [refusing(429, retry_after="86400")]
     begin = time.monotonic()
     [names], _ = ask(configure(retries=1), first_wait=50.0)
@@ -108,10 +108,10 @@ def test_the_form_of_requests_gets_simpler_once_a_run(
     endpoint: Endpoint, configure: Configure, place: int
 ) -> None:
     endpoint.usual = strict(place)
-    names, asker = ask(configure(), times=3)
+    names, requester = ask(configure(), times=3)
     assert names == [NAMED] * 3
     assert len(endpoint.requests) == place + 3
-    assert list(asker.faults) == []
+    assert list(requester.failures) == []
     assert all(
         request.get("max_tokens", request.get("max_completion_tokens")) == 100
         for request in endpoint.requests
@@ -134,8 +134,8 @@ def test_a_late_refusal_of_an_older_form_is_asked_again_in_the_new_one(
     endpoint.script = [late, refusing(400), then]
     config = configure()
     with closing(Client(config)) as client, ThreadPoolExecutor(2) as pool:
-        asker = Asker(client.send, config)
-        assert list(pool.map(asker.ask, [PROMPT, PROMPT])) == [NAMED, NAMED]
+        requester = Requester(client.send, config)
+        assert list(pool.map(requester.ask, [PROMPT, PROMPT])) == [NAMED, NAMED]
     assert len(endpoint.requests) == 4
 
 
@@ -152,35 +152,37 @@ def test_an_endpoint_that_understands_no_form_is_given_up(
     endpoint: Endpoint, configure: Configure
 ) -> None:
     endpoint.usual = refusing(400)
-    names, asker = ask(configure(), times=5)
+    names, requester = ask(configure(), times=5)
     assert names == [{}] * 5
     assert len(endpoint.requests) == len(FORMS) + 2
-    assert "the last one: HTTP 400" in next(asker.faults).context
+    assert "the last one: HTTP 400" in next(requester.failures).context
 
 
 def test_now_and_then_a_failure_gives_nobody_up(endpoint: Endpoint, configure: Configure) -> None:
     endpoint.script = [refusing(500), refusing(500), naming()] * 3
-    names, asker = ask(configure(), times=9)
+    names, requester = ask(configure(), times=9)
     assert names == [{}, {}, NAMED] * 3
-    assert [fault.title for fault in asker.faults] == ["Language model's answers missing"]
+    assert [failure.title for failure in requester.failures] == [
+        "Language model's answers are missing"
+    ]
 
 
 def test_the_token_budget_is_never_exceeded(endpoint: Endpoint, configure: Configure) -> None:
     endpoint.usual = saying('{"names": [{"number": 1, "name": "buyer"}]}')  # counts nothing
     most = PROMPT.most_tokens + PROMPT.answer_tokens
-    names, asker = ask(configure(max_tokens=3 * most + 1), times=9)
+    names, requester = ask(configure(max_tokens=3 * most + 1), times=9)
     assert names == [{1: "buyer"}] * 3 + [{}] * 6
     assert len(endpoint.requests) == 3
-    assert asker.budget.spent.tokens == 3 * most
-    assert [fault.title for fault in asker.faults] == ["Language model's budget reached"]
-    assert "Raise `model.variants.llm.max_tokens`" in next(asker.faults).context
+    assert requester.budget.spent.tokens == 3 * most
+    assert [failure.title for failure in requester.failures] == ["Language model's budget is spent"]
+    assert "Raise `model.variants.llm.max_tokens`" in next(requester.failures).context
 
 
 def test_what_the_endpoint_counts_takes_the_place_of_the_estimate(configure: Configure) -> None:
     most = PROMPT.most_tokens + PROMPT.answer_tokens
-    names, asker = ask(configure(max_tokens=most + 3 * 310), times=9)
+    names, requester = ask(configure(max_tokens=most + 3 * 310), times=9)
     assert names == [NAMED] * 4 + [{}] * 5
-    assert asker.budget.spent.tokens == 4 * 310
+    assert requester.budget.spent.tokens == 4 * 310
 
 
 @pytest.mark.parametrize("usage", [{"prompt_tokens": -5}, {"prompt_tokens": "x"}, [1], "many"])
@@ -188,17 +190,17 @@ def test_a_count_that_is_none_is_estimated(
     endpoint: Endpoint, configure: Configure, usage: object
 ) -> None:
     endpoint.usual = saying('{"names": [{"number": 1, "name": "buyer"}]}', usage=usage)
-    _, asker = ask(configure())
-    assert asker.budget.spent.tokens == PROMPT.most_tokens + PROMPT.answer_tokens
+    _, requester = ask(configure())
+    assert requester.budget.spent.tokens == PROMPT.most_tokens + PROMPT.answer_tokens
 
 
 def test_the_money_budget_is_never_exceeded(endpoint: Endpoint, configure: Configure) -> None:
     prices = {"input_price": 2.0, "output_price": 10.0}
     most = (PROMPT.most_tokens * 2 + PROMPT.answer_tokens * 10) / 1e6
     each = (300 * 2 + 10 * 10) / 1e6
-    names, asker = ask(configure(max_cost=most + 2.5 * each, **prices), times=9)
+    names, requester = ask(configure(max_cost=most + 2.5 * each, **prices), times=9)
     assert names == [NAMED] * 3 + [{}] * 6
-    assert asker.budget.cost(asker.budget.spent) == pytest.approx(3 * each)
+    assert requester.budget.cost(requester.budget.spent) == pytest.approx(3 * each)
     assert len(endpoint.requests) == 3
 
 

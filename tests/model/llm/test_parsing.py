@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.model.llm.answers import read_names, usable_name
+from datahub_hyperjoin.model.llm.parsing import read_names, usable_name
 from datahub_hyperjoin.model.llm.question import Question
 from datahub_hyperjoin.model.signals.names import tokens
 

@@ -1,0 +1,97 @@
+"""Warnings about missing answers, written for the author of the recipe.
+
+Each warning names keys of the recipe. None repeats the endpoint's text, which could hold values or
+the key.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from typing_extensions import LiteralString
+
+_FIX = {
+    HTTPStatus.PAYMENT_REQUIRED: "Check the credit of the account of `model.variants.llm.api_key`",
+    HTTPStatus.NOT_FOUND: "Check `model.variants.llm.model` and `model.variants.llm.base_url`",
+}
+_NO_MORE_REQUESTS: LiteralString = (
+    "No more requests are sent. Rules provide the remaining name variants"
+)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A reason why rules instead of the model provide some name variants."""
+
+    title: LiteralString
+    """The kind of failure."""
+
+    message: LiteralString
+    """The consequence for the run."""
+
+    context: str
+    """The cause, and the recipe key to check."""
+
+    @classmethod
+    def refused(cls, status: int) -> "Failure":
+        """The endpoint refuses every request."""
+        fix = _FIX.get(HTTPStatus(status), "Check `model.variants.llm.api_key`")
+        return cls("Language model refused the request", _NO_MORE_REQUESTS, f"HTTP {status}. {fix}")
+
+    @classmethod
+    def misconfigured(cls, reason: str) -> "Failure":
+        """The environment's settings do not allow any request."""
+        return cls(
+            "Language model cannot be reached",
+            "Rules provide all name variants",
+            f"{reason.rstrip('.')}. Check the environment's proxy and certificates",
+        )
+
+    @classmethod
+    def no_answers(cls, reason: str, *, requests: int) -> "Failure":
+        """Several requests in a row failed."""
+        return cls(
+            "Language model does not answer",
+            _NO_MORE_REQUESTS,
+            f"{requests} requests in a row had no usable answer, the last one: {reason}. Check "
+            "`model.variants.llm.base_url` and `model.variants.llm.model`",
+        )
+
+    @classmethod
+    def over_budget(cls) -> "Failure":
+        """The next request could exceed the budget."""
+        return cls(
+            "Language model's budget is spent",
+            _NO_MORE_REQUESTS,
+            "Raise `model.variants.llm.max_tokens` or `model.variants.llm.max_cost` to ask about "
+            "all key columns. Answers stored in `model.variants.llm.cache` cost nothing",
+        )
+
+    @classmethod
+    def unanswered(cls, reasons: Mapping[str, int]) -> "Failure":
+        """Some requests had no usable answer."""
+        counts = ", ".join(f"{reason}: {count}" for reason, count in sorted(reasons.items()))
+        return cls(
+            "Language model's answers are missing",
+            "Rules provide the name variants of the columns in these requests",
+            f"Requests without a usable answer: {counts}",
+        )
+
+    @classmethod
+    def cut_off(cls, answers: int) -> "Failure":
+        """Some answers reached their limit of tokens."""
+        return cls(
+            "Language model's answers are cut off",
+            "Rules provide the missing name variants",
+            f"{answers} answers reached their limit of tokens. Raise "
+            "`model.variants.llm.answer_tokens`",
+        )
+
+    @classmethod
+    def not_cached(cls, reason: str) -> "Failure":
+        """Answers could not be written to disk."""
+        return cls(
+            "Language model's answers are not cached",
+            "The next run pays for them again",
+            f"`model.variants.llm.cache`: cannot write to {reason}. Choose a writable folder",
+        )

@@ -1,0 +1,170 @@
+"""Repeat requests until they are answered, and stop when further requests are pointless."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from datahub_hyperjoin.model.config import LanguageModelConfig
+from datahub_hyperjoin.model.llm.budget import Budget, Usage
+from datahub_hyperjoin.model.llm.failure import Failure
+from datahub_hyperjoin.model.llm.parsing import read_names
+from datahub_hyperjoin.model.llm.prompt import FORMS, Form, Prompt
+from datahub_hyperjoin.model.llm.reply import NoReplyError, Outcome, Reply
+
+_RETRIES = 4
+"""Repetitions of a request when the endpoint is busy, fails or does not answer."""
+_FIRST_WAIT = 1.0
+_MAX_WAIT = 60.0
+"""Maximum wait before a repetition in seconds, even if the endpoint asks for more."""
+_MAX_FAILURES = 3
+"""Requests in a row without a usable answer after which no more are sent."""
+
+Send = Callable[[Prompt, Form], Reply]
+
+
+class Requester:
+    """Sends requests from several threads, and stops when further requests are pointless.
+
+    Args:
+        send: Sends one request.
+        config: The budget.
+        first_wait: Seconds before a request is repeated; doubled for each further repetition.
+    """
+
+    def __init__(
+        self, send: Send, config: LanguageModelConfig, *, first_wait: float = _FIRST_WAIT
+    ) -> None:
+        self.budget = Budget(config)
+        """Tokens spent and reserved."""
+        self.requests = 0
+        """Number of requests sent, repetitions included."""
+        self._send, self._first_wait = send, first_wait
+        self._random = np.random.default_rng()
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._stop_reason: Failure | None = None
+        self._failed: Counter[str] = Counter()
+        self._cut_off = 0
+        self._failed_in_a_row = 0
+        self._form = 0
+        self._form_accepted = False
+
+    def ask(self, prompt: Prompt) -> dict[int, str]:
+        """Ask about some columns, repeating the request if needed.
+
+        Args:
+            prompt: The request.
+
+        Returns:
+            The name for each column's number; empty if there is no usable answer.
+        """
+        repetitions = 0
+        while repetitions <= _RETRIES and not self._stopped.is_set():
+            form = self._form
+            try:
+                reply = self._request(prompt, FORMS[form])
+            except NoReplyError as error:
+                if error.outcome is Outcome.UNSUPPORTED and self._simplify(form):
+                    continue
+                if not self._wait_to_repeat(error, repetitions):
+                    self._record_failure(error)
+                    break
+                repetitions += 1
+            else:
+                return self._read(reply, prompt) if reply else {}
+        return {}
+
+    def stop(self) -> None:
+        """Send no further request, and wake threads that wait to repeat one."""
+        self._stopped.set()
+
+    @property
+    def failures(self) -> Iterator[Failure]:
+        """The kinds of failures so far, each once."""
+        if self._stop_reason:
+            yield self._stop_reason
+        if self._failed:
+            yield Failure.unanswered(self._failed)
+        if self._cut_off:
+            yield Failure.cut_off(self._cut_off)
+
+    def _request(self, prompt: Prompt, form: Form) -> Reply | None:
+        """Send one request within the budget; return None if it could exceed the budget.
+
+        The request's upper bound stays reserved until it is known what it used. A refused request
+        costs nothing; one that was lost on the way back may have been billed in full.
+        """
+        most = Usage(prompt.most_tokens, prompt.answer_tokens)
+        if not self.budget.reserve(most):
+            self._stop_for(Failure.over_budget())
+            return None
+        used = most
+        try:
+            with self._lock:
+                self.requests += 1
+            reply = self._send(prompt, form)
+            used = _used(reply, most)
+        except NoReplyError as error:
+            if error.outcome not in {Outcome.LOST, Outcome.INVALID}:
+                used = Usage()
+            raise
+        finally:
+            self.budget.settle(most, used)
+        return reply
+
+    def _read(self, reply: Reply, prompt: Prompt) -> dict[int, str]:
+        names = read_names(reply.text, len(prompt.questions))
+        with self._lock:
+            self._form_accepted = True
+            self._cut_off += reply.cut_off
+            self._failed_in_a_row = 0 if names else self._failed_in_a_row
+        if not names:
+            self._record_failure(NoReplyError.without_names())
+        return names
+
+    def _simplify(self, form: int) -> bool:
+        """Move on to a simpler form; return whether a simpler one than `form` is in use.
+
+        A form that was accepted once stays: the endpoint then refuses the request for another
+        reason. Several threads can fail with the same form, but only the first one moves on.
+        """
+        with self._lock:
+            if self._form == form and not self._form_accepted and form + 1 < len(FORMS):
+                self._form += 1
+            return self._form > form
+
+    def _wait_to_repeat(self, error: NoReplyError, repetitions: int) -> bool:
+        """Wait until the request can be repeated; return False if that is pointless."""
+        if error.outcome not in {Outcome.BUSY, Outcome.LOST} or repetitions == _RETRIES:
+            return False
+        # Waits are random, so that threads which failed together do not return together.
+        wait = self._first_wait * 2**repetitions * float(self._random.uniform(0.5, 1.5))
+        self._stopped.wait(min(max(wait, error.wait or 0.0), _MAX_WAIT))
+        return True
+
+    def _record_failure(self, error: NoReplyError) -> None:
+        """Leave the request's columns to the rules, and stop if further requests will fail too."""
+        if error.outcome is Outcome.REFUSED:
+            self._stop_for(Failure.refused(error.status))
+            return
+        reason = str(error)
+        with self._lock:
+            self._failed[reason] += 1
+            self._failed_in_a_row += 1
+        if self._failed_in_a_row >= _MAX_FAILURES:
+            self._stop_for(Failure.no_answers(reason, requests=_MAX_FAILURES))
+
+    def _stop_for(self, failure: Failure) -> None:
+        with self._lock:
+            self._stop_reason = self._stop_reason or failure
+        self.stop()
+
+
+def _used(reply: Reply, most: Usage) -> Usage:
+    """Return the usage that the endpoint reports, or the upper bound where it reports none."""
+    request, answer = reply.request_tokens, reply.answer_tokens
+    return Usage(
+        most.request if request is None else request, most.answer if answer is None else answer
+    )
