@@ -1,8 +1,8 @@
-"""The quick start's lake, and the known joins that were written down for it.
+"""The lake of the quick start, and its list of known joins.
 
 A known join is a directed pair of columns. For its query column, the candidate is expected among
-the first five suggestions. Both columns must hold the same kind of thing, and at least half of the
-distinct values of the side that has fewer must be on the other side too.
+the first five suggestions. Both columns must hold values of the same kind, and at least half of the
+distinct values in the column that has fewer must also occur in the other one.
 """
 
 import csv
@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from datahub_hyperjoin.demo import write_lake
-from datahub_hyperjoin.errors import MissingExtraError
+from datahub_hyperjoin.demo.errors import MissingExtraError
 
 FAMILIES = {
     "airline",
@@ -53,10 +53,10 @@ def columns(table: Path) -> list[str]:
 
 def values(table: Path, column: str) -> set[str]:
     if table.suffix == ".parquet":
-        found = pd.read_parquet(table, columns=[column])[column].dropna()
+        cells = pd.read_parquet(table, columns=[column])[column].dropna()
     else:
-        found = pd.read_csv(table, usecols=[column], dtype=str, keep_default_na=False)[column]
-    return set(found.astype(str)) - {""}
+        cells = pd.read_csv(table, usecols=[column], dtype=str, keep_default_na=False)[column]
+    return set(cells.astype(str)) - {""}
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -68,15 +68,15 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def test_the_lake_is_as_large_as_promised(lake: Path) -> None:
-    found = tables(lake)
-    assert len(found) >= 60
-    assert sum(len(columns(table)) for table in found) >= 250
-    assert len({table.parent for table in found}) >= 5
-    assert {table.suffix for table in found} == {".csv", ".parquet"}
-    assert sum(table.stat().st_size for table in found) < 90_000_000
+    files = tables(lake)
+    assert len(files) >= 60
+    assert sum(len(columns(table)) for table in files) >= 250
+    assert len({table.parent for table in files}) >= 5
+    assert {table.suffix for table in files} == {".csv", ".parquet"}
+    assert sum(table.stat().st_size for table in files) < 90_000_000
 
 
-def test_it_says_how_many_tables_it_wrote_and_writes_the_same_bytes_again(
+def test_writing_returns_the_number_of_tables_and_is_reproducible(
     lake: Path, tmp_path: Path
 ) -> None:
     again = tmp_path / "a" / "lake"
@@ -84,7 +84,7 @@ def test_it_says_how_many_tables_it_wrote_and_writes_the_same_bytes_again(
     assert digests(again) == digests(lake)
 
 
-def test_it_says_where_its_tables_come_from(lake: Path) -> None:
+def test_the_lake_names_the_source_of_its_tables(lake: Path) -> None:
     about = (lake / "PROVENANCE.md").read_text()
     publishers = {table.parent.name for table in tables(lake)}
     assert [name for name in publishers if f"| {name} | " not in about] == []

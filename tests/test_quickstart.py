@@ -1,7 +1,7 @@
-"""The main job, as a user runs it: the recipe, DataHub's command line, the whole lake.
+"""Run the quick start as a user does: its recipe, DataHub's command line, and the whole lake.
 
-The known joins in `known_joins.csv` were written down from knowledge of the tables before any
-output was seen; each shares at least half of the distinct values of its smaller column.
+The joins in `known_joins.csv` were listed from knowledge of the tables, before any output was seen.
+Each shares at least half of the distinct values of its smaller column.
 """
 
 import csv
@@ -36,13 +36,13 @@ def datahub(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def cpu_seconds() -> float:
-    """Processor time of all processes that this one has started and waited for."""
+    """Return the processor time of all child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 class Run:
-    """One ingestion and what it left behind."""
+    """One ingestion and its output."""
 
     def __init__(self, folder: Path) -> None:
         before = cpu_seconds()
@@ -70,7 +70,7 @@ def urn(table: str, column: str) -> str:
 
 
 def suggested(run: Run) -> Iterator[tuple[str, list[str]]]:
-    """Every column's urn and those of the columns it is said to join with, best first."""
+    """Yield the URN of each column and those of its suggestions, best first."""
     for proposal in run.proposals:
         if proposal["entityType"] == "schemaField":
             for change in proposal["aspect"]["json"]["patch"]:
@@ -82,22 +82,22 @@ def suggested(run: Run) -> Iterator[tuple[str, list[str]]]:
 
 
 def test_at_least_nine_in_ten_known_joins_are_among_the_first_five(run: Run) -> None:
-    found = dict(suggested(run))
+    suggestions = dict(suggested(run))
     with KNOWN.open(newline="") as file:
         known = list(csv.DictReader(file))
     misses = []
     for join in known:
         query = urn(join["query_table"], join["query_column"])
         candidate = urn(join["candidate_table"], join["candidate_column"])
-        if candidate not in found.get(query, [])[:5]:
+        if candidate not in suggestions.get(query, [])[:5]:
             misses.append("missed: {} {} -> {} {} ({})".format(*join.values()))
-    print(*misses, sep="\n")  # noqa: T201 - the misses are what a reader wants
+    print(*misses, sep="\n")  # noqa: T201 (shows which joins were missed)
     assert len(known) >= 40
     assert len(misses) <= 0.1 * len(known)
 
 
 def test_it_ends_in_time(run: Run) -> None:
-    # Processor time, since other tests may run beside it: about as long as it takes alone.
+    # Processor time, because other tests may run at the same time.
     assert 10 < run.seconds < 150
 
 
@@ -107,12 +107,12 @@ def test_datahub_accepts_the_file(run: Run, folder: Path) -> None:
 
 
 def test_the_end_of_the_run_shows_what_was_found(run: Run) -> None:
-    table = run.done.stdout.partition("joins found, the best first:")[2]
+    table = run.done.stdout.partition("joins found, best first:")[2]
     shown = [float(score) for score in re.findall(r"  (\d\.\d\d)  ", table)]
     assert len(shown) >= 10
     assert shown == sorted(shown, reverse=True)
     assert shown[0] > 0.9
-    assert f"All of them, with their evidence: {run.page.resolve()}" in run.done.stdout
+    assert f"All joins, with their evidence: {run.page.resolve()}" in run.done.stdout
     assert "tailnum" in run.page.read_text()
 
 

@@ -1,4 +1,4 @@
-"""The quick start's lake: real tables that packages of the extra `demo` carry."""
+"""Write the quick start's lake: real tables from packages of the extra `demo`."""
 
 from datahub_hyperjoin.demo.write import write_lake
 

@@ -1,23 +1,22 @@
-"""Where an installed package keeps its data, found without running the package."""
+"""Locate the data of an installed package without importing the package."""
 
 from importlib.util import find_spec
 from pathlib import Path
 
-from datahub_hyperjoin.errors import MissingExtraError
+from datahub_hyperjoin.demo.errors import MissingExtraError
 
 
 def data_folder(package: str, *parts: str) -> Path:
-    """A folder inside an installed package.
+    """Locate a folder inside an installed package.
 
-    Importing some of these packages prints, unpacks archives or takes seconds, so they are not
-    imported.
+    The package is not imported: some of these packages print, unpack archives or take seconds.
 
     Args:
         package: The package's import name.
-        *parts: The way down from the package's own folder.
+        *parts: Path below the package's folder.
 
     Returns:
-        The folder.
+        Path of the folder.
 
     Raises:
         MissingExtraError: The package is not installed.

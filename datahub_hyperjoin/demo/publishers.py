@@ -1,4 +1,4 @@
-"""What each publisher contributes; names of columns and values are the publishers' own."""
+"""The tables of each publisher, with the publisher's own column names and values."""
 
 import io
 import zipfile
@@ -66,28 +66,32 @@ def _countryinfo() -> Iterator[DemoTable]:
     files = sorted(data_folder("countryinfo", "data").glob("*.json"))
     by_code = {country["ISO"]["alpha3"]: country for country in map(read_json, files)}
     countries = list(by_code.values())
-    plain = ("name", "capital", "region", "subregion", "demonym", "nativeName")
+    texts = ("name", "capital", "region", "subregion", "demonym", "nativeName")
     numbers = ("population", "area")
     yield from_records(
         "countries",
         (
-            {**country["ISO"], **{key: country.get(key) for key in (*plain, *numbers)}}
+            {**country["ISO"], **{key: country.get(key) for key in (*texts, *numbers)}}
             for country in countries
         ),
     )
-    for many, one in (("currencies", "currency"), ("languages", "language"), ("borders", "border")):
+    for plural, singular in (
+        ("currencies", "currency"),
+        ("languages", "language"),
+        ("borders", "border"),
+    ):
         yield from_records(
-            f"country_{many}",
+            f"country_{plural}",
             (
-                {"alpha3": code, one: value}
+                {"alpha3": code, singular: value}
                 for code, country in by_code.items()
-                for value in country.get(many) or ()
+                for value in country.get(plural) or ()
             ),
         )
 
 
 def _iso4217() -> Iterator[DemoTable]:
-    root = ET.parse(data_folder("iso4217") / "table.xml").getroot()  # noqa: S314 - ours
+    root = ET.parse(data_folder("iso4217") / "table.xml").getroot()  # noqa: S314 (a file of an installed package)
     entries = root.iter("CcyNtry")
     yield from_records("table", ({part.tag: part.text for part in entry} for entry in entries))
 
@@ -112,13 +116,13 @@ def _bokeh() -> Iterator[DemoTable]:
 
 @dataclass(frozen=True)
 class Publisher:
-    """Who made a part of the lake."""
+    """A publisher of tables in the lake."""
 
     distribution: str
-    """The package that carries it, by its name on the package index."""
+    """Name of the package with its tables on the package index."""
 
     tables: Callable[[], Iterator[DemoTable]]
-    """Its tables."""
+    """Function that reads its tables."""
 
 
 PUBLISHERS: Mapping[str, Publisher] = {
@@ -134,4 +138,4 @@ PUBLISHERS: Mapping[str, Publisher] = {
     "pycountry": Publisher("pycountry", _pycountry),
     "vega_datasets": Publisher("vega-datasets", _vega_datasets),
 }
-"""Each publisher, by its folder in the lake."""
+"""The publishers by their folders in the lake."""

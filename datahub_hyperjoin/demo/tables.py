@@ -1,4 +1,4 @@
-"""Tables on their way into the lake: a publisher's own CSV text, or rows made of other formats."""
+"""Convert publishers' files to the CSV text of tables."""
 
 import gzip
 import json
@@ -9,18 +9,18 @@ from typing import Any
 import pandas as pd
 
 DemoTable = tuple[str, str]
-"""A name and its CSV text."""
+"""Name and CSV text of a table."""
 
 
 def copy_csv(folder: Path, *names: str) -> Iterator[DemoTable]:
-    """A publisher's CSV files as they are; gzipped ones unpacked.
+    """Read CSV files unchanged, decompressing those that are gzipped.
 
     Args:
-        folder: Where they are.
+        folder: Folder with the files.
         *names: File names.
 
     Yields:
-        One table a file.
+        One table per file.
     """
     for name in names:
         content = folder.joinpath(name).read_bytes()
@@ -29,26 +29,26 @@ def copy_csv(folder: Path, *names: str) -> Iterator[DemoTable]:
 
 
 def from_records(name: str, records: Iterable[Mapping[str, Any]]) -> DemoTable:
-    """Rows as a table.
+    """Convert records to a table.
 
     Args:
-        name: The table's name.
-        records: One mapping from column to value a row.
+        name: Name of the table.
+        records: One mapping from column to value per row.
 
     Returns:
-        The table; a column that a row lacks is empty there.
+        The table; values that a record lacks are empty.
     """
     return name, pd.DataFrame.from_records(list(records)).to_csv(index=False)
 
 
-def read_json(path: Path) -> Any:  # noqa: ANN401 - JSON is anything
-    """The content of a JSON file, which may be gzipped.
+def read_json(path: Path) -> Any:  # noqa: ANN401 (JSON has any type)
+    """Parse a JSON file, which may be gzipped.
 
     Args:
-        path: The file.
+        path: Path of the file.
 
     Returns:
-        What it holds.
+        The parsed content.
     """
     content = path.read_bytes()
     return json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)

@@ -1,4 +1,4 @@
-"""Writes the lake: a folder a publisher, a file a table."""
+"""Write the lake, with one folder per publisher and one file per table."""
 
 import io
 import tempfile
@@ -9,12 +9,12 @@ from pyarrow import csv, parquet
 
 from datahub_hyperjoin.demo.publishers import PUBLISHERS
 
-_LARGE = 1 << 20
+_PARQUET_FROM = 1 << 20
 """Characters of CSV from which a table is written as Parquet."""
 
 
 def _write_table(folder: Path, name: str, text: str) -> None:
-    if len(text) < _LARGE:
+    if len(text) < _PARQUET_FROM:
         folder.joinpath(f"{name}.csv").write_text(text, "utf-8")
     else:
         table = csv.read_csv(io.BytesIO(text.encode()))
@@ -25,42 +25,43 @@ def _provenance() -> str:
     rows = [
         "# Where these tables come from",
         "",
-        "The licence is the package's; the data in it may have one of its own.",
+        "The licence is that of the package; the data in it may have a different one.",
         "",
         "| folder | package | licence |",
         "|---|---|---|",
     ]
     for name, publisher in PUBLISHERS.items():
-        about = metadata(publisher.distribution)
-        named = about.get_all("License-Expression") or about.get_all("License")
-        licence = str(named[0]).strip().splitlines()[0] if named else "see the package"
-        rows.append(f"| {name} | {publisher.distribution} {about['Version']} | {licence} |")
+        package = metadata(publisher.distribution)
+        licences = package.get_all("License-Expression") or package.get_all("License")
+        licence = str(licences[0]).strip().splitlines()[0] if licences else "see the package"
+        rows.append(f"| {name} | {publisher.distribution} {package['Version']} | {licence} |")
     return "\n".join([*rows, ""])
 
 
 def write_lake(folder: Path) -> int:
-    """Writes the quick start's lake, whole or not at all.
+    """Write the quick start's lake.
 
-    Small tables are CSV files, large ones Parquet.
+    Small tables become CSV files, large ones Parquet files. The lake is written to a temporary
+    folder and renamed at the end, so an interrupted run leaves nothing behind.
 
     Args:
-        folder: Where; it must not exist yet.
+        folder: Path of the lake; it must not exist yet.
 
     Returns:
-        How many tables were written.
+        Number of tables written.
 
     Raises:
-        MissingExtraError: A package that carries a part of the lake is not installed.
+        MissingExtraError: A package with tables of the lake is not installed.
     """
     count = 0
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as scratch:
         fresh = Path(scratch, "lake")
         for name, publisher in PUBLISHERS.items():
-            own = fresh / name
-            own.mkdir(parents=True)
+            publisher_folder = fresh / name
+            publisher_folder.mkdir(parents=True)
             for title, text in publisher.tables():
-                _write_table(own, title, text)
+                _write_table(publisher_folder, title, text)
                 count += 1
         fresh.joinpath("PROVENANCE.md").write_text(_provenance(), "utf-8")
         fresh.rename(folder)

@@ -22,6 +22,6 @@ def test_every_recipe_validates(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     HyperJoinConfig.model_validate(recipe.source.config)
 
 
-def test_every_recipe_stands_in_the_table() -> None:
+def test_every_recipe_is_in_the_table() -> None:
     table = RECIPES.joinpath("README.md").read_text()
     assert [path.name for path in RECIPES.glob("*.yml") if f"]({path.name})" not in table] == []
