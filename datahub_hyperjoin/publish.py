@@ -1,4 +1,4 @@
-"""From what was found to what is written, by what stands in the catalog already."""
+"""Turn the findings of a run into metadata, given what the catalog already holds."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -10,9 +10,9 @@ from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin.catalog import (
     Catalog,
-    Highlights,
     History,
-    read_highlights,
+    PublishedQueries,
+    read_published_queries,
     read_upstreams,
 )
 from datahub_hyperjoin.emit import (
@@ -23,7 +23,7 @@ from datahub_hyperjoin.emit import (
     WrittenStateHandler,
     emit_findings,
     find_unsupported,
-    retract,
+    withdraw,
     without_ours,
 )
 from datahub_hyperjoin.relationship_aspect import join_urn
@@ -32,49 +32,50 @@ from datahub_hyperjoin.suggest import Findings
 from datahub_hyperjoin.tables import Join, Pair, TableId, Verdict, pair_of
 from datahub_hyperjoin.urns import column_id, column_urn, dataset_urn, query_urn
 
-_WITNESSES = 20
-"""Columns that are asked whether the last run's writes have arrived."""
+_CHECKED_COLUMNS = 20
+"""Columns that are read to check whether the last run's writes have arrived."""
 
 
 def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
-    """Joins of earlier runs that still stand although this run has not found them.
+    """Return joins of earlier runs that remain valid although this run did not find them.
 
     Args:
-        findings: What this run found, and which tables it could not read.
-        catalog: What earlier runs wrote, and what people decided.
+        findings: The results of this run, with the tables that it could not read.
+        catalog: The joins of earlier runs and the decisions of people.
 
     Returns:
-        Joins that people accepted, and joins of tables that could not be read this time, or whose
-        database gave no answer.
+        Joins that people accepted, and undecided joins of tables that could not be read this time
+        or whose database did not respond.
     """
-    found = {(join.left, join.right) for join in findings.joins}
+    current = {(join.left, join.right) for join in findings.joins}
     carried = []
     for relationship in catalog.relationships.values():
         join = relationship.join
-        if join is None or relationship.removed or not relationship.known:
+        if join is None or relationship.removed or not relationship.recorded:
             continue
         pair = (join.left, join.right)
-        said = catalog.knowledge.of(pair)
+        evidence = catalog.facts.of(pair)
         unread = any(
-            end.table in findings.faulty or any(home.holds(end.table) for home in catalog.silent)
-            for end in (join.left, join.right)
+            end.table in findings.faulty
+            or any(instance.contains(end.table) for instance in catalog.unreachable)
+            for end in pair
         )
-        if pair not in found and (
-            said.verdict is Verdict.ACCEPTED or (unread and said.verdict is None)
+        if pair not in current and (
+            evidence.verdict is Verdict.ACCEPTED or (unread and evidence.verdict is None)
         ):
-            carried.append(replace(join, catalog=said))
+            carried.append(replace(join, catalog=evidence))
     return carried
 
 
 def prepare(findings: Findings, catalog: Catalog) -> Publication:
-    """Puts what is to be written into the catalog's own names of columns.
+    """Collect the joins to write, and give their columns the catalog's own field paths.
 
     Args:
-        findings: What this run found.
-        catalog: The catalog's names, and what earlier runs wrote.
+        findings: The results of this run.
+        catalog: The catalog's field paths, and the joins of earlier runs.
 
     Returns:
-        This run's joins and those that are carried over, best first.
+        The joins of this run and those that are carried over, best first.
     """
     joins = [*findings.joins, *carry_over(findings, catalog)]
     renamed = [
@@ -84,11 +85,11 @@ def prepare(findings: Findings, catalog: Catalog) -> Publication:
     return Publication(
         suggestions=[
             replace(
-                one,
-                query=catalog.field_path(one.query),
-                candidate=catalog.field_path(one.candidate),
+                suggestion,
+                query=catalog.field_path(suggestion.query),
+                candidate=catalog.field_path(suggestion.candidate),
             )
-            for one in findings.suggestions
+            for suggestion in findings.suggestions
         ],
         joins=sorted(renamed, key=lambda join: (-join.joinability, join.left, join.right)),
         titles=_titles(catalog, renamed),
@@ -105,34 +106,34 @@ def _titles(catalog: Catalog, joins: Iterable[Join]) -> dict[TableId, str]:
     return titles | {table.id: table.title for table in catalog.tables}
 
 
-def recall(memory: WrittenStateHandler) -> History:
-    """What earlier runs of a pipeline remember of relationships.
+def recall(handler: WrittenStateHandler) -> History:
+    """Return what earlier runs of this pipeline recorded about relationships.
 
     Args:
-        memory: Their ledger.
+        handler: Loads the state that the last run wrote.
 
     Returns:
-        Nothing, if there was none.
+        An empty history if there was no run.
     """
-    last = memory.last() or WrittenState()
+    last = handler.last() or WrittenState()
     return History(
         written=_pairs(last.relationships),
-        refused=_pairs(last.refused),
+        rejected=_pairs(last.rejected),
         hidden=last.hidden,
-        columns=last.columns[:_WITNESSES],
+        columns=last.columns[:_CHECKED_COLUMNS],
     )
 
 
 def _pairs(ends: Mapping[str, tuple[str, str]]) -> dict[str, Pair]:
-    return {urn: pair_of(column_id(one), column_id(other)) for urn, (one, other) in ends.items()}
+    return {urn: pair_of(column_id(left), column_id(right)) for urn, (left, right) in ends.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublishContext:
-    """Where a run writes, and what it may rely on."""
+    """The destination and the settings of a run's writes."""
 
     config: EmitConfig
-    """Which layers are written."""
+    """The layers to write."""
 
     graph: DataHubGraph | None
     """DataHub's server, if there is one."""
@@ -140,112 +141,131 @@ class PublishContext:
     dry: bool
     """Whether nothing may be written."""
 
-    memory: WrittenStateHandler
-    """What earlier runs wrote."""
+    handler: WrittenStateHandler
+    """Loads and stores the written state."""
 
     run_id: str
-    """Which run this is."""
+    """ID of this run."""
 
     report: HyperJoinReport
-    """Who is told."""
+    """Receives counts and warnings."""
 
 
 def publish(
-    publication: Publication, catalog: Catalog, desk: PublishContext
+    publication: Publication, catalog: Catalog, context: PublishContext
 ) -> Iterator[MetadataWorkUnit]:
-    """Writes what was found, and takes back what earlier runs found and this one does not.
+    """Write the joins of this run, and withdraw those of earlier runs that no longer hold.
 
     Args:
-        publication: What is to be written.
-        catalog: What the catalog holds.
-        desk: Where to write.
+        publication: The joins to write.
+        catalog: The content of the catalog.
+        context: The destination of the writes.
 
     Yields:
-        Everything that should stand in the catalog, also where it stands there already.
+        All metadata that the catalog should hold, including what it holds already.
 
     Raises:
-        CatalogError: The server cannot be read, or takes no definitions.
+        CatalogError: The server cannot be read, or rejects a definition.
     """
-    last, ledger = desk.memory.last() or WrittenState(), WrittenState()
-    config, standing = desk.config, ExistingState()
-    if desk.graph:
-        config = _supported(desk, desk.graph)
-        standing = _survey(publication, catalog, replace(desk, config=config), desk.graph)
-    ledger.refused = {
-        urn: (column_urn(one), column_urn(other)) for urn, (one, other) in catalog.refused.items()
+    last, written = context.handler.last() or WrittenState(), WrittenState()
+    config, existing = context.config, ExistingState()
+    if context.graph:
+        config = _supported(context, context.graph)
+        existing = _read_existing(
+            publication, catalog, replace(context, config=config), context.graph
+        )
+    written.rejected = {
+        urn: (column_urn(left), column_urn(right))
+        for urn, (left, right) in catalog.rejected.items()
     }
-    ledger.deleted_queries = sorted(standing.deleted)
+    written.deleted_queries = sorted(existing.deleted_queries)
     yield from emit_findings(
         publication,
         config=config,
-        standing=standing,
-        ledger=ledger,
-        graph=None if desk.dry else desk.graph,
-        count=desk.report.count,
+        existing=existing,
+        written=written,
+        graph=None if context.dry else context.graph,
+        count=context.report.count,
     )
-    yield from _take_back(last.without(standing.closed), ledger, desk)
+    yield from _withdraw(last.without_queries(existing.closed_queries), written, context)
 
 
-def _supported(desk: PublishContext, graph: DataHubGraph) -> EmitConfig:
-    """The layers that the server has room for."""
-    missing = find_unsupported(graph, desk.config)
+def _supported(context: PublishContext, graph: DataHubGraph) -> EmitConfig:
+    """Return the configuration without the layers that the server does not support."""
+    missing = find_unsupported(graph, context.config)
     if missing:
-        desk.report.warn(
+        context.report.warn(
             "Layers not written",
-            "DataHub's server lacks what they are made of; upgrade it or switch them off",
-            "; ".join(f"emit.{layer} needs {what}" for layer, what in sorted(missing.items())),
+            "DataHub's server does not support them. Upgrade the server, or set these keys to "
+            "`false`",
+            "; ".join(f"emit.{layer} needs {needs}" for layer, needs in sorted(missing.items())),
         )
     off: dict[str, Any] = dict.fromkeys(missing, False)
-    return replace(desk.config, **off)
+    return replace(context.config, **off)
 
 
-def _take_back(
-    last: WrittenState, ledger: WrittenState, desk: PublishContext
+def _withdraw(
+    last: WrittenState, written: WrittenState, context: PublishContext
 ) -> Iterator[MetadataWorkUnit]:
-    removal = desk.memory.removal
+    """Withdraw stale metadata if the recipe allows it, and store the state for the next run."""
+    removal = context.handler.removal
     if removal is None:
-        desk.memory.keep(ledger.joined(last))
+        context.handler.store(written.merged_with(last))
         return
-    units, kept = retract(
+    units, stored = withdraw(
         last,
-        ledger,
-        namespace=desk.config.namespace,
+        written,
+        namespace=context.config.namespace,
         threshold=removal.fail_safe_threshold,
-        report=desk.report,
+        warn=context.report.warn,
     )
     yield from units
-    kept.hidden = _hidden(last, ledger, desk.run_id)
-    desk.memory.keep(kept)
+    stored.hidden = _hidden(last, written, context.run_id)
+    context.handler.store(stored)
 
 
-def _hidden(last: WrittenState, ledger: WrittenState, run_id: str) -> dict[str, str]:
-    """What is hidden after this run, and by which run; a fail-safe may have left some of it."""
-    gone = dict.fromkeys([*last.relationships, *last.queries], run_id)
-    shown = {*ledger.relationships, *ledger.queries, *ledger.refused, *ledger.deleted_queries}
-    return {urn: run for urn, run in (gone | last.hidden).items() if urn not in shown}
+def _hidden(last: WrittenState, written: WrittenState, run_id: str) -> dict[str, str]:
+    """Return the entities that are hidden after this run, each with the run that hid it.
+
+    Entities that a fail-safe kept visible may be included. That does no harm: a run shows only
+    entities that the catalog really hides.
+    """
+    withdrawn = dict.fromkeys([*last.relationships, *last.queries], run_id)
+    visible = {
+        *written.relationships,
+        *written.queries,
+        *written.rejected,
+        *written.deleted_queries,
+    }
+    hidden = withdrawn | last.hidden
+    return {urn: run for urn, run in hidden.items() if urn not in visible}
 
 
-def _survey(
-    publication: Publication, catalog: Catalog, desk: PublishContext, graph: DataHubGraph
+def _read_existing(
+    publication: Publication, catalog: Catalog, context: PublishContext, graph: DataHubGraph
 ) -> ExistingState:
-    """What the catalog holds where a run is about to write."""
-    config, last = desk.config, desk.memory.last() or WrittenState()
+    """Read the metadata that the catalog holds where this run is about to write."""
+    config, last = context.config, context.handler.last() or WrittenState()
     relationships = catalog.relationships.values()
-    theirs = [one for one in relationships if not one.ours]
-    highlights, upstreams = Highlights(), {}
+    foreign = [relationship for relationship in relationships if not relationship.ours]
+    queries, upstreams = PublishedQueries(), {}
     if config.queries:
         urns = {query_urn(join_urn(join)) for join in publication.joins}
-        highlights = read_highlights(
-            graph, urns, written=last.queries, hidden=last.hidden, warn=desk.report.warn
+        queries = read_published_queries(
+            graph, urns, written=last.queries, hidden=last.hidden, warn=context.report.warn
         )
     if config.lineage:
         read = read_upstreams(graph, {dataset_urn(table) for table in publication.tables})
         upstreams = {urn: without_ours(lineage, last.lineage, urn) for urn, lineage in read.items()}
     return ExistingState(
-        theirs=frozenset(one.urn for one in theirs),
-        kept={one.urn: one.aspect for one in theirs if one.known and one.pairs and not one.removed},
-        hidden=highlights.hidden | {one.urn for one in relationships if one.removed_by_us},
-        closed=highlights.closed.union(last.deleted_queries),
-        deleted=highlights.deleted.union(last.deleted_queries),
+        foreign=frozenset(relationship.urn for relationship in foreign),
+        edited={
+            relationship.urn: relationship.aspect
+            for relationship in foreign
+            if relationship.recorded and relationship.pairs and not relationship.removed
+        },
+        hidden=queries.hidden | {entry.urn for entry in relationships if entry.removed_by_us},
+        closed_queries=queries.closed.union(last.deleted_queries),
+        deleted_queries=queries.deleted.union(last.deleted_queries),
         upstreams=upstreams,
     )

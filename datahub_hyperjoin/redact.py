@@ -1,22 +1,22 @@
-"""Errors in few words, and without what nobody may see."""
+"""Shorten errors to one line, and mask the passwords and tokens in them."""
 
 import re
 
-_LONGEST = 300
+_MAX_LENGTH = 300
 
 
-def in_short(words: str, token: str | None = None) -> str:
-    r"""An error's words on one line, without passwords and tokens.
+def in_short(text: str, token: str | None = None) -> str:
+    r"""Return an error's text on one line, without passwords and tokens.
 
     Args:
-        words: What was said.
-        token: What must not be shown.
+        text: The text.
+        token: A token to mask.
 
     >>> in_short("no\nanswer from http://me:secret@gms:8080 with 'Bearer abc'")
     "no answer from http://***@gms:8080 with 'Bearer ***'"
     """
     if token:
-        words = words.replace(token, "***")
-    words = re.sub(r"//[^/@\s]+@", "//***@", words)
-    words = re.sub(r"(Bearer|Basic) [^'\"]+", r"\1 ***", words)
-    return " ".join(words.split())[:_LONGEST]
+        text = text.replace(token, "***")
+    text = re.sub(r"//[^/@\s]+@", "//***@", text)
+    text = re.sub(r"(Bearer|Basic) [^'\"]+", r"\1 ***", text)
+    return " ".join(text.split())[:_MAX_LENGTH]

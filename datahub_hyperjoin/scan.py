@@ -9,7 +9,6 @@ from datahub.ingestion.api.source import CapabilityReport, TestConnectionReport
 from datahub_hyperjoin.catalog import (
     ConnectionConfig,
     PlatformInstance,
-    Warn,
     scan_database,
     scan_folder,
     scan_remote_folder,
@@ -18,6 +17,7 @@ from datahub_hyperjoin.catalog import (
 from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.errors import CatalogError, HyperJoinError
 from datahub_hyperjoin.locations import Database, SparkCatalog
+from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.spark.session import Session, find_java, lazily
 from datahub_hyperjoin.tables import Table, TableId
 

@@ -1,4 +1,4 @@
-"""The life cycle of a run, as DataHub drives it."""
+"""The DataHub source: the stages of a run, in the order in which DataHub calls them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -34,7 +34,7 @@ from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.publish import PublishContext, prepare, publish, recall
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.scan import check, scan
-from datahub_hyperjoin.spark.session import Session, lazily
+from datahub_hyperjoin.spark.session import Session, lazy_session
 from datahub_hyperjoin.suggest import Findings, suggest
 
 # DataHub renamed its levels in 1.7.0.8 and kept no aliases.
@@ -48,7 +48,7 @@ _STATUS: SupportStatus = getattr(SupportStatus, "ALPHA", None) or SupportStatus.
 @capability(SourceCapability.DELETION_DETECTION, "By stateful ingestion")
 @capability(SourceCapability.TEST_CONNECTION, "Checks the folder, each connection and Java")
 class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
-    """Finds which columns join with which, and writes what it finds into the catalog.
+    """Finds columns that can be joined, and writes the joins into the catalog.
 
     Args:
         config: The recipe's `source.config`.
@@ -63,69 +63,70 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         super().__init__(config, ctx)
         self.config = config
         self.report = HyperJoinReport()
-        self._memory = WrittenStateHandler(self.state_provider, ctx)
+        self._written_state = WrittenStateHandler(self.state_provider, ctx)
 
     @classmethod
     def create(cls, config_dict: dict[str, Any], ctx: PipelineContext) -> Self:
-        """Makes the source from a recipe.
+        """Create the source from a recipe.
 
         Args:
             config_dict: The recipe's `source.config`.
             ctx: The run's context.
 
         Returns:
-            A source that has not read anything yet.
+            A source that has not read any data yet.
         """
         return cls(HyperJoinConfig.model_validate(config_dict), ctx)
 
     def get_report(self) -> HyperJoinReport:
-        """What the run has to tell.
-
-        Returns:
-            The same report from beginning to end.
-        """
+        """Return the report of this run, which is one object from start to end."""
         return self.report
 
     def get_workunit_processors(self) -> list[MetadataWorkUnitProcessor | None]:
-        """DataHub's own processors, and behind them the one that writes only what is new.
+        """Return DataHub's own processors, then the one that drops unchanged metadata.
 
         Returns:
-            In the order in which they are applied.
+            The processors in the order in which they are applied.
         """
         processors = [
             *super().get_workunit_processors(),
             *stale_removal(self, self.config, self.ctx),
         ]
         if self.ctx.graph:
-            tell = {"count": self.report.count, "warn": self.report.warn}
-            processors.append(partial(keep_changes, graph=self.ctx.graph, **tell))
+            send_changes = partial(
+                keep_changes,
+                graph=self.ctx.graph,
+                count=self.report.count,
+                warn=self.report.warn,
+            )
+            processors.append(send_changes)
         return processors
 
     def get_workunits_internal(self) -> Iterable[MetadataWorkUnit]:
-        """Runs everything.
+        """Run all stages.
 
         Yields:
-            What is to be written into the catalog.
+            The metadata to write into the catalog.
         """
         try:
-            with lazily(self.config.spark) as session:
+            with lazy_session(self.config.spark) as session:
                 catalog = self._read(session)
                 findings = self._find(catalog, session)
             yield from self._write(catalog, findings)
         except HyperJoinError as error:
             self.report.failure(
                 title="Run stopped",
-                message="Something that it needs is missing or refused",
+                message="The run cannot continue. Fix the cause and run again",
                 context=str(error),
                 log=False,
             )
 
     def _read(self, session: Session) -> Catalog:
-        wanted, graph = self.config.catalog, self.ctx.graph
+        config, graph = self.config.catalog, self.ctx.graph
         with self.report.stage("Reading the catalog"):
-            if wanted.demo and wanted.folder and not wanted.folder.exists():
-                write_lake(wanted.folder)
-            if wanted.among and not graph:
+            if config.demo and config.folder and not config.folder.exists():
+                write_lake(config.folder)
+            if config.dataset_filter and not graph:
                 raise MissingServerError.to_choose_datasets()
             found = scan(self.config, self.report.warn, session)
             tables = found.tables
@@ -135,14 +136,14 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                     graph,
                     tables,
                     scope=self.config.scope,
-                    history=recall(self._memory),
+                    history=recall(self._written_state),
                     warn=self.report.warn,
                 )
-        catalog = replace(catalog, silent=found.silent)
+        catalog = replace(catalog, unreachable=found.unreachable)
         self.report.tables_found = len(tables)
-        self.report.show_knowledge(
+        self.report.show_catalog_facts(
             catalog.datasets,
-            catalog.knowledge,
+            catalog.facts,
             catalog.deleted,
             read=[table.id for table in tables],
         )
@@ -155,26 +156,26 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             profile=self.config.profile,
             model=self.config.model,
             progress=self.report,
-            knowledge=catalog.knowledge,
+            knowledge=catalog.facts,
         )
 
     def _write(self, catalog: Catalog, findings: Findings) -> Iterator[MetadataWorkUnit]:
         self.report.show_joins(findings.joins)
-        desk = PublishContext(
+        context = PublishContext(
             config=self.config.emit,
             graph=self.ctx.graph,
             dry=self.ctx.dry_run_mode,
-            memory=self._memory,
+            handler=self._written_state,
             run_id=self.ctx.run_id,
             report=self.report,
         )
         with self.report.stage("Writing suggestions"):
             publication = prepare(findings, catalog)
-            yield from publish(publication, catalog, desk)
+            yield from publish(publication, catalog, context)
             if self.config.page and not self.ctx.dry_run_mode:
-                self._show(self.config.page, findings)
+                self._write_page(self.config.page, findings)
 
-    def _show(self, page: Path, findings: Findings) -> None:
+    def _write_page(self, page: Path, findings: Findings) -> None:
         try:
             write_page(
                 page,
@@ -186,19 +187,21 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             )
         except OSError as error:
             self.report.warn(
-                "Page not written", "The catalog has what it would show", f"{page}: {error}"
+                "Page not written",
+                "The joins are in the catalog all the same. Correct `page`",
+                f"{page}: {error}",
             )
         else:
             self.report.page = str(page.resolve())
 
     @staticmethod
     def test_connection(config_dict: dict[str, Any]) -> TestConnectionReport:
-        """Checks that the recipe is valid, there are tables and Spark can start.
+        """Check that the recipe is valid, that it has tables and that Spark can start.
 
         Args:
             config_dict: The recipe's `source.config`.
 
         Returns:
-            What works, and why the rest does not.
+            The result of each check, with the reason of a failure.
         """
         return check(config_dict)

@@ -1,4 +1,4 @@
-"""What stands in the catalog decides what is written."""
+"""The content of the catalog decides what a run writes."""
 
 from dataclasses import replace
 from typing import Any
@@ -40,22 +40,22 @@ AIRPORTS = Join(left=FAA, right=ORIGIN, joinability=0.8, evidence=EVIDENCE)
 NOTHING = Findings(profiles=(), keys=(), suggestions=(), joins=(), model_version="1")
 
 
-def standing(join: Join) -> Relationship:
-    """A relationship as the last run of ours wrote it."""
+def recorded(join: Join) -> Relationship:
+    """A relationship as the last run wrote it."""
     aspect = to_aspect(join, "0")
     return Relationship(
         urn=join_urn(join),
         aspect=aspect,
         pairs=tuple(pairs_in(aspect)),
         ours=True,
-        known=True,
+        recorded=True,
         join=from_aspect(aspect),
     )
 
 
 def read(name: str, *, fault: str = "") -> TableProfile:
     found = Table(
-        id=table(name), title=name[:-4], place=File(location=name, format=FileFormat.CSV), size=1
+        id=table(name), title=name[:-4], location=File(uri=name, format=FileFormat.CSV), size=1
     )
     return TableProfile(table=found, fault=fault)
 
@@ -64,7 +64,7 @@ def catalog(*relationships: Relationship, said: CatalogEvidence | None = None) -
     pairs = {one.pairs[0]: said for one in relationships} if said else {}
     return Catalog(
         tables=(),
-        knowledge=CatalogFacts(pairs=pairs),
+        facts=CatalogFacts(pairs=pairs),
         relationships={one.urn: one for one in relationships},
     )
 
@@ -90,21 +90,21 @@ def test_a_join_is_carried_over_if_it_still_stands(
     said: CatalogEvidence | None,
     carried: bool,  # noqa: FBT001 - a test's expectation
 ) -> None:
-    found = carry_over(findings, catalog(standing(AIRLINES), said=said))
+    found = carry_over(findings, catalog(recorded(AIRLINES), said=said))
     assert found == ([replace(AIRLINES, catalog=said or CatalogEvidence())] if carried else [])
 
 
 @pytest.mark.parametrize(
-    "change", [{"known": False}, {"removed": True}, {"join": None, "ours": False}]
+    "change", [{"recorded": False}, {"removed": True}, {"join": None, "ours": False}]
 )
 def test_only_what_this_pipeline_shows_is_carried_over(change: dict[str, Any]) -> None:
-    changed = replace(standing(AIRLINES), **change)
+    changed = replace(recorded(AIRLINES), **change)
     assert carry_over(NOTHING, catalog(changed, said=ACCEPTED)) == []
 
 
 def test_what_was_found_again_is_not_carried_over() -> None:
     found = replace(NOTHING, joins=(replace(AIRLINES, joinability=0.7),))
-    assert carry_over(found, catalog(standing(AIRLINES), said=ACCEPTED)) == []
+    assert carry_over(found, catalog(recorded(AIRLINES), said=ACCEPTED)) == []
 
 
 def test_everything_is_written_by_the_catalogs_own_paths() -> None:
@@ -119,7 +119,7 @@ def test_everything_is_written_by_the_catalogs_own_paths() -> None:
     )
     north = replace(read("flights.csv").table, instance="north")
     known = replace(
-        catalog(standing(AIRPORTS), said=ACCEPTED), datasets={own.table: own}, tables=[north]
+        catalog(recorded(AIRPORTS), said=ACCEPTED), datasets={own.table: own}, tables=[north]
     )
     written = prepare(found, known)
     airline = replace(AIRLINE, path=path)

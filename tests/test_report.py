@@ -27,7 +27,7 @@ def test_the_end_of_the_report_is_a_table_people_can_read() -> None:
     report = HyperJoinReport()
     report.show_joins([join(0)])
     text = report.as_string()
-    assert "1 join found, the best first:" in text
+    assert "1 join found, best first:" in text
     line = next(line for line in text.splitlines() if line.startswith("flights.csv.carrier_0"))
     assert line.split() == [
         "flights.csv.carrier_0",
@@ -59,7 +59,7 @@ def test_the_page_is_named_once_it_is_written() -> None:
     report.show_joins([join(0)])
     assert "evidence:" not in report.as_string()
     report.page = "/lake/joins.html"
-    assert report.as_string().endswith("All of them, with their evidence: /lake/joins.html")
+    assert report.as_string().endswith("All joins, with their evidence: /lake/joins.html")
 
 
 def test_a_long_table_is_cut_and_says_so() -> None:

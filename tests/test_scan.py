@@ -130,7 +130,7 @@ def test_tables_that_only_spark_reaches_join_with_those_of_a_database(
     )
     joined = {urn.split(",")[1] for pair in ends(tmp_path / "out.json") for urn in pair}
     assert joined == {"main.airlines", "main.flights", "lake/delays.csv", "default.hubs"}
-    assert report.tables_unchanged == 0
+    assert report.tables_from_profile_store == 0
 
 
 def test_what_spark_does_not_reach_is_a_warning_and_the_others_are_read(
@@ -174,12 +174,12 @@ def test_a_database_that_has_not_changed_is_not_read_again(
     file, store = tmp_path / "shop.db", {"profile": {"store": str(tmp_path / "store")}}
     os.utime(file, (10**9, 10**9))
     found = [run(tmp_path / f"{at}.json", shop, **store) for at in range(2)]
-    assert [report.tables_unchanged for report in found] == [0, 2]
+    assert [report.tables_from_profile_store for report in found] == [0, 2]
     assert ends(tmp_path / "0.json") == ends(tmp_path / "1.json") == [CARRIERS]
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("UPDATE airlines SET carrier = 'no ' || carrier")
         connection.commit()
-    assert run(tmp_path / "2.json", shop, **store).tables_unchanged == 0
+    assert run(tmp_path / "2.json", shop, **store).tables_from_profile_store == 0
     assert ends(tmp_path / "2.json") == []
 
 

@@ -1,4 +1,4 @@
-"""Which layers of metadata are written."""
+"""Recipe keys that choose which layers of metadata are written."""
 
 import re
 from dataclasses import dataclass
@@ -6,33 +6,34 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EmitConfig:
-    """What is written into the catalog."""
+    """Layers of metadata that are written into DataHub."""
 
     relationships: bool = True
-    """One `erModelRelationship` for each join, with its evidence: what programs read."""
+    """Whether each join is written as an `erModelRelationship`, with its evidence. Programs read
+    joins from this layer."""
 
     properties: bool = True
-    """Structured properties on columns and datasets: what people see in DataHub's Columns tab and
-    sidebar."""
+    """Whether joins are written as structured properties of columns and datasets. People see them
+    in the Columns tab and the sidebar of a dataset."""
 
     queries: bool = False
-    """One `query` for each join, with SQL that runs on the tables' platform: what DataHub shows
-    under a dataset's Highlighted Queries."""
+    """Whether each join is written as a `query` whose SQL runs on the tables' platform. DataHub
+    shows it under the Highlighted Queries of both datasets."""
 
     lineage: bool = False
-    """Lineage between the columns of a join, from the unique one to those that refer to it. Impact
-    analysis and lineage search then treat suggested joins like data flows, so they reach tables
-    that no data flows to."""
+    """Whether each join is written as lineage between its columns, from the unique column to the
+    one that refers to it. Impact analysis and lineage search then follow suggested joins like data
+    flows, so they reach tables without a data flow between them."""
 
     namespace: str = "io.datahub.hyperjoin"
-    """What the structured properties' names begin with; change it when two instances of this
-    source write into one catalog."""
+    """Prefix of the structured properties' names. Change it if two pipelines of this source write
+    into one catalog."""
 
     def __post_init__(self) -> None:
-        """Refuse names that DataHub's server would refuse at the end of a run."""
+        """Reject a namespace that DataHub's server would reject at the end of a run."""
         if not re.fullmatch(r"[\w-]+(\.[\w-]+)*", self.namespace, re.ASCII):
             message = (
-                f"`namespace` is {self.namespace!r}; it must be made of letters, digits, `_` and "
-                "`-`, with dots between words"
+                f"`namespace` is {self.namespace!r}; use words of letters, digits, `_` and `-`, "
+                "separated by dots"
             )
             raise ValueError(message)

@@ -1,4 +1,4 @@
-"""Definitions that must be there before anything that refers to them."""
+"""Create definitions that other metadata refers to."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -9,57 +9,62 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.graph.client import DataHubGraph
 from requests import RequestException
 
-from datahub_hyperjoin.errors import RefusedError
+from datahub_hyperjoin.client_errors import explain
+from datahub_hyperjoin.emit.errors import RefusedError
 
 
 def define(
     proposals: Iterable[MetadataChangeProposalWrapper], graph: DataHubGraph | None
 ) -> Iterator[MetadataWorkUnit]:
-    """Defines what is not defined yet.
+    """Create the definitions that do not exist yet.
 
     Args:
         proposals: One for each aspect of each definition.
-        graph: The server, if there is one. What it has already, changed by a person perhaps, is not
-            written again; the rest is committed at once, since it refuses what refers to something
-            that it does not know.
+        graph: DataHub's server. Definitions that it has are kept, since a person may have changed
+            them. The others are committed at once, because the server rejects metadata that refers
+            to an unknown definition. None if the run has no server.
 
     Yields:
-        Without a server, all of them.
+        Without a server, all definitions.
 
     Raises:
-        RefusedError: The server takes no definitions.
+        RefusedError: The server rejects a definition.
     """
     if graph is None:
         for proposal in proposals:
             yield proposal.as_workunit(is_primary_source=False)
         return
     wanted = list(proposals)
-    present = _present(wanted, graph)
+    existing = _read_existing(wanted, graph)
     for proposal in wanted:
-        if (proposal.entityUrn, proposal.aspectName) not in present:
+        if (proposal.entityUrn, proposal.aspectName) not in existing:
             _commit(proposal, graph)
 
 
-def _present(
+def _read_existing(
     proposals: Iterable[MetadataChangeProposalWrapper], graph: DataHubGraph
 ) -> set[tuple[str | None, str | None]]:
-    """Which aspects the server has; none, if it does not say: it keeps what it has by itself."""
-    found: set[tuple[str | None, str | None]] = set()
-    for entity, own in groupby(proposals, key=lambda proposal: proposal.entityType):
-        asked = list(own)
-        urns = sorted({str(proposal.entityUrn) for proposal in asked})
-        aspects = sorted({str(proposal.aspectName) for proposal in asked})
+    """Return which of the proposed aspects the server has.
+
+    The set may lack some if the server cannot be read. That does no harm: proposals only create, so
+    the server keeps what it has.
+    """
+    existing: set[tuple[str | None, str | None]] = set()
+    for entity_type, group in groupby(proposals, key=lambda proposal: proposal.entityType):
+        members = list(group)
+        urns = sorted({str(proposal.entityUrn) for proposal in members})
+        names = sorted({str(proposal.aspectName) for proposal in members})
         try:
-            entities = graph.get_entities(entity, urns, aspects)
+            entities = graph.get_entities(entity_type, urns, names)
         except (RequestException, ValueError):
             continue
-        found.update((urn, name) for urn, own_aspects in entities.items() for name in own_aspects)
-    return found
+        existing.update((urn, name) for urn, aspects in entities.items() for name in aspects)
+    return existing
 
 
 def _commit(proposal: MetadataChangeProposalWrapper, graph: DataHubGraph) -> None:
     try:
         graph.emit_mcp(proposal)
     except OperationalError as error:
-        reason = str(error.info.get("message") or error.message)
+        reason = explain(error, graph.config.token)
         raise RefusedError.definition(str(proposal.entityUrn), reason=reason) from error

@@ -1,4 +1,4 @@
-"""What DataHub must know before it is told a finding: structured properties and tags."""
+"""Definitions of the structured properties and tags that joins are written with."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ _PROPERTIES = (
     _Property(
         JOINABLE_WITH,
         "Joinable with",
-        "Columns that join with this one, best first.",
+        "Columns that can be joined with this column, best first.",
         "urn",
         "schemaField",
         StructuredPropertySettingsClass(),
@@ -51,7 +51,8 @@ _PROPERTIES = (
     _Property(
         JOIN_SUGGESTIONS,
         "Join suggestions",
-        "Columns that join with this one and how joinable they are, from 0 to 1, best first.",
+        "Columns that can be joined with this column, best first, each with its joinability "
+        "from 0 to 1.",
         "string",
         "schemaField",
         StructuredPropertySettingsClass(showInColumnsTable=True),
@@ -59,7 +60,7 @@ _PROPERTIES = (
     _Property(
         BEST_JOIN_SCORE,
         "Best join score",
-        "How joinable this column is with the best of its suggestions, from 0 to 1.",
+        "Joinability of this column's best suggestion, from 0 to 1.",
         "number",
         "schemaField",
         StructuredPropertySettingsClass(showInSearchFilters=True),
@@ -68,9 +69,9 @@ _PROPERTIES = (
     _Property(
         CONFIRMED_JOINS,
         "Confirmed joins",
-        "Columns that people say this one joins with. It is people's to edit, and HyperJoin only "
-        "reads it: such a join is always suggested, whatever its score, and later runs learn from "
-        "it. One end of a join is enough.",
+        "Columns that this column joins with, as confirmed by people. Edit this property freely: "
+        "HyperJoin only reads it. A confirmed join is always suggested, whatever its score, and "
+        "later runs learn from it. It is enough to list a join at one of its two columns.",
         "urn",
         "schemaField",
         StructuredPropertySettingsClass(),
@@ -78,9 +79,9 @@ _PROPERTIES = (
     _Property(
         REJECTED_JOINS,
         "Rejected joins",
-        "Columns that people say this one does not join with. It is people's to edit, and "
-        "HyperJoin only reads it: such a join is never suggested again, and later runs learn from "
-        "it. One end of a join is enough.",
+        "Columns that this column does not join with, as decided by people. Edit this property "
+        "freely: HyperJoin only reads it. A rejected join is never suggested again, and later runs "
+        "learn from it. It is enough to list a join at one of its two columns.",
         "urn",
         "schemaField",
         StructuredPropertySettingsClass(),
@@ -88,7 +89,7 @@ _PROPERTIES = (
     _Property(
         SUGGESTED_JOINS,
         "Suggested joins",
-        "The best joins of this dataset's columns, the ten best at most.",
+        "The ten best joins of this dataset's columns.",
         "rich_text",
         "dataset",
         StructuredPropertySettingsClass(showInAssetSummary=True, hideInAssetSummaryWhenEmpty=True),
@@ -96,25 +97,24 @@ _PROPERTIES = (
 )
 
 _DECISIONS = {
-    ACCEPTED: "A person says that this join is right: HyperJoin always suggests it, whatever its "
-    "score, and learns from it.",
-    REJECTED: "A person says that this join is wrong: HyperJoin never suggests it again, and "
+    ACCEPTED: "A person accepted this join. HyperJoin always suggests it, whatever its score, and "
     "learns from it.",
+    REJECTED: "A person rejected this join. HyperJoin never suggests it again, and learns from it.",
 }
-"""What people's tags mean to us."""
+"""Descriptions of the tags by which people decide."""
 
 
-def _define(namespace: str, one: _Property) -> StructuredPropertyDefinitionClass:
-    several, single = PropertyCardinalityClass.MULTIPLE, PropertyCardinalityClass.SINGLE
+def _define(namespace: str, definition: _Property) -> StructuredPropertyDefinitionClass:
+    multiple, single = PropertyCardinalityClass.MULTIPLE, PropertyCardinalityClass.SINGLE
     columns = {"allowedTypes": ["urn:li:entityType:datahub.schemaField"]}
     return StructuredPropertyDefinitionClass(
-        qualifiedName=f"{namespace}.{one.name}",
-        displayName=one.title,
-        description=one.description,
-        valueType=f"urn:li:dataType:datahub.{one.value_type}",
-        typeQualifier=columns if one.value_type == "urn" else None,
-        cardinality=several if one.multiple else single,
-        entityTypes=[f"urn:li:entityType:datahub.{one.entity}"],
+        qualifiedName=f"{namespace}.{definition.name}",
+        displayName=definition.title,
+        description=definition.description,
+        valueType=f"urn:li:dataType:datahub.{definition.value_type}",
+        typeQualifier=columns if definition.value_type == "urn" else None,
+        cardinality=multiple if definition.multiple else single,
+        entityTypes=[f"urn:li:entityType:datahub.{definition.entity}"],
     )
 
 
@@ -133,33 +133,33 @@ def _create(
 
 
 def define_properties(namespace: str) -> Iterator[MetadataChangeProposalWrapper]:
-    """Proposals that create the properties where they do not exist.
+    """Propose the structured properties, for servers that do not have them.
 
-    A definition that the catalog has already, changed by a person perhaps, is left as it is.
+    A property that exists is kept as it is, since a person may have changed it.
 
     Args:
-        namespace: What the properties' names begin with.
+        namespace: Prefix of the properties' names.
 
     Yields:
-        Definition and display settings of each property.
+        The definition and the display settings of each property.
     """
-    for one in _PROPERTIES:
-        for aspect in (_define(namespace, one), one.settings):
-            yield _create(property_urn(namespace, one.name), aspect)
+    for definition in _PROPERTIES:
+        for aspect in (_define(namespace, definition), definition.settings):
+            yield _create(property_urn(namespace, definition.name), aspect)
 
 
 def define_tags() -> Iterator[MetadataChangeProposalWrapper]:
-    """Proposals that create the tags of relationships where they do not exist.
+    """Propose the tags of relationships, for servers that do not have them.
 
     Yields:
-        One for each confidence band, which we set, and for each decision, which people do.
+        A tag for each confidence band, set by this source, and for each decision, set by people.
     """
     low, high = BANDS["medium"], BANDS["high"]
     bands = f"high from {high:.2f}, medium from {low:.2f}, low below"
     for band in BANDS:
         aspect = TagPropertiesClass(
             name=f"join:suggested-{band}",
-            description=f"A join found in the data, of {band} joinability: {bands}.",
+            description=f"A join suggested from the data, with {band} joinability: {bands}.",
         )
         yield _create(band_urn(band), aspect)
     for tag, meaning in _DECISIONS.items():

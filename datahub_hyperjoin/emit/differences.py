@@ -6,8 +6,6 @@ that somebody removed is set again. A run without news writes nothing, so nothin
 it is, and an entity that a person hid keeps that person's name on it.
 """
 
-import copy
-import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -29,6 +27,7 @@ from datahub.metadata.schema_classes import (
 from datahub.utilities.urns.urn import guess_entity_type
 from requests import RequestException
 
+from datahub_hyperjoin.client_errors import explain
 from datahub_hyperjoin.emit.in_place import (
     drop_foreign,
     in_place,
@@ -38,7 +37,6 @@ from datahub_hyperjoin.emit.in_place import (
 )
 from datahub_hyperjoin.emit.patches import Change, read_changes, with_changes
 from datahub_hyperjoin.progress import Count, Warn
-from datahub_hyperjoin.redact import in_short
 
 _CHUNK = 500
 """Workunits that are compared together, and so the most entities that one request reads."""
@@ -57,7 +55,7 @@ def keep_changes(
     Args:
         units: All metadata of a run.
         graph: DataHub's server.
-        count: Receives the number of the others as `unchanged`.
+        count: Receives the number of the others as `unchanged_aspects`.
         warn: Receives lineage that cannot be patched, and a failure to read the server: then the
             remaining workunits pass without a comparison.
 
@@ -72,7 +70,7 @@ def keep_changes(
             warn(
                 "Catalog not compared",
                 "All metadata is written again, even where the catalog already has it",
-                in_short(str(error), graph.config.token),
+                explain(error, graph.config.token),
             )
             yield from chunk
             yield from source
@@ -82,7 +80,7 @@ def keep_changes(
             if kept:
                 yield kept
             else:
-                count("unchanged", 1)
+                count("unchanged_aspects", 1)
     if snapshot.unpatchable:
         warn(
             "Lineage not written",
@@ -150,9 +148,8 @@ class _ServerSnapshot:
         if not self._is_news(target, written, in_place=same):
             return None
         if isinstance(aspect, QueryPropertiesClass) and isinstance(present, QueryPropertiesClass):
-            unit, aspect = copy.copy(unit), copy.deepcopy(aspect)
+            # A query that changes keeps the time of its creation.
             aspect.created = present.created
-            unit.metadata = dataclasses.replace(proposal, aspect=aspect)
         return unit
 
     def _patch(

@@ -1,4 +1,4 @@
-"""What the catalog holds already where a run is about to write."""
+"""The metadata that DataHub already holds where a run is about to write."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,44 +14,46 @@ from datahub_hyperjoin.emit.written_state import WrittenEdge
 
 @dataclass(frozen=True, kw_only=True)
 class ExistingState:
-    """What may not be written over, and what must be shown again; empty without a server."""
+    """Metadata that a run must not overwrite, or must show again; empty without a server."""
 
-    theirs: frozenset[str] = frozenset()
-    """Relationships that a person wrote, or edited since we did."""
+    foreign: frozenset[str] = frozenset()
+    """URNs of relationships that a person wrote, or edited after this source wrote them."""
 
-    kept: Mapping[str, ERModelRelationshipPropertiesClass] = field(default_factory=dict)
-    """Those of them that earlier runs wrote first, as they are now, by urn."""
+    edited: Mapping[str, ERModelRelationshipPropertiesClass] = field(default_factory=dict)
+    """Current aspects, by URN, of the foreign relationships that this source wrote first."""
 
     hidden: frozenset[str] = frozenset()
-    """Relationships and queries that earlier runs hid because their join was gone."""
+    """URNs of relationships and queries that earlier runs hid because their join disappeared."""
 
-    closed: frozenset[str] = frozenset()
-    """Queries that a person edited, hid or deleted."""
+    closed_queries: frozenset[str] = frozenset()
+    """URNs of queries that a person edited, hid or deleted."""
 
-    deleted: frozenset[str] = frozenset()
-    """Those of them that are gone for good."""
+    deleted_queries: frozenset[str] = frozenset()
+    """URNs of those of them that no longer exist."""
 
     upstreams: Mapping[str, UpstreamLineageClass] = field(default_factory=dict)
-    """The lineage of datasets, without what we wrote into it, by their urns."""
+    """Lineage of datasets by URN, without the edges that this source wrote."""
 
 
 def without_ours(
     lineage: UpstreamLineageClass, edges: Iterable[WrittenEdge], downstream: str
 ) -> UpstreamLineageClass:
-    """The lineage of a dataset as others wrote it.
+    """Return the lineage of a dataset as others wrote it.
 
     Args:
-        lineage: All of it.
-        edges: What the last run wrote, of any dataset.
-        downstream: The dataset's urn.
+        lineage: The dataset's lineage.
+        edges: The edges that the last run wrote, into any dataset.
+        downstream: The dataset's URN.
 
     Returns:
         A copy without our edges.
     """
-    coarse = {edge.parents for edge in edges if edge.coarse}
+    ours = {edge.datasets for edge in edges if edge.adds_table}
     return UpstreamLineageClass(
-        upstreams=[one for one in lineage.upstreams if (one.dataset, downstream) not in coarse],
+        upstreams=[edge for edge in lineage.upstreams if (edge.dataset, downstream) not in ours],
         fineGrainedLineages=[
-            one for one in lineage.fineGrainedLineages or () if one.transformOperation != JOINABLE
+            edge
+            for edge in lineage.fineGrainedLineages or ()
+            if edge.transformOperation != JOINABLE
         ],
     )

@@ -1,7 +1,7 @@
-"""Everything a run found, layer by layer, in the order in which DataHub must receive it."""
+"""Write the joins of a run layer by layer, in the order in which DataHub must receive them."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
@@ -13,48 +13,46 @@ from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.emit.define import define
 from datahub_hyperjoin.emit.definitions import define_properties, define_tags
 from datahub_hyperjoin.emit.existing_state import ExistingState
-from datahub_hyperjoin.emit.lineage import direct, emit_lineage
+from datahub_hyperjoin.emit.lineage import direct_joins, emit_lineage
 from datahub_hyperjoin.emit.properties import emit_column, emit_dataset, labels, partners
 from datahub_hyperjoin.emit.queries import emit_query
 from datahub_hyperjoin.emit.relationships import emit_relationship
 from datahub_hyperjoin.emit.sql import join_statement
 from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState
+from datahub_hyperjoin.progress import Count
 from datahub_hyperjoin.relationship_aspect import join_urn, pairs_in
 from datahub_hyperjoin.tables import ColumnId, DataType, Join, Suggestion, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn, query_urn
 
-CountUp = Callable[[str, int], None]
-"""Adds to a counter of the run."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Publication:
-    """What is written, in the catalog's own names of columns."""
+    """The joins and suggestions to write; columns have the catalog's own field paths."""
 
     suggestions: Sequence[Suggestion]
-    """Key by key, best first."""
+    """Grouped by query column, best first."""
 
     joins: Sequence[Join]
-    """The same without direction, best first, with evidence."""
+    """Verified joins with their evidence, best first."""
 
     titles: Mapping[TableId, str]
-    """What each table is called."""
+    """Name of each table that users know."""
 
     model_version: str
-    """What suggested them."""
+    """The model that suggested the joins."""
 
     types: Mapping[ColumnId, DataType] = field(default_factory=dict)
-    """What the columns hold."""
+    """Data types of columns."""
 
     instances: Mapping[TableId, str] = field(default_factory=dict)
-    """The platform instances that tables' names begin with."""
+    """Platform instances that are prefixes of tables' names."""
 
     now: int = 0
-    """When, in milliseconds since 1970; what stands in the catalog already keeps its time."""
+    """Time of writing, in milliseconds since 1970. Metadata that does not change keeps its time."""
 
     @property
     def tables(self) -> frozenset[TableId]:
-        """The tables that take part in joins."""
+        """Tables that take part in joins."""
         return frozenset(end.table for join in self.joins for end in (join.left, join.right))
 
 
@@ -62,85 +60,87 @@ def emit_findings(
     publication: Publication,
     *,
     config: EmitConfig,
-    standing: ExistingState,
-    ledger: WrittenState,
+    existing: ExistingState,
+    written: WrittenState,
     graph: DataHubGraph | None,
-    count: CountUp,
+    count: Count,
 ) -> Iterator[MetadataWorkUnit]:
-    """Turns suggestions into metadata.
+    """Turn joins and suggestions into metadata.
 
     Args:
-        publication: What to write.
-        config: Which layers.
-        standing: What the catalog holds already.
-        ledger: Gets everything that is written.
-        graph: The server, if there is one: definitions are committed there before any value
-            is sent, since the server refuses values of properties it does not know.
-        count: Told of joins that a layer cannot show.
+        publication: The joins and suggestions.
+        config: The layers to write.
+        existing: The metadata that DataHub holds already.
+        written: Receives everything that is written.
+        graph: DataHub's server. It rejects values of unknown properties, so definitions are
+            committed there before any value is sent. None if the run has no server.
+        count: Receives the number of joins that a layer cannot represent.
 
     Yields:
-        Layer by layer; before each, if there is no server, what it refers to.
+        The metadata of each layer; without a server, each layer follows its definitions.
 
     Raises:
-        RefusedError: The server takes no definitions.
+        RefusedError: The server rejects a definition.
     """
     if config.relationships:
         yield from define(define_tags(), graph)
-        yield from _relationships(publication, standing, ledger)
+        yield from _relationships(publication, existing, written)
     if config.properties:
         yield from define(define_properties(config.namespace), graph)
-        yield from _properties(publication, config.namespace, ledger)
+        yield from _properties(publication, config.namespace, written)
     if config.queries:
-        yield from _queries(publication, standing, ledger, count)
+        yield from _queries(publication, existing, written, count)
     if config.lineage:
-        yield from _lineage(publication, standing, ledger, count)
+        yield from _lineage(publication, existing, written, count)
 
 
 def _relationships(
-    publication: Publication, standing: ExistingState, ledger: WrittenState
+    publication: Publication, existing: ExistingState, written: WrittenState
 ) -> Iterator[MetadataWorkUnit]:
-    written = {join_urn(join): join for join in publication.joins}
-    for urn, join in written.items():
-        if urn not in standing.theirs:
+    joins = {join_urn(join): join for join in publication.joins}
+    for urn, join in joins.items():
+        if urn not in existing.foreign:
             yield from emit_relationship(join, publication.model_version)
-            if urn in standing.hidden:
-                yield _shown(urn)
-            ledger.relationships[urn] = (column_urn(join.left), column_urn(join.right))
-    for urn, aspect in standing.kept.items():
-        # As it is, so that stateful ingestion does not take it for gone.
+            if urn in existing.hidden:
+                yield _show_again(urn)
+            written.relationships[urn] = (column_urn(join.left), column_urn(join.right))
+    for urn, aspect in existing.edited.items():
+        # Stateful ingestion removes every entity that a run does not write, so an edited
+        # relationship is written as it is.
         yield MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect).as_workunit()
         left, right = pairs_in(aspect)[0]
-        ledger.relationships[urn] = (column_urn(left), column_urn(right))
+        written.relationships[urn] = (column_urn(left), column_urn(right))
 
 
-def _shown(urn: str, *, primary: bool = True) -> MetadataWorkUnit:
-    """Shows again what an earlier run hid."""
+def _show_again(urn: str, *, primary: bool = True) -> MetadataWorkUnit:
+    """Show an entity that an earlier run hid."""
     proposal = MetadataChangeProposalWrapper(entityUrn=urn, aspect=StatusClass(removed=False))
     return proposal.as_workunit(is_primary_source=primary)
 
 
 def _properties(
-    publication: Publication, namespace: str, ledger: WrittenState
+    publication: Publication, namespace: str, written: WrittenState
 ) -> Iterator[MetadataWorkUnit]:
     names = labels(publication.titles)
     for column, scored in partners(publication.suggestions, publication.joins).items():
         yield emit_column(column, scored, names, namespace)
-        ledger.columns.append(column_urn(column))
-    for table, own in _by_table(publication.joins).items():
-        yield emit_dataset(table, own, names, namespace)
-        ledger.datasets.append(dataset_urn(table))
+        written.columns.append(column_urn(column))
+    for table, joins in _by_table(publication.joins).items():
+        yield emit_dataset(table, joins, names, namespace)
+        written.datasets.append(dataset_urn(table))
 
 
 def _queries(
-    publication: Publication, standing: ExistingState, ledger: WrittenState, count: CountUp
+    publication: Publication, existing: ExistingState, written: WrittenState, count: Count
 ) -> Iterator[MetadataWorkUnit]:
+    """Write a query for each join that has SQL, except for queries that a person closed."""
     names = labels(publication.titles)
     for join in publication.joins:
         urn = query_urn(join_urn(join))
         statement = join_statement(join, types=publication.types, instances=publication.instances)
         if statement is None:
             count("joins_without_query", 1)
-        if statement is None or urn in standing.closed:
+        if statement is None or urn in existing.closed_queries:
             continue
         yield from emit_query(
             join,
@@ -149,26 +149,26 @@ def _queries(
             names=names,
             now=publication.now,
         )
-        if urn in standing.hidden:
-            yield _shown(urn, primary=False)
-        ledger.queries.append(urn)
+        if urn in existing.hidden:
+            yield _show_again(urn, primary=False)
+        written.queries.append(urn)
 
 
 def _lineage(
-    publication: Publication, standing: ExistingState, ledger: WrittenState, count: CountUp
+    publication: Publication, existing: ExistingState, written: WrittenState, count: Count
 ) -> Iterator[MetadataWorkUnit]:
-    lineage = direct(publication.joins, standing.upstreams)
-    count("circles_in_lineage", lineage.circular)
+    lineage = direct_joins(publication.joins, existing.upstreams)
+    count("joins_skipped_as_lineage_cycles", lineage.skipped_cycles)
     yield from emit_lineage(lineage.edges)
     for edge in lineage.edges:
-        ledger.lineage.append(
+        written.lineage.append(
             WrittenEdge(column_urn(edge.upstream), column_urn(edge.downstream), edge.adds_table)
         )
 
 
 def _by_table(joins: Sequence[Join]) -> dict[TableId, list[Join]]:
-    found: dict[TableId, list[Join]] = defaultdict(list)
+    by_table: dict[TableId, list[Join]] = defaultdict(list)
     for join in joins:
         for table in {join.left.table, join.right.table}:
-            found[table].append(join)
-    return dict(sorted(found.items()))
+            by_table[table].append(join)
+    return dict(sorted(by_table.items()))

@@ -1,4 +1,4 @@
-"""Joins as lineage: from the unique column to the one that refers to it, never in a circle."""
+"""Write joins as lineage, from the unique column to the one that refers to it, without cycles."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,54 +14,54 @@ from datahub.metadata.schema_classes import (
     UpstreamClass,
     UpstreamLineageClass,
 )
-from datahub.metadata.urns import CorpUserUrn, SchemaFieldUrn
+from datahub.metadata.urns import SchemaFieldUrn
 from datahub.utilities.urns.error import InvalidUrnError
 from typing_extensions import assert_never
 
 from datahub_hyperjoin.emit.patches import change_lineage, edge_path, upstream_path
 from datahub_hyperjoin.tables import Cardinality, ColumnId, Join, TableId
-from datahub_hyperjoin.urns import column_urn, dataset_urn
+from datahub_hyperjoin.urns import AUTHOR, column_urn, dataset_urn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """A join in a direction."""
+    """A join with a direction."""
 
     upstream: ColumnId
-    """The column that the other one refers to; its values are unique."""
+    """The referenced column; its values are unique."""
 
     downstream: ColumnId
-    """The column that refers."""
+    """The referring column."""
 
     confidence: float
-    """The joinability. DataHub keeps one number, the least, for all that a column refers to."""
+    """The joinability. DataHub stores only the lowest one of all edges into a column."""
 
     adds_table: bool
-    """Whether the edge between the two tables is there because of this join: it must go when the
-    last such join of the two goes."""
+    """Whether the edge between the two tables exists because of this join, so that it is removed
+    with the last such join of these tables."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lineage:
-    """The joins that can be lineage."""
+    """The joins that can be written as lineage."""
 
     edges: tuple[Edge, ...] = ()
     """Best first."""
 
-    circular: int = 0
-    """Joins left out, because they would have led back to where lineage comes from."""
+    skipped_cycles: int = 0
+    """Number of joins that were skipped because they would have closed a cycle."""
 
 
 def reference(join: Join) -> tuple[ColumnId, ColumnId] | None:
-    """Which of two columns refers to which.
+    """Return the referring column of a join and the column that it refers to.
 
     Args:
         join: The join.
 
     Returns:
-        The column that refers, and the one it refers to, whose values are unique; of two unique
-        columns, the one that holds more of the other's values is referred to. None if no values are
-        unique.
+        The referring column, then the referenced column, whose values are unique. If both are
+        unique, the column that contains more of the other's values is referenced. None if neither
+        is unique.
     """
     left, right = join.left, join.right
     match join.evidence.cardinality:
@@ -78,17 +78,17 @@ def reference(join: Join) -> tuple[ColumnId, ColumnId] | None:
 
 
 def _parent(urn: str) -> str | None:
-    """The dataset of a column; lineage may start from other things too."""
+    """Return the dataset of a column; None for other entities, which lineage may name too."""
     try:
         return SchemaFieldUrn.from_string(urn).parent
     except InvalidUrnError:
         return None
 
 
-def _flows(existing: Mapping[str, UpstreamLineageClass]) -> "nx.DiGraph[str]":
-    """Which dataset flows into which."""
+def _flows(upstreams: Mapping[str, UpstreamLineageClass]) -> "nx.DiGraph[str]":
+    """Return a graph of datasets, with an edge for each dataset that flows into another."""
     flows: nx.DiGraph[str] = nx.DiGraph()
-    for downstream, lineage in existing.items():
+    for downstream, lineage in upstreams.items():
         flows.add_edges_from((upstream.dataset, downstream) for upstream in lineage.upstreams)
         for edge in lineage.fineGrainedLineages or ():
             parents = filter(None, map(_parent, edge.upstreams or ()))
@@ -96,26 +96,30 @@ def _flows(existing: Mapping[str, UpstreamLineageClass]) -> "nx.DiGraph[str]":
     return flows
 
 
-def direct(joins: Iterable[Join], existing: Mapping[str, UpstreamLineageClass]) -> Lineage:
-    """Gives joins a direction, the best first, and leaves out what would close a circle.
+def direct_joins(joins: Iterable[Join], upstreams: Mapping[str, UpstreamLineageClass]) -> Lineage:
+    """Give each join a direction, the best first, and skip joins that would close a cycle.
 
-    Joins of many with many, and those of a table with itself, have no direction.
+    Many-to-many joins and joins of a table with itself have no direction.
+
+    The graph of data flows starts with the lineage of others and grows by each accepted join. A
+    join from table A to table B closes a cycle exactly if the graph has a path from B to A. Each
+    join costs one search of the graph.
 
     Args:
-        joins: What was found.
-        existing: The lineage that the catalog has without us, by the downstream dataset's urn. Only
-            circles through these datasets are seen.
+        joins: The joins, in any order.
+        upstreams: Lineage that others wrote, by the URN of the downstream dataset. Only cycles
+            through these datasets are seen.
 
     Returns:
-        The edges, and how many joins were left out because of circles.
+        The edges, and the number of joins that were skipped because of cycles.
     """
-    flows = _flows(existing)
-    listed = {
+    flows = _flows(upstreams)
+    existing = {
         (upstream.dataset, downstream)
-        for downstream, lineage in existing.items()
+        for downstream, lineage in upstreams.items()
         for upstream in lineage.upstreams
     }
-    edges, circular = [], 0
+    edges, skipped = [], 0
     for join in sorted(joins, key=lambda join: (-join.joinability, join.left, join.right)):
         ends = reference(join)
         if ends is None or join.left.table == join.right.table:
@@ -124,7 +128,7 @@ def direct(joins: Iterable[Join], existing: Mapping[str, UpstreamLineageClass]) 
         step = (dataset_urn(upstream.table), dataset_urn(downstream.table))
         flows.add_nodes_from(step)
         if nx.has_path(flows, step[1], step[0]):
-            circular += 1
+            skipped += 1
             continue
         flows.add_edge(*step)
         edges.append(
@@ -132,10 +136,11 @@ def direct(joins: Iterable[Join], existing: Mapping[str, UpstreamLineageClass]) 
                 upstream=upstream,
                 downstream=downstream,
                 confidence=round(join.joinability, 4),
-                adds_table=step not in listed,
+                # Our edge would replace an existing one between the same tables.
+                adds_table=step not in existing,
             )
         )
-    return Lineage(edges=tuple(edges), circular=circular)
+    return Lineage(edges=tuple(edges), skipped_cycles=skipped)
 
 
 def _table_change(upstream: TableId) -> dict[str, Any]:
@@ -143,8 +148,8 @@ def _table_change(upstream: TableId) -> dict[str, Any]:
     added = UpstreamClass(
         dataset=urn,
         type=DatasetLineageTypeClass.TRANSFORMED,
-        # DataHub counts an edge without a time to every period that lineage is looked at in.
-        auditStamp=AuditStampClass(time=0, actor=CorpUserUrn("_ingestion").urn()),
+        # DataHub shows an edge with time 0 in lineage of every period.
+        auditStamp=AuditStampClass(time=0, actor=AUTHOR),
     )
     value = pre_json_transform(added.to_obj())
     return {"op": "add", "path": upstream_path(urn), "value": value}
@@ -156,10 +161,10 @@ def _column_change(edge: Edge) -> dict[str, Any]:
 
 
 def emit_lineage(edges: Iterable[Edge]) -> Iterator[MetadataWorkUnit]:
-    """Lineage as patches, which leave all other lineage alone.
+    """Write lineage as patches, which keep all other lineage.
 
     Args:
-        edges: What `direct` made of the joins.
+        edges: The edges of `direct_joins`.
 
     Yields:
         One patch for each downstream table.
@@ -167,8 +172,8 @@ def emit_lineage(edges: Iterable[Edge]) -> Iterator[MetadataWorkUnit]:
     by_table: dict[TableId, list[Edge]] = defaultdict(list)
     for edge in edges:
         by_table[edge.downstream.table].append(edge)
-    for table, own in sorted(by_table.items()):
-        added = sorted({edge.upstream.table for edge in own if edge.adds_table})
-        ordered = sorted(own, key=lambda edge: (edge.downstream, edge.upstream))
+    for table, incoming in sorted(by_table.items()):
+        added = sorted({edge.upstream.table for edge in incoming if edge.adds_table})
+        ordered = sorted(incoming, key=lambda edge: (edge.downstream, edge.upstream))
         changes = [*map(_table_change, added), *map(_column_change, ordered)]
         yield change_lineage(dataset_urn(table), changes)

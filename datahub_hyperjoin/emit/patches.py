@@ -1,8 +1,8 @@
-"""Changes to aspects that other people write too.
+"""Build patches of aspects that other people and sources write too.
 
-DataHub's own patch builders are not used: each of its versions writes another form, and servers
-older than DataHub's pull request 17449 refuse those of later clients on an entity that has no such
-aspect yet. The form here depends on no client's version, and those servers take it.
+DataHub's own patch builders are not used. Their form changes between versions, and servers older
+than DataHub's pull request 17449 reject the form of later clients for an entity without the aspect.
+The form here is the same with every client, and those servers accept it.
 """
 
 import copy
@@ -28,7 +28,7 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.metadata.urns import Urn
 
-# The unit separator stands for a step into the attribution; a tag without one is filed under "".
+# The unit separator marks a step into the attribution; the key of a tag without one is empty.
 _TAG_KEYS = {"tags": ["attribution\N{SYMBOL FOR UNIT SEPARATOR}source", "tag"]}
 _PROPERTY_KEYS = {"properties": ["propertyUrn"]}
 
@@ -49,7 +49,8 @@ def _patch(urn: str, aspect: str, payload: object) -> MetadataWorkUnit:
         aspectName=aspect,
         aspect=_serialize(payload),
     )
-    # As primary source we would delete other people's entities once our joins disappear.
+    # Stateful ingestion removes entities that a primary source no longer writes. These belong to
+    # other people, and must stay when their joins disappear.
     return MetadataWorkUnit(id=f"{urn}-{aspect}", mcp_raw=proposal, is_primary_source=False)
 
 
@@ -73,12 +74,13 @@ def read_changes(
 
 def with_changes(unit: MetadataWorkUnit, changes: Sequence[Change]) -> MetadataWorkUnit:
     """Return a patch of lineage with other operations."""
-    unit = copy.deepcopy(unit)
-    unit.metadata.aspect = _serialize(changes)
-    return unit
+    changed = copy.deepcopy(unit)
+    if isinstance(changed.metadata, MetadataChangeProposalClass):
+        changed.metadata.aspect = _serialize(changes)
+    return changed
 
 
-def _keyed(keys: dict[str, list[str]], changes: list[Change]) -> dict[str, Any]:
+def _keyed(keys: dict[str, list[str]], changes: Sequence[Change]) -> dict[str, Any]:
     return {"arrayPrimaryKeys": keys, "patch": changes}
 
 
@@ -120,19 +122,19 @@ def edge_path(upstream: str, downstream: str) -> str:
 
 
 def swap_tag(urn: str, tag: str, *, context: str, stale: Sequence[str]) -> MetadataWorkUnit:
-    """Sets one tag, and takes others away.
+    """Set one tag of an entity and remove others.
 
     Args:
         urn: The entity.
-        tag: Urn of the tag it gets.
-        context: Why it gets it.
-        stale: Urns of the tags it must not have.
+        tag: URN of the tag to set.
+        context: Text that is stored with the tag.
+        stale: URNs of the tags to remove.
 
     Returns:
-        A patch that leaves all other tags alone.
+        A patch that keeps all other tags.
     """
     changes: list[Change] = [
-        {"op": "remove", "path": tag_path(other), "value": {}} for other in stale
+        {"op": "remove", "path": tag_path(removed), "value": {}} for removed in stale
     ]
     added = TagAssociationClass(tag=tag, context=context).to_obj()
     changes.append({"op": "add", "path": tag_path(tag), "value": pre_json_transform(added)})
@@ -142,48 +144,48 @@ def swap_tag(urn: str, tag: str, *, context: str, stale: Sequence[str]) -> Metad
 def set_properties(
     urn: str, values: dict[str, Sequence[str] | Sequence[float]]
 ) -> MetadataWorkUnit:
-    """Sets structured properties.
+    """Set structured properties of an entity.
 
     Args:
         urn: The entity.
-        values: What each property, by its urn, gets.
+        values: Values by the URN of the property.
 
     Returns:
-        A patch that leaves all other properties alone.
+        A patch that keeps all other properties.
     """
     changes = []
-    for key, own in values.items():
-        assigned = StructuredPropertyValueAssignmentClass(propertyUrn=key, values=list(own))
-        value = pre_json_transform(assigned.to_obj())
+    for key, assigned in values.items():
+        assignment = StructuredPropertyValueAssignmentClass(propertyUrn=key, values=list(assigned))
+        value = pre_json_transform(assignment.to_obj())
         changes.append({"op": "add", "path": property_path(key), "value": value})
     return _patch(urn, StructuredPropertiesClass.ASPECT_NAME, _keyed(_PROPERTY_KEYS, changes))
 
 
 def remove_properties(urn: str, keys: Sequence[str]) -> MetadataWorkUnit:
-    """Takes structured properties away.
+    """Remove structured properties of an entity.
 
     Args:
         urn: The entity.
-        keys: The properties, by their urns.
+        keys: URNs of the properties.
 
     Returns:
-        A patch that leaves all other properties alone.
+        A patch that keeps all other properties.
     """
     changes = [{"op": "remove", "path": property_path(key), "value": {}} for key in keys]
     return _patch(urn, StructuredPropertiesClass.ASPECT_NAME, _keyed(_PROPERTY_KEYS, changes))
 
 
 def change_lineage(urn: str, changes: Sequence[Change]) -> MetadataWorkUnit:
-    """Changes single edges of a dataset's lineage.
+    """Change single edges of a dataset's lineage.
 
-    The server has its own way to file edges, which knows the columns; elements that are filed
-    under keys of ours would not do for them.
+    The patch names no keys of arrays: the server has its own form for lineage, in which the columns
+    of an edge are part of the path.
 
     Args:
         urn: The downstream dataset.
-        changes: JSON patch operations on `upstream_path` and `edge_path`.
+        changes: Operations on `upstream_path` and `edge_path`.
 
     Returns:
-        A patch that leaves all other edges alone.
+        A patch that keeps all other edges.
     """
     return _patch(urn, UpstreamLineageClass.ASPECT_NAME, list(changes))

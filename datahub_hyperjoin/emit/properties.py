@@ -1,4 +1,4 @@
-"""Suggestions as structured properties: what people see on columns and datasets."""
+"""Write suggestions as structured properties, which people see on columns and datasets."""
 
 import re
 from collections import Counter, defaultdict
@@ -21,19 +21,18 @@ from datahub_hyperjoin.urns import (
 
 Scored = tuple[ColumnId, float]
 
-_MOST = 10
-"""Joins listed for a dataset; its columns list theirs all."""
+_MAX_JOINS = 10
+"""Joins listed for a dataset; its columns list all of theirs."""
 
-
-_MOST_BYTES = 32766
-"""What DataHub's search index takes of one value."""
+_MAX_BYTES = 32766
+"""Longest value that DataHub's search index accepts."""
 
 
 def labels(titles: Mapping[TableId, str]) -> dict[TableId, str]:
-    """What people call each table: its title, or its full name where two share a title.
+    """Return the label of each table: its title, or its full name if two tables share the title.
 
-    >>> one, other = TableId("file", "a/airports.csv"), TableId("file", "b/airports.csv")
-    >>> list(labels({one: "airports", other: "airports"}).values())
+    >>> first, second = TableId("file", "a/airports.csv"), TableId("file", "b/airports.csv")
+    >>> list(labels({first: "airports", second: "airports"}).values())
     ['a/airports.csv', 'b/airports.csv']
     """
     shared = Counter(titles.values())
@@ -43,59 +42,60 @@ def labels(titles: Mapping[TableId, str]) -> dict[TableId, str]:
 def partners(
     suggestions: Sequence[Suggestion], joins: Sequence[Join]
 ) -> dict[ColumnId, list[Scored]]:
-    """What each column joins with.
+    """Return the columns that each column joins with, without duplicates.
 
-    Its own suggestions come first, by rank, then the columns it was suggested for.
+    A column's own suggestions come first, by rank, then the columns that it is a suggestion of.
 
     Args:
-        suggestions: Key by key, best first.
-        joins: The same without direction, best first.
+        suggestions: Ranked candidates of query columns, in any order.
+        joins: Verified joins, best first.
 
     Returns:
-        Columns and scores; a column is no one's partner twice.
+        Columns and scores, by column.
     """
-    found: dict[ColumnId, dict[ColumnId, float]] = defaultdict(dict)
+    scores_of: dict[ColumnId, dict[ColumnId, float]] = defaultdict(dict)
     for suggestion in sorted(suggestions, key=lambda suggestion: suggestion.rank):
-        found[suggestion.query][suggestion.candidate] = suggestion.joinability
+        scores_of[suggestion.query][suggestion.candidate] = suggestion.joinability
     for join in joins:
-        found[join.left].setdefault(join.right, join.joinability)
-        found[join.right].setdefault(join.left, join.joinability)
-    return {column: list(scores.items()) for column, scores in sorted(found.items())}
+        scores_of[join.left].setdefault(join.right, join.joinability)
+        scores_of[join.right].setdefault(join.left, join.joinability)
+    return {column: list(scores.items()) for column, scores in sorted(scores_of.items())}
 
 
 def _fit(text: str) -> str:
-    """What fits into one value; only names of absurd length do not."""
-    return text.encode()[:_MOST_BYTES].decode(errors="ignore")
+    """Cut a text to what fits into one value; only extremely long names are cut."""
+    return text.encode()[:_MAX_BYTES].decode(errors="ignore")
 
 
 def emit_column(
     column: ColumnId, scored: Sequence[Scored], names: Mapping[TableId, str], namespace: str
 ) -> MetadataWorkUnit:
-    """The properties of one column.
+    """Write the properties of one column.
 
     Args:
         column: The column.
-        scored: What it joins with, best first.
-        names: What people call the tables.
-        namespace: What the properties' names begin with.
+        scored: Columns that it joins with, best first.
+        names: Labels of tables.
+        namespace: Prefix of the properties' names.
 
     Returns:
         One patch.
     """
     values: dict[str, Sequence[str] | Sequence[float]] = {
-        JOINABLE_WITH: [column_urn(other) for other, _ in scored],
+        JOINABLE_WITH: [column_urn(partner) for partner, _ in scored],
         JOIN_SUGGESTIONS: [
-            _fit(f"{names[other.table]}.{other.path} ({score:.2f})") for other, score in scored
+            _fit(f"{names[partner.table]}.{partner.path} ({score:.2f})")
+            for partner, score in scored
         ],
         BEST_JOIN_SCORE: [round(max(score for _, score in scored), 2)],
     }
     return set_properties(
-        column_urn(column), {property_urn(namespace, name): own for name, own in values.items()}
+        column_urn(column), {property_urn(namespace, name): value for name, value in values.items()}
     )
 
 
 def _escape(name: str) -> str:
-    r"""A name as Markdown, in which it must not turn into a link or into code.
+    r"""Escape a name for Markdown, so that it does not become a link or code.
 
     >>> _escape("fare[usd]_*")
     'fare\\[usd\\]_\\*'
@@ -103,30 +103,30 @@ def _escape(name: str) -> str:
     return re.sub(r"([\\`*<>\[\]])", r"\\\1", name)
 
 
-def _line(own: ColumnId, other: ColumnId, score: float, names: Mapping[TableId, str]) -> str:
-    address = quote(dataset_urn(other.table), safe="")
-    label = _escape(f"{names[other.table]}.{other.path}")
+def _line(column: ColumnId, partner: ColumnId, score: float, names: Mapping[TableId, str]) -> str:
+    address = quote(dataset_urn(partner.table), safe="")
+    label = _escape(f"{names[partner.table]}.{partner.path}")
     link = f"[{label}](/dataset/{address}/Columns)"
-    return _fit(f"{_escape(own.path)} joins with {link} · {score:.2f}")
+    return _fit(f"{_escape(column.path)} joins with {link} · {score:.2f}")
 
 
 def emit_dataset(
     table: TableId, joins: Sequence[Join], names: Mapping[TableId, str], namespace: str
 ) -> MetadataWorkUnit:
-    """The property of one dataset: its best joins, with links.
+    """Write the property of one dataset: its best joins, with links.
 
     Args:
         table: The dataset.
-        joins: Those it takes part in, best first.
-        names: What people call the tables.
-        namespace: What the property's name begins with.
+        joins: The joins that it takes part in, best first.
+        names: Labels of tables.
+        namespace: Prefix of the property's name.
 
     Returns:
         One patch.
     """
     lines = []
-    for join in joins[:_MOST]:
+    for join in joins[:_MAX_JOINS]:
         ends = (join.left, join.right)
-        own, other = ends if join.left.table == table else ends[::-1]
-        lines.append(_line(own, other, join.joinability, names))
+        column, partner = ends if join.left.table == table else ends[::-1]
+        lines.append(_line(column, partner, join.joinability, names))
     return set_properties(dataset_urn(table), {property_urn(namespace, SUGGESTED_JOINS): lines})

@@ -1,4 +1,4 @@
-"""A join as a `query`: SQL that people find with the tables, and can run."""
+"""Write a join as a `query`, with SQL that people can run."""
 
 from collections.abc import Iterator, Mapping
 
@@ -14,12 +14,12 @@ from datahub.metadata.schema_classes import (
     QuerySubjectClass,
     QuerySubjectsClass,
 )
-from datahub.metadata.urns import CorpUserUrn, DataPlatformUrn
+from datahub.metadata.urns import DataPlatformUrn
 
 from datahub_hyperjoin.emit.lineage import reference
-from datahub_hyperjoin.relationship_aspect import band, join_urn, mirror
+from datahub_hyperjoin.relationship_aspect import MODEL_VERSION, band, join_urn
 from datahub_hyperjoin.tables import ColumnId, Join, TableId
-from datahub_hyperjoin.urns import column_urn, dataset_urn, plain_path, query_urn
+from datahub_hyperjoin.urns import AUTHOR, column_urn, dataset_urn, plain_path, query_urn
 
 
 def _title(first: ColumnId, second: ColumnId, names: Mapping[TableId, str]) -> str:
@@ -28,49 +28,53 @@ def _title(first: ColumnId, second: ColumnId, names: Mapping[TableId, str]) -> s
 
 
 def _describe(join: Join, first: ColumnId) -> str:
-    """The evidence, in the names of the statement: people's names would be read as Markdown."""
-    evidence = join.evidence if first == join.left else mirror(join.evidence)
+    """Describe the evidence.
+
+    Tables are named by their aliases in the statement, because DataHub reads the text as Markdown
+    and would format some of their names.
+    """
+    evidence = join.evidence if first == join.left else join.evidence.reversed
     return (
-        f"Suggested, with a joinability of {join.joinability:.2f} ({band(join.joinability)}). "
-        f"The key columns share {evidence.shared} different values: "
-        f"{evidence.left_containment:.1%} of those in a, {evidence.right_containment:.1%} of those "
-        f"in b. On average a row of a meets {evidence.left_fan_out:.1f} rows of b, and a row of b "
-        f"meets {evidence.right_fan_out:.1f} rows of a."
+        f"Suggested join with a joinability of {join.joinability:.2f} ({band(join.joinability)}), "
+        f"{evidence.cardinality.words}. The key columns share {evidence.shared} distinct values: "
+        f"{evidence.left_containment:.1%} of the distinct values in a also occur in b, and "
+        f"{evidence.right_containment:.1%} of those in b also occur in a. On average, each row of "
+        f"a matches {evidence.left_fan_out:.1f} rows of b, and each row of b matches "
+        f"{evidence.right_fan_out:.1f} rows of a."
     )
 
 
 def emit_query(
     join: Join, *, statement: str, model_version: str, names: Mapping[TableId, str], now: int
 ) -> Iterator[MetadataWorkUnit]:
-    """One query, with what it is about and where it runs.
+    """Write one query, the datasets and columns that it is about, and its platform.
 
     Args:
         join: The join.
         statement: Its SQL.
-        model_version: What suggested it.
-        names: What people call the tables.
-        now: Milliseconds since 1970; the query says that it was made then.
+        model_version: The model that suggested the join.
+        names: Labels of tables.
+        now: Time of creation, in milliseconds since 1970.
 
     Yields:
-        Three aspects. The framework removes no queries, so what wrote them must take them back.
+        Three aspects. Stateful ingestion does not remove queries; `withdraw` does.
     """
     first, second = reference(join) or (join.left, join.right)
     columns = dict.fromkeys((first, second))
-    # The user whom DataHub's own sources name, and whom its pages do not show as an author.
-    stamp = AuditStampClass(time=now, actor=CorpUserUrn("_ingestion").urn())
+    stamp = AuditStampClass(time=now, actor=AUTHOR)
     properties = QueryPropertiesClass(
         statement=QueryStatementClass(value=statement, language=QueryLanguageClass.SQL),
-        # What is found by a program is not shown among a dataset's highlighted queries.
+        # DataHub does not show SYSTEM queries among a dataset's Highlighted Queries.
         source=QuerySourceClass.MANUAL,
         name=_title(first, second, names),
         description=_describe(join, first),
-        customProperties={"model_version": model_version},
+        customProperties={MODEL_VERSION: model_version},
         created=stamp,
         lastModified=stamp,
     )
-    about = [*dict.fromkeys(dataset_urn(column.table) for column in columns)]
-    about.extend(map(column_urn, columns))
-    subjects = QuerySubjectsClass(subjects=[QuerySubjectClass(entity=urn) for urn in about])
+    entities = [*dict.fromkeys(dataset_urn(column.table) for column in columns)]
+    entities.extend(map(column_urn, columns))
+    subjects = QuerySubjectsClass(subjects=[QuerySubjectClass(entity=urn) for urn in entities])
     platform = DataPlatformInstanceClass(platform=DataPlatformUrn(first.table.platform).urn())
     for aspect in (properties, subjects, platform):
         yield MetadataChangeProposalWrapper(

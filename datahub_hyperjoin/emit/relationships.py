@@ -1,4 +1,4 @@
-"""A join as an `erModelRelationship`: undirected, with its evidence."""
+"""Write a join as an `erModelRelationship`, with its evidence."""
 
 from collections.abc import Iterator
 
@@ -12,24 +12,24 @@ from datahub_hyperjoin.urns import band_urn
 
 
 def emit_relationship(join: Join, model_version: str) -> Iterator[MetadataWorkUnit]:
-    """One relationship, and its confidence band as a tag.
+    """Write one relationship, and its confidence band as a tag.
 
     Args:
         join: The join.
-        model_version: What suggested it.
+        model_version: The model that suggested it.
 
     Yields:
-        The relationship, which disappears with stateful ingestion when the join does, and the
-        change of its tag, whose context is the joinability: the only number that GraphQL gives.
+        The relationship, which stateful ingestion removes with its join, and a patch of its tags.
+        The context of the tag is the joinability, because GraphQL shows no other number.
     """
     urn = join_urn(join)
     yield MetadataChangeProposalWrapper(
         entityUrn=urn, aspect=to_aspect(join, model_version)
     ).as_workunit()
-    own = band(join.joinability)
+    current = band(join.joinability)
     yield swap_tag(
         urn,
-        band_urn(own),
+        band_urn(current),
         context=f"{join.joinability:.4f}",
-        stale=[band_urn(other) for other in BANDS if other != own],
+        stale=[band_urn(name) for name in BANDS if name != current],
     )

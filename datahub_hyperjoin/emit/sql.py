@@ -1,4 +1,4 @@
-"""A join as SQL that a person can run."""
+"""Write a join as a SQL statement that people can run."""
 
 import re
 from collections.abc import Mapping
@@ -14,32 +14,32 @@ from datahub_hyperjoin.tables import ColumnId, DataType, Join, TableId
 from datahub_hyperjoin.urns import plain_path
 
 _ROWS = 100
-"""Rows that a statement asks for."""
+"""Row limit of a statement."""
 
 _STORES = {"file": "", "s3": "s3://", "gcs": "gs://", "abs": "az://"}
-"""Platforms whose tables are files, and what stands before a path there for DuckDB to read it."""
+"""Platforms whose tables are files, with the prefix that a path needs for DuckDB to read it."""
 
 _FILES = re.compile(r"\.(?:parquet|(?:csv|tsv|jsonl|ndjson)(?:\.gz|\.zst)?)$", re.IGNORECASE)
-"""What files are called that DuckDB reads by their names; it knows no ORC, nor which files of a
-folder are a table's."""
+"""Names of files that DuckDB reads by their suffix. It reads neither ORC nor a whole folder."""
 
 _FOLDING = {"db2", "hana"}
-"""Platforms that fold names to upper case, besides those whose dialect says so."""
+"""Platforms that fold names to upper case although their dialect here does not."""
 
 _BOUNDED = {"dialect", "hana", "oracle", "teradata"}
-"""What compares only text of a bounded length, or may: `dialect` is for unknown platforms."""
+"""Dialects and platforms that compare only text of bounded length; `dialect` is the unknown one,
+and may be such a platform."""
 
-_LIKE = {DataType.INTEGER: DataType.DECIMAL, DataType.DATE: DataType.TIMESTAMP}
-"""Types that every database compares with another one."""
+_COMPARED_AS = {DataType.INTEGER: DataType.DECIMAL, DataType.DATE: DataType.TIMESTAMP}
+"""Types that every database compares with each other."""
 
 _TYPE_NOTE = re.compile(r"\.?\[(?:version|type|key)=[^\]]*\]\.?")
 
 
 def _members(column: ColumnId) -> list[str]:
-    """The steps from a row to a value.
+    """Return the names that lead from a row to a value: the column, then members of structs.
 
-    DataHub's second version of paths says where a name ends. In the first a dot leads into a
-    struct, but files of delimited text have none: there it is part of the name.
+    Version 2 of DataHub's field paths marks the end of each name. In version 1, a dot leads into a
+    struct; delimited text has no structs, so there a dot is part of the name.
 
     >>> shop = TableId("hive", "shop.orders")
     >>> _members(ColumnId(shop, "[version=2.0].[type=struct].[type=struct].to.[type=string].city"))
@@ -55,15 +55,15 @@ def _members(column: ColumnId) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Language:
-    """How a platform is spoken to."""
+class _SqlWriter:
+    """The SQL of one platform."""
 
     platform: str
     dialect: Dialect
 
     @classmethod
     def of(cls, platform: str) -> Self:
-        """DataHub's choice; standard SQL for a platform that it has no dialect for."""
+        """Return the dialect that DataHub chooses, or standard SQL for other platforms."""
         try:
             return cls(platform, get_dialect("duckdb" if platform in _STORES else platform))
         except ValueError:
@@ -74,10 +74,10 @@ class _Language:
         return type(self.dialect).__name__.lower()
 
     def quote(self, name: str) -> exp.Identifier:
-        """An identifier in quotes, whatever its signs, and though it be a reserved word.
+        """Return a quoted identifier, which may have any characters or be a reserved word.
 
-        Of databases that fold names to upper case, DataHub gives them in lower case: what needed no
-        quotes when it was created is in upper case there.
+        DataHub stores names in lower case for databases that fold names to upper case. There, a
+        name that needs no quotes was created in upper case.
         """
         strategy = self.dialect.normalization_strategy
         folds = strategy is NormalizationStrategy.UPPERCASE or self.platform in _FOLDING
@@ -85,7 +85,7 @@ class _Language:
         return exp.to_identifier(name.upper() if folded else name, quoted=True)
 
     def table(self, table: TableId, instance: str | None, alias: str) -> exp.Table:
-        """A table by another name."""
+        """Return a table with an alias."""
         name = table.name.removeprefix(f"{instance}.") if instance else table.name
         if self.platform in _STORES or "/" in name:
             parts = [_STORES.get(self.platform, "") + name]
@@ -98,81 +98,81 @@ class _Language:
         )
 
     def column(self, column: ColumnId, alias: str) -> exp.Condition:
-        """A column, or the member of a struct."""
+        """Return a column, or the member of a struct."""
         first, *inner = _members(column)
-        found: exp.Condition = exp.Column(this=self.quote(first), table=exp.to_identifier(alias))
+        value: exp.Condition = exp.Column(this=self.quote(first), table=exp.to_identifier(alias))
         if inner and self.name == "snowflake":
             for name in inner:
-                found = exp.Bracket(this=found, expressions=[exp.Literal.string(name)])
-            return found
+                value = exp.Bracket(this=value, expressions=[exp.Literal.string(name)])
+            return value
         if inner and self.name == "postgres":
-            found = exp.Paren(this=found)
+            value = exp.Paren(this=value)
         for name in inner:
-            found = exp.Dot(this=found, expression=self.quote(name))
-        return found
+            value = exp.Dot(this=value, expression=self.quote(name))
+        return value
 
     def text(self, value: exp.Condition) -> exp.Condition:
-        """A value as text."""
+        """Convert a value to text."""
         return exp.cast(value, "varchar(4000)" if _BOUNDED & {self.name, self.platform} else "text")
 
     def select(self) -> exp.Select:
-        """All columns of both tables, as the database takes them when some share a name."""
+        """Select all columns of both tables, in the form that allows duplicate names."""
         if self.name == "bigquery":
             return exp.select("a", "b")
         return exp.select(
-            *(exp.Column(this=exp.Star(), table=exp.to_identifier(it)) for it in "ab")
+            *(exp.Column(this=exp.Star(), table=exp.to_identifier(alias)) for alias in "ab")
         )
 
     def limit(self, statement: exp.Select) -> exp.Select:
-        """A few rows; Oracle refuses columns that share a name when asked as others are."""
+        """Limit the rows; Oracle's usual form rejects duplicate column names."""
         if self.name == "oracle":
             return statement.where(exp.column("ROWNUM") <= _ROWS)
         return statement.limit(_ROWS)
 
 
-def _comparable(one: DataType | None, other: DataType | None) -> bool:
-    """Whether databases compare two types; where they are not known, they may be alike."""
-    if one is None or other is None:
+def _comparable(left: DataType | None, right: DataType | None) -> bool:
+    """Return whether databases compare two types; unknown types may be comparable."""
+    if left is None or right is None:
         return True
-    return _LIKE.get(one, one) is _LIKE.get(other, other)
+    return _COMPARED_AS.get(left, left) is _COMPARED_AS.get(right, right)
 
 
 def join_statement(
     join: Join, *, types: Mapping[ColumnId, DataType], instances: Mapping[TableId, str] = {}
 ) -> str | None:
-    """Some rows of a join, in the SQL of the tables' platform; files are read with DuckDB.
+    """Return a statement that selects some rows of a join, in the SQL of the tables' platform.
 
-    The table that refers comes first, as `a`; the one it refers to is joined to it, as `b`.
+    Files are read with DuckDB. The referring table comes first, as `a`; the referenced table is
+    joined to it, as `b`.
 
     Args:
         join: The join.
-        types: What columns hold, by their plain paths.
-        instances: The tables' platform instances, which are no part of their names in SQL.
+        types: Data types of columns, by their plain paths.
+        instances: Platform instances of tables, which are not part of their names in SQL.
 
     Returns:
-        None, if no one database has both tables, if DuckDB can't read one of them by its name, or
-        if the columns write the same things differently, so that a statement would have to know
-        what those are called.
+        None if no single database has both tables, if DuckDB cannot read a file by its name, or if
+        the columns have different codes or names for the same values, which SQL cannot compare.
     """
     first, second = reference(join) or (join.left, join.right)
     ends = (first.table, second.table)
     if join.evidence.compared_as:
         return None
-    if any(one.platform in _STORES and not _FILES.search(one.name) for one in ends):
+    if any(table.platform in _STORES and not _FILES.search(table.name) for table in ends):
         return None
     if ends[0].platform != ends[1].platform or ends[0].env != ends[1].env:
         return None
-    language = _Language.of(first.table.platform)
-    left, right = language.column(first, "a"), language.column(second, "b")
+    sql = _SqlWriter.of(first.table.platform)
+    left, right = sql.column(first, "a"), sql.column(second, "b")
     plain = (ColumnId(column.table, plain_path(column.path)) for column in (first, second))
     if not _comparable(*map(types.get, plain)):
-        left, right = language.text(left), language.text(right)
+        left, right = sql.text(left), sql.text(right)
     statement = (
-        language.select()
-        .from_(language.table(first.table, instances.get(first.table), "a"))
+        sql.select()
+        .from_(sql.table(first.table, instances.get(first.table), "a"))
         .join(
-            language.table(second.table, instances.get(second.table), "b"),
+            sql.table(second.table, instances.get(second.table), "b"),
             on=exp.EQ(this=left, expression=right),
         )
     )
-    return language.limit(statement).sql(dialect=language.dialect, pretty=True)
+    return sql.limit(statement).sql(dialect=sql.dialect, pretty=True)

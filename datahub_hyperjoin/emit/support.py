@@ -1,4 +1,4 @@
-"""Which layers a server has room for."""
+"""Find the layers of metadata that DataHub's server does not support."""
 
 from collections.abc import Iterator, Mapping
 
@@ -6,10 +6,11 @@ from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.urns import ErModelRelationshipUrn, QueryUrn, StructuredPropertyUrn
 from requests import HTTPError, RequestException
 
+from datahub_hyperjoin.client_errors import is_unknown_entity
 from datahub_hyperjoin.emit.config import EmitConfig
 
 _Needs = Mapping[str, tuple[str, ...]]
-"""The aspects of each entity."""
+"""Aspects by entity type."""
 
 _NEEDS: Mapping[str, _Needs] = {
     "relationships": {
@@ -24,39 +25,39 @@ _NEEDS: Mapping[str, _Needs] = {
     "queries": {"query": ("queryProperties", "querySubjects", "status")},
     "lineage": {"dataset": ("upstreamLineage",)},
 }
-"""What each layer writes."""
+"""Entities and aspects that each layer writes."""
 
 _EXAMPLES = {
     "erModelRelationship": ErModelRelationshipUrn("hyperjoin").urn(),
     "structuredProperty": StructuredPropertyUrn("hyperjoin").urn(),
     "query": QueryUrn("hyperjoin").urn(),
 }
-"""Urns that need not exist, of entities that a server may not know."""
+"""A URN of each entity type that a server may not know; the entities need not exist."""
 
 
 def find_unsupported(graph: DataHubGraph, config: EmitConfig) -> dict[str, str]:
-    """Asks a server whether it knows what is to be written.
+    """Return the layers that a server does not support.
 
     Args:
-        graph: The server.
-        config: Which layers are to be written.
+        graph: DataHub's server.
+        config: The layers to write.
 
     Returns:
-        For each layer that it cannot take, what it lacks. A server that does not say is taken to
-        know everything.
+        For each unsupported layer, the entity types and aspects that the server lacks. A server
+        that cannot be asked counts as one that supports every layer.
     """
     wanted = {layer: needs for layer, needs in _NEEDS.items() if getattr(config, layer)}
     registry = _read_registry(graph)
-    found = {}
+    unsupported = {}
     for layer, needs in wanted.items():
         lacks = _ask(graph, needs) if registry is None else _look_up(registry, needs)
         if missing := ", ".join(lacks):
-            found[layer] = missing
-    return found
+            unsupported[layer] = missing
+    return unsupported
 
 
 def _read_registry(graph: DataHubGraph) -> Mapping[str, set[str]] | None:
-    """The aspects of each entity; the client knows how to read them since release 1.7."""
+    """Return the server's aspects by entity type; None before release 1.7 of the client."""
     read = getattr(graph, "get_entity_aspect_specs", None)
     specifications = read() if read else None
     return specifications.entity_aspects if specifications else None
@@ -82,8 +83,7 @@ def _knows(graph: DataHubGraph, entity: str, aspects: tuple[str, ...]) -> bool:
     try:
         graph.get_entities(entity, [_EXAMPLES[entity]], list(aspects))
     except HTTPError as error:
-        text = error.response.text if error.response is not None else ""
-        return f"entity with name {entity}".lower() not in text.lower()
+        return not is_unknown_entity(entity, error)
     except (RequestException, ValueError):
         return True
     return True

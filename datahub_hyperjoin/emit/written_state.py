@@ -1,8 +1,8 @@
-"""What earlier runs wrote: a state of our own, kept by DataHub's stateful ingestion.
+"""Store what a run wrote, so that the next run can withdraw it.
 
-The framework takes back whole entities, and not those of every type. Our properties and edges of
-lineage stand on entities of other people, and queries are a type that it leaves alone: all of them
-are remembered here.
+DataHub's stateful ingestion removes whole entities only, and not those of every type. Our
+properties and lineage edges are parts of other people's entities, and queries are a type that the
+framework does not remove. This state records all of them, in a checkpoint of its own.
 """
 
 from collections.abc import Container, Iterable
@@ -29,36 +29,32 @@ from typing_extensions import Self
 
 
 class WrittenEdge(NamedTuple):
-    """An edge of lineage between two columns."""
+    """A lineage edge between two columns."""
 
     upstream: str
-    """Urn of the column it comes from."""
+    """URN of the upstream column."""
 
     downstream: str
-    """Urn of the column it leads to."""
+    """URN of the downstream column."""
 
-    coarse: bool
-    """Whether we also wrote the edge between their datasets, which was not there before."""
+    adds_table: bool
+    """Whether this source also wrote the edge between their datasets."""
 
     @property
-    def parents(self) -> tuple[str, str]:
-        """The datasets of the two columns.
-
-        Returns:
-            The upstream one first.
-        """
+    def datasets(self) -> tuple[str, str]:
+        """URNs of the upstream and the downstream dataset."""
         upstream, downstream = map(SchemaFieldUrn.from_string, (self.upstream, self.downstream))
         return upstream.parent, downstream.parent
 
 
 class WrittenState(CheckpointStateBase):
-    """What a run wrote, and what people have refused of it; everything by urn."""
+    """The metadata that a run wrote, and what people rejected of it; all by URN."""
 
-    # A later version may remember more.
+    # A later version may store more.
     model_config = ConfigDict(extra="ignore", use_attribute_docstrings=True)
 
     relationships: dict[str, tuple[str, str]] = Field(default_factory=dict)
-    """Relationships, with the two columns that each joins."""
+    """Relationships, each with the two columns that it joins."""
 
     columns: list[str] = Field(default_factory=list)
     """Columns that have our properties."""
@@ -67,36 +63,37 @@ class WrittenState(CheckpointStateBase):
     """Datasets that have our property."""
 
     queries: list[str] = Field(default_factory=list)
-    """Queries."""
+    """Queries that show a join."""
 
     lineage: list[WrittenEdge] = Field(default_factory=list)
-    """Edges between columns."""
+    """Lineage edges between columns."""
 
-    refused: dict[str, tuple[str, str]] = Field(default_factory=dict)
-    """Relationships that people deleted, hid or rejected, with the columns that each joined: they
-    are never written again, even when nothing else remembers them."""
+    rejected: dict[str, tuple[str, str]] = Field(default_factory=dict)
+    """Relationships that people deleted, hid or rejected, each with the two columns that it joined.
+    They are never written again, even after DataHub has deleted them for good."""
 
     hidden: dict[str, str] = Field(default_factory=dict)
-    """Relationships and queries that runs hid since their join is gone, with the id of the run."""
+    """Relationships and queries that were hidden with their join, each with the ID of the run."""
 
     deleted_queries: list[str] = Field(default_factory=list)
-    """Queries that people deleted for good: they are never written again either."""
+    """Queries that people deleted for good; they are never written again either."""
 
     def prepare_for_commit(self) -> None:
-        """Puts everything into order: the same content makes the same state."""
+        """Sort all parts, so that equal content is stored as an equal state."""
         self.relationships = dict(sorted(self.relationships.items()))
-        self.refused = dict(sorted(self.refused.items()))
+        self.rejected = dict(sorted(self.rejected.items()))
         self.hidden = dict(sorted(self.hidden.items()))
         self.columns, self.datasets = _ordered(self.columns), _ordered(self.datasets)
         self.queries = _ordered(self.queries)
         self.deleted_queries = _ordered(self.deleted_queries)
         self.lineage = sorted(set(self.lineage))
 
-    def joined(self, other: "WrittenState") -> Self:
-        """What stands in either.
+    def merged_with(self, other: "WrittenState") -> Self:
+        """Return the union of two states.
 
         Args:
-            other: The ledger that gives way where both speak of the same relationship.
+            other: The other state; where both have an entry for the same URN or edge, the entry of
+                this state is kept.
         """
         edges = {edge[:2]: edge for edge in (*other.lineage, *self.lineage)}
         both = self.model_copy(
@@ -106,7 +103,7 @@ class WrittenState(CheckpointStateBase):
                 "datasets": [*self.datasets, *other.datasets],
                 "queries": [*self.queries, *other.queries],
                 "lineage": list(edges.values()),
-                "refused": other.refused | self.refused,
+                "rejected": other.rejected | self.rejected,
                 "hidden": other.hidden | self.hidden,
                 "deleted_queries": [*self.deleted_queries, *other.deleted_queries],
             }
@@ -114,11 +111,11 @@ class WrittenState(CheckpointStateBase):
         both.prepare_for_commit()
         return both
 
-    def without(self, queries: Container[str]) -> Self:
-        """The same, but for queries that are no longer ours.
+    def without_queries(self, queries: Container[str]) -> Self:
+        """Return the state without some queries.
 
         Args:
-            queries: Their urns.
+            queries: URNs of queries that this source no longer manages.
         """
         kept = [query for query in self.queries if query not in queries]
         return self.model_copy(update={"queries": kept})
@@ -129,7 +126,7 @@ def _ordered(urns: Iterable[str]) -> list[str]:
 
 
 class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
-    """Keeps a ledger from run to run.
+    """Loads the state that the last run wrote, and stores that of this run.
 
     Args:
         state: The source's `state_provider`.
@@ -142,12 +139,8 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
 
     @property
     def job_id(self) -> JobId:
-        """The name under which the state is kept.
-
-        Returns:
-            Another than that of the framework's own removal.
-        """
-        return JobId("hyperjoin_ledger")
+        """Name of the checkpoint; the framework's own removal has another one."""
+        return JobId("hyperjoin_written_state")
 
     @property
     def _config(self) -> StatefulIngestionConfig | None:
@@ -155,11 +148,7 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
 
     @property
     def removal(self) -> StatefulStaleMetadataRemovalConfig | None:
-        """How what is stale is taken back.
-
-        Returns:
-            None if the recipe does not let anything be taken back.
-        """
+        """Settings of the removal of stale metadata; None if the recipe does not allow it."""
         config = self._config
         if not isinstance(config, StatefulStaleMetadataRemovalConfig):
             return None
@@ -167,19 +156,18 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
         return config if allowed else None
 
     def is_checkpointing_enabled(self) -> bool:
-        """Whether runs remember anything.
+        """Return whether states are stored.
 
         Returns:
-            What the recipe says, or without its word whether there is a server and a pipeline's
-            name.
+            The recipe's setting; by default, whether there are a server and a pipeline name.
         """
         return self._state.is_stateful_ingestion_configured()
 
     def create_checkpoint(self) -> Checkpoint[WrittenState] | None:
-        """An empty ledger for this run.
+        """Create the empty state of this run.
 
         Returns:
-            None if this run is not remembered.
+            None if the state of this run is not stored.
         """
         config, pipeline = self._config, self._ctx.pipeline_name
         if not self.is_checkpointing_enabled() or not config or not pipeline:
@@ -194,23 +182,23 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
         )
 
     def last(self) -> WrittenState | None:
-        """What the last run wrote.
+        """Load the state that the last run wrote.
 
         Returns:
-            None if there was none, or if it is not to be looked at.
+            None if there was no run, or if the recipe ignores its state.
         """
         checkpoint = self._state.get_last_checkpoint(self.job_id, WrittenState)
         return checkpoint.state if checkpoint else None
 
-    def keep(self, ledger: WrittenState) -> None:
-        """Remembers what this run wrote; a run that never says so leaves the last one's word.
+    def store(self, written: WrittenState) -> None:
+        """Store the state of this run. A run that does not call this keeps the last state.
 
         Args:
-            ledger: What it wrote.
+            written: The state.
         """
         checkpoint = self._state.get_current_checkpoint(self.job_id)
         if checkpoint:
-            checkpoint.state = ledger
+            checkpoint.state = written
 
 
 def stale_removal(
@@ -218,7 +206,7 @@ def stale_removal(
     config: StatefulIngestionConfigBase[Any],
     ctx: PipelineContext,
 ) -> list[MetadataWorkUnitProcessor]:
-    """The framework's removal of stale entities, where the source has to add it.
+    """Return the framework's processor that removes stale entities, if the source must add it.
 
     Args:
         source: The source.
@@ -226,7 +214,7 @@ def stale_removal(
         ctx: The run's context.
 
     Returns:
-        None of them with DataHub 1.7, whose sources have it by themselves.
+        An empty list from DataHub 1.7 on, where the base class of sources adds the processor.
     """
     create = getattr(StaleEntityRemovalHandler, "create", None)
     return [create(source, config, ctx).workunit_processor] if create else []

@@ -1,4 +1,4 @@
-"""`datahub ingest` against a double of DataHub's server, run as a user runs it."""
+"""Fixtures that run `datahub ingest` as a user does, against a double of DataHub's server."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -15,8 +15,7 @@ from gms import Gms
 from lake import describe_folder, write_flights
 
 QUICK = {
-    "features": {"dimension": 16},
-    "network": {"width": 32, "heads": 4},
+    "network": {"width": 32},
     "training": {"epochs": 2},
 }
 
@@ -36,11 +35,11 @@ OURS = {
         "dataHubExecutionRequestResult",
     },
 }
-"""What a run may write: no dataset's or column's status, and nothing that sources describe."""
+"""Aspects that a run may write: no status of datasets or columns, and no aspect of connectors."""
 
 
 class Ingest(Protocol):
-    """Runs a recipe to its end and gives what it printed."""
+    """Runs a recipe to its end and returns its output."""
 
     def __call__(self, *options: str, **config: Any) -> str: ...  # noqa: ANN401
 
@@ -53,7 +52,7 @@ def lake(tmp_path: Path) -> Path:
 
 
 def check_manners(gms: Gms) -> None:
-    """Runs wrote what is ours to write, hid what is ours to hide, and undid no one's hiding."""
+    """Check that runs wrote only our aspects and never changed the status that people had set."""
     hidden: set[str] = set()
     for write in gms.writes:
         if write.by != "ingestion":

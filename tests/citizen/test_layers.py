@@ -1,4 +1,4 @@
-"""Queries and lineage, and tables that cannot be read, over several runs."""
+"""Queries, lineage and unreadable tables over several runs."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Hundreds of tables: what a second run costs the catalog."""
+"""The requests of a second run over hundreds of tables."""
 
 import sys
 from collections.abc import Callable
@@ -31,8 +31,7 @@ def test_a_second_run_over_hundreds_of_tables_writes_nothing(
         "catalog": {"folder": str(folder)},
         "model": {
             "path": str(tmp_path / "model"),
-            "features": {"dimension": 16},
-            "network": {"width": 32, "heads": 4},
+            "network": {"width": 32},
             "training": {"epochs": 1},
         },
     }

@@ -1,4 +1,4 @@
-"""Which tables and columns a run takes, and by which names it writes them."""
+"""The tables and columns that a run covers, and the field paths under which it writes them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ V2 = "[version=2.0].[type=struct].[type=string].tailnum"
 
 
 def joined(gms: Gms) -> set[str]:
-    """The columns of all relationships, by the paths that stand in them."""
+    """The field paths of all relationships."""
     found = (
         gms.get(urn, ERModelRelationshipPropertiesClass) for urn in gms.urns("erModelRelationship")
     )

@@ -1,4 +1,4 @@
-"""Servers of several ages, smaller ones, and some that fail."""
+"""Runs against several releases of the server, and against reduced and failing servers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -99,5 +99,5 @@ def test_what_people_deleted_is_named(run: Run, gms: Gms) -> None:
         if found and "tailnum" in found.name:
             gms.delete(urn)
     output = run(gms, "--no-default-report")
-    listed = output[output.index("'deleted_by_people'") :]
+    listed = output[output.index("'deleted_suggestions'") :]
     assert listed.index("flights.csv.tailnum = planes.csv.tailnum") < 100

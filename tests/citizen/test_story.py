@@ -1,4 +1,4 @@
-"""A catalog over several runs, as its people see it."""
+"""A catalog over several runs, as its users see it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -48,7 +48,7 @@ def shown(gms: Gms) -> dict[object, str]:
 
 
 def beside(gms: Gms, path: str) -> set[str]:
-    """The columns that a person sees beside a column."""
+    """The columns that a person sees as joinable with a column."""
     found = gms.get(column_urn(column(path)), StructuredPropertiesClass)
     wanted = property_urn(SUGGESTED, JOINABLE_WITH)
     return {
@@ -65,13 +65,13 @@ def decide(gms: Gms, *words: str) -> None:
 
 
 def lose(lake: Path, name: str, key: str) -> None:
-    """Replaces a table's key by values that no other table has."""
+    """Replace the values of a key by values that no other table has."""
     write_table(lake, name, {key: codes(f"{name}-"), "note": codes("note ")})
 
 
 @pytest.fixture
 def quiet(ingest: Ingest) -> Ingest:
-    """Runs that leave DataHub's own record of the run out of the catalog."""
+    """Runs without DataHub's own record of the run."""
     return lambda *options, **config: ingest("--no-default-report", *options, **config)
 
 

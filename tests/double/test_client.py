@@ -1,4 +1,4 @@
-"""DataHub's own client reads back what it wrote, by either of the server's interfaces."""
+"""DataHub's client reads what it wrote, through both interfaces of the server."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""GraphQL answers from what is stored."""
+"""GraphQL queries return the stored metadata."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What is not in a server's GraphQL schema is an error, as on the real one."""
+"""Fields outside a server's GraphQL schema are errors, as on the real server."""
 
 import pytest
 from datahub.metadata.schema_classes import TagPropertiesClass

@@ -1,4 +1,4 @@
-"""What the double checks before it stores, and when the client hears of it."""
+"""The double validates proposals before it stores them, and reports errors to the client."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The double is quick, and keeps its head with many clients at once."""
+"""The double is fast, and stays consistent with many clients at once."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""What people do by GraphQL changes aspects as it does on the real server."""
+"""GraphQL mutations change aspects as on the real server."""
 
 from collections.abc import Iterator
 

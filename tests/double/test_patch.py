@@ -1,4 +1,4 @@
-"""Patches: an oracle, and DataHub's own builders."""
+"""Patches give the same results as an oracle and as DataHub's own builders."""
 
 from collections.abc import Iterator
 from typing import Any

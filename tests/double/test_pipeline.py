@@ -1,4 +1,4 @@
-"""`datahub ingest` runs against the double as against a server, on each release."""
+"""`datahub ingest` runs against the double as against each release of the server."""
 
 import json
 from pathlib import Path

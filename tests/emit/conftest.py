@@ -17,7 +17,7 @@ Describe = Callable[[MetadataWorkUnit], dict[str, Any]]
 
 @pytest.fixture
 def evidence() -> Evidence:
-    """No two of its numbers are alike, so that a swap shows."""
+    """Evidence whose numbers all differ, so that a test notices a swap."""
     return Evidence(
         shared=16,
         left_containment=1.0,

@@ -54,16 +54,16 @@ SCORE, RETENTION = (f"urn:li:structuredProperty:{name}" for name in ("score", "r
 
 
 class MakeStatus(Protocol):
-    """Hides or shows an entity, in one of DataHub's two ways."""
+    """Hides or shows an entity in one of the two forms of a status."""
 
     def __call__(self, urn: str, *, removed: bool) -> MetadataWorkUnit: ...
 
 
 class Report:
-    """Collects what it is told."""
+    """Collects counts and warnings."""
 
     def __init__(self) -> None:
-        self.unchanged = 0
+        self.unchanged_aspects = 0
         self.said: list[str] = []
 
     def count(self, name: str, by: float) -> None:
@@ -137,7 +137,7 @@ def compare(gms: Gms, units: Sequence[MetadataWorkUnit]) -> tuple[list[MetadataW
 def write(gms: Gms, units: Sequence[MetadataWorkUnit]) -> list[MetadataWorkUnit]:
     kept, report = compare(gms, units)
     assert report.said == []
-    assert report.unchanged == len(units) - len(kept)
+    assert report.unchanged_aspects == len(units) - len(kept)
     for unit in kept:
         assert not isinstance(unit.metadata, MetadataChangeEventClass)
         gms.graph().emit_mcp(unit.metadata)
@@ -311,7 +311,7 @@ def test_an_unreadable_catalog_lets_everything_pass_with_one_warning(gms: Gms) -
     assert kept == units
     (said,) = report.said
     assert (
-        "All metadata is written again, even where the catalog already has it: 400 Client Error"
+        "All metadata is written again, even where the catalog already has it: 400 Bad Request"
         in said
     )
 

@@ -16,6 +16,7 @@ from datahub.ingestion.api.common import PipelineContext, RecordEnvelope
 from datahub.ingestion.api.sink import NoopWriteCallback
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.graph.client import DataHubGraph
+from datahub.ingestion.graph.config import DatahubClientConfig
 from datahub.ingestion.sink.file import FileSink
 from datahub.metadata.schema_classes import ASPECT_NAME_MAP
 from datahub.metadata.urns import Urn
@@ -27,7 +28,7 @@ from datahub_hyperjoin.emit import (
     WrittenState,
     emit_findings,
 )
-from datahub_hyperjoin.errors import RefusedError
+from datahub_hyperjoin.emit.errors import RefusedError
 from datahub_hyperjoin.tables import ColumnId, Join, Suggestion, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn
 
@@ -88,8 +89,8 @@ def emit(joins: list[Join]) -> Emit:
         found = emit_findings(
             publication,
             config=config,
-            standing=ExistingState(),
-            ledger=WrittenState(),
+            existing=ExistingState(),
+            written=WrittenState(),
             graph=graph,
             count=lambda *_: None,
         )
@@ -168,8 +169,8 @@ def test_a_server_gets_the_definitions_before_any_value(joins: list[Join]) -> No
     findings = emit_findings(
         Publication(suggestions=SUGGESTIONS, joins=joins, titles=TITLES, model_version=""),
         config=PROPERTIES,
-        standing=ExistingState(),
-        ledger=WrittenState(),
+        existing=ExistingState(),
+        written=WrittenState(),
         graph=server,
         count=lambda *_: None,
     )
@@ -194,6 +195,7 @@ def test_a_server_and_a_file_get_the_same_definitions(emit: Emit, describe: Desc
 )
 def test_a_server_that_refuses_is_quoted(info: dict[str, str], reason: str, emit: Emit) -> None:
     server = create_autospec(DataHubGraph, instance=True)
+    server.config = DatahubClientConfig(server="http://gms:8080")
     server.emit_mcp.side_effect = OperationalError("Unable to emit", info)
     with pytest.raises(RefusedError, match=f"did not define urn:li:tag:join.*-high: {reason}"):
         emit(graph=server)

@@ -123,7 +123,9 @@ def test_properties(
             for name, scores in present.items()
         ]
     )
-    unit = remove_properties(DATASET, list(wanted)) if removes else set_properties(DATASET, wanted)
+    unit = (
+        remove_properties(DATASET, list(wanted)) if removes else set_properties(DATASET, {**wanted})
+    )
     check("structuredProperties", aspect, changes_of(unit), PROPERTIES)
 
 

@@ -21,7 +21,7 @@ from datahub.specific.dataset import DatasetPatchBuilder
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datahub_hyperjoin.emit.lineage import Edge, Lineage, direct, emit_lineage
+from datahub_hyperjoin.emit.lineage import Edge, Lineage, direct_joins, emit_lineage
 from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Join, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn
 
@@ -77,7 +77,7 @@ def oriented(join: Join, cardinality: Cardinality) -> Join:
 
 @pytest.fixture
 def chain(make_join: MakeJoin) -> list[Join]:
-    """A refers to C, which refers to B, which refers to A: a circle, worst join first."""
+    """A refers to C, C to B and B to A: a cycle, worst join first."""
     return [
         oriented(make_join(A, C, 0.7), UNIQUE_RIGHT),
         oriented(make_join(B, C, 0.8), UNIQUE_LEFT),
@@ -101,21 +101,21 @@ def test_lineage_leads_from_the_unique_side(
     measured = replace(
         evidence, cardinality=cardinality, left_containment=left, right_containment=right
     )
-    (edge,) = direct([Join(left=A, right=B, joinability=0.9, evidence=measured)], {}).edges
+    (edge,) = direct_joins([Join(left=A, right=B, joinability=0.9, evidence=measured)], {}).edges
     assert (edge.upstream, edge.downstream) == ((A, B) if upstream == A else (B, A))
 
 
 def test_joins_without_a_direction_are_no_lineage(make_join: MakeJoin) -> None:
     many = oriented(make_join(A, B, 0.9), Cardinality.MANY_MANY)
     itself = oriented(make_join(A, ColumnId(A.table, "parent"), 0.9), UNIQUE_LEFT)
-    assert direct([many, itself], {}) == Lineage()
+    assert direct_joins([many, itself], {}) == Lineage()
 
 
 def test_the_worst_join_of_a_circle_is_left_out(chain: list[Join]) -> None:
-    found = direct(chain, {})
+    found = direct_joins(chain, {})
     assert [(edge.upstream, edge.downstream) for edge in found.edges] == [(A, B), (B, C)]
     assert [edge.confidence for edge in found.edges] == [0.9124, 0.8]
-    assert found.circular == 1
+    assert found.skipped_cycles == 1
 
 
 @pytest.mark.parametrize(
@@ -127,19 +127,19 @@ def test_the_worst_join_of_a_circle_is_left_out(chain: list[Join]) -> None:
     ],
 )
 def test_what_flows_already_flows_no_other_way(existing: Existing, make_join: MakeJoin) -> None:
-    found = direct([oriented(make_join(A, B, 0.9), UNIQUE_LEFT)], existing)
-    assert found == Lineage(circular=1)
+    found = direct_joins([oriented(make_join(A, B, 0.9), UNIQUE_LEFT)], existing)
+    assert found == Lineage(skipped_cycles=1)
 
 
 def test_lineage_that_starts_from_no_column_is_no_obstacle(make_join: MakeJoin) -> None:
     existing = column_flow([dataset_urn(B.table), "urn:li:tag:odd", "odd"], A)
-    assert direct([oriented(make_join(A, B, 0.9), UNIQUE_LEFT)], existing).edges
+    assert direct_joins([oriented(make_join(A, B, 0.9), UNIQUE_LEFT)], existing).edges
 
 
 def test_an_edge_between_tables_is_added_where_there_is_none(make_join: MakeJoin) -> None:
     other = ColumnId(B.table, "code")
     joins = [oriented(make_join(A, column, 0.9), UNIQUE_LEFT) for column in (B, other, C)]
-    found = direct(joins, flow((A.table, C.table)))
+    found = direct_joins(joins, flow((A.table, C.table)))
     assert {(edge.downstream, edge.adds_table) for edge in found.edges} == {
         (B, True),
         (other, True),
@@ -152,20 +152,20 @@ def test_an_edge_between_tables_is_added_where_there_is_none(make_join: MakeJoin
 
 def test_lineage_is_written_as_agreed(chain: list[Join], describe: Describe) -> None:
     both = oriented(replace(chain[0], joinability=0.75), UNIQUE_LEFT)
-    found = list(map(describe, emit_lineage(direct([*chain, both], {}).edges)))
+    found = list(map(describe, emit_lineage(direct_joins([*chain, both], {}).edges)))
     if os.environ.get("HYPERJOIN_UPDATE_GOLDEN"):
         GOLDEN.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     assert found == json.loads(GOLDEN.read_text(encoding="utf-8"))
 
 
 def test_lineage_is_never_ours_to_delete(chain: list[Join]) -> None:
-    units = list(emit_lineage(direct(chain, {}).edges))
+    units = list(emit_lineage(direct_joins(chain, {}).edges))
     assert len({unit.id for unit in units}) == len(units) == 2
     assert not any(unit.is_primary_source for unit in units)
 
 
 def test_datahub_itself_would_write_the_same(chain: list[Join], describe: Describe) -> None:
-    edge, *_ = direct(chain, {}).edges
+    edge, *_ = direct_joins(chain, {}).edges
     (unit,) = map(describe, emit_lineage([edge]))
     upstream = UpstreamClass.from_obj(unit["value"][0]["value"], tuples=True)
     assert upstream.validate()
@@ -186,7 +186,7 @@ def test_datahub_itself_would_write_the_same(chain: list[Join], describe: Descri
 
 def test_the_order_of_joins_changes_nothing(chain: list[Join]) -> None:
     even = [replace(join, joinability=0.8) for join in chain]
-    assert direct(even, {}) == direct(even[::-1], {})
+    assert direct_joins(even, {}) == direct_joins(even[::-1], {})
 
 
 shares = st.floats(0, 1)
@@ -221,7 +221,7 @@ def test_no_edge_of_ours_lies_on_a_circle(
 ) -> None:
     # What is there already may well go round in circles.
     existing = flow(*already)
-    edges = direct(joins, existing).edges
+    edges = direct_joins(joins, existing).edges
     ours = set(map(between, edges))
     flows = nx.DiGraph(known(existing) | ours)
     for circle in nx.simple_cycles(flows):
@@ -233,14 +233,14 @@ def test_every_join_is_an_edge_or_has_a_reason(
     joins: list[Join], already: list[tuple[TableId, TableId]]
 ) -> None:
     existing = flow(*already)
-    found = direct(joins, existing)
+    found = direct_joins(joins, existing)
     directed = [
         join
         for join in joins
         if join.evidence.cardinality is not Cardinality.MANY_MANY
         and join.left.table != join.right.table
     ]
-    assert len(found.edges) + found.circular == len(directed)
+    assert len(found.edges) + found.skipped_cycles == len(directed)
     for edge in found.edges:
         assert edge.adds_table == (between(edge) not in known(existing))
         assert any(

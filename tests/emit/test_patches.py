@@ -23,7 +23,7 @@ RETENTION, SCORE = "urn:li:structuredProperty:retention", "urn:li:structuredProp
 
 
 def applied(present: Elements, value: dict[str, Any]) -> Elements:
-    """An aspect's elements after a patch, applied as the server does: filed under their keys."""
+    """Return the elements of an aspect after a patch, with the server's semantics of keys."""
     ((field, keys),) = value["arrayPrimaryKeys"].items()
     filed: dict[tuple[str, ...], dict[str, Any]] = {}
     for element in present:

@@ -83,11 +83,16 @@ def test_the_title_says_what_refers_to_what(
 
 def test_the_evidence_is_told_as_the_statement_names_the_tables(make_join: MakeJoin) -> None:
     join = make_join(AIRLINE, CARRIER, 0.93)
-    refers = "80.0% of those in a, 100.0% of those in b. On average a row of a meets 1.0 rows of b"
+    refers = (
+        "80.0% of the distinct values in a also occur in b, and 100.0% of those in b also occur in "
+        "a. On average, each row of a matches 1.0 rows of b"
+    )
     assert refers in str(properties(join).description)
     # The left table comes first in a statement about many and many.
     many = replace(join, evidence=replace(join.evidence, cardinality=Cardinality.MANY_MANY))
-    assert "100.0% of those in a, 80.0% of those in b" in str(properties(many).description)
+    assert "100.0% of the distinct values in a also occur in b, and 80.0% of those in b" in str(
+        properties(many).description
+    )
     assert 'FROM "nyc/airlines.csv" AS a' in properties(many).statement.value
 
 

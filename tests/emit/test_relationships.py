@@ -12,7 +12,7 @@ from datahub.metadata.schema_classes import (
 from datahub.metadata.urns import ErModelRelationshipUrn
 
 from datahub_hyperjoin.emit.relationships import emit_relationship
-from datahub_hyperjoin.relationship_aspect import from_aspect, mirror
+from datahub_hyperjoin.relationship_aspect import from_aspect
 from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Join, TableId
 from datahub_hyperjoin.urns import dataset_urn
 
@@ -24,7 +24,7 @@ CARRIER, AIRLINE = ColumnId(FLIGHTS, "carrier"), ColumnId(AIRLINES, "carrier")
 
 
 def written(join: Join) -> tuple[str, ERModelRelationshipPropertiesClass]:
-    """The relationship's urn and aspect."""
+    """The relationship's URN and aspect."""
     unit = next(emit_relationship(join, "0.1.0-abc"))
     aspect = unit.get_aspect_of_type(ERModelRelationshipPropertiesClass)
     assert aspect
@@ -32,7 +32,7 @@ def written(join: Join) -> tuple[str, ERModelRelationshipPropertiesClass]:
 
 
 @pytest.mark.parametrize(
-    ("cardinality", "mirrored"),
+    ("cardinality", "reversed_"),
     [
         (Cardinality.ONE_ONE, ERModelRelationshipCardinalityClass.ONE_ONE),
         (Cardinality.ONE_MANY, ERModelRelationshipCardinalityClass.N_ONE),
@@ -41,7 +41,7 @@ def written(join: Join) -> tuple[str, ERModelRelationshipPropertiesClass]:
     ],
 )
 def test_cardinality_is_read_from_source_to_destination(
-    cardinality: Cardinality, mirrored: str, make_join: MakeJoin, evidence: Evidence
+    cardinality: Cardinality, reversed_: str, make_join: MakeJoin, evidence: Evidence
 ) -> None:
     join = replace(
         make_join(AIRLINE, CARRIER, 0.9), evidence=replace(evidence, cardinality=cardinality)
@@ -49,7 +49,7 @@ def test_cardinality_is_read_from_source_to_destination(
     _, aspect = written(join)
     assert aspect.source == dataset_urn(FLIGHTS)
     assert aspect.destination == dataset_urn(AIRLINES)
-    assert aspect.cardinality == mirrored
+    assert aspect.cardinality == reversed_
 
 
 def test_what_is_left_may_be_the_source(make_join: MakeJoin) -> None:
@@ -70,8 +70,8 @@ def test_columns_stand_on_the_side_of_their_tables(make_join: MakeJoin) -> None:
 
 
 def test_evidence_read_twice_from_the_other_side_is_itself(evidence: Evidence) -> None:
-    assert mirror(mirror(evidence)) == evidence
-    assert mirror(evidence) != evidence
+    assert evidence.reversed.reversed == evidence
+    assert evidence.reversed != evidence
 
 
 def test_a_relationship_says_what_the_data_says(make_join: MakeJoin) -> None:

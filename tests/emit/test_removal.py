@@ -1,4 +1,4 @@
-"""What one run wrote and the next does not find goes, all of it, and nothing of other people."""
+"""The next run withdraws all that a run wrote and no longer finds, and nothing of others."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -45,7 +45,7 @@ from datahub_hyperjoin.emit.patches import (
     swap_tag,
     upstream_path,
 )
-from datahub_hyperjoin.emit.retract import retract
+from datahub_hyperjoin.emit.withdraw import withdraw
 from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState, stale_removal
 from datahub_hyperjoin.urns import BEST_JOIN_SCORE, CONFIRMED_JOINS, SUGGESTED_JOINS, property_urn
 from gms import Gms
@@ -62,16 +62,16 @@ FULL = WrittenState(
     columns=[COLUMN],
     datasets=[DATASET],
     queries=[QUERY],
-    lineage=[WrittenEdge(KEY, COLUMN, coarse=True)],
+    lineage=[WrittenEdge(KEY, COLUMN, adds_table=True)],
 )
 STAMP = AuditStampClass(time=1, actor="urn:li:corpuser:_ingestion")
 
 
 class Warnings:
-    """Expects none, and counts for the comparison."""
+    """Fails on a warning, and accepts counts."""
 
     def count(self, name: str, by: float) -> None:
-        assert (name, by) == ("unchanged", 1)
+        assert (name, by) == ("unchanged_aspects", 1)
 
     def warn(self, title: str, message: str, context: str) -> None:
         raise AssertionError(title + message + context)
@@ -85,7 +85,7 @@ def gms(request: pytest.FixtureRequest) -> Iterator[Gms]:
 
 
 def found() -> list[MetadataWorkUnit]:
-    """One layer each of what `FULL` says."""
+    """The metadata that `FULL` records."""
     query = QueryPropertiesClass(
         statement=QueryStatementClass(value="SELECT 1", language=QueryLanguageClass.SQL),
         source=QuerySourceClass.MANUAL,
@@ -113,8 +113,10 @@ def write(gms: Gms, units: Iterable[MetadataWorkUnit]) -> int:
     return len(kept)
 
 
-def take_back(gms: Gms) -> int:
-    units, _ = retract(FULL, WrittenState(), namespace=NAMESPACE, threshold=100, report=Warnings())
+def withdraw_all(gms: Gms) -> int:
+    units, _ = withdraw(
+        FULL, WrittenState(), namespace=NAMESPACE, threshold=100, warn=Warnings().warn
+    )
     return write(gms, units)
 
 
@@ -122,13 +124,13 @@ def theirs() -> StructuredPropertyValueAssignmentClass:
     return StructuredPropertyValueAssignmentClass(propertyUrn=THEIRS, values=[KEY])
 
 
-def test_what_is_taken_back_leaves_the_catalog_as_people_have_it(gms: Gms) -> None:
+def test_withdrawing_leaves_the_catalog_as_people_have_it(gms: Gms) -> None:
     properties = StructuredPropertiesClass([theirs()])
     lineage = UpstreamLineageClass([UpstreamClass(dataset=SOURCE, type="COPY", auditStamp=STAMP)])
     gms.put(COLUMN, properties)
     gms.put(DATASET, lineage)
     assert write(gms, found()) == 4
-    assert take_back(gms) == 4
+    assert withdraw_all(gms) == 4
     left = gms.get(DATASET, UpstreamLineageClass)
     assert left
     assert left.upstreams == lineage.upstreams
@@ -136,12 +138,12 @@ def test_what_is_taken_back_leaves_the_catalog_as_people_have_it(gms: Gms) -> No
     assert gms.get(COLUMN, StructuredPropertiesClass) == properties
     assert gms.get(DATASET, StructuredPropertiesClass) == StructuredPropertiesClass([])
     assert gms.get(QUERY, StatusClass) == StatusClass(removed=True)
-    assert take_back(gms) == 0
+    assert withdraw_all(gms) == 0
 
 
 def test_only_queries_are_ever_hidden(gms: Gms) -> None:
     write(gms, found())
-    take_back(gms)
+    withdraw_all(gms)
     assert {one.urn for one in gms.writes if one.aspect == "status"} == {QUERY}
 
 
@@ -150,14 +152,14 @@ def test_the_edge_of_two_datasets_that_someone_else_wrote_since_stays(gms: Gms) 
     stamp = AuditStampClass(time=2, actor="urn:li:corpuser:jdoe")
     lineage = UpstreamLineageClass([UpstreamClass(dataset=OTHER, type="COPY", auditStamp=stamp)])
     gms.put(DATASET, lineage)
-    take_back(gms)
+    withdraw_all(gms)
     assert gms.get(DATASET, UpstreamLineageClass) == lineage
 
 
 def test_a_query_that_a_person_hid_keeps_the_person_s_name(gms: Gms) -> None:
     write(gms, found())
     gms.put(QUERY, StatusClass(removed=True), pipeline="by hand")
-    take_back(gms)
+    withdraw_all(gms)
     assert gms.system(QUERY, StatusClass)["pipelineName"] == "by hand"
 
 

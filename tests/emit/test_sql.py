@@ -36,7 +36,7 @@ MARIADB = ("mariadb", "-h", "127.0.0.1", "-u", "root", "--default-character-set=
 
 
 def query_with(*command: str) -> Query:
-    """What a client of a database server prints; skips the test if no server answers."""
+    """Return the output of a database client; skip the test if no server responds."""
 
     def run(statements: str) -> str:
         done = subprocess.run(

@@ -26,8 +26,8 @@ FULL = WrittenState(
     columns=[OTHER, ONE],
     datasets=[dataset_urn(TableId("file", "a"))],
     queries=[query_urn(JOIN)],
-    lineage=[WrittenEdge(ONE, OTHER, coarse=True)],
-    refused={GONE: (ONE, THIRD)},
+    lineage=[WrittenEdge(ONE, OTHER, adds_table=True)],
+    rejected={GONE: (ONE, THIRD)},
     deleted_queries=[query_urn(GONE)],
 )
 FOUR_MEGABYTES = 4 * 2**20
@@ -54,22 +54,24 @@ def finish(state: StateProviderWrapper) -> None:
     provider.commit()
 
 
-def remember(gms: Gms, ledger: WrittenState, config: StatefulIngestionConfig | None = None) -> None:
+def remember(
+    gms: Gms, written: WrittenState, config: StatefulIngestionConfig | None = None
+) -> None:
     handler, state = begin(gms, config)
-    handler.keep(ledger)
+    handler.store(written)
     finish(state)
 
 
-def test_a_run_remembers_what_the_last_one_wrote(gms: Gms) -> None:
+def test_a_run_loads_what_the_last_one_stored(gms: Gms) -> None:
     assert begin(gms)[0].last() is None
     remember(gms, FULL)
     found = begin(gms)[0].last()
     assert found == FULL
     assert found is not None
-    assert found.lineage[0].coarse
+    assert found.lineage[0].adds_table
 
 
-def test_a_run_that_keeps_nothing_leaves_the_last_word(gms: Gms) -> None:
+def test_a_run_that_stores_nothing_keeps_the_last_state(gms: Gms) -> None:
     remember(gms, FULL)
     handler, state = begin(gms)
     assert handler.last() == FULL
@@ -78,9 +80,9 @@ def test_a_run_that_keeps_nothing_leaves_the_last_word(gms: Gms) -> None:
 
 
 def test_the_same_content_is_the_same_state() -> None:
-    def state(ledger: WrittenState) -> bytes:
-        ledger.prepare_for_commit()
-        return ledger.to_bytes()
+    def state(written: WrittenState) -> bytes:
+        written.prepare_for_commit()
+        return written.to_bytes()
 
     mixed = WrittenState(
         relationships={JOIN: (ONE, OTHER), GONE: (ONE, THIRD)}, columns=[OTHER, ONE, OTHER]
@@ -108,11 +110,11 @@ def test_a_new_state_can_be_ignored(gms: Gms) -> None:
     ("config", "pipeline"),
     [(StatefulStaleMetadataRemovalConfig(enabled=False), "joins"), (None, None)],
 )
-def test_without_stateful_ingestion_nothing_is_remembered(
+def test_without_stateful_ingestion_nothing_is_stored(
     gms: Gms, config: StatefulIngestionConfig | None, pipeline: str | None
 ) -> None:
     handler, state = begin(gms, config, pipeline=pipeline)
-    handler.keep(FULL)
+    handler.store(FULL)
     state.prepare_for_commit()
     assert not handler.is_checkpointing_enabled()
     assert (handler.last(), handler.removal) == (None, None)
@@ -128,42 +130,45 @@ def test_without_stateful_ingestion_nothing_is_remembered(
         (None, None),
     ],
 )
-def test_only_a_recipe_that_says_so_takes_back(
+def test_only_a_recipe_that_allows_it_withdraws(
     gms: Gms, config: StatefulIngestionConfig | None, threshold: float | None
 ) -> None:
     removal = begin(gms, config)[0].removal
     assert (removal.fail_safe_threshold if removal else None) == threshold
 
 
-def test_a_ledger_of_a_later_version_is_read() -> None:
+def test_a_state_of_a_later_version_is_read() -> None:
     assert WrittenState.model_validate({"columns": [ONE], "something": "new"}).columns == [ONE]
 
 
-def test_joined_ledgers_hold_what_either_holds() -> None:
+def test_merged_states_have_the_entries_of_both() -> None:
     newer = WrittenState(
         relationships={JOIN: (ONE, THIRD)},
         columns=[THIRD],
-        lineage=[WrittenEdge(ONE, OTHER, coarse=False), WrittenEdge(ONE, THIRD, coarse=True)],
+        lineage=[
+            WrittenEdge(ONE, OTHER, adds_table=False),
+            WrittenEdge(ONE, THIRD, adds_table=True),
+        ],
     )
-    both = newer.joined(FULL)
+    both = newer.merged_with(FULL)
     assert both.relationships == {JOIN: (ONE, THIRD)}
     assert both.columns == [ONE, OTHER, THIRD]
-    assert (both.queries, both.refused) == (FULL.queries, FULL.refused)
+    assert (both.queries, both.rejected) == (FULL.queries, FULL.rejected)
     assert both.deleted_queries == FULL.deleted_queries
     assert both.lineage == [
-        WrittenEdge(ONE, OTHER, coarse=False),
-        WrittenEdge(ONE, THIRD, coarse=True),
+        WrittenEdge(ONE, OTHER, adds_table=False),
+        WrittenEdge(ONE, THIRD, adds_table=True),
     ]
 
 
-def test_queries_can_be_given_up() -> None:
-    assert FULL.without({query_urn(JOIN)}) == FULL.model_copy(update={"queries": []})
-    assert FULL.without({ONE}) == FULL
+def test_queries_can_be_dropped() -> None:
+    assert FULL.without_queries({query_urn(JOIN)}) == FULL.model_copy(update={"queries": []})
+    assert FULL.without_queries({ONE}) == FULL
 
 
 def test_an_edge_knows_its_datasets() -> None:
-    edge = WrittenEdge(ONE, OTHER, coarse=True)
-    assert edge.parents == (dataset_urn(TableId("file", "a")), dataset_urn(TableId("file", "b")))
+    edge = WrittenEdge(ONE, OTHER, adds_table=True)
+    assert edge.datasets == (dataset_urn(TableId("file", "a")), dataset_urn(TableId("file", "b")))
 
 
 def test_a_large_lake_fits() -> None:
@@ -175,12 +180,12 @@ def test_a_large_lake_fits() -> None:
     relationships = {
         f"urn:li:erModelRelationship:{numbers.bytes(16).hex()}": pair for pair in pairs
     }
-    ledger = WrittenState(
+    written = WrittenState(
         relationships=relationships,
         columns=columns,
         datasets=[dataset_urn(table) for table in tables],
         queries=[query_urn(urn) for urn in relationships],
-        lineage=[WrittenEdge(*pair, coarse=True) for pair in pairs],
+        lineage=[WrittenEdge(*pair, adds_table=True) for pair in pairs],
     )
-    ledger.prepare_for_commit()
-    assert len(ledger.to_bytes(max_allowed_state_size=2**24)) < FOUR_MEGABYTES
+    written.prepare_for_commit()
+    assert len(written.to_bytes(max_allowed_state_size=2**24)) < FOUR_MEGABYTES

@@ -1,4 +1,4 @@
-"""A double of DataHub's metadata service: real HTTP, aspects that it keeps and answers from."""
+"""A test double of DataHub's metadata service, which stores aspects and serves them over HTTP."""
 
 from gms.double import Gms
 from gms.ingest import Rejection, Write

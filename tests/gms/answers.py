@@ -1,4 +1,4 @@
-"""What GraphQL says of entities, from their aspects."""
+"""GraphQL field values of entities, read from their aspects."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -53,7 +53,7 @@ def _pairs(values: Json, urn: str = "") -> list[Json]:
 
 
 def assigned(world: World, node: Node) -> Json | None:
-    """The structured properties of an entity."""
+    """Return the structured properties of an entity."""
     stored = world.store.get(node.urn, "structuredProperties")
     if stored is None:
         return None
@@ -170,7 +170,7 @@ def _profiles(world: World, node: Node, **asked: Any) -> list[Json]:  # noqa: AN
     rules = (asked.get("filter") or {}).get("and", [])
     start, end = asked.get("startTimeMillis"), asked.get("endTimeMillis")
     found = [
-        # DataHub's mapper has no line for the partition, so no one ever sees it.
+        # DataHub's mapper does not map the partition, so GraphQL never returns it.
         {**stored.value, "partitionSpec": None}
         for stored in world.store.series(node.urn, "datasetProfile")
         if all(_reach(stored.value, it["field"]) in it["values"] for it in rules)

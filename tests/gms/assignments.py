@@ -1,4 +1,4 @@
-"""What the server checks before it gives an entity a value of a structured property."""
+"""Checks that the server makes before it assigns a structured property."""
 
 import math
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ def check_assignments(store: Store, urn: str, assignments: Sequence[Json]) -> li
     """Check values against the definitions that are stored.
 
     Args:
-        store: Where the definitions are.
-        urn: The entity that gets the values.
-        assignments: Property urns and values.
+        store: The store with the definitions.
+        urn: The entity that receives the values.
+        assignments: Property URNs and values.
 
     Returns:
-        The properties that no one has defined, and whose values the server leaves out.
+        The properties without a definition; the server drops their values.
 
     Raises:
         Invalid: A value is of the wrong type, there are too many, no property is defined, or one
@@ -51,7 +51,7 @@ def check_assignments(store: Store, urn: str, assignments: Sequence[Json]) -> li
 
 
 def _check(assignment: Json, definition: Json) -> None:
-    """Against all but the types of entities it is for: the server takes it on any."""
+    """Check all but the entity types of the definition, which the server does not enforce."""
     name, values = assignment["propertyUrn"], assignment["values"]
     if definition["cardinality"] == "SINGLE" and len(values) > 1:
         message = f"Property: {name} has cardinality 1, but multiple values were assigned: {values}"

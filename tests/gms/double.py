@@ -1,4 +1,4 @@
-"""The double itself: a server, and what a test does besides talking to it."""
+"""The test double: a server, and methods with which tests prepare and inspect it."""
 
 import uuid
 from collections.abc import Collection
@@ -33,18 +33,18 @@ _BY_HAND: Json = {"runId": "no-run-id-provided", "lastObserved": 0}
 
 
 class Gms:
-    """DataHub's metadata service, as far as this project knows it.
+    """A double of DataHub's metadata service, with the behaviour that this project relies on.
 
-    It holds what it is sent, checks it against the model of the installed client, and answers
-    from it, by HTTP. Search finds at once what was written, which the real service does not.
+    It checks proposals against the model of the installed client, stores them and serves them over
+    HTTP. Unlike in the real service, search finds new metadata at once.
     """
 
     def __init__(self, version: Version = "1.7.0", without: Collection[str] = ()) -> None:
-        """Make a server that is not started yet.
+        """Create a server without starting it.
 
         Args:
-            version: The release it says it is, and behaves as.
-            without: Entity types and aspects that it does not know.
+            version: The DataHub release whose behaviour it has.
+            without: Entity types and aspects that it does not support.
         """
         self.version = version
         self.requests: list[Request] = []
@@ -52,7 +52,7 @@ class Gms:
         self._store, self._registry = Store(), Registry(without)
         self._ingestion = Ingestion(self._store, self._registry, modern=modern)
         self._faults, self._graphs = Faults(), list[DataHubGraph]()
-        # Clients cache what a server knows by its commit.
+        # Clients cache a server's capabilities by its commit.
         self._commit = uuid.uuid4().hex
         self.put(ACTOR, CorpUserInfoClass(active=True))
         self._server = Server(self._route(), self._faults, self.requests.append)
@@ -71,7 +71,7 @@ class Gms:
         return routes
 
     def __enter__(self) -> Self:
-        """Start to listen."""
+        """Start the server."""
         self._server.start()
         return self
 
@@ -81,34 +81,34 @@ class Gms:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop, with the clients that were made here."""
+        """Stop the server and close its clients."""
         for graph in self._graphs:
             graph.close()
         self._server.stop()
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The server's address."""
         return self._server.url
 
     @property
     def writes(self) -> list[Write]:
-        """Every aspect write that was carried out, in order, less those of `put` and `delete`."""
+        """All accepted writes in order, without those of `put` and `delete`."""
         return self._ingestion.writes
 
     @property
     def rejected(self) -> list[Rejection]:
-        """Every aspect write that was not, and why."""
+        """All rejected writes, with the reasons."""
         return self._ingestion.rejected
 
     def graph(self, **settings: Any) -> DataHubGraph:  # noqa: ANN401 - as the client has them
-        """A client of this server, which is closed with it."""
+        """Return a client of this server, which is closed with the server."""
         graph = DataHubGraph(DatahubClientConfig(server=self.url, **settings))
         self._graphs.append(graph)
         return graph
 
     def put(self, urn: str, aspect: _Aspect, *, pipeline: str | None = None) -> None:
-        """Store an aspect, as a connector would, unless it breaks the model."""
+        """Store an aspect as a connector would, if it fits the model."""
         name = aspect.get_aspect_name()
         self._registry.expect_aspect(self._registry.expect(urn), name)
         value = self._registry.check_typed(aspect)
@@ -118,17 +118,17 @@ class Gms:
         (self._store.append if is_series(name) else self._store.put)(urn, name, value, system)
 
     def get(self, urn: str, kind: type[Aspect]) -> Aspect | None:
-        """An aspect as it is stored; of a time series the latest value."""
+        """Return a stored aspect; of a time series, the latest value."""
         stored = self._store.aspects(urn).get(kind.get_aspect_name())
         return kind.from_obj(post_json_transform(stored.value)) if stored else None
 
     def system(self, urn: str, kind: type[_Aspect]) -> Json:
-        """What is stored about the writing of an aspect: its run, its pipeline."""
+        """Return the system metadata of an aspect, such as its run and its pipeline."""
         stored = self._store.aspects(urn).get(kind.get_aspect_name())
         return dict(stored.system) if stored else {}
 
     def urns(self, entity: str) -> list[str]:
-        """All entities of a type, the soft-deleted ones too."""
+        """Return the URNs of all entities of a type, including soft-deleted ones."""
         return self._store.urns(entity)
 
     def delete(self, urn: str) -> None:
@@ -136,12 +136,12 @@ class Gms:
         self._store.delete(urn)
 
     def graphql(self, query: str, *, refused: bool = False, **variables: Any) -> Json:  # noqa: ANN401 - JSON
-        """Ask by GraphQL, as a person in DataHub's pages does.
+        """Run a GraphQL operation as a user of DataHub's pages.
 
         Args:
-            query: One operation.
-            refused: Whether errors are expected: the whole response comes back then.
-            variables: Those of the operation.
+            query: The operation.
+            refused: Whether errors are expected; if so, the whole response is returned.
+            variables: Variables of the operation.
 
         Returns:
             The data.
@@ -157,13 +157,13 @@ class Gms:
     def fail(
         self, pattern: str, status: int = 500, *, times: int = 1, message: str = "out of order"
     ) -> None:
-        """Let requests fail.
+        """Make matching requests fail.
 
         Args:
             pattern: Regular expression, searched in method and path, as in "POST /aspects".
-            status: What they are answered with.
-            times: How many of them.
-            message: What they are told.
+            status: The HTTP status of the response.
+            times: Number of requests that fail.
+            message: The message of the response.
         """
         self._faults.fail(pattern, status=status, times=times, message=message)
 

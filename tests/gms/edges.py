@@ -1,4 +1,4 @@
-"""Relationships between entities, as the server's graph has them."""
+"""Relationships between entities, as in the server's graph index."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from gms.store import Store
 
 
 class Edge(NamedTuple):
-    """One entity's aspect names another entity."""
+    """A relationship from one entity to another."""
 
     kind: str
     source: str
@@ -15,7 +15,7 @@ class Edge(NamedTuple):
 
 
 def edges(store: Store, kinds: set[str]) -> Iterator[Edge]:
-    """All relationships of some kinds, or of all kinds if none is named."""
+    """Return the relationships of some kinds, or of all kinds if the set is empty."""
     for kind, entity, aspect, way in _KINDS:
         if kinds and kind not in kinds:
             continue

@@ -1,4 +1,4 @@
-"""GraphQL, executed as the server does: what is not in the schema is an error."""
+"""Execution of GraphQL against the real schema; unknown fields are errors."""
 
 from collections.abc import Collection
 from functools import lru_cache
@@ -25,7 +25,7 @@ class Execution:
     """The GraphQL interface."""
 
     def __init__(self, world: World, missing: Collection[str]) -> None:
-        """Prepare the schema of a server that lacks some entity types."""
+        """Prepare the schema without the entity types that the server lacks."""
         self._world, self._schema = world, schema_without(missing)
         resolvers = {"Query": QUESTIONS, "Mutation": MUTATIONS, **ANSWERS}
         for name, kind in self._schema.type_map.items():
@@ -34,14 +34,14 @@ class Execution:
         self._prepare = lru_cache(maxsize=100)(self._parse)
 
     def mount(self, routes: Routes) -> None:
-        """Add the path."""
+        """Add the route."""
         routes.add("POST", "/api/graphql", self._answer)
 
     def _attach(self, kind: GraphQLObjectType, resolvers: dict[str, Resolver]) -> None:
         if any(it.name == "Entity" for it in kind.interfaces):
             kind.fields["type"].resolve = lambda node, _: enum_type(node.entity)
         for name, resolver in resolvers.items():
-            # A field may be pruned, and common ones are not on all entities.
+            # A field may be pruned, and some types lack common fields.
             if name in kind.fields:
                 kind.fields[name].resolve = self._bind(resolver)
 

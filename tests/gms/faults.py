@@ -1,4 +1,4 @@
-"""Failures on demand."""
+"""Failures that tests order."""
 
 import re
 import threading
@@ -16,23 +16,23 @@ class _Fault:
 
 
 class Faults:
-    """What goes wrong next."""
+    """The requests that fail next."""
 
     def __init__(self) -> None:
-        """Nothing does."""
+        """Start without failures."""
         self._lock = threading.Lock()
         self._due: list[_Fault] = []
 
     def fail(self, pattern: str, *, status: int, times: int, message: str) -> None:
-        """Let the next requests fail whose method and path match."""
+        """Make the next requests fail whose method and path match."""
         with self._lock:
             self._due.append(_Fault(re.compile(pattern), status, times, message))
 
     def strike(self, request: str) -> None:
-        """Fail a request, if it is due.
+        """Fail a request if it matches.
 
         Raises:
-            Refused: It is.
+            Refused: It matches.
         """
         with self._lock:
             for fault in self._due:

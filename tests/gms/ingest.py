@@ -1,4 +1,4 @@
-"""Proposals: checked, carried out and written down."""
+"""Validation, execution and logging of proposals."""
 
 import threading
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _PROPERTIES = "structuredProperties"
 
 @dataclass(frozen=True)
 class Proposal:
-    """A change that someone asks for."""
+    """A requested change of one aspect."""
 
     urn: str
     aspect: str
@@ -32,7 +32,7 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Write:
-    """An aspect write that was carried out, whether or not it changed anything."""
+    """An accepted write, whether or not it changed anything."""
 
     urn: str
     entity: str
@@ -48,7 +48,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Rejection:
-    """A write that was not carried out, or not in full."""
+    """A write that was rejected, or accepted in part."""
 
     urn: str
     aspect: str
@@ -56,7 +56,7 @@ class Rejection:
 
 
 class Ingestion:
-    """The one way into the store."""
+    """The only writer of the store."""
 
     def __init__(self, store: Store, registry: Registry, *, modern: bool) -> None:
         """Start with empty logs."""
@@ -66,17 +66,17 @@ class Ingestion:
         self.rejected: list[Rejection] = []
 
     def ingest(self, proposals: Sequence[Proposal], *, later: bool = False) -> None:
-        """Carry out some proposals.
+        """Execute proposals.
 
-        What is against the model refuses them all. What only shows against the stored aspects
-        does so too, unless they are carried out later: then there is no one left to tell.
+        A proposal that does not fit the model rejects all of them. So does one that does not fit
+        the stored aspects, except in asynchronous requests: their clients have a response by then.
 
         Args:
-            proposals: Those of one request.
-            later: Whether the client does not wait.
+            proposals: The proposals of one request.
+            later: Whether the request is asynchronous.
 
         Raises:
-            Refused: One of them is refused.
+            Refused: A proposal is rejected.
         """
         for proposal in [self._check(proposal) for proposal in proposals]:
             self._try(proposal, later=later)
@@ -185,7 +185,7 @@ class Ingestion:
 
 
 def _assignments(proposal: Proposal) -> Sequence[Json]:
-    """What a proposal assigns, as far as it can be told before it meets the stored aspect."""
+    """Return the structured properties that a proposal assigns, as far as it shows them."""
     if proposal.change != "PATCH":
         return proposal.body["properties"] if proposal.body else ()
     payload = proposal.body

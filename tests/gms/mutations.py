@@ -1,4 +1,4 @@
-"""What people do by GraphQL, as the server turns it into aspects."""
+"""GraphQL mutations, written as the aspects that the server makes of them."""
 
 import json
 import time
@@ -135,7 +135,7 @@ def _update_relationship(world: World, _: None, *, urn: str, **asked: Json) -> b
 
 
 def _rebuild(own: Json) -> Json:
-    """The aspect from what was sent alone: what the input has no field for is lost."""
+    """Build an aspect from the input alone; parts without an input field are lost."""
     value = {it: own[it] for it in ("name", "source", "destination")}
     mappings = own.get("relationshipFieldmappings")
     if mappings:

@@ -1,4 +1,4 @@
-"""The newer of the server's two interfaces."""
+"""The OpenAPI interface, the newer of the server's two."""
 
 import zlib
 from collections.abc import Sequence
@@ -16,18 +16,18 @@ Json = dict[str, Any]
 
 
 class OpenApi:
-    """What of the newer interface DataHub's client uses."""
+    """The endpoints of the OpenAPI interface that DataHub's client uses."""
 
     def __init__(self, store: Store, registry: Registry, ingestion: Ingestion) -> None:
-        """Answer from a store."""
+        """Serve a store."""
         self._store, self._registry, self._ingestion = store, registry, ingestion
 
     def mount(self, routes: Routes, *, relationships: bool) -> None:
-        """Add the paths.
+        """Add the routes.
 
         Args:
-            routes: Where to.
-            relationships: Whether relationships can be scrolled through.
+            routes: Receives the routes.
+            relationships: Whether the server has the endpoint that scrolls relationships.
         """
         entity = "/openapi/v3/entity"
         routes.add("POST", f"{entity}/scroll", self._scroll)
@@ -43,7 +43,7 @@ class OpenApi:
             routes.add("POST", "/openapi/v3/relationship/scroll", self._scroll_edges)
 
     def _write(self, call: Call) -> list[Json]:
-        # Whatever the client meant, it arrives here as an UPSERT.
+        # The client sends every kind of change to this endpoint as an UPSERT.
         return self._take(call, "UPSERT")
 
     def _patch(self, call: Call) -> list[Json]:

@@ -1,4 +1,4 @@
-"""Changes to an aspect, by JSON patch, with array elements named by their keys."""
+"""JSON Patch on aspects, with array elements addressed by their keys."""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -13,19 +13,18 @@ Json = dict[str, Any]
 def apply_patch(
     aspect: str, base: Json | None, payload: Json | list[Json], *, modern: bool
 ) -> Json:
-    """An aspect as it is after a patch.
+    """Return an aspect after a patch.
 
     Args:
-        aspect: Its name.
+        aspect: The name of the aspect.
         base: The aspect as stored; None if there is none.
-        payload: The operations, or an object that holds them and says by which keys arrays are
-            opened.
-        modern: Whether the server is of release 1.7 or later: earlier ones refuse a path that ends
-            in an empty key where there is nothing yet, and do not give keys back to elements.
+        payload: The operations, or an object with the operations and the keys of arrays.
+        modern: Whether the server has release 1.7 or later. Earlier ones reject a path that ends in
+            an empty key without a value, and do not write keys back into elements.
 
     Raises:
-        Malformed: There is no such operation, or nothing is known of the aspect.
-        Invalid: An operation cannot be carried out.
+        Malformed: The operation is unknown, or the aspect cannot be patched.
+        Invalid: An operation cannot be executed.
     """
     envelope: Json = {"patch": payload} if isinstance(payload, list) else payload
     if "patch" not in envelope:
@@ -49,7 +48,7 @@ def apply_patch(
 
 
 def split(path: str) -> list[str]:
-    """The steps of a JSON pointer.
+    """Split a JSON pointer into its steps.
 
     >>> split("/tags//urn:li:tag:a~1b~0c")
     ['tags', '', 'urn:li:tag:a/b~c']
@@ -80,7 +79,7 @@ def _close(patched: Json, template: Template, *, restore: bool) -> Json:
 
 
 def _prepare(opened: Json, change: Json, *, modern: bool) -> None:
-    """Make the objects on the way; for a removal the last one too, so that it always succeeds."""
+    """Create missing objects along the path; for a removal also the last, so that it succeeds."""
     steps = split(change["path"])
     if not modern:
         while steps and not steps[-1]:

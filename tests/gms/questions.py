@@ -1,4 +1,4 @@
-"""The entry points of GraphQL that change nothing."""
+"""Resolvers of GraphQL queries."""
 
 from collections.abc import Sequence
 from typing import Any

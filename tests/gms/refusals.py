@@ -1,31 +1,31 @@
-"""Why the server does not do what it is asked."""
+"""Errors with which the server responds."""
 
 
 class Refused(Exception):  # noqa: N818 - a refusal is an answer of the server, not its fault
-    """An answer other than success."""
+    """An error response."""
 
     def __init__(self, status: int, message: str) -> None:
-        """Keep what is answered."""
+        """Store the response."""
         super().__init__(message)
         self.status = status
         self.message = message
 
 
 class Invalid(Refused):
-    """The proposal was understood, and is against the rules."""
+    """A valid request with a proposal that breaks a rule."""
 
     def __init__(self, message: str) -> None:
-        """Answer as the server's validators do."""
+        """Respond as the server's validators do."""
         super().__init__(422, message)
 
 
 class Malformed(Refused):
-    """The request makes no sense to this server."""
+    """A request that the server does not understand."""
 
     def __init__(self, message: str) -> None:
-        """Answer as to a bad argument."""
+        """Respond as to a bad argument."""
         super().__init__(400, message)
 
 
 class Dropped(Exception):  # noqa: N818 - asked for by the client, and no failure
-    """A write whose precondition does not hold, and which asked to be dropped in that case."""
+    """A conditional write whose condition does not hold, so that it is dropped."""

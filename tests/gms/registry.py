@@ -1,4 +1,4 @@
-"""Which entities and aspects the server knows, and what makes one of them valid."""
+"""The entity types and aspects that the server supports, and their validation."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -16,15 +16,15 @@ from gms.refusals import Invalid, Malformed
 
 Json = dict[str, Any]
 
-# A server without the first never heard of the second either.
+# A server without the first does not have the second either.
 _TOGETHER = {"structuredProperty": ("structuredProperties",)}
 
 
 class Registry:
-    """The model of one server: that of the installed client, less what the server lacks."""
+    """A server's model: the installed client's model without the parts that the server lacks."""
 
     def __init__(self, without: Collection[str]) -> None:
-        """Leave out some entity types and aspects."""
+        """Remove some entity types and aspects."""
         missing = {*without, *(gone for name in without for gone in _TOGETHER.get(name, ()))}
         unknown = missing - KEY_ASPECTS.keys() - ASPECT_NAME_MAP.keys()
         assert not unknown, f"no such entity type or aspect: {sorted(unknown)}"
@@ -43,7 +43,7 @@ class Registry:
         return entity in self._aspects
 
     def expect(self, urn: str) -> str:
-        """The entity type of an urn, which must be well formed and of a known type."""
+        """Return the entity type of a URN, which must be well formed and of a known type."""
         entity = self._parse_urn(urn).entity_type
         if entity not in self._aspects:
             message = f"Failed to find entity with name {entity} in EntityRegistry"
@@ -51,26 +51,26 @@ class Registry:
         return entity
 
     def expect_readable(self, entity: str) -> None:
-        """Refuse an entity type that is asked for and not known."""
+        """Reject an unknown entity type."""
         if entity not in self._aspects:
             message = f"Failed to find entity with name {entity} in EntityRegistry"
             raise Malformed(message)
 
     def expect_aspect(self, entity: str, aspect: str) -> None:
-        """Refuse an aspect that entities of this type do not have."""
+        """Reject an aspect that entities of a type do not have."""
         if aspect not in self._aspects[entity]:
             message = f"Unknown aspect {aspect} for entity {entity}"
             raise Invalid(message)
 
     def aspects(self, entity: str) -> Collection[str]:
-        """The aspects of an entity type, its key included."""
+        """Return the aspects of an entity type, including its key."""
         return self._aspects[entity]
 
     def check(self, aspect: str, value: Json) -> Json:
-        """An aspect as it is stored, defaults filled in.
+        """Return an aspect as it is stored, with default values.
 
         Raises:
-            Invalid: It does not fit its schema.
+            Invalid: The aspect does not fit its schema.
         """
         try:
             typed = ASPECT_NAME_MAP[aspect].from_obj(post_json_transform(value))
@@ -84,7 +84,7 @@ class Registry:
         return kept
 
     def check_typed(self, aspect: _Aspect) -> Json:
-        """The same for an aspect that is an object already."""
+        """Check an aspect that is already an object."""
         try:
             kept = pre_json_transform(aspect.to_obj())
         except AvroTypeException as error:
@@ -96,13 +96,13 @@ class Registry:
         return kept
 
     def key(self, urn: str) -> tuple[str, Json]:
-        """Name and value of the key aspect, which is the urn in parts."""
+        """Return the name and the value of the key aspect, which has the parts of the URN."""
         parsed = self._parse_urn(urn)
         key = parsed.to_key_aspect()  # type: ignore[attr-defined]  # every urn class has it but the root
         return key.get_aspect_name(), pre_json_transform(key.to_obj())
 
     def specifications(self) -> list[Json]:
-        """The registry as the server publishes it."""
+        """Return the registry as the server publishes it."""
         return [
             {
                 "name": entity,
@@ -125,12 +125,12 @@ class Registry:
 
 
 def is_series(aspect: str) -> bool:
-    """Whether an aspect is kept for each time, instead of the latest value only."""
+    """Whether an aspect is a time series."""
     return aspect in TIMESERIES_ASPECT_MAP
 
 
 def java_name(aspect: str) -> str:
-    """The record's name on the server, which answers carry.
+    """Return the Java name of an aspect, which responses contain.
 
     >>> java_name("status")
     'com.linkedin.common.Status'

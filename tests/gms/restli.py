@@ -1,4 +1,4 @@
-"""The older of the server's two interfaces."""
+"""The Rest.li interface, the older of the server's two."""
 
 import json
 import re
@@ -15,14 +15,14 @@ Json = dict[str, Any]
 
 
 class Restli:
-    """What of the older interface DataHub's client still uses."""
+    """The endpoints of the Rest.li interface that DataHub's client still uses."""
 
     def __init__(self, store: Store, registry: Registry, ingestion: Ingestion) -> None:
-        """Answer from a store."""
+        """Serve a store."""
         self._store, self._registry, self._ingestion = store, registry, ingestion
 
     def mount(self, routes: Routes) -> None:
-        """Add the paths."""
+        """Add the routes."""
         routes.add("POST", r"/aspects\?action=ingestProposal", self._ingest)
         routes.add("POST", r"/aspects\?action=ingestProposalBatch", self._ingest_batch)
         routes.add("POST", r"/aspects\?action=getTimeseriesAspectValues", self._get_series)
@@ -55,7 +55,7 @@ class Restli:
         listed = re.fullmatch(r"List\((.*)\)", call.one("aspects"))
         wanted = set(listed[1].split(",")) if listed else set(self._registry.aspects(entity))
         name, key = self._registry.key(urn)
-        # The server makes up the key of an entity that does not exist.
+        # The server returns a key aspect even for an entity that does not exist.
         found = {name: Stored(key, {}), **self._store.aspects(urn)}
         return {
             "urn": urn,

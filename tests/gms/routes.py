@@ -1,4 +1,4 @@
-"""From method and path to what answers."""
+"""Routing of requests by method and path."""
 
 import re
 from collections.abc import Callable
@@ -10,18 +10,18 @@ from gms.refusals import Refused
 
 @dataclass(frozen=True)
 class Call:
-    """A request: parameters of the path, of the query, and what was sent."""
+    """A request: path parameters, query parameters and body."""
 
     path: tuple[str, ...]
     query: dict[str, list[str]]
     body: Any
 
     def one(self, name: str, default: str = "") -> str:
-        """A parameter of the query that is given once."""
+        """Return a query parameter that occurs once."""
         return self.query.get(name, [default])[0]
 
     def flag(self, name: str) -> bool:
-        """A parameter that is true or false."""
+        """Return a Boolean query parameter."""
         return self.one(name).lower() == "true"
 
 
@@ -29,21 +29,21 @@ Answer = Callable[[Call], Any]
 
 
 class Routes:
-    """All that the server answers to."""
+    """The routes of the server."""
 
     def __init__(self) -> None:
-        """Nothing yet."""
+        """Start without routes."""
         self._routes: list[tuple[str, re.Pattern[str], Answer]] = []
 
     def add(self, method: str, pattern: str, answer: Answer) -> None:
-        """Answer requests of a method whose whole path matches."""
+        """Add a handler for requests of a method whose whole path matches."""
         self._routes.append((method, re.compile(pattern), answer))
 
     def find(self, method: str, path: str) -> tuple[Answer, tuple[str, ...]]:
-        """What answers, and the groups of the path.
+        """Return the handler of a request, and the groups of its path.
 
         Raises:
-            Refused: Nothing does.
+            Refused: No route matches.
         """
         for own, pattern, answer in self._routes:
             match = pattern.fullmatch(path)

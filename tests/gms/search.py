@@ -1,4 +1,4 @@
-"""Search: which entities match, with the fields that the real index has."""
+"""Search by the fields of the real index."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ _PROPERTY = "structuredProperties."
 
 @dataclass(frozen=True)
 class Search:
-    """What is looked for."""
+    """A search request."""
 
     types: Sequence[str]
     query: str = "*"
@@ -30,7 +30,7 @@ class Search:
 
 
 def find(store: Store, search: Search) -> list[str]:
-    """The urns of all entities that match, by urn if nothing else is asked for."""
+    """Return the URNs of all matching entities, by default in the order of URNs."""
     fields = {rule["field"].removesuffix(".keyword") for each in search.any_of for rule in each}
     for field_name in fields:
         _expect_property(store, field_name)
@@ -52,7 +52,7 @@ def find(store: Store, search: Search) -> list[str]:
 
 
 def matches(store: Store, urn: str, any_of: Sequence[Conjunction]) -> bool:
-    """Whether an entity passes all rules of one of the conjunctions, if there are any."""
+    """Return whether an entity passes all filters of one conjunction, if there are any."""
     return not any_of or any(
         all(_passes(store, urn, rule) != bool(rule.get("negated")) for rule in rules)
         for rules in any_of
@@ -62,14 +62,14 @@ def matches(store: Store, urn: str, any_of: Sequence[Conjunction]) -> bool:
 def page(
     urns: Sequence[str], scroll_id: str | None, count: int
 ) -> tuple[Sequence[str], str | None]:
-    """One page, and from where the next one starts, if there is one."""
+    """Return one page, and the start of the next page if there is one."""
     start = int(scroll_id or 0)
     end = start + count
     return urns[start:end], str(end) if end < len(urns) else None
 
 
 def facet(store: Store, urns: Iterable[str], name: str) -> list[tuple[str, int]]:
-    """How many of the entities have each value of a field, most frequent first."""
+    """Count the entities by the value of a field, most frequent first."""
     counts: dict[str, int] = {}
     for urn in urns:
         for value in _values(store, urn, name):
@@ -90,7 +90,7 @@ def _passes(store: Store, urn: str, rule: Json) -> bool:
 
 
 def _expect_property(store: Store, name: str) -> None:
-    """Refuse a structured property that is soft-deleted; one that never was is just not found."""
+    """Reject a soft-deleted structured property; an unknown one just matches nothing."""
     urn = f"urn:li:structuredProperty:{name.removeprefix(_PROPERTY)}"
     if name.startswith(_PROPERTY) and _is_removed(store, urn):
         message = f"Cannot filter on deleted Structured Property [{urn}]"
@@ -116,7 +116,7 @@ _CONDITIONS: dict[str, Callable[[Any, str], bool]] = {
 
 
 def _mentions(store: Store, urn: str, query: str) -> bool:
-    """A plain reading of text search: every word occurs in the urn, a name or a description."""
+    """Return whether every word occurs in the URN, a name or a description."""
     text = " ".join(
         str(it) for name in ("urn", "name", "description") for it in _values(store, urn, name)
     )

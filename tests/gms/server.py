@@ -1,4 +1,4 @@
-"""HTTP: reads requests, writes answers, keeps a list of both."""
+"""An HTTP server that keeps a log of its requests and responses."""
 
 import json
 import socket
@@ -16,7 +16,7 @@ from gms.routes import Call, Routes
 
 @dataclass(frozen=True)
 class Request:
-    """A request and how it was answered."""
+    """A request and its response."""
 
     method: str
     path: str
@@ -25,25 +25,25 @@ class Request:
 
 
 class Server:
-    """A server on a free port of this machine, in threads of its own."""
+    """A server on a free local port, with its own threads."""
 
     def __init__(self, routes: Routes, faults: Faults, note: Callable[[Request], None]) -> None:
-        """Listen."""
+        """Bind to a free port."""
         self._http = _Http(("127.0.0.1", 0), _Handler, bind_and_activate=True)
         self._http.routes, self._http.faults, self._http.note = routes, faults, note
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The address of the server."""
         return f"http://127.0.0.1:{self._http.server_address[1]}"
 
     def start(self) -> None:
-        """Answer from now on."""
+        """Start to serve requests."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Hang up on everyone."""
+        """Stop, and close all connections."""
         self._http.shutdown()
         self._http.hang_up()
         self._http.server_close()
@@ -73,7 +73,7 @@ class _Http(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def hang_up(self) -> None:
-        """End connections that clients keep alive, so that their threads end."""
+        """Close connections that clients keep alive, so that their threads end."""
         with self._lock:
             for connection in self._open:
                 connection.shutdown(socket.SHUT_RDWR)
@@ -118,7 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
             return _refuse(refusal, openapi=url.path.startswith("/openapi"))
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-        """Say nothing: the list of requests has it."""
+        """Write no log: the list of requests has all."""
 
 
 _UNPROCESSABLE = 422

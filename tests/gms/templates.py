@@ -1,4 +1,4 @@
-"""Arrays of an aspect as nested objects, so that patches can name their elements by key."""
+"""Conversion of arrays into nested objects, whose elements patches address by key."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ _SEPARATOR = "\N{SYMBOL FOR UNIT SEPARATOR}"
 
 @dataclass(frozen=True)
 class Template:
-    """How plain patches see one aspect."""
+    """The form of one aspect in patches without array keys."""
 
     default: Json
     arrays: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -21,7 +21,7 @@ class Template:
 
 
 def key_of(element: Json, name: str) -> str:
-    """The value of a key field; a step into a record is written with the unit separator.
+    """Return the value of a key field; the unit separator marks a step into a record.
 
     >>> key_of({"tag": "a"}, "attribution␟source"), key_of({"tag": "a"}, "tag")
     ('', 'a')
@@ -33,7 +33,7 @@ def key_of(element: Json, name: str) -> str:
 
 
 def to_map(elements: Sequence[Any], keys: Sequence[str]) -> Json:
-    """An array as objects within objects, one level for each key.
+    """Convert an array into nested objects, with one level for each key.
 
     >>> to_map([{"tag": "a", "context": "x"}], ["tag"])
     {'a': {'tag': 'a', 'context': 'x'}}
@@ -53,12 +53,12 @@ def to_map(elements: Sequence[Any], keys: Sequence[str]) -> Json:
 
 
 def to_list(level: Any, keys: Sequence[str], *, restore: bool) -> list[Any]:  # noqa: ANN401 - JSON
-    """The array again.
+    """Convert nested objects back into an array.
 
     Args:
-        level: What the patch left.
-        keys: The keys by which it was opened.
-        restore: Whether an element that lacks a key gets it from its place.
+        level: The objects after a patch.
+        keys: The keys of the levels.
+        restore: Whether an element without a key receives it from its level.
     """
     if isinstance(level, list):
         return level
@@ -121,7 +121,7 @@ def _edge(operation: str, downstream: str, query: str, upstreams: dict[str, Json
         "upstreamType": "FIELD_SET",
         "downstreamType": "FIELD",
         "transformOperation": operation,
-        # One number for all of them: the server takes the lowest.
+        # The server stores one confidence for all of them, the lowest.
         "confidenceScore": min(
             [1.0, *(it.get("confidenceScore", 1.0) for it in upstreams.values())]
         ),

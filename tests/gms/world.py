@@ -1,4 +1,4 @@
-"""What GraphQL's resolvers work on."""
+"""The data that GraphQL's resolvers read."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ ACTOR = "urn:li:corpuser:datahub"
 
 @dataclass(frozen=True)
 class World:
-    """The server behind GraphQL."""
+    """The stored data and the model of the server."""
 
     store: Store
     registry: Registry
@@ -30,18 +30,18 @@ class World:
 
 
 class Node(NamedTuple):
-    """An entity, stored or not: only its urn is known until someone asks for more."""
+    """An entity, stored or not; its aspects are read on demand."""
 
     urn: str
 
     @property
     def entity(self) -> str:
-        """Its type, as in the registry."""
+        """The entity's type, as in the registry."""
         return Urn.from_string(self.urn).entity_type
 
 
 def graphql_type(node: Node) -> str:
-    """The object type of an entity.
+    """Return the GraphQL object type of an entity.
 
     >>> graphql_type(Node("urn:li:tag:a")), graphql_type(Node("urn:li:container:a"))
     ('Tag', 'Restricted')
@@ -51,7 +51,7 @@ def graphql_type(node: Node) -> str:
 
 @cache
 def enum_type(entity: str) -> str:
-    """An entity type of the registry as one of GraphQL's.
+    """Convert an entity type of the registry into GraphQL's.
 
     >>> enum_type("schemaField")
     'SCHEMA_FIELD'

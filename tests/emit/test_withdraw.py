@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 
-from datahub_hyperjoin.emit.retract import retract
+from datahub_hyperjoin.emit.withdraw import withdraw
 from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn
@@ -15,17 +15,17 @@ OWNER, BUYER = (column_urn(ColumnId(ORDERS, name)) for name in ("owner", "buyer"
 ID, NUMBER = (column_urn(ColumnId(CUSTOMERS, name)) for name in ("id", "number"))
 QUERY, OTHER_QUERY = "urn:li:query:1", "urn:li:query:2"
 NAMESPACE = "io.datahub.hyperjoin"
-EDGE = WrittenEdge(ID, BUYER, coarse=True)
+EDGE = WrittenEdge(ID, BUYER, adds_table=True)
 LAST = WrittenState(
     columns=[BUYER, ID],
     datasets=[dataset_urn(CUSTOMERS), dataset_urn(ORDERS)],
     queries=[QUERY, OTHER_QUERY],
-    lineage=[EDGE, WrittenEdge(NUMBER, OWNER, coarse=True)],
+    lineage=[EDGE, WrittenEdge(NUMBER, OWNER, adds_table=True)],
 )
 
 
 class Warnings:
-    """Collects them."""
+    """Collects warnings."""
 
     def __init__(self) -> None:
         self.said: list[str] = []
@@ -39,7 +39,9 @@ Outcome = tuple[list[MetadataWorkUnit], WrittenState, list[str]]
 
 def undo(current: WrittenState, last: WrittenState = LAST, *, threshold: float = 75) -> Outcome:
     report = Warnings()
-    units, kept = retract(last, current, namespace=NAMESPACE, threshold=threshold, report=report)
+    units, kept = withdraw(
+        last, current, namespace=NAMESPACE, threshold=threshold, warn=report.warn
+    )
     return units, kept, report.said
 
 
@@ -77,7 +79,7 @@ def test_queries_are_hidden_and_nothing_else_is(describe: Describe) -> None:
     assert {one["change"] for one in found if one["urn"] not in hidden} == {"PATCH"}
 
 
-def test_nothing_taken_back_is_ours_to_delete() -> None:
+def test_nothing_withdrawn_is_removed_as_an_entity() -> None:
     units, _, _ = undo(WrittenState(), threshold=100)
     assert len(units) == 2 + 2 + 2 + 1
     assert not any(unit.is_primary_source for unit in units)
@@ -107,12 +109,12 @@ def test_an_edge_takes_the_edge_of_its_tables_along(removed: Removed) -> None:
 
 
 def test_an_edge_of_tables_stays_if_someone_else_wrote_it(removed: Removed) -> None:
-    last = WrittenState(lineage=[EDGE._replace(coarse=False)])
+    last = WrittenState(lineage=[EDGE._replace(adds_table=False)])
     assert removed(last, WrittenState()) == [f"{FINE}/{BUYER}/NONE/{ID}"]
 
 
 def test_an_edge_of_tables_stays_while_another_edge_uses_it(removed: Removed) -> None:
-    current = WrittenState(lineage=[WrittenEdge(NUMBER, OWNER, coarse=True)])
+    current = WrittenState(lineage=[WrittenEdge(NUMBER, OWNER, adds_table=True)])
     assert removed(
         LAST.model_copy(update={"columns": [], "datasets": [], "queries": []}), current
     ) == [f"{FINE}/{BUYER}/NONE/{ID}"]
@@ -120,7 +122,7 @@ def test_an_edge_of_tables_stays_while_another_edge_uses_it(removed: Removed) ->
 
 def test_an_edge_that_is_there_still_is_not_removed_for_its_tables_sake() -> None:
     units, _, _ = undo(
-        WrittenState(lineage=[EDGE._replace(coarse=False)]), WrittenState(lineage=[EDGE])
+        WrittenState(lineage=[EDGE._replace(adds_table=False)]), WrittenState(lineage=[EDGE])
     )
     assert units == []
 
@@ -135,13 +137,14 @@ def test_too_much_at_once_is_taken_for_a_mistake(mistaken: Outcome) -> None:
     assert units == []
     (one,) = said
     assert one == (
-        "Nothing taken back: Much more is gone than is likely. If that is right, raise "
-        "`stateful_ingestion.fail_safe_threshold`: 7 of the 8 columns, datasets, queries and edges "
-        "that the last run wrote are not found again, 88%; the threshold is 75 %"
+        "Nothing withdrawn: Too many joins have disappeared since the last run. If that is "
+        "correct, raise `stateful_ingestion.fail_safe_threshold`: 7 of the 8 columns, datasets, "
+        "queries and lineage edges that the last run wrote have no join now (88%); the threshold "
+        "is 75 %"
     )
 
 
-def test_after_a_mistake_the_ledger_holds_both_runs(mistaken: Outcome) -> None:
+def test_after_a_mistake_the_state_has_both_runs(mistaken: Outcome) -> None:
     _, kept, _ = mistaken
     assert kept.columns == sorted([BUYER, ID, OWNER])
     assert (kept.queries, kept.lineage) == (LAST.queries, sorted(LAST.lineage))

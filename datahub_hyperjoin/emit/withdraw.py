@@ -1,0 +1,115 @@
+"""Withdraw what an earlier run wrote and this run does not: our metadata and no other."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from datahub.emitter.mcp import MetadataChangeProposalWrapper
+from datahub.ingestion.api.workunit import MetadataWorkUnit
+from datahub.metadata.schema_classes import StatusClass
+
+from datahub_hyperjoin.emit.patches import (
+    Change,
+    change_lineage,
+    edge_path,
+    remove_properties,
+    upstream_path,
+)
+from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState
+from datahub_hyperjoin.progress import Warn
+from datahub_hyperjoin.urns import (
+    BEST_JOIN_SCORE,
+    JOIN_SUGGESTIONS,
+    JOINABLE_WITH,
+    SUGGESTED_JOINS,
+    property_urn,
+)
+
+_COLUMN_PROPERTIES = (JOINABLE_WITH, JOIN_SUGGESTIONS, BEST_JOIN_SCORE)
+_EVERYTHING = 100.0
+
+
+def withdraw(
+    last: WrittenState, current: WrittenState, *, namespace: str, threshold: float, warn: Warn
+) -> tuple[list[MetadataWorkUnit], WrittenState]:
+    """Withdraw what the last run wrote and this run does not.
+
+    Args:
+        last: The state that the last run wrote.
+        current: The state that this run writes.
+        namespace: Prefix of the structured properties' names.
+        threshold: Largest percentage of the last state that is withdrawn. More is taken for a
+            mistake, such as a missing folder, and nothing is withdrawn.
+        warn: Receives a warning of such a mistake.
+
+    Returns:
+        The workunits, and the state to store. After a mistake that is the union of both states, so
+        that the next run can withdraw what this one did not.
+    """
+    stale = _difference(last, current)
+    total, removed = _size(last), _size(stale)
+    if total and removed / total * 100 > threshold and threshold < _EVERYTHING:
+        warn(
+            "Nothing withdrawn",
+            "Too many joins have disappeared since the last run. If that is correct, raise "
+            "`stateful_ingestion.fail_safe_threshold`",
+            f"{removed} of the {total} columns, datasets, queries and lineage edges that the last "
+            f"run wrote have no join now ({removed / total:.0%}); the threshold is {threshold:g} %",
+        )
+        return [], current.merged_with(last)
+    return list(_remove(stale, current, namespace)), current
+
+
+def _difference(last: WrittenState, current: WrittenState) -> WrittenState:
+    kept = {edge[:2] for edge in current.lineage}
+    return WrittenState(
+        columns=sorted({*last.columns} - {*current.columns}),
+        datasets=sorted({*last.datasets} - {*current.datasets}),
+        queries=sorted({*last.queries} - {*current.queries}),
+        lineage=sorted(edge for edge in last.lineage if edge[:2] not in kept),
+    )
+
+
+def _size(written: WrittenState) -> int:
+    urns = len(written.columns) + len(written.datasets) + len(written.queries)
+    return urns + len(written.lineage)
+
+
+def _remove(
+    stale: WrittenState, current: WrittenState, namespace: str
+) -> Iterator[MetadataWorkUnit]:
+    """Remove stale metadata, each kind as far as it is ours.
+
+    Columns and datasets belong to their connectors, so they only lose our properties. Queries are
+    ours, but they are hidden rather than deleted: a link to one still leads to it. Relationships
+    are left to DataHub's framework, which hides them.
+    """
+    properties = [property_urn(namespace, name) for name in _COLUMN_PROPERTIES]
+    for column in stale.columns:
+        yield remove_properties(column, properties)
+    for dataset in stale.datasets:
+        yield remove_properties(dataset, [property_urn(namespace, SUGGESTED_JOINS)])
+    for query in stale.queries:
+        status = MetadataChangeProposalWrapper(entityUrn=query, aspect=StatusClass(removed=True))
+        yield status.as_workunit(is_primary_source=False)
+    still_used = {edge.datasets for edge in current.lineage}
+    for downstream, edges in _by_downstream(stale.lineage).items():
+        yield change_lineage(downstream, list(_remove_edges(edges, still_used)))
+
+
+def _by_downstream(edges: Sequence[WrittenEdge]) -> dict[str, list[WrittenEdge]]:
+    by_downstream: dict[str, list[WrittenEdge]] = defaultdict(list)
+    for edge in edges:
+        by_downstream[edge.datasets[1]].append(edge)
+    return by_downstream
+
+
+def _remove_edges(
+    edges: Sequence[WrittenEdge], still_used: set[tuple[str, str]]
+) -> Iterator[Change]:
+    """Remove edges between columns, and edges between datasets that no other join needs."""
+    for edge in edges:
+        path = edge_path(edge.upstream, edge.downstream)
+        yield {"op": "remove", "path": path, "value": {}}
+    unused = {edge.datasets for edge in edges if edge.adds_table} - still_used
+    for upstream, _ in sorted(unused):
+        yield {"op": "remove", "path": upstream_path(upstream), "value": {}}
