@@ -1,4 +1,4 @@
-"""Whether a column's profile is what a plain count of its rows says."""
+"""Compare column profiles with a plain count of the rows."""
 
 import datetime as dt
 import decimal
@@ -31,72 +31,78 @@ COLUMNS = st.lists(WORDS, max_size=60)
 
 
 def profile(column: pa.Array, config: ProfileConfig = CONFIG) -> ColumnProfile:
-    [whole] = aggregate_columns([count_texts(column)], config.sketch_size + 1)
-    return profile_of(whole, config)
+    [aggregate] = aggregate_columns([count_texts(column)], config.sketch_size + 1)
+    return profile_of(aggregate, config)
 
 
-def profile_of(whole: ColumnAggregate, config: ProfileConfig) -> ColumnProfile:
-    [found] = profile_columns([CountedColumn(CITY, 0, whole)], config)
-    return found
+def profile_of(aggregate: ColumnAggregate, config: ProfileConfig) -> ColumnProfile:
+    [counted] = profile_columns([CountedColumn(CITY, 0, aggregate)], config)
+    return counted
 
 
 @given(COLUMNS)
-def test_a_profile_is_a_plain_count(
+def test_a_profile_equals_a_plain_count(
     plain_profile: Callable[[Sequence[str | None], DataType], dict[str, Any]],
     cells: list[str | None],
 ) -> None:
-    found = profile(pa.array(cells, pa.string()))
-    expected = plain_profile(cells, found.type if found.distinct else DataType.INTEGER)
-    assert {name: getattr(found, name) for name in expected} == expected
+    counted = profile(pa.array(cells, pa.string()))
+    expected = plain_profile(cells, counted.type if counted.distinct else DataType.INTEGER)
+    assert {name: getattr(counted, name) for name in expected} == expected
 
 
 @given(COLUMNS, st.integers(0, 60), st.integers(1, 4))
-def test_a_column_can_be_counted_in_parts(cells: list[str | None], cut: int, size: int) -> None:
+def test_merging_parts_equals_counting_the_whole_column(
+    cells: list[str | None], cut: int, size: int
+) -> None:
     config = ProfileConfig(sketch_size=size, sample_size=2)
-    whole = pa.array(cells, pa.string())
-    parts = aggregate_columns([count_texts(part) for part in (whole[:cut], whole[cut:])], size + 1)
+    column = pa.array(cells, pa.string())
+    parts = aggregate_columns(
+        [count_texts(part) for part in (column[:cut], column[cut:])], size + 1
+    )
     together = merge_aggregates(
         merge_aggregates(EMPTY_AGGREGATE, parts[0], size=size + 1), parts[1], size=size + 1
     )
-    assert profile_of(together, config) == profile(whole, config)
+    assert profile_of(together, config) == profile(column, config)
 
 
 @given(st.lists(COLUMNS, max_size=5), st.integers(1, 4))
-def test_columns_are_counted_together_as_each_alone(
+def test_counting_columns_together_equals_counting_each_alone(
     columns: list[list[str | None]], size: int
 ) -> None:
     config = ProfileConfig(sketch_size=size, sample_size=2)
     arrays = [pa.array(cells, pa.string()) for cells in columns]
-    tallies = aggregate_columns([count_texts(array) for array in arrays], size + 1)
-    together = profile_columns([CountedColumn(CITY, 0, whole) for whole in tallies], config)
+    aggregates = aggregate_columns([count_texts(array) for array in arrays], size + 1)
+    together = profile_columns(
+        [CountedColumn(CITY, 0, aggregate) for aggregate in aggregates], config
+    )
     assert together == [profile(array, config) for array in arrays]
 
 
-def test_namibia_is_a_value_among_countries() -> None:
-    found = profile(pa.array(["DE", "NA", "NA", "FR"]))
-    assert (found.type, found.nulls, found.distinct) == (DataType.TEXT, 0, 3)
+def test_a_null_word_is_a_value_in_a_column_of_text() -> None:
+    counted = profile(pa.array(["DE", "NA", "NA", "FR"]))
+    assert (counted.type, counted.nulls, counted.distinct) == (DataType.TEXT, 0, 3)
 
 
 @pytest.mark.parametrize("word", ["NA", "n/a", "null", "NaN", "None", "\\N"])
-def test_the_same_word_is_no_value_among_numbers(word: str) -> None:
-    found = profile(pa.array(["1", word, "2.5", word]))
-    assert (found.type, found.nulls, set(found.sample)) == (DataType.DECIMAL, 2, {"1", "2.5"})
+def test_a_null_word_is_null_in_a_column_of_numbers(word: str) -> None:
+    counted = profile(pa.array(["1", word, "2.5", word]))
+    assert (counted.type, counted.nulls, set(counted.sample)) == (DataType.DECIMAL, 2, {"1", "2.5"})
 
 
-def test_codes_keep_their_zeros() -> None:
-    found = profile(pa.array(["007", "012", "7"]))
-    assert found.type is DataType.TEXT
-    assert set(found.sample) == {"007", "012", "7"}
+def test_codes_keep_their_leading_zeros() -> None:
+    counted = profile(pa.array(["007", "012", "7"]))
+    assert counted.type is DataType.TEXT
+    assert set(counted.sample) == {"007", "012", "7"}
 
 
-def test_lengths_are_those_of_distinct_values_as_written() -> None:
-    found = profile(pa.array(["Ulm", "Ulm", "Köln", "Hamburg"]))
-    assert found.lengths == Lengths(shortest=3, mean=14 / 3, longest=7)
+def test_lengths_are_those_of_the_distinct_texts() -> None:
+    counted = profile(pa.array(["Ulm", "Ulm", "Köln", "Hamburg"]))
+    assert counted.lengths == Lengths(shortest=3, mean=14 / 3, longest=7)
 
 
-def test_long_texts_are_kept_in_part() -> None:
-    found = profile(pa.array(["x" * 5000]))
-    assert (len(found.sample[0]), found.lengths.longest) == (1000, 5000)
+def test_long_texts_are_cut() -> None:
+    counted = profile(pa.array(["x" * 5000]))
+    assert (len(counted.sample[0]), counted.lengths.longest) == (1000, 5000)
 
 
 @pytest.mark.parametrize(
@@ -123,9 +129,9 @@ def test_long_texts_are_kept_in_part() -> None:
 def test_typed_columns_are_read_as_their_texts(
     column: pa.Array, type_: DataType, sample: set[str]
 ) -> None:
-    found = profile(column)
-    assert (found.type, set(found.sample)) == (type_, sample)
+    counted = profile(column)
+    assert (counted.type, set(counted.sample)) == (type_, sample)
 
 
-def test_the_same_values_join_whatever_their_type() -> None:
+def test_equal_values_of_different_types_have_the_same_sketch() -> None:
     assert profile(pa.array([1.0, 2.0])).sketch == profile(pa.array(["2", "1"])).sketch

@@ -1,4 +1,4 @@
-"""Whether shapes are what the documentation says."""
+"""Compare shapes and patterns with their documentation and with regular expressions."""
 
 import re
 from collections import Counter
@@ -21,7 +21,7 @@ REWRITES = (
 
 
 def rewritten(value: str) -> str:
-    """The shape of a value of few alphabets, in plain Python."""
+    """Compute the shape of a value with regular expressions."""
     shape = value.strip()[:40]
     for pattern, replacement in REWRITES:
         shape = re.sub(pattern, replacement, shape)
@@ -47,26 +47,26 @@ def test_letters_and_digits_become_a_shape(value: str, shape: str) -> None:
     assert shapes(pa.array([value])).to_pylist() == [shape]
 
 
-def test_only_the_beginning_of_a_long_value_tells() -> None:
+def test_shapes_cover_only_the_beginning_of_a_long_value() -> None:
     assert shapes(pa.array(["a1" * 1000])).to_pylist() == ["A9" * 20]
 
 
-def test_frequent_shapes_come_first_and_ties_in_alphabetical_order() -> None:
-    [found] = patterns(pa.array(["B6", "C7", "x", "1"]), bounds_of([4]), 3)
-    assert [(pattern.shape, pattern.share) for pattern in found] == [
+def test_shapes_are_sorted_by_frequency_and_then_alphabetically() -> None:
+    [result] = patterns(pa.array(["B6", "C7", "x", "1"]), bounds_of([4]), 3)
+    assert [(pattern.shape, pattern.share) for pattern in result] == [
         ("A9", 0.5),
         ("9", 0.25),
         ("A", 0.25),
     ]
 
 
-def test_no_values_have_no_shape() -> None:
+def test_columns_without_values_have_no_shapes() -> None:
     assert patterns(pa.array([], pa.string()), bounds_of([0, 0]), 3) == [(), ()]
 
 
 @given(st.lists(st.text("aZ19 \t\n-+.é–東", max_size=50), max_size=20))
 @example(["12345", "1234", "12345a", "123456 7", "a1b22", "--", "A+", "9+", "", "a b  c"])
-def test_shapes_are_what_rewriting_step_by_step_makes(values: list[str]) -> None:
+def test_shapes_equal_those_of_regular_expressions(values: list[str]) -> None:
     assert shapes(pa.array(values, pa.string())).to_pylist() == [*map(rewritten, values)]
 
 
@@ -74,18 +74,20 @@ def test_shapes_are_what_rewriting_step_by_step_makes(values: list[str]) -> None
     st.lists(st.sampled_from(["a1", "b2", "7", "x", "-", "é9", "77"]), min_size=1),
     st.integers(1, 4),
 )
-def test_shapes_are_ordered_as_counting_orders_them(values: list[str], most: int) -> None:
-    [found] = patterns(pa.array(values), bounds_of([len(values)]), most)
+def test_shares_equal_those_of_a_plain_count(values: list[str], most: int) -> None:
+    [result] = patterns(pa.array(values), bounds_of([len(values)]), most)
     times = Counter(map(rewritten, values))
     expected = sorted(times, key=lambda shape: (-times[shape], shape))[:most]
-    assert [(one.shape, one.share) for one in found] == [
+    assert [(pattern.shape, pattern.share) for pattern in result] == [
         (shape, times[shape] / len(values)) for shape in expected
     ]
 
 
 @given(st.lists(st.lists(st.sampled_from(["a1", "b2", "7", "é"]), max_size=5), max_size=4))
-def test_columns_looked_at_together_are_as_each_alone(columns: list[list[str]]) -> None:
+def test_patterns_of_columns_together_equal_those_of_each_alone(columns: list[list[str]]) -> None:
     arrays = [pa.array(values, pa.string()) for values in columns]
     together = pa.array([value for values in columns for value in values], pa.string())
-    found = patterns(together, bounds_of(list(map(len, columns))), 2)
-    assert found == [one for a in arrays for one in patterns(a, bounds_of([len(a)]), 2)]
+    result = patterns(together, bounds_of(list(map(len, columns))), 2)
+    assert result == [
+        alone for array in arrays for alone in patterns(array, bounds_of([len(array)]), 2)
+    ]

@@ -1,4 +1,4 @@
-"""Whether distinct values are counted, merged and estimated as a plain count says."""
+"""Compare counted, merged and estimated distinct values with plain counts."""
 
 from collections import Counter
 
@@ -24,21 +24,23 @@ WORDS = st.lists(st.text("abc", max_size=3), min_size=1)
 
 def values_of(words: list[str]) -> DistinctValues:
     array = pa.array(words, pa.string())
-    [found] = distinct_values(
+    [values] = distinct_values(
         ValueCounts(array, np.ones(len(words), np.int64), array, bounds_of([len(words)]))
     )
-    return found
+    return values
 
 
 @given(WORDS)
-def test_counts_are_those_of_a_plain_count(words: list[str]) -> None:
-    found = values_of(words)
-    assert dict(zip(found.texts.to_pylist(), found.counts, strict=True)) == Counter(words)
-    assert (np.diff(found.hashes.astype(object)) > 0).all()
+def test_counts_equal_those_of_a_plain_count(words: list[str]) -> None:
+    values = values_of(words)
+    assert dict(zip(values.texts.to_pylist(), values.counts, strict=True)) == Counter(words)
+    assert (np.diff(values.hashes.astype(object)) > 0).all()
 
 
 @given(WORDS, WORDS, st.integers(1, 8))
-def test_cutting_before_a_merge_loses_nothing(left: list[str], right: list[str], k: int) -> None:
+def test_cutting_before_merging_equals_cutting_afterwards(
+    left: list[str], right: list[str], k: int
+) -> None:
     whole = values_of(left + right).smallest(k)
     parts = merge_values([values_of(left).smallest(k), values_of(right).smallest(k)]).smallest(k)
     assert parts.hashes.tolist() == whole.hashes.tolist()
@@ -47,27 +49,29 @@ def test_cutting_before_a_merge_loses_nothing(left: list[str], right: list[str],
 
 
 @given(st.lists(WORDS | st.just([]), min_size=1, max_size=5), st.integers(1, 4))
-def test_several_columns_are_gathered_as_each_alone(columns: list[list[str]], size: int) -> None:
+def test_grouping_columns_together_equals_grouping_each_alone(
+    columns: list[list[str]], size: int
+) -> None:
     array = pa.array([word for words in columns for word in words], pa.string())
     bounds = bounds_of(list(map(len, columns)))
     together = distinct_values(
         ValueCounts(array, np.ones(len(array), np.int64), array, bounds), size
     )
-    for found, words in zip(together, columns, strict=True):
+    for values, words in zip(together, columns, strict=True):
         alone = values_of(words).smallest(size)
-        assert found.hashes.tolist() == alone.hashes.tolist()
-        assert found.counts.tolist() == alone.counts.tolist()
-        assert found.texts.equals(alone.texts)
+        assert values.hashes.tolist() == alone.hashes.tolist()
+        assert values.counts.tolist() == alone.counts.tolist()
+        assert values.texts.equals(alone.texts)
 
 
-def test_the_first_spelling_is_kept() -> None:
+def test_the_first_text_is_kept() -> None:
     normal, written = pa.array(["rome", "rome"]), pa.array(["Rome", "ROME"])
-    [found] = distinct_values(ValueCounts(normal, np.array([2, 3]), written, bounds_of([2])))
-    assert (found.texts.to_pylist(), found.counts.tolist()) == (["Rome"], [5])
+    [values] = distinct_values(ValueCounts(normal, np.array([2, 3]), written, bounds_of([2])))
+    assert (values.texts.to_pylist(), values.counts.tolist()) == (["Rome"], [5])
 
 
 @pytest.mark.parametrize("distinct", [1, 1024, 1025, 5_000, 100_000])
-def test_the_number_of_distinct_values_is_exact_and_then_close(distinct: int) -> None:
+def test_the_number_of_distinct_values_is_exact_up_to_the_sketch_size(distinct: int) -> None:
     size = 1024
     kept = values_of([f"order {number}" for number in range(distinct)]).smallest(size + 1)
     estimate = estimate_distinct(kept.hashes, size)

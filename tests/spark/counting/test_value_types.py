@@ -1,4 +1,4 @@
-"""Whether values tell their type."""
+"""Check the types inferred from values."""
 
 import re
 
@@ -23,9 +23,9 @@ FORMS = {
 WORDS = st.sampled_from(["12", "-3", "1.5", "2e9", "2024-01-31", "true", "berlin", "007"])
 
 
-def kinds(values: list[str]) -> frozenset[DataType]:
-    [found] = types_of(pa.array(values, pa.string()), bounds_of([len(values)]))
-    return found
+def types(values: list[str]) -> frozenset[DataType]:
+    [inferred] = types_of(pa.array(values, pa.string()), bounds_of([len(values)]))
+    return inferred
 
 
 @pytest.mark.parametrize(
@@ -44,13 +44,13 @@ def kinds(values: list[str]) -> frozenset[DataType]:
         ([], DataType.TEXT),
     ],
 )
-def test_values_tell_the_type(values: list[str], expected: DataType) -> None:
-    assert common_type(kinds(values)) is expected
+def test_the_type_is_inferred_from_the_values(values: list[str], expected: DataType) -> None:
+    assert common_type(types(values)) is expected
 
 
 def test_one_word_at_the_end_makes_a_column_text() -> None:
     numbers = [str(number) for number in range(1000)]
-    assert kinds([*numbers, "n.n."]) == {DataType.TEXT}
+    assert types([*numbers, "n.n."]) == {DataType.TEXT}
 
 
 @given(st.text("0019.-+ :einftrusal", min_size=1, max_size=12))
@@ -60,21 +60,23 @@ def test_one_word_at_the_end_makes_a_column_text() -> None:
 @example("-inf")
 @example("007")
 @example(".")
-def test_a_value_is_of_the_kind_that_its_form_says(value: str) -> None:
+def test_the_type_of_a_value_follows_from_its_form(value: str) -> None:
     [expected] = [kind for kind, form in FORMS.items() if re.fullmatch(form, value)] or [
         DataType.TEXT
     ]
-    assert kinds([value]) == {expected}
-    assert kinds([str(at) for at in range(50)] + [value]) - {DataType.INTEGER} <= {expected}
+    assert types([value]) == {expected}
+    assert types([str(at) for at in range(50)] + [value]) - {DataType.INTEGER} <= {expected}
 
 
 @given(st.lists(WORDS, max_size=40), st.lists(WORDS, max_size=40))
-def test_a_columns_type_is_that_of_its_halves_together(left: list[str], right: list[str]) -> None:
-    assert common_type(kinds(left) | kinds(right)) is common_type(kinds(left + right))
+def test_the_types_of_a_column_are_the_union_of_those_of_its_halves(
+    left: list[str], right: list[str]
+) -> None:
+    assert common_type(types(left) | types(right)) is common_type(types(left + right))
 
 
 @given(st.lists(st.lists(WORDS, max_size=40), max_size=4))
-def test_columns_told_together_are_as_each_alone(columns: list[list[str]]) -> None:
+def test_types_of_columns_together_equal_those_of_each_alone(columns: list[list[str]]) -> None:
     together = pa.array([word for words in columns for word in words], pa.string())
-    found = types_of(together, bounds_of(list(map(len, columns))))
-    assert found == [kinds(words) for words in columns]
+    inferred = types_of(together, bounds_of(list(map(len, columns))))
+    assert inferred == [types(words) for words in columns]

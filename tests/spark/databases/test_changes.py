@@ -1,4 +1,4 @@
-"""Whether a table that changed is ever taken for one that did not, on real databases."""
+"""Check on real databases that no changed table is taken for an unchanged one."""
 
 import os
 import time
@@ -11,7 +11,7 @@ from servers import KINDS, Server, serving, settle, states
 from sqlalchemy import text
 
 STEADY = "STATS_AUTO_RECALC = 0"
-"""Has MariaDB leave its statistics of a table alone: some time after a write it makes them anew."""
+"""Table option that keeps MariaDB from recomputing statistics some time after a write."""
 
 COLUMNS = "(id INTEGER PRIMARY KEY, city VARCHAR(20))"
 PARTS = "PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (100))"
@@ -33,7 +33,7 @@ CHANGES = {
     ],
     "swap": ["ALTER TABLE {0} RENAME TO {0}_old", "ALTER TABLE {0}_twin RENAME TO {0}"],
 }
-"""What may happen to a table."""
+"""Changes of a table."""
 
 ON_SERVERS = {
     "truncate": ["TRUNCATE TABLE {0}"],
@@ -64,20 +64,20 @@ NEEDS = {
     "label": ["CREATE TYPE {0}_mood AS ENUM ('sad', 'happy')"],
     "exchange": [f"CREATE TABLE {{0}}_parts {COLUMNS} {PARTS}"],
 }
-"""What there must be for that."""
+"""Statements that prepare a change, before the table has rows."""
 
 FILLED = {
     "swap": ["INSERT INTO {0}_twin VALUES (5, 'Riga')"],
     "exchange": ["INSERT INTO {0}_parts VALUES (8, 'Kiel')"],
     "analyzed": ["ANALYZE TABLE {0}"],  # which has the server count the rows written from 0
 }
-"""What is written along with the table, so that nothing tells the times of both apart."""
+"""Statements that run right after the table is filled, so that both have the same time."""
 
 
 @pytest.fixture
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
-    with serving(request.param, tmp_path) as found:
-        yield found
+    with serving(request.param, tmp_path) as running:
+        yield running
 
 
 POSTGRESQL, MARIADB, SQLITE = (
@@ -96,10 +96,10 @@ def make(server: Server, name: str, change: str = "") -> None:
 
 
 @POSTGRESQL
-def test_any_write_to_a_server_of_postgres_is_another_state(server: Server) -> None:
+def test_any_write_to_a_postgresql_server_changes_the_state(server: Server) -> None:
     changes = {**CHANGES, **ON_SERVERS, **IN_POSTGRESQL}
-    for at, (change, statements) in enumerate(changes.items()):
-        name = f"t{at}"
+    for number, (change, statements) in enumerate(changes.items()):
+        name = f"t{number}"
         make(server, name, change)
         before = states(server)
         server.run(*(statement.format(name) for statement in statements))
@@ -109,9 +109,9 @@ def test_any_write_to_a_server_of_postgres_is_another_state(server: Server) -> N
 
 
 @MARIADB
-def test_a_table_of_mariadb_that_changed_has_another_state(server: Server) -> None:
+def test_a_changed_mariadb_table_has_another_state(server: Server) -> None:
     changes = {**CHANGES, **ON_SERVERS, **IN_MARIADB}
-    names = {change: f"t{at}" for at, change in enumerate(changes)}
+    names = {change: f"t{number}" for number, change in enumerate(changes)}
     for change, name in names.items():
         make(server, name, change)
     server.run(f"CREATE TABLE untouched {COLUMNS} {STEADY}", f"INSERT INTO untouched VALUES {ROWS}")
@@ -129,14 +129,14 @@ def test_a_table_of_mariadb_that_changed_has_another_state(server: Server) -> No
 
 
 @SQLITE
-def test_a_file_of_sqlite_that_changed_has_another_state_whatever_its_time(
+def test_a_changed_sqlite_file_has_another_state_even_with_an_old_timestamp(
     server: Server, tmp_path: Path
 ) -> None:
     make(server, "first")
     file = tmp_path / "shop.db"
     long_ago = file.stat().st_mtime_ns - 10**10
-    for at, (change, statements) in enumerate(CHANGES.items()):
-        name = f"t{at}"
+    for number, (change, statements) in enumerate(CHANGES.items()):
+        name = f"t{number}"
         make(server, name, change)
         os.utime(file, ns=(long_ago, long_ago))
         before = states(server)[name]
@@ -149,20 +149,20 @@ def test_a_file_of_sqlite_that_changed_has_another_state_whatever_its_time(
 
 
 @POSTGRESQL
-def test_what_is_open_when_a_database_is_listed_is_another_state_when_it_ends(
+def test_the_end_of_an_open_transaction_changes_the_state(
     server: Server,
 ) -> None:
     make(server, "cities")
     for end in ("ROLLBACK", "COMMIT"):
-        with server.engine.connect() as other:
-            other.execute(text("INSERT INTO cities VALUES (9, 'Wien')"))
+        with server.engine.connect() as writer:
+            writer.execute(text("INSERT INTO cities VALUES (9, 'Wien')"))
             before = states(server)["cities"]
-            other.execute(text(end))
+            writer.execute(text(end))
             assert before not in {"", states(server)["cities"]}
 
 
 @POSTGRESQL
-def test_a_procedure_that_commits_and_goes_on_has_changed_rows(server: Server) -> None:
+def test_a_commit_within_a_running_procedure_changes_the_state(server: Server) -> None:
     make(server, "cities")
     before = states(server)["cities"]
     goes_on = "DO $$ BEGIN INSERT INTO {} VALUES (9, 'x'); COMMIT; PERFORM pg_sleep(3); END $$"
@@ -171,8 +171,8 @@ def test_a_procedure_that_commits_and_goes_on_has_changed_rows(server: Server) -
     caller = Thread(target=connection.cursor().execute, args=[goes_on.format("cities")])
     caller.start()
     time.sleep(1.5)
-    with server.engine.connect() as other:
-        assert other.execute(text("SELECT count(*) FROM cities")).scalar_one() == 4
+    with server.engine.connect() as reader:
+        assert reader.execute(text("SELECT count(*) FROM cities")).scalar_one() == 4
     after = states(server)["cities"]
     assert caller.is_alive()
     assert before not in {"", after}
@@ -181,19 +181,19 @@ def test_a_procedure_that_commits_and_goes_on_has_changed_rows(server: Server) -
 
 
 @MARIADB
-def test_a_time_does_not_count_while_a_transaction_may_write_it_again(server: Server) -> None:
+def test_a_time_does_not_count_while_an_older_transaction_is_open(server: Server) -> None:
     server.run(f"CREATE TABLE cities {COLUMNS} {STEADY}")
-    with server.engine.connect() as other, server.engine.connect() as reader:
+    with server.engine.connect() as writer, server.engine.connect() as reader:
         reader.execute(text("START TRANSACTION READ ONLY"))
         reader.execute(text("SELECT * FROM cities"))
         time.sleep(1 - time.time() % 1)
-        other.execute(text("INSERT INTO cities VALUES (8, 'Kiel')"))
+        writer.execute(text("INSERT INTO cities VALUES (8, 'Kiel')"))
         server.run("INSERT INTO cities VALUES (9, 'Wien')")
         settle(server)
         assert states(server)["cities"] == ""
-        other.commit()
-        # Without that, this would be the state of a table with a row less.
+        writer.commit()
+        # Otherwise this would be the state of a table with one row less.
         after = states(server)["cities"]
         assert after != ""
-        other.execute(text("SELECT * FROM cities"))
+        writer.execute(text("SELECT * FROM cities"))
         assert states(server)["cities"] == after

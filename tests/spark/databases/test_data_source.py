@@ -1,4 +1,4 @@
-"""Whether large tables of databases are read in ranges of their keys, over no more connections."""
+"""Read large tables of databases in ranges of their keys, over limited connections."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -36,14 +36,14 @@ IN_PARTS = ProfileConfig(split_bytes=1)
 
 @pytest.fixture(params=KINDS)
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
-    with serving(request.param, tmp_path) as found:
-        key, odd = found.quote("Sel%ect"), found.quote("a`b")
-        blob = "BYTEA" if found.kind == "postgresql" else "BLOB"
+    with serving(request.param, tmp_path) as running:
+        key, odd = running.quote("Sel%ect"), running.quote("a`b")
+        blob = "BYTEA" if running.kind == "postgresql" else "BLOB"
         numbers = ", ".join(
             f"({at - 300}, 'Öl {at % 50}', {at}.5, '2024-01-{at % 28 + 1:02}', NULL)"
             for at in range(ROWS)
         )
-        found.run(
+        running.run(
             f"CREATE TABLE orders ({key} INTEGER PRIMARY KEY, {odd} VARCHAR(20), "
             f"price DECIMAL(8, 2), day DATE, photo {blob})",
             f"INSERT INTO orders VALUES {numbers}",
@@ -53,7 +53,7 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
             "INSERT INTO photos VALUES (NULL), (NULL)",
             "CREATE TABLE void (id INTEGER PRIMARY KEY)",
         )
-        yield found
+        yield running
 
 
 def relation_of(table: Table) -> Relation:
@@ -61,9 +61,7 @@ def relation_of(table: Table) -> Relation:
     return table.location
 
 
-def test_a_table_read_in_ranges_has_the_profile_of_the_whole(
-    server: Server, spark: SparkSession
-) -> None:
+def test_a_table_read_in_ranges_has_the_same_profile(server: Server, spark: SparkSession) -> None:
     tables = [server.table("orders"), server.table("words"), server.table("photos")]
     assert {route_of(table, IN_PARTS) for table in tables} == {Route.DISTRIBUTED}
     with Databases() as databases:
@@ -72,22 +70,25 @@ def test_a_table_read_in_ranges_has_the_profile_of_the_whole(
     types = [column.type for column in found[0].columns]
     assert types[0] is DataType.INTEGER
     assert types[-1] is DataType.BINARY
-    for one, other in zip(found, expected, strict=True):
-        # A value written in two ways is kept as whichever range comes first writes it.
-        assert one == other
+    for profile, expected_profile in zip(found, expected, strict=True):
+        # Of a value with several texts, the text that is kept would depend on the order of ranges.
+        assert profile == expected_profile
 
 
-def test_ranges_hold_every_row_once(server: Server) -> None:
-    place = relation_of(server.table("orders"))
+def test_ranges_contain_every_row_once(server: Server) -> None:
+    relation = relation_of(server.table("orders"))
     with Databases() as databases:
-        engine = databases.engine(place)
-        known = inspect_database(engine)
-        assert (count_rows(place, engine), find_integer_key(place, known)) == (ROWS, "Sel%ect")
-        ranges = split_key(place, engine, "Sel%ect", 4)
+        engine = databases.engine(relation)
+        inspector = inspect_database(engine)
+        assert (count_rows(relation, engine), find_integer_key(relation, inspector)) == (
+            ROWS,
+            "Sel%ect",
+        )
+        ranges = split_key(relation, engine, "Sel%ect", 4)
         assert ranges == [(None, -50), (-50, 200), (200, 450), (450, None)]
         void = relation_of(server.table("void"))
         assert split_key(void, engine, "id", 4) == [WHOLE_KEY]
-        assert find_integer_key(relation_of(server.table("words")), known) == ""
+        assert find_integer_key(relation_of(server.table("words")), inspector) == ""
 
 
 def test_a_key_may_have_any_name(server: Server, spark: SparkSession) -> None:
@@ -104,31 +105,31 @@ def test_a_key_may_have_any_name(server: Server, spark: SparkSession) -> None:
     )
 
 
-def test_columns_are_asked_for_once(server: Server) -> None:
-    place = relation_of(server.table("orders"))
+def test_columns_are_queried_once(server: Server) -> None:
+    relation = relation_of(server.table("orders"))
     with Databases() as databases:
-        engine = databases.engine(place)
-        known = inspect_database(engine)
-        asked: list[str] = []
-        event.listen(engine, "before_cursor_execute", lambda *said: asked.append(said[2]))
-        columns_of(place, known)
-        of_columns = [*asked]
-        assert find_integer_key(place, known) == "Sel%ect"
-        assert of_columns
-        assert not {*of_columns} & {*asked[len(of_columns) :]}
+        engine = databases.engine(relation)
+        inspector = inspect_database(engine)
+        statements: list[str] = []
+        event.listen(
+            engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2])
+        )
+        columns_of(relation, inspector)
+        for_columns = [*statements]
+        assert find_integer_key(relation, inspector) == "Sel%ect"
+        assert for_columns
+        assert not {*for_columns} & {*statements[len(for_columns) :]}
 
 
 def test_a_table_has_as_many_partitions_as_connections(server: Server, spark: SparkSession) -> None:
-    place = relation_of(server.table("orders", server.database(max_connections=3)))
-    frame = load_relation(spark, place, max_rows=10**6).frame
+    relation = relation_of(server.table("orders", server.database(max_connections=3)))
+    frame = load_relation(spark, relation, max_rows=10**6).frame
     assert frame is not None
     assert frame.select(spark_partition_id()).distinct().count() == 3
     assert frame.count() == ROWS
 
 
-def test_of_a_table_with_more_rows_some_of_each_range_are_read(
-    server: Server, spark: SparkSession
-) -> None:
+def test_a_sample_has_rows_from_each_range(server: Server, spark: SparkSession) -> None:
     config = replace(IN_PARTS, max_rows=64)
     orders, words = server.table("orders"), server.table("words")
     [found] = profile_lake(spark, [orders], config)
@@ -150,25 +151,23 @@ def test_of_a_table_with_more_rows_some_of_each_range_are_read(
     assert few.rows == 2
 
 
-def test_faults_are_the_tables(server: Server, spark: SparkSession) -> None:
-    gone, void, words = profile_lake(
-        spark, [server.table(name) for name in ("gone", "void", "words")], IN_PARTS
+def test_an_error_concerns_only_its_table(server: Server, spark: SparkSession) -> None:
+    missing, void, words = profile_lake(
+        spark, [server.table(name) for name in ("missing", "void", "words")], IN_PARTS
     )
-    assert gone.fault.startswith("cannot be read: ")
+    assert missing.fault.startswith("cannot be read: ")
     assert void.fault == "has no rows. Fill it"
     assert words.fault == ""
 
 
-def test_a_check_reads_large_tables_over_the_connections_of_their_database(
-    server: Server, spark: SparkSession
-) -> None:
+def test_verification_reads_large_tables_in_ranges(server: Server, spark: SparkSession) -> None:
     orders = server.table("orders")
     id_ = ColumnId(orders.id, "Sel%ect")
-    [said] = verify_joins(spark, [orders], [(id_, id_)], config=IN_PARTS).values()
-    assert said.shared == ROWS
+    [evidence] = verify_joins(spark, [orders], [(id_, id_)], config=IN_PARTS).values()
+    assert evidence.shared == ROWS
 
 
-def test_no_secret_is_in_a_plan(
+def test_plans_contain_no_secrets(
     server: Server, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     database = replace(server.database(), password=SecretStr("hush"))
@@ -183,12 +182,12 @@ def test_no_secret_is_in_a_plan(
     assert "127.0.0.1" not in plan
 
 
-def test_a_database_that_is_gone_is_the_tables_fault(server: Server) -> None:
+def test_a_dropped_table_is_an_error_of_the_table(server: Server) -> None:
     if server.kind == "sqlite":
         pytest.skip("a file is always there")
-    place = relation_of(server.table("orders"))
+    relation = relation_of(server.table("orders"))
     with Databases() as databases:
-        engine = databases.engine(place)
+        engine = databases.engine(relation)
         server.run("DROP TABLE orders")
         with pytest.raises(UnreadableRelationError, match=r"cannot be read: .*orders"):
-            count_rows(place, engine)
+            count_rows(relation, engine)

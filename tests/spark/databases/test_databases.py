@@ -1,4 +1,4 @@
-"""Whether tables of real databases are read as they are, and gently."""
+"""Read tables of real databases faithfully, read-only and within limits."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -14,6 +14,7 @@ from servers import KINDS, Server, serving
 from sqlalchemy import make_url, text
 from sqlalchemy.exc import SQLAlchemyError
 
+from datahub_hyperjoin.joins import Cardinality
 from datahub_hyperjoin.locations import Database
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases, open_engine
@@ -22,7 +23,7 @@ from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.spark.profiles.local_batch import profile_local_batch, profile_table
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.spark.verification.verify import verify_joins
-from datahub_hyperjoin.tables import Cardinality, ColumnId, DataType, Table, TableProfile
+from datahub_hyperjoin.tables import ColumnId, DataType, Table, TableProfile
 
 WEIRD = 'sel%ect `"Kündig"'
 ODD = "s/e:c@ret"
@@ -31,8 +32,8 @@ CONFIG = ProfileConfig()
 
 @pytest.fixture(params=KINDS)
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
-    with serving(request.param, tmp_path) as found:
-        yield found
+    with serving(request.param, tmp_path) as running:
+        yield running
 
 
 def profile_of(table: Table) -> TableProfile:
@@ -44,7 +45,7 @@ def types(profile: TableProfile) -> dict[str, DataType]:
     return {column.id.path: column.type for column in profile.columns}
 
 
-def test_names_are_quoted_whatever_their_signs(server: Server) -> None:
+def test_names_with_special_characters_are_quoted(server: Server) -> None:
     table, column = server.quote(WEIRD), server.quote("Group by")
     server.run(
         f"CREATE TABLE {table} ({column} VARCHAR(20), {server.quote(WEIRD)} INTEGER)",
@@ -79,7 +80,7 @@ def test_types_of_every_kind_are_read(server: Server) -> None:
     }
 
 
-def test_views_are_tables_too_and_empty_ones_are_named(server: Server) -> None:
+def test_views_are_listed_on_request_and_empty_tables_are_reported(server: Server) -> None:
     server.run(
         "CREATE TABLE orders (id INTEGER, city VARCHAR(9))",
         "INSERT INTO orders VALUES (1, 'Oslo'), (2, 'Rome')",
@@ -94,7 +95,7 @@ def test_views_are_tables_too_and_empty_ones_are_named(server: Server) -> None:
             engine, "connections[0]", wanted=lambda schema: schema == server.schema, views=views
         )
         engine.dispose()
-        return [one.name for one in found]
+        return [relation.name for relation in found]
 
     assert listed(views=True) == ["northern", "orders", "vacant"]
     assert listed(views=False) == ["orders", "vacant"]
@@ -105,7 +106,7 @@ def test_views_are_tables_too_and_empty_ones_are_named(server: Server) -> None:
     )
 
 
-def test_no_more_rows_are_read_than_wanted(server: Server) -> None:
+def test_at_most_max_rows_are_read(server: Server) -> None:
     rows = ", ".join(f"({at})" for at in range(50))
     server.run("CREATE TABLE many (id INTEGER)", f"INSERT INTO many VALUES {rows}")
     with Databases() as databases:
@@ -126,7 +127,7 @@ def test_nothing_can_be_written(server: Server) -> None:
 
 
 @pytest.mark.parametrize("server", ["postgresql", "mariadb"], indirect=True)
-def test_a_statement_that_takes_too_long_is_ended(server: Server) -> None:
+def test_a_statement_ends_at_its_time_limit(server: Server) -> None:
     sleep = {"postgresql": "pg_sleep(30)::text", "mariadb": "sleep(30)"}
     server.run(f"CREATE VIEW slow AS SELECT {sleep[server.kind]} AS nap, 1 AS id")
     fault = profile_of(server.table("slow", server.database(timeout=1))).fault
@@ -159,7 +160,7 @@ def test_joins_are_verified_on_all_rows_over_few_connections(
 
 
 @pytest.mark.parametrize("server", ["postgresql"], indirect=True)
-def test_what_only_postgres_has(server: Server) -> None:
+def test_types_that_only_postgresql_has_are_read(server: Server) -> None:
     server.run(
         "CREATE TYPE mood AS ENUM ('sad', 'happy')",
         "CREATE TABLE rich (id UUID, tags TEXT[], doc JSONB, mood mood, net INET, span INTERVAL, "
@@ -178,7 +179,7 @@ def test_what_only_postgres_has(server: Server) -> None:
 
 
 @pytest.mark.parametrize("server", ["postgresql"], indirect=True)
-def test_a_table_that_the_user_may_not_read_is_named_and_the_others_are_read(
+def test_a_table_without_permission_is_reported_and_the_others_are_read(
     server: Server, spark: SparkSession
 ) -> None:
     reader = f"reader_{server.schema}"
@@ -213,9 +214,7 @@ def test_a_table_that_the_user_may_not_read_is_named_and_the_others_are_read(
         ("oracle+oracledb://me:hush@127.0.0.1/shop", "its driver oracledb is not installed"),
     ],
 )
-def test_a_database_that_does_not_answer_is_named_without_its_password(
-    url: str, reason: str
-) -> None:
+def test_an_unreachable_database_is_reported_without_its_password(url: str, reason: str) -> None:
     with pytest.raises(UnreachableDatabaseError, match=reason) as caught:
         list_relations(
             open_engine("connections[3]", Database(url=SecretStr(url))),
@@ -227,14 +226,14 @@ def test_a_database_that_does_not_answer_is_named_without_its_password(
     assert "hush" not in str(caught.value)
 
 
-def test_a_password_may_stand_beside_the_url() -> None:
+def test_the_password_may_be_separate_from_the_url() -> None:
     url = SecretStr("postgresql+psycopg2://me@127.0.0.1:1/shop")
     engine = open_engine("connections[0]", Database(url=url, password=SecretStr(ODD)))
     assert engine.url.password == ODD
     assert "s/e" not in repr(Database(url=url, password=SecretStr(ODD)))
 
 
-def test_a_database_is_given_a_connection_and_time() -> None:
+def test_limits_of_a_database_must_be_positive() -> None:
     url = SecretStr("sqlite://")
     with pytest.raises(ValueError, match="`max_connections` is 0; it must be at least 1"):
         Database(url=url, max_connections=0)
@@ -242,7 +241,7 @@ def test_a_database_is_given_a_connection_and_time() -> None:
         Database(url=url, timeout=0.5)
 
 
-def test_odd_values_of_sqlite_are_texts(tmp_path: Path) -> None:
+def test_values_of_mixed_types_in_sqlite_are_read_as_text(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "odd.db")) as connection:
         connection.execute("CREATE TABLE odd (x INTEGER)")
         connection.executemany("INSERT INTO odd VALUES (?)", [(1,), ("one",), (2**62,), (None,)])
@@ -254,7 +253,7 @@ def test_odd_values_of_sqlite_are_texts(tmp_path: Path) -> None:
     server.engine.dispose()
 
 
-def test_of_a_long_table_rows_of_all_its_parts_are_read(server: Server) -> None:
+def test_a_sample_of_a_long_table_comes_from_all_its_parts(server: Server) -> None:
     rows = ", ".join(f"({at})" for at in range(400))
     server.run("CREATE TABLE many (id INTEGER PRIMARY KEY)", f"INSERT INTO many VALUES {rows}")
 
@@ -271,5 +270,5 @@ def test_of_a_long_table_rows_of_all_its_parts_are_read(server: Server) -> None:
     assert np.histogram(ids, bins=4, range=(0, 400))[0].tolist() == [16] * 4
     assert read(1 << 20, 64) == (ids, notes)
     assert read(0, 400) == ([*range(400)], [])
-    # A table of so few bytes cannot have so many rows.
+    # A table of this size on disk cannot have more rows than allowed.
     assert read(1, 64) == ([*range(64)], ["read up to row 64; there are more"])

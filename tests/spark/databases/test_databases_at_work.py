@@ -1,4 +1,4 @@
-"""Whether a database with many tables is read whole, over few connections, and while it dies."""
+"""Read many tables of a database over few connections, and through a failure of its server."""
 
 import socket
 import threading
@@ -30,12 +30,12 @@ PORTS = {"postgresql": 5432, "mariadb": 3306}
 
 @pytest.fixture(params=["postgresql", "mariadb"])
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
-    with serving(request.param, tmp_path) as found:
-        yield found
+    with serving(request.param, tmp_path) as running:
+        yield running
 
 
 def make_tables(server: Server) -> list[str]:
-    """Tables with reserved words, quotes and other alphabets in their names, and many nulls."""
+    """Create tables with many nulls, and with reserved words and quotes in names."""
     odd = ("order", "GROUP", "Ärger", "名前", 'with "quotes"', "per%cent", "two words")
     names = [*odd, *(f"plain_{at}" for at in range(TABLES - len(odd)))]
     document = "JSONB" if server.kind == "postgresql" else "JSON"
@@ -53,7 +53,7 @@ def make_tables(server: Server) -> list[str]:
 
 @contextmanager
 def user(server: Server) -> Iterator[str]:
-    """Someone who may only read, by whom the run's connections are told from others."""
+    """Create a read-only user, who identifies the connections of the run."""
     who = server.schema
     if server.kind == "postgresql":
         server.run(
@@ -71,7 +71,7 @@ def user(server: Server) -> Iterator[str]:
 
 @contextmanager
 def most_sessions(server: Server, who: str) -> Iterator[list[int]]:
-    """How many sessions a user has, asked again and again."""
+    """Count the sessions of a user repeatedly in the background."""
     seen: list[int] = []
     done = threading.Event()
     engine = create_engine(server.url, isolation_level="AUTOCOMMIT")
@@ -97,7 +97,7 @@ def most_sessions(server: Server, who: str) -> Iterator[list[int]]:
 @pytest.mark.parametrize(
     ("server", "most"), [("postgresql", 1), ("mariadb", 2)], indirect=["server"]
 )
-def test_many_tables_are_read_over_as_many_connections_as_allowed(
+def test_many_tables_are_read_within_the_limit_of_connections(
     server: Server, spark: SparkSession, most: int
 ) -> None:
     names = make_tables(server)
@@ -122,7 +122,7 @@ def test_many_tables_are_read_over_as_many_connections_as_allowed(
 
 
 class Bridge:
-    """A way to a server that can be cut, after which nothing answers there."""
+    """Forward a port to a server until the connection is cut."""
 
     def __init__(self, port: int) -> None:
         self._to = port
@@ -158,7 +158,7 @@ class Bridge:
             one.close()
 
 
-def test_a_server_that_dies_takes_only_its_own_tables_with_it(server: Server) -> None:
+def test_a_failing_server_affects_only_its_own_tables(server: Server) -> None:
     server.run("CREATE TABLE early (id INTEGER)", "INSERT INTO early VALUES (1)")
     server.run("CREATE TABLE late (id INTEGER)", "INSERT INTO late VALUES (1)")
     bridge = Bridge(PORTS[server.kind])

@@ -1,4 +1,4 @@
-"""Which tables of real databases have a state, and what it depends on."""
+"""Check which tables of real databases have a state, and what the state depends on."""
 
 import logging
 import sqlite3
@@ -23,8 +23,8 @@ CITIES = (
 
 @pytest.fixture(params=KINDS)
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
-    with serving(request.param, tmp_path) as found:
-        yield found
+    with serving(request.param, tmp_path) as running:
+        yield running
 
 
 POSTGRESQL, MARIADB, SQLITE = (
@@ -32,7 +32,7 @@ POSTGRESQL, MARIADB, SQLITE = (
 )
 
 
-def test_tables_that_no_one_writes_keep_their_states(server: Server) -> None:
+def test_unchanged_tables_keep_their_states(server: Server) -> None:
     server.run(*CITIES)
     server.run("CREATE VIEW northern AS SELECT * FROM cities WHERE city = 'Oslo'")
     settle(server)
@@ -42,7 +42,9 @@ def test_tables_that_no_one_writes_keep_their_states(server: Server) -> None:
 
 
 @POSTGRESQL
-def test_tables_of_postgres_whose_rows_hang_on_more_have_no_state(server: Server) -> None:
+def test_postgresql_tables_that_depend_on_more_than_their_rows_have_no_state(
+    server: Server,
+) -> None:
     server.run(
         "CREATE TABLE plain (id INTEGER)",
         "CREATE UNLOGGED TABLE unlogged (id INTEGER)",
@@ -60,7 +62,7 @@ def test_tables_of_postgres_whose_rows_hang_on_more_have_no_state(server: Server
 
 
 @POSTGRESQL
-def test_rows_that_are_written_in_another_way_are_another_state(
+def test_the_state_depends_on_how_values_are_written(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.run(*CITIES)
@@ -75,13 +77,13 @@ def test_rows_that_are_written_in_another_way_are_another_state(
 
 
 @MARIADB
-def test_what_was_just_written_has_no_state_in_mariadb(server: Server) -> None:
+def test_a_mariadb_table_has_no_state_right_after_a_write(server: Server) -> None:
     server.run(*CITIES)
     assert states(server)["cities"] == ""
 
 
 @MARIADB
-def test_tables_of_mariadb_of_which_it_tells_nothing_have_no_state(server: Server) -> None:
+def test_mariadb_tables_without_reliable_times_have_no_state(server: Server) -> None:
     server.run(
         "CREATE TABLE plain (id INTEGER)",
         "CREATE TABLE `odd name` (id INTEGER)",
@@ -102,7 +104,7 @@ def test_tables_of_mariadb_of_which_it_tells_nothing_have_no_state(server: Serve
 
 
 @MARIADB
-def test_a_user_who_may_not_see_transactions_gets_all_tables_and_no_states(
+def test_without_access_to_transactions_tables_have_no_states(
     server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.run(*CITIES)
@@ -126,7 +128,7 @@ def test_a_user_who_may_not_see_transactions_gets_all_tables_and_no_states(
 
 
 @POSTGRESQL
-def test_a_user_who_may_not_see_statistics_gets_all_tables_and_no_states(
+def test_without_access_to_statistics_tables_have_no_states(
     server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     own = create_engine(server.url, isolation_level="AUTOCOMMIT")
@@ -156,7 +158,7 @@ def test_a_user_who_may_not_see_statistics_gets_all_tables_and_no_states(
 
 
 @POSTGRESQL
-def test_a_state_is_of_a_place_and_a_user_and_of_no_password(server: Server) -> None:
+def test_the_state_depends_on_address_and_user_but_not_on_the_password(server: Server) -> None:
     server.run(*CITIES)
 
     def under(url: str, password: str | None = None) -> Callable[[], dict[str, str]]:
@@ -172,7 +174,7 @@ def test_a_state_is_of_a_place_and_a_user_and_of_no_password(server: Server) -> 
 
 
 @SQLITE
-def test_a_file_of_sqlite_is_believed_only_alone_and_at_rest(
+def test_a_sqlite_file_has_a_state_only_without_open_changes(
     server: Server, tmp_path: Path
 ) -> None:
     server.run(*CITIES)
@@ -190,7 +192,7 @@ def test_a_file_of_sqlite_is_believed_only_alone_and_at_rest(
         writer.execute("INSERT INTO cities VALUES (9, 'Wien')")
         settle(server)
         assert states(server)["cities"] == states(server, by_link)["cities"] == ""
-    # The last to close the file has written it all.
+    # The last connection to close writes the log to the file.
     settle(server)
     assert states(server)["cities"] != ""
     (tmp_path / "shop.db-journal").write_bytes(bytes(512))
@@ -198,7 +200,7 @@ def test_a_file_of_sqlite_is_believed_only_alone_and_at_rest(
 
 
 @SQLITE
-def test_tables_of_sqlite_that_are_in_no_file_have_no_state(server: Server) -> None:
+def test_sqlite_tables_outside_the_file_have_no_state(server: Server) -> None:
     server.run("CREATE TABLE plain (id INTEGER)", "CREATE VIRTUAL TABLE words USING fts5(word)")
     settle(server)
     found = states(server)
@@ -209,5 +211,5 @@ def test_tables_of_sqlite_that_are_in_no_file_have_no_state(server: Server) -> N
     assert states_of(memory) == {}
 
 
-def test_other_systems_are_not_asked() -> None:
+def test_other_systems_have_no_states() -> None:
     assert states_of(create_engine("mysql+pymysql://me@127.0.0.1:1/shop")) == {}

@@ -1,4 +1,4 @@
-"""Whether Avro files are read as what their schema says."""
+"""Read Avro files according to their schemas."""
 
 import datetime as dt
 from decimal import Decimal
@@ -44,35 +44,35 @@ SCHEMA = {
 KEY = UUID("12345678-1234-5678-1234-567812345678")
 
 
-def order(at: int, **fields: object) -> dict[str, Any]:
-    usual = {
-        "id": at,
-        "day": dt.date(2024, 1, at),
+def order(number: int, **fields: object) -> dict[str, Any]:
+    defaults = {
+        "id": number,
+        "day": dt.date(2024, 1, number),
         "price": Decimal("12.50"),
         "key": KEY,
         "home": {"city": "Oslo"},
         "work": {"city": None},
-        "either": at if at % 2 else "two",
+        "either": number if number % 2 else "two",
         "tags": ["a"],
         "photo": b"x",
         "state": "OPEN",
     }
-    return usual | fields
+    return defaults | fields
 
 
 def write(path: Path, records: list[dict[str, Any]], codec: str = "deflate") -> Table:
     with path.open("wb") as file:
         fastavro.writer(file, fastavro.parse_schema(SCHEMA), records, codec=codec)
-    place = File(uri=str(path), format=FileFormat.AVRO)
-    return Table(id=TableId("file", "orders.avro"), title="orders", location=place, size=1)
+    location = File(uri=str(path), format=FileFormat.AVRO)
+    return Table(id=TableId("file", "orders.avro"), title="orders", location=location, size=1)
 
 
 @pytest.mark.parametrize("codec", ["null", "deflate", "bzip2", "xz"])
 def test_every_kind_of_field_is_a_column(tmp_path: Path, codec: str) -> None:
     table = write(tmp_path / "orders.avro", [order(1), order(2, home=None)], codec)
-    found = profile_table(table, ProfileConfig(), Databases())
-    types = {column.id.path: column.type for column in found.columns}
-    samples = {column.id.path: sorted(column.sample) for column in found.columns}
+    profile = profile_table(table, ProfileConfig(), Databases())
+    types = {column.id.path: column.type for column in profile.columns}
+    samples = {column.id.path: sorted(column.sample) for column in profile.columns}
     assert types == {
         "id": DataType.INTEGER,
         "day": DataType.DATE,
@@ -88,20 +88,20 @@ def test_every_kind_of_field_is_a_column(tmp_path: Path, codec: str) -> None:
     assert samples["home.city"] == ["Oslo"]
     assert samples["key"] == [str(KEY)]
     assert samples["either"] == ["1", "two"]
-    assert {c.id.path: c.nulls for c in found.columns}["home.city"] == 1
+    assert {c.id.path: c.nulls for c in profile.columns}["home.city"] == 1
 
 
-def test_only_columns_asked_for_are_read(tmp_path: Path) -> None:
+def test_only_requested_columns_are_read(tmp_path: Path) -> None:
     table = write(tmp_path / "orders.avro", [order(1), order(2)])
-    reading = read_table(table, Databases(), max_rows=9, paths={"home.city", "id"})
-    assert [batch.to_pylist() for batch in reading.batches] == [
+    stream = read_table(table, Databases(), max_rows=9, paths={"home.city", "id"})
+    assert [batch.to_pylist() for batch in stream.batches] == [
         [{"id": 1, "home.city": "Oslo"}, {"id": 2, "home.city": "Oslo"}]
     ]
-    reading = read_table(table, Databases(), max_rows=9, paths={"photo"})
-    assert [len(batch) for batch in reading.batches] == [2]
+    stream = read_table(table, Databases(), max_rows=9, paths={"photo"})
+    assert [len(batch) for batch in stream.batches] == [2]
 
 
-def test_a_file_that_is_not_avro_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_avro_is_rejected(tmp_path: Path) -> None:
     table = write(tmp_path / "orders.avro", [order(1)])
     path = tmp_path / "orders.avro"
     path.write_bytes(b"id,city\n1,Oslo\n")
@@ -109,16 +109,16 @@ def test_a_file_that_is_not_avro_is_refused(tmp_path: Path) -> None:
         read_table(table, Databases(), max_rows=9)
 
 
-def test_a_file_that_is_cut_off_is_refused(tmp_path: Path) -> None:
-    table = write(tmp_path / "orders.avro", [order(at + 1) for at in range(9)], "null")
+def test_a_truncated_file_is_rejected(tmp_path: Path) -> None:
+    table = write(tmp_path / "orders.avro", [order(number) for number in range(1, 10)], "null")
     path = tmp_path / "orders.avro"
     path.write_bytes(path.read_bytes()[:-40])
-    reading = read_table(table, Databases(), max_rows=99)
+    stream = read_table(table, Databases(), max_rows=99)
     with pytest.raises(UnreadableTableError, match=r"cannot be read: .*Fix the file"):
-        list(reading.batches)
+        list(stream.batches)
 
 
 def test_a_file_without_records_is_empty(tmp_path: Path) -> None:
-    reading = read_table(write(tmp_path / "orders.avro", []), Databases(), max_rows=9)
+    stream = read_table(write(tmp_path / "orders.avro", []), Databases(), max_rows=9)
     with pytest.raises(EmptyTableError, match="has a header and no rows"):
-        list(reading.batches)
+        list(stream.batches)

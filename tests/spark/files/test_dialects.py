@@ -1,4 +1,4 @@
-"""Whether delimited text is read that does not tell how it is written."""
+"""Read delimited text with dialects from the recipe."""
 
 import csv
 import io
@@ -34,15 +34,15 @@ Write = Callable[[bytes], Table]
 
 @pytest.fixture
 def write(make_table: Callable[[str, bytes | str], Table]) -> Write:
-    """Makes a file and its table."""
+    """Return a function that writes a file and describes its table."""
     return lambda content: make_table("cities.csv", content)
 
 
 def read(table: Table, dialect: Dialect) -> tuple[list[dict[str, Any]], list[str]]:
     assert isinstance(table.location, File)
-    told = replace(table, location=replace(table.location, dialect=dialect))
-    reading = read_table(told, Databases(), max_rows=99)
-    return [row for batch in reading.batches for row in batch.to_pylist()], reading.notes
+    with_dialect = replace(table, location=replace(table.location, dialect=dialect))
+    stream = read_table(with_dialect, Databases(), max_rows=99)
+    return [row for batch in stream.batches for row in batch.to_pylist()], stream.notes
 
 
 def written(rows: list[list[str]], dialect: Dialect) -> str:
@@ -62,43 +62,41 @@ def written(rows: list[list[str]], dialect: Dialect) -> str:
 @pytest.mark.parametrize("dialect", DIALECTS)
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=5))
 @example([("a\\b", "^'")])
-def test_what_python_writes_is_read(dialect: Dialect, rows: list[tuple[str, str]]) -> None:
+def test_files_written_by_python_are_read(dialect: Dialect, rows: list[tuple[str, str]]) -> None:
     text = written([["one", "two"], *map(list, rows)], dialect)
     assume("\x02" not in text)  # what had to be escaped, this dialect cannot write
     with TemporaryDirectory() as folder:
         path = Path(folder, "cells.csv")
         path.write_text(text, encoding="utf-8")
         batches = read_delimited(path, None, dialect).batches
-        found = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
-    assert found == rows
+        result = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
+    assert result == rows
 
 
 @pytest.mark.parametrize(
     ("encoding", "city"),
     [("cp1251", "Москва"), ("shift_jis", "東京"), ("UTF-16-LE", "Oslo"), ("utf8", "Köln")],
 )
-def test_the_encoding_that_the_recipe_names_is_the_files(
-    write: Write, encoding: str, city: str
-) -> None:
+def test_the_encoding_in_the_recipe_is_used(write: Write, encoding: str, city: str) -> None:
     table = write(f"id,city\n1,{city}\n".encode(encoding))
     assert read(table, Dialect(encoding=encoding)) == ([{"id": "1", "city": city}], [])
 
 
-def test_a_mark_goes_before_what_the_recipe_names(write: Write) -> None:
+def test_a_byte_order_mark_overrides_the_recipe(write: Write) -> None:
     table = write("id\nKöln\n".encode("utf-8-sig"))
     assert read(table, Dialect(encoding="cp1251")) == ([{"id": "Köln"}], [])
 
 
 @pytest.mark.parametrize(
-    ("encoding", "said"),
+    ("encoding", "replaced"),
     [("utf-8", "bytes that are not UTF-8 were"), ("ascii", "bytes that are not ascii were")],
 )
-def test_what_is_not_of_the_encoding_is_replaced_and_said_once(
-    write: Write, encoding: str, said: str
+def test_invalid_bytes_are_replaced_and_noted_once(
+    write: Write, encoding: str, replaced: str
 ) -> None:
     rows, notes = read(write(b"id\nK\xf6ln\n\xe4\n"), Dialect(encoding=encoding))
     assert rows == [{"id": "K\ufffdln"}, {"id": "\ufffd"}]
-    assert notes == [f"{said} replaced by \ufffd"]
+    assert notes == [f"{replaced} replaced by \ufffd"]
 
 
 def test_a_tab_separates_a_tsv_unless_the_recipe_says_otherwise(
@@ -109,7 +107,7 @@ def test_a_tab_separates_a_tsv_unless_the_recipe_says_otherwise(
     assert [*read(table, Dialect(delimiter=";"))[0][0]] == ["id", "city\tcode"]
 
 
-def test_other_control_characters_than_the_delimiter_are_no_text(write: Write) -> None:
+def test_control_characters_other_than_the_delimiter_are_rejected(write: Write) -> None:
     content = b"id\x01city\n" + b"1\x01Oslo\n" * 99
     assert read(write(content), Dialect(delimiter="\x01"))[0][0] == {"id": "1", "city": "Oslo"}
     with pytest.raises(UnreadableTableError, match="its bytes are not text"):
@@ -124,13 +122,13 @@ def test_other_control_characters_than_the_delimiter_are_no_text(write: Write) -
         (Dialect(quote="'", escape="\\"), []),
     ],
 )
-def test_a_quote_left_open_is_told_where_it_is_one(
+def test_an_open_quote_is_noted_unless_the_dialect_escapes_quotes(
     write: Write, dialect: Dialect, notes: list[str]
 ) -> None:
     assert read(write(b"id\na\nb'c\n"), dialect)[1] == notes
 
 
-def test_files_of_a_folder_are_read_as_the_folder_is(write: Write) -> None:
+def test_files_of_a_folder_have_its_dialect(write: Write) -> None:
     file = write(b"id^city\n1^Oslo\n")
     assert isinstance(file.location, File)
     path = Path(file.location.uri)
@@ -140,8 +138,8 @@ def test_files_of_a_folder_are_read_as_the_folder_is(write: Write) -> None:
         parts=(path.name,),
         dialect=Dialect(delimiter="^"),
     )
-    reading = read_table(replace(file, location=place), Databases(), max_rows=9)
-    assert [batch.to_pylist() for batch in reading.batches] == [[{"id": "1", "city": "Oslo"}]]
+    stream = read_table(replace(file, location=place), Databases(), max_rows=9)
+    assert [batch.to_pylist() for batch in stream.batches] == [[{"id": "1", "city": "Oslo"}]]
 
 
 @pytest.mark.parametrize(
@@ -155,8 +153,6 @@ def test_files_of_a_folder_are_read_as_the_folder_is(write: Write) -> None:
         ({"encoding": "klingon"}, "`encoding` is 'klingon', which Python does not know"),
     ],
 )
-def test_a_dialect_that_no_file_is_written_in_is_refused(
-    written: dict[str, str], message: str
-) -> None:
+def test_an_impossible_dialect_is_rejected(written: dict[str, str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Dialect(**written)

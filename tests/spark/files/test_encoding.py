@@ -1,4 +1,4 @@
-"""Whether bytes of any encoding come out as UTF-8, block by block."""
+"""Convert files of any encoding to UTF-8, block by block."""
 
 import io
 from pathlib import Path
@@ -26,21 +26,21 @@ def read(content: bytes) -> tuple[str, list[str]]:
 
 
 @given(LINES, st.sampled_from(["utf-8-sig", "utf-16", "utf-32"]))
-def test_a_mark_names_the_encoding(line: str, encoding: str) -> None:
+def test_a_byte_order_mark_determines_the_encoding(line: str, encoding: str) -> None:
     assert read(line.encode(encoding))[0] == line + "\n"
 
 
 @given(LINES)
-def test_utf_8_needs_no_mark_and_no_note(line: str) -> None:
+def test_utf_8_needs_no_byte_order_mark(line: str) -> None:
     assert read(("id" + line).encode()) == ("id" + line + "\n", [])
 
 
-def test_a_letter_cut_by_the_end_of_a_block_is_whole() -> None:
+def test_a_character_split_between_blocks_is_decoded() -> None:
     text = "x" * ((1 << 20) - 1) + "é"
     assert read(text.encode()) == (text + "\n", [])
 
 
-def test_a_letter_that_utf_8_does_not_know_is_latin() -> None:
+def test_bytes_that_are_not_utf_8_are_read_as_latin_1() -> None:
     text = "x" * ((1 << 20) + 5) + "é"
     assert read(text.encode("latin-1")) == (
         text + "\n",
@@ -48,11 +48,11 @@ def test_a_letter_that_utf_8_does_not_know_is_latin() -> None:
     )
 
 
-def test_a_letter_cut_by_the_end_of_the_file_is_replaced() -> None:
+def test_a_character_cut_by_the_end_of_the_file_is_replaced() -> None:
     text, notes = read("éé".encode()[:-1])
     assert (text, notes) == ("é\ufffd\n", ["bytes that are not UTF-8 were replaced by \ufffd"])
 
 
-def test_a_zero_byte_far_into_a_file_is_refused() -> None:
+def test_a_zero_byte_far_into_a_file_is_rejected() -> None:
     with pytest.raises(UnreadableTableError, match="its bytes are not text"):
         read(b"x" * (1 << 21) + b"\0")

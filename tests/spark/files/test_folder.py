@@ -1,4 +1,4 @@
-"""Whether many files are read as the one table that they are."""
+"""Read a folder of files as one table."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ Write = Callable[[dict[str, pa.Table | str]], Table]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Writes the parts of a table."""
+    """Return a function that writes the files of a table."""
 
     def make(parts: dict[str, pa.Table | str]) -> Table:
         folder = tmp_path / "orders"
@@ -37,20 +37,20 @@ def write(tmp_path: Path) -> Write:
             else:
                 pq.write_table(content, path)
         layout = FileFormat(next(iter(parts)).rpartition(".")[2])
-        place = Folder(uri=str(folder), format=layout, parts=tuple(parts))
-        return Table(id=TableId("file", "orders"), title="orders", location=place, size=1)
+        location = Folder(uri=str(folder), format=layout, parts=tuple(parts))
+        return Table(id=TableId("file", "orders"), title="orders", location=location, size=1)
 
     return make
 
 
 def rows_of(table: Table, paths: Sequence[str] | None = None) -> tuple[list[object], list[str]]:
-    reading = read_table(table, NOWHERE, max_rows=10_000, paths=paths)
-    rows = [row for batch in reading.batches for row in batch.to_pylist()]
-    assert all(list(row) == [one.path for one in reading.columns] for row in rows)
-    return sorted(rows, key=str), reading.notes
+    stream = read_table(table, NOWHERE, max_rows=10_000, paths=paths)
+    rows = [row for batch in stream.batches for row in batch.to_pylist()]
+    assert all(list(row) == [column.path for column in stream.columns] for row in rows)
+    return sorted(rows, key=str), stream.notes
 
 
-def test_keys_of_folders_are_columns(write: Write) -> None:
+def test_partition_keys_are_columns(write: Write) -> None:
     table = write(
         {
             "year=2024/land=S%C3%A3o/0.parquet": pa.table({"id": [1, 2]}),
@@ -69,7 +69,7 @@ def test_keys_of_folders_are_columns(write: Write) -> None:
     assert rows_of(table, ["id"])[0] == [{"id": 1}, {"id": 2}, {"id": 3}]
 
 
-def test_a_file_that_lacks_a_column_has_no_values_in_it(write: Write) -> None:
+def test_a_column_that_a_file_lacks_is_null(write: Write) -> None:
     both, one = "id,note\n1,a\n", "id\n2\n"
     table = write({"x=1/0.csv": both, "x=2/0.csv": one})
     rows, notes = rows_of(table)
@@ -80,7 +80,7 @@ def test_a_file_that_lacks_a_column_has_no_values_in_it(write: Write) -> None:
     )
 
 
-def test_files_that_cannot_be_read_are_named_and_the_others_are_read(write: Write) -> None:
+def test_unreadable_files_are_skipped_with_a_note(write: Write) -> None:
     table = write({"0.csv": "id\n1\n", "1.csv": "", "2.csv": "\0\1\0\1", "3.csv": "id\n4\n"})
     rows, notes = rows_of(table)
     assert rows == [{"id": "1"}, {"id": "4"}]
@@ -88,17 +88,17 @@ def test_files_that_cannot_be_read_are_named_and_the_others_are_read(write: Writ
     assert note.startswith("skipped files: 1, for example 2.csv cannot be read: its bytes are no")
 
 
-def test_a_table_without_a_file_that_can_be_read_has_its_first_fault(write: Write) -> None:
+def test_a_table_without_readable_files_has_the_first_error(write: Write) -> None:
     with pytest.raises(UnreadableTableError, match="its bytes are not text"):
         read_table(write({"0.csv": "\0\1\0\1"}), NOWHERE, max_rows=9)
 
 
-def test_the_rows_wanted_are_not_those_of_the_first_files(write: Write) -> None:
+def test_a_sample_comes_from_all_files(write: Write) -> None:
     parts = {f"day={day:03}/0.csv": f"id\n{day}\n" for day in range(100)}
-    reading = read_table(write(parts), NOWHERE, max_rows=20)
-    days = [row["day"] for batch in reading.batches for row in batch.to_pylist()]
+    stream = read_table(write(parts), NOWHERE, max_rows=20)
+    days = [row["day"] for batch in stream.batches for row in batch.to_pylist()]
     assert len(days) == 20
-    assert reading.notes == ["read a sample of 20.00% of 100 rows"]
+    assert stream.notes == ["read a sample of 20.00% of 100 rows"]
     assert min(days) < "020"
     assert max(days) > "079"
     again = read_table(write(parts), NOWHERE, max_rows=20)
@@ -107,7 +107,9 @@ def test_the_rows_wanted_are_not_those_of_the_first_files(write: Write) -> None:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=9), min_size=1))
-def test_a_profile_of_parts_is_that_of_the_whole(write: Write, parts: list[list[str]]) -> None:
+def test_the_profile_of_a_folder_equals_that_of_one_file(
+    write: Write, parts: list[list[str]]
+) -> None:
     values = [value for part in parts for value in part]
     many = write({f"{at}.csv": "v\n" + "\n".join(part) + "\n" for at, part in enumerate(parts)})
     one = write({"all/whole.csv": "v\n" + "\n".join(values) + "\n"})

@@ -1,4 +1,4 @@
-"""Whether files of every kind, packed or not, are read as the same table."""
+"""Read the same table from files of every format, compressed or not."""
 
 import bz2
 import gzip
@@ -27,13 +27,13 @@ TEXTS = {FileFormat.CSV: "id,city\n1,Zürich\n2,Oslo\n", FileFormat.JSON_LINES: 
 
 
 def table(path: Path, layout: FileFormat) -> Table:
-    place = File(uri=str(path), format=layout)
-    return Table(id=TableId("file", path.name), title=path.stem, location=place, size=1)
+    location = File(uri=str(path), format=layout)
+    return Table(id=TableId("file", path.name), title=path.stem, location=location, size=1)
 
 
-def rows_of(one: Table) -> tuple[list[object], list[str]]:
-    reading = read_table(one, Databases(), max_rows=99)
-    return [row for batch in reading.batches for row in batch.to_pylist()], reading.notes
+def rows_of(table_: Table) -> tuple[list[object], list[str]]:
+    stream = read_table(table_, Databases(), max_rows=99)
+    return [row for batch in stream.batches for row in batch.to_pylist()], stream.notes
 
 
 @pytest.mark.parametrize("layout", TEXTS)
@@ -49,7 +49,7 @@ def rows_of(one: Table) -> tuple[list[object], list[str]]:
         (".br", partial(pa.compress, codec="brotli", asbytes=True)),
     ],
 )
-def test_packed_text_is_unpacked(
+def test_compressed_text_is_decompressed(
     tmp_path: Path, layout: FileFormat, ending: str, pack: Callable[[bytes], bytes]
 ) -> None:
     path = tmp_path / f"cities{ending}"
@@ -58,7 +58,7 @@ def test_packed_text_is_unpacked(
 
 
 @pytest.mark.parametrize("layout", [FileFormat.CSV, FileFormat.JSON_LINES])
-def test_what_is_not_packed_as_it_says_is_refused(tmp_path: Path, layout: FileFormat) -> None:
+def test_a_file_with_a_wrong_suffix_is_rejected(tmp_path: Path, layout: FileFormat) -> None:
     path = tmp_path / "cities.gz"
     path.write_text(TEXTS[layout])
     with pytest.raises(UnreadableTableError, match="Not a gzipped file"):
@@ -73,11 +73,14 @@ def test_members_of_structs_are_columns(tmp_path: Path, layout: FileFormat) -> N
         orc.write_table(pa.Table.from_pylist(people), path)
     else:
         path.write_text(json.dumps(people[0]) + "\n")
-    reading = read_table(table(path, layout), Databases(), max_rows=99)
-    found = [row for batch in reading.batches for row in batch.to_pylist()]
-    assert found == [{"id": 1, "home.city": "Oslo", "home.at.lat": 59.5}]
-    assert [(one.path, one.opaque) for one in reading.columns][-1] == ("tags", DataType.NESTED)
-    assert reading.notes == ["columns not compared, because they hold lists, maps or bytes: 'tags'"]
+    stream = read_table(table(path, layout), Databases(), max_rows=99)
+    rows = [row for batch in stream.batches for row in batch.to_pylist()]
+    assert rows == [{"id": 1, "home.city": "Oslo", "home.at.lat": 59.5}]
+    assert [(column.path, column.opaque) for column in stream.columns][-1] == (
+        "tags",
+        DataType.NESTED,
+    )
+    assert stream.notes == ["columns not compared, because they hold lists, maps or bytes: 'tags'"]
     some = read_table(table(path, layout), Databases(), max_rows=99, paths=["home.city"])
     assert [row for batch in some.batches for row in batch.to_pylist()] == [{"home.city": "Oslo"}]
 
@@ -86,18 +89,18 @@ def test_an_orc_file_of_many_stripes_is_read_whole(tmp_path: Path) -> None:
     numbers = pa.table({"n": range(300_000), "text": [f"value {at}" for at in range(300_000)]})
     orc.write_table(numbers, tmp_path / "n.orc", stripe_size=1 << 16)
     assert orc.ORCFile(tmp_path / "n.orc").nstripes > 1
-    reading = read_table(table(tmp_path / "n.orc", FileFormat.ORC), Databases(), max_rows=10**6)
-    assert sum(map(len, reading.batches)) == 300_000
+    stream = read_table(table(tmp_path / "n.orc", FileFormat.ORC), Databases(), max_rows=10**6)
+    assert sum(map(len, stream.batches)) == 300_000
 
 
-def test_an_orc_file_of_nothing_comparable_counts_its_rows(tmp_path: Path) -> None:
+def test_rows_are_counted_without_comparable_columns(tmp_path: Path) -> None:
     orc.write_table(pa.table({"photo": [b"\0", b"\1"]}), tmp_path / "p.orc")
-    reading = read_table(table(tmp_path / "p.orc", FileFormat.ORC), Databases(), max_rows=9)
-    assert [(len(batch), batch.num_columns) for batch in reading.batches] == [(2, 0)]
+    stream = read_table(table(tmp_path / "p.orc", FileFormat.ORC), Databases(), max_rows=9)
+    assert [(len(batch), batch.num_columns) for batch in stream.batches] == [(2, 0)]
 
 
 @pytest.mark.parametrize("layout", [FileFormat.ORC, FileFormat.JSON_LINES])
-def test_files_that_are_something_else_are_refused(tmp_path: Path, layout: FileFormat) -> None:
+def test_files_of_another_format_are_rejected(tmp_path: Path, layout: FileFormat) -> None:
     path = tmp_path / "odd"
     path.write_bytes(b"{not what it says}\n" * 9)
     with pytest.raises(UnreadableTableError, match=r"cannot be read: .*\. Fix the file"):
@@ -107,33 +110,35 @@ def test_files_that_are_something_else_are_refused(tmp_path: Path, layout: FileF
         rows_of(table(path, layout))
 
 
-def test_a_delta_table_is_its_last_version(tmp_path: Path) -> None:
+def test_the_latest_version_of_a_delta_table_is_read(tmp_path: Path) -> None:
     folder = tmp_path / "people"
     people = {"id": [1, 2, 3], "land": ["NO", "CH", "CH"], "home": [{"city": "Oslo"}] * 3}
     write_deltalake(folder, pa.table(people), partition_by=["land"])
     more = pa.table({"id": [4], "land": ["IT"], "home": [{"city": "Rome"}]})
     write_deltalake(folder, more, mode="append")
     DeltaTable(folder).delete("id = 2")
-    one = replace(table(folder, FileFormat.PARQUET), location=DeltaFolder(uri=str(folder)))
-    rows, notes = rows_of(one)
+    delta_table = replace(table(folder, FileFormat.PARQUET), location=DeltaFolder(uri=str(folder)))
+    rows, notes = rows_of(delta_table)
     assert sorted(rows, key=str) == [
         {"id": 1, "land": "NO", "home.city": "Oslo"},
         {"id": 3, "land": "CH", "home.city": "Oslo"},
         {"id": 4, "land": "IT", "home.city": "Rome"},
     ]
     assert notes == []
-    some = read_table(one, Databases(), max_rows=99, paths=["land"])
+    some = read_table(delta_table, Databases(), max_rows=99, paths=["land"])
     lands = [row["land"] for batch in some.batches for row in batch.to_pylist()]
     assert sorted(lands) == ["CH", "IT", "NO"]
 
 
-def test_a_delta_table_that_cannot_be_read_is_refused(
+def test_an_unreadable_delta_table_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = replace(table(tmp_path, FileFormat.PARQUET), location=DeltaFolder(uri=str(tmp_path)))
+    delta_table = replace(
+        table(tmp_path, FileFormat.PARQUET), location=DeltaFolder(uri=str(tmp_path))
+    )
     (tmp_path / "_delta_log").mkdir()
     with pytest.raises(UnreadableTableError, match=r"cannot be read: .*\. Fix the file"):
-        rows_of(one)
+        rows_of(delta_table)
     monkeypatch.setitem(sys.modules, "deltalake", None)
     with pytest.raises(MissingDeltaError, match=r"`pip install 'datahub-hyperjoin\[delta\]'`$"):
-        rows_of(one)
+        rows_of(delta_table)

@@ -1,4 +1,4 @@
-"""Whether an Iceberg table is read as its newest metadata has it."""
+"""Read Iceberg tables according to their newest metadata."""
 
 import shutil
 import sys
@@ -38,12 +38,12 @@ PEOPLE = pa.table(
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Iterator[SqlCatalog]:
-    found = SqlCatalog(
+    sql_catalog = SqlCatalog(
         "test", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}/lake"
     )
-    found.create_namespace("shop")
-    yield found
-    found.engine.dispose()
+    sql_catalog.create_namespace("shop")
+    yield sql_catalog
+    sql_catalog.engine.dispose()
 
 
 @pytest.fixture
@@ -60,16 +60,16 @@ def folder_of(table: IcebergTable) -> Path:
 
 
 def at(folder: Path) -> Table:
-    place = IcebergFolder(uri=str(folder))
-    return Table(id=TableId("file", folder.name), title=folder.name, location=place, size=1)
+    location = IcebergFolder(uri=str(folder))
+    return Table(id=TableId("file", folder.name), title=folder.name, location=location, size=1)
 
 
 def rows_of(folder: Path, *paths: str, most: int = 99) -> list[dict[str, object]]:
-    reading = read_table(at(folder), Databases(), max_rows=most, paths=paths or None)
-    return sorted((row for batch in reading.batches for row in batch.to_pylist()), key=str)
+    stream = read_table(at(folder), Databases(), max_rows=most, paths=paths or None)
+    return sorted((row for batch in stream.batches for row in batch.to_pylist()), key=str)
 
 
-def test_rows_are_those_of_the_last_snapshot(people: IcebergTable) -> None:
+def test_the_current_snapshot_is_read(people: IcebergTable) -> None:
     people.append(PEOPLE.slice(0, 1).set_column(0, "id", [[4]]))
     people.delete("id = 2")
     people.overwrite(PEOPLE.slice(2, 1).set_column(0, "id", [[5]]), "id = 3")
@@ -82,57 +82,55 @@ def test_rows_are_those_of_the_last_snapshot(people: IcebergTable) -> None:
     ]
 
 
-def test_a_worker_reads_it_whole_however_large_it_is(
-    spark: SparkSession, people: IcebergTable
-) -> None:
+def test_one_worker_reads_a_table_of_any_size(spark: SparkSession, people: IcebergTable) -> None:
     large = replace(at(folder_of(people)), size=1 << 40)
-    [found] = profile_lake(spark, [large], ProfileConfig())
-    assert found == profile_table(large, ProfileConfig(), Databases())
-    assert (found.fault, found.rows, len(found.columns)) == ("", 3, 5)
+    [profile] = profile_lake(spark, [large], ProfileConfig())
+    assert profile == profile_table(large, ProfileConfig(), Databases())
+    assert (profile.fault, profile.rows, len(profile.columns)) == ("", 3, 5)
 
 
-def test_columns_are_called_as_they_are_now(people: IcebergTable) -> None:
+def test_columns_have_their_current_names(people: IcebergTable) -> None:
     with people.update_schema() as schema:
         schema.rename_column("land", "country")
         schema.rename_column(("home", "city"), "town")
         schema.add_column("note", people.schema().find_type("land"))
-    reading = read_table(at(folder_of(people)), Databases(), max_rows=99)
-    found = [row for batch in reading.batches for row in batch.to_pylist()]
+    stream = read_table(at(folder_of(people)), Databases(), max_rows=99)
+    rows = [row for batch in stream.batches for row in batch.to_pylist()]
     paths = ["id", "country", "home.town", "home.at.lat", "note"]
-    assert sorted(tuple(row.values()) for row in found) == [
+    assert sorted(tuple(row.values()) for row in rows) == [
         (1, "NO", "Oslo", 59.5, None),
         (2, "CH", "Bern", None, None),
         (3, "CH", None, None, None),
     ]
-    assert [*found[0]] == paths
-    columns = {column.path: column.opaque for column in reading.columns}
+    assert [*rows[0]] == paths
+    columns = {column.path: column.opaque for column in stream.columns}
     assert columns == {**dict.fromkeys(paths), "tags": DataType.NESTED}
-    assert reading.notes == ["columns not compared, because they hold lists, maps or bytes: 'tags'"]
+    assert stream.notes == ["columns not compared, because they hold lists, maps or bytes: 'tags'"]
 
 
-def test_no_more_rows_are_read_than_wanted(people: IcebergTable) -> None:
+def test_at_most_max_rows_are_read(people: IcebergTable) -> None:
     for _ in range(3):
         people.append(PEOPLE)
-    reading = read_table(at(folder_of(people)), Databases(), max_rows=4)
-    assert sum(map(len, reading.batches)) == 4
-    assert reading.notes[-1] == "read a sample of 33.33% of 12 rows"
+    stream = read_table(at(folder_of(people)), Databases(), max_rows=4)
+    assert sum(map(len, stream.batches)) == 4
+    assert stream.notes[-1] == "read a sample of 33.33% of 12 rows"
     assert len(rows_of(folder_of(people))) == 12
 
 
-def test_files_are_read_one_after_the_other(people: IcebergTable) -> None:
+def test_one_file_at_a_time_is_read(people: IcebergTable) -> None:
     people.append(PEOPLE)
-    reading = read_table(at(folder_of(people)), Databases(), max_rows=99)
-    assert len(next(reading.batches)) < 6
+    stream = read_table(at(folder_of(people)), Databases(), max_rows=99)
+    assert len(next(stream.batches)) < 6
     shutil.rmtree(folder_of(people) / "data")
     with pytest.raises(UnreadableTableError, match="No such file or directory"):
-        next(reading.batches)
+        next(stream.batches)
 
 
-def test_a_table_of_nothing_comparable_counts_its_rows(catalog: SqlCatalog) -> None:
+def test_rows_are_counted_without_comparable_columns(catalog: SqlCatalog) -> None:
     table = catalog.create_table("shop.photos", schema=pa.schema({"photo": pa.binary()}))
     table.append(pa.table({"photo": [b"x", None]}))
-    reading = read_table(at(folder_of(table)), Databases(), max_rows=9)
-    assert [(len(batch), batch.num_columns) for batch in reading.batches] == [(2, 0)]
+    stream = read_table(at(folder_of(table)), Databases(), max_rows=9)
+    assert [(len(batch), batch.num_columns) for batch in stream.batches] == [(2, 0)]
 
 
 def test_a_table_without_rows_is_empty(catalog: SqlCatalog, people: IcebergTable) -> None:
@@ -143,8 +141,8 @@ def test_a_table_without_rows_is_empty(catalog: SqlCatalog, people: IcebergTable
             rows_of(folder_of(table))
 
 
-def test_the_newest_metadata_is_that_of_the_highest_version(people: IcebergTable) -> None:
-    """As Hadoop names them; the number of its hint is where to begin."""
+def test_the_newest_metadata_has_the_highest_version(people: IcebergTable) -> None:
+    """With Hadoop's file names, where the number in the hint may be outdated."""
     folder = folder_of(people)
     people.append(PEOPLE.set_column(0, "id", [[11, 12, 13]]))
     old, *_, new = sorted((folder / "metadata").glob("*.metadata.json"))
@@ -164,7 +162,7 @@ def test_a_hint_that_names_a_file_is_followed(people: IcebergTable, ending: str)
     assert len(rows_of(folder)) == 3
 
 
-def test_data_files_are_where_the_metadata_says(people: IcebergTable, tmp_path: Path) -> None:
+def test_data_files_may_be_outside_the_folder(people: IcebergTable, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(folder_of(people) / "metadata", copy / "metadata")
     assert len(rows_of(copy)) == 3
@@ -174,7 +172,7 @@ def test_data_files_are_where_the_metadata_says(people: IcebergTable, tmp_path: 
 
 
 @pytest.mark.parametrize("content", ["", "{", "{}", "[1]"])
-def test_metadata_that_is_none_is_named(people: IcebergTable, content: str) -> None:
+def test_invalid_metadata_is_named(people: IcebergTable, content: str) -> None:
     folder = folder_of(people)
     broken = folder / "metadata" / "99999-x.metadata.json"
     broken.write_text(content)
@@ -185,7 +183,7 @@ def test_metadata_that_is_none_is_named(people: IcebergTable, content: str) -> N
         rows_of(folder)
 
 
-def test_a_table_whose_metadata_is_gone_is_refused(people: IcebergTable) -> None:
+def test_a_table_without_metadata_is_rejected(people: IcebergTable) -> None:
     metadata = folder_of(people) / "metadata"
     for file in metadata.glob("*.metadata.json"):
         file.unlink()
@@ -196,14 +194,14 @@ def test_a_table_whose_metadata_is_gone_is_refused(people: IcebergTable) -> None
         rows_of(metadata.parent)
 
 
-def test_what_pyiceberg_does_not_know_is_the_tables_fault(people: IcebergTable) -> None:
+def test_an_error_of_pyiceberg_is_an_error_of_the_table(people: IcebergTable) -> None:
     for manifest in (folder_of(people) / "metadata").glob("snap-*.avro"):
         manifest.write_bytes(b"no Avro")
     with pytest.raises(UnreadableTableError, match=r"cannot be read: .*\. Fix the file"):
         rows_of(folder_of(people))
 
 
-def test_without_pyiceberg_the_extra_is_named(
+def test_without_pyiceberg_the_error_names_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyiceberg.exceptions", None)
