@@ -57,7 +57,7 @@ class Named:
 
 
 def runs(lake: LabelledLake, name: str, *scores: tuple[float, ...]) -> MethodRuns:
-    """One run a tuple of scores; each ranks a wrong column first, and then right ones."""
+    """One run per tuple of scores; each ranks a wrong column first, and then right ones."""
     measured = []
     for seed, (noise, *rest) in enumerate(scores):
         rankings = {

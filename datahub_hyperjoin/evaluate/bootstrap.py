@@ -66,7 +66,7 @@ class Bootstrap:
         To compare two methods, pass the differences of their values.
 
         Args:
-            values: One value a query column.
+            values: One value per query column.
             ceiling: The greatest possible value of each query column. The ratio is one of means
                 rather than a mean of ratios, so that each query column weighs as in the metric.
         """

@@ -51,8 +51,8 @@ def bin_scores(
         rankings: The candidates for each query column, best first.
 
     Returns:
-        One row a query column, in the order of `truth`; None if a score lies outside [0, 1] and so
-        cannot be a probability.
+        One row per query column, in the order of `truth`. None if a score lies outside [0, 1], so
+        that it cannot be a probability.
 
     >>> query, gold = ColumnName("a", "x"), ColumnName("b", "x")
     >>> from datahub_hyperjoin.evaluate.labelled_lake import RankedColumn
@@ -96,7 +96,7 @@ class Reliability:
         interval = _basic(expected_error(self.whole), expected_error(self.draws))
         return Interval(interval.mean, max(0.0, interval.low), interval.high)
 
-    def less(self, other: Self) -> Interval:
+    def difference_to(self, other: Self) -> Interval:
         """Subtract another method's error, on the same draws of the same query columns.
 
         Args:

@@ -19,7 +19,7 @@ from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 
 
 class JoinedGroups:
-    """Groups of columns that join according to the ground truth, one a query column.
+    """Groups of columns that join according to the ground truth, one per query column.
 
     Args:
         truth: The columns that join with each query column.

@@ -2,7 +2,7 @@
 
 The folder holds `tables/*.csv`; `queries.csv` with the columns `table` and `column`, one query
 column a line; and `ground_truth.csv` with `query_table`, `query_column`, `candidate_table` and
-`candidate_column`, one join a line. A table is named after its file, without `.csv`. Further
+`candidate_column`, one join per line. A table is named after its file, without `.csv`. Further
 columns and files are ignored.
 """
 
@@ -103,7 +103,7 @@ def read_labelled_lake(folder: Path) -> LabelledLake:
 
 
 def read_labelled_lakes(folders: Sequence[Path]) -> tuple[LabelledLake, ...]:
-    """Read labelled lakes, one a folder.
+    """Read labelled lakes, one per folder.
 
     Raises:
         LabelledLakeError: A lake cannot be used, or two lakes share a name.

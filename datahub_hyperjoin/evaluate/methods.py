@@ -34,7 +34,7 @@ class ProfiledLake:
     """The query columns and the ground truth."""
 
     profiles: tuple[TableProfile, ...]
-    """One profile a table, including tables that could not be read."""
+    """One profile per table, including tables that could not be read."""
 
     seconds: float
     """Run time of profiling."""

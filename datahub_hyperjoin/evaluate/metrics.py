@@ -26,7 +26,7 @@ COHERENCE_CUTOFF = 15
 """Value of K at which coherence is measured."""
 
 QueryScores = Mapping[str, Float[np.ndarray, " query"]]
-"""The values of each metric, one a query column."""
+"""The values of each metric, one per query column."""
 
 
 def score_rankings(

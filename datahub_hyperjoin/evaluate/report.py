@@ -96,7 +96,7 @@ def _interval(interval: Interval, number_format: str = ".1f") -> str:
 
 
 def as_csv(results: Sequence[LakeResult]) -> str:
-    """Format results for programs: one line a lake, method and metric, with values in [0, 1].
+    """Format results for programs: one line per lake, method and metric, with values in [0, 1].
 
     Returns:
         CSV with a header.
@@ -138,7 +138,7 @@ def write_results(folder: Path, results: Sequence[LakeResult], *, apart: bool) -
 
     Args:
         folder: The folder; it is created if necessary.
-        results: One result a lake.
+        results: One result per lake.
         apart: Whether the rankings of each lake go to a folder with the lake's name.
     """
     folder.mkdir(parents=True, exist_ok=True)

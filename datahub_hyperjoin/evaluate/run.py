@@ -54,7 +54,7 @@ class MethodRuns:
     """The method."""
 
     runs: tuple[Run, ...]
-    """One run a seed."""
+    """One run per seed."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -86,7 +86,7 @@ def summarise(result: LakeResult) -> tuple[MethodSummary, ...]:
 
 
 class _QueryValues:
-    """One method's values, with one row a seed and one column a query column of any seed.
+    """One method's values, with one row per seed and one column per query column of any seed.
 
     Args:
         result: The lake's result.
@@ -161,7 +161,9 @@ class _Summariser:
         if self.reliability is not None and self._binned is not None:
             reference = first.reliability if first is not None else None
             errors = [float(expected_error(seed)) for seed in np.nanmean(self._binned, axis=1)]
-            difference = self.reliability.less(reference) if reference is not None else None
+            difference = (
+                self.reliability.difference_to(reference) if reference is not None else None
+            )
             yield (
                 ERROR,
                 MetricSummary(self.reliability.error(), difference, max(errors) - min(errors)),

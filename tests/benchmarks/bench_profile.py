@@ -103,7 +103,7 @@ def write_lake(folder: Path, tables: int, seed: int = 0) -> None:
 
 
 def _limit(tables: Sequence[Table]) -> float:
-    """Time parsing and counting, one table a core; Arrow's own threads would compete for cores."""
+    """Time parsing and counting, one table per core; Arrow's own threads would compete."""
 
     def count(table: Table) -> int:
         assert isinstance(table.location, File)

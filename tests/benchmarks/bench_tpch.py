@@ -73,7 +73,7 @@ def write_database(folder: Path, scale: int) -> None:
 
 
 def limit(read: Mapping[Path, int]) -> float:
-    """Time reading the first rows of tables and counting, one column a core."""
+    """Time reading the first rows of tables and counting, one column per core."""
 
     def count(path: Path, column: str, rows: int) -> int:
         file = pq.ParquetFile(path)

@@ -106,11 +106,11 @@ def test_scores_that_mean_it_have_a_small_error_and_an_interval_down_to_nearly_z
 def test_two_methods_are_compared_on_the_same_queries() -> None:
     bootstrap = Bootstrap(80)
     honest = Reliability.of(meant(np.random.default_rng(2), 80, excess=0), bootstrap)
-    excessing = Reliability.of(meant(np.random.default_rng(3), 80, excess=1), bootstrap)
-    difference = excessing.less(honest)
-    assert difference.mean == pytest.approx(excessing.error().mean - honest.error().mean)
+    overconfident = Reliability.of(meant(np.random.default_rng(3), 80, excess=1), bootstrap)
+    difference = overconfident.difference_to(honest)
+    assert difference.mean == pytest.approx(overconfident.error().mean - honest.error().mean)
     assert difference.low > 0
-    same = honest.less(honest)
+    same = honest.difference_to(honest)
     assert (same.low, same.mean, same.high) == (0, 0, 0)
 
 

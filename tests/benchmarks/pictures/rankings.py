@@ -32,14 +32,14 @@ _SIMILAR = _Mark("o", BLUE, "white", "not significantly different from the first
 
 
 def write_rankings(file: Path, results: Sequence[LakeResult]) -> None:
-    """Draw a row of panels for each lake, one panel a metric, with the methods as lines.
+    """Draw a row of panels for each lake, one panel per metric, with the methods as lines.
 
     Markers are means over query columns with their 95 % intervals. The dashed line is the value of
     a perfect ranking, the dotted line the first method's mean.
 
     Args:
         file: The picture.
-        results: One result a lake.
+        results: One result per lake.
 
     Raises:
         MissingPlotterError: matplotlib is not installed.

@@ -31,7 +31,7 @@ def write_reliability(file: Path, results: Sequence[LakeResult]) -> None:
 
     Args:
         file: The picture.
-        results: One result a lake.
+        results: One result per lake.
 
     Raises:
         MissingPlotterError: matplotlib is not installed.

@@ -13,7 +13,7 @@ def write_pictures(folder: Path, results: Sequence[LakeResult]) -> None:
 
     Args:
         folder: An existing folder.
-        results: One result a lake.
+        results: One result per lake.
 
     Raises:
         MissingPlotterError: matplotlib is not installed.

@@ -75,7 +75,7 @@ class Graph:
     """The features of each column."""
 
     neighbours: tuple[Tensor, ...]
-    """One sparse matrix a measure, with the weights of a column's neighbours in its row."""
+    """One sparse matrix per measure, with the weights of a column's neighbours in its row."""
 
 
 def draw_graph(lake: Sequence[Cells]) -> Graph:

@@ -60,7 +60,7 @@ def incidence(sets: Sequence[Collection[str]]) -> tuple[list[str], sparse.csr_ar
         sets: Sets of values.
 
     Returns:
-        All values, and a matrix with one row a set and one column a value: 1 for a member.
+        All values, and a matrix with one row per set and one column per value: 1 for a member.
 
     >>> values, holds = incidence([["a"], ["b", "a"]])
     >>> values, holds.toarray().tolist()
@@ -80,7 +80,7 @@ def occurrences(columns: Sequence[Mapping[str, int]]) -> tuple[list[str], sparse
         columns: The frequency of each value, for each column.
 
     Returns:
-        All values, and a matrix with one row a column and one column a value.
+        All values, and a matrix with one row per column and one column per value.
 
     >>> values, has = occurrences([{"a": 1, "b": 2}, {"b": 3, "a": 4}])
     >>> values, has.toarray().tolist()

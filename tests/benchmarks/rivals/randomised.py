@@ -26,7 +26,7 @@ class RandomisedScoring(Protocol):
             seed: Seed of all randomness.
 
         Returns:
-            One row a query column, one score a column.
+            One row per query column, one score per column.
 
         Raises:
             ModelError: The lake is too small to train on.

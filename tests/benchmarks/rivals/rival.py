@@ -32,7 +32,7 @@ class ColumnScoring(Protocol):
             queries: Positions of the query columns, at least one.
 
         Returns:
-            One row a query column, one score a column.
+            One row per query column, one score per column.
         """
         ...
 

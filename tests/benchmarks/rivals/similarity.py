@@ -45,7 +45,7 @@ def neighbours(lake: Sequence[Cells]) -> list[sparse.csr_array]:
     """Find the most similar columns of other tables for each column.
 
     Returns:
-        One matrix a measure; the neighbours in a row have equal weights that sum to 1.
+        One matrix per measure; the neighbours in a row have equal weights that sum to 1.
     """
     tables = np.unique([cells.name.table for cells in lake], return_inverse=True)[1]
     texts = _read(lake)
@@ -146,7 +146,7 @@ def token_similarity(shares: sparse.csr_array, part: slice) -> Similarity:
     of its tokens instead of with all columns.
 
     Args:
-        shares: The share of each token, one row a column; a row sums to 1 or is empty.
+        shares: The share of each token, one row per column; a row sums to 1 or is empty.
         part: The columns that are compared with all columns.
 
     Returns:

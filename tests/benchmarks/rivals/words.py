@@ -24,7 +24,7 @@ def word_vectors(words: Sequence[str]) -> Float32[np.ndarray, "word width"]:
         words: Words in lower case.
 
     Returns:
-        One vector a word: the mean of its pieces, or zeros for a word without pieces.
+        One vector per word: the mean of its pieces, or zeros for a word without pieces.
     """
     model = load_encoder()
     transformer = cast("PreTrainedModel", model[0].auto_model)

@@ -20,7 +20,7 @@ def column(table: str) -> ColumnName:
 
 
 def lake(clusters: int, noise: int) -> LabelledLake:
-    """Clusters of three tables, of which the first asks for the other two, and noise."""
+    """Make clusters of three tables, whose first table joins with the others, and noise."""
     names = [f"{letter}{at}" for at in range(clusters) for letter in "abc"]
     truth = {
         column(f"a{at}"): frozenset({column(f"b{at}"), column(f"c{at}")}) for at in range(clusters)

@@ -43,7 +43,7 @@ def make_result(labelled_lake: Path, make_runs: Callable[..., MethodRuns]) -> Ma
 
 
 def words(file: Path) -> set[str]:
-    """What a picture says: matplotlib names the text that paths of letters show."""
+    """Return the texts of a picture, which matplotlib writes as comments beside their paths."""
     ET.fromstring(file.read_text("utf-8"))  # noqa: S314 - written a moment ago
     return set(re.findall(r"<!-- (.+?) -->", file.read_text("utf-8")))
 
@@ -81,7 +81,7 @@ def test_scores_that_say_nothing_have_no_reliability(
 
 
 def shown(figure: Figure) -> list[Bbox]:
-    """Where texts are; labels of ticks beyond the ends of an axis are not drawn."""
+    """Return the boxes of all visible texts; labels beyond the ends of an axis are not drawn."""
     beyond = set()
     for axis in (axis for axes in figure.findobj(Axes) for axis in (axes.xaxis, axes.yaxis)):
         low, high = sorted(axis.get_view_interval())

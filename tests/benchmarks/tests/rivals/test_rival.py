@@ -13,7 +13,7 @@ from rivalry import ask, suite
 
 
 def lengths(lake: Sequence[Cells], queries: Queries) -> ColumnScores:
-    """How long the first value is."""
+    """Score columns by the length of their first value."""
     first = [float(len(next(iter(cells.counts)))) for cells in lake]
     return np.tile(first, (len(queries), 1))
 

@@ -29,7 +29,7 @@ def test_the_loss_is_that_of_finding_and_of_ranking() -> None:
     others = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]])
     negatives = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
     found = ranking_loss(anchors, others, negatives, torch.tensor([[True, False]]))
-    # The first is told from the second and from one negative, the second from the negative alone.
+    # The first competes with the second and one negative, the second with the negative only.
     assert found == pytest.approx((np.log(1 + 2 * np.exp(-1 / 0.08)) + np.log(2)) / 2)
     wrong = ranking_loss(anchors, others.flip(1), negatives, torch.tensor([[True, False]]))
     second = np.log(1 + np.exp(-1 / 0.09))
