@@ -89,7 +89,7 @@ def load_relation(
 ) -> TableFrame:
     """Load a table or view as a data frame.
 
-    The frame has at most as many partitions as the database allows connections. Of a table with
+    The frame has at most as many partitions as the database allows connections. If the table has
     too many rows, an equal number of rows is read from each of some ranges of its key.
 
     Args:

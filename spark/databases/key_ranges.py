@@ -125,7 +125,7 @@ def split_key(relation: Relation, engine: Engine, key: str, parts: int) -> list[
     if first is None or last is None:
         return [WHOLE_KEY]
     width = last - first + 1
-    # Of a short key, several boundaries are the same number.
+    # If the key spans fewer numbers than there are parts, some boundaries coincide.
     boundaries = {first + width * part // parts for part in range(1, parts)} - {first}
     return [*pairwise([None, *sorted(boundaries), None])]
 

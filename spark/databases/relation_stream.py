@@ -38,7 +38,7 @@ def read_relation(
 ) -> TableStream:
     """Open a table or view.
 
-    Of a table with more than `max_rows` rows, an equal number of rows is read from each of some
+    If the table has more than `max_rows` rows, an equal number of rows is read from each of some
     ranges of its key. Without a key the first rows are read, and one row more than allowed, which
     shows that there are more. The rows are counted only if there is a key and the size on disk
     leaves open whether there are too many.
@@ -46,7 +46,7 @@ def read_relation(
     Args:
         relation: The table or view.
         engine: Its database.
-        paths: Paths of the columns to read; without it, all.
+        paths: Paths of the columns to read; all if None.
         max_rows: Maximum number of rows to read.
         size: Bytes on disk; 0 if unknown.
 

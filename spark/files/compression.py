@@ -44,7 +44,7 @@ class DecompressedFile(io.RawIOBase):
         """Read the next bytes.
 
         Args:
-            size: Number of bytes; without it, all that are left.
+            size: Number of bytes; all that are left if negative.
 
         Returns:
             The bytes; fewer than `size` at the end of the file.

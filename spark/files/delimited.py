@@ -53,7 +53,7 @@ def read_delimited(
 
     Args:
         path: Path of the file.
-        paths: Paths of the columns to read; without it, all.
+        paths: Paths of the columns to read; all if None.
         dialect: The file's dialect; whatever it leaves open is detected.
 
     Returns:

@@ -27,7 +27,7 @@ def read_delta(path: Path, paths: Collection[str] | None) -> TableStream:
 
     Args:
         path: The table's folder.
-        paths: Paths of the columns to read; without it, all.
+        paths: Paths of the columns to read; all if None.
 
     Returns:
         The table being read, with its partition columns.

@@ -51,7 +51,7 @@ def read_folder(
 
     Args:
         folder: The table's folder.
-        paths: Paths of the columns to read; without it, all.
+        paths: Paths of the columns to read; all if None.
         open_file: Function that opens one of the files.
 
     Returns:

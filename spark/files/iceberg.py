@@ -29,7 +29,7 @@ def read_iceberg(path: Path, paths: Collection[str] | None) -> TableStream:
 
     Args:
         path: The table's folder.
-        paths: Paths of the columns to read; without it, all.
+        paths: Paths of the columns to read; all if None.
 
     Returns:
         The table being read. The metadata names the data files, which may be outside the folder.

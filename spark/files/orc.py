@@ -20,7 +20,7 @@ def read_orc(path: Path, paths: Collection[str] | None) -> TableStream:
 
     Args:
         path: Path of the file.
-        paths: Paths of the columns to read; without it, all.
+        paths: Paths of the columns to read; all if None.
 
     Returns:
         The table being read.

@@ -71,7 +71,7 @@ def test_a_table_read_in_ranges_has_the_same_profile(server: Server, spark: Spar
     assert types[0] is DataType.INTEGER
     assert types[-1] is DataType.BINARY
     for profile, expected_profile in zip(found, expected, strict=True):
-        # Of a value with several texts, the text that is kept would depend on the order of ranges.
+        # If a value had several texts, the order of the ranges would decide which one is kept.
         assert profile == expected_profile
 
 
