@@ -19,6 +19,7 @@ def _density(profile: ColumnProfile) -> float:
     """Return the share of the integers between the sampled extremes that the column holds."""
     if profile.type not in _NUMBERS:
         return 0.0
+    # `float` does not read all characters that count as digits, such as superscripts.
     numbers = [float(normalize("NFKC", cell)) for cell in profile.sample]
     return min(1.0, profile.distinct / (max(numbers) - min(numbers) + 1))
 
@@ -46,6 +47,7 @@ class Lake:
         Args:
             tables: The profiles of all tables; tables that could not be read are skipped.
         """
+        # Columns without values share nothing, and opaque values cannot be compared.
         readable = [table for table in tables if not table.fault]
         columns = [
             (table_index, column)

@@ -62,6 +62,7 @@ class Budget:
         """
         with self._changed:
             while not self._allows(self.spent + self._reserved + most):
+                # No running request can return tokens, so waiting would never end.
                 if not self._reserved.tokens:
                     return False
                 self._changed.wait()

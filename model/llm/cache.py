@@ -35,6 +35,7 @@ class Cache:
         """
         if self._folder is None:
             return None
+        # A damaged file costs one question, so it is no reason to fail.
         try:
             answer = json.loads(self._file(self._folder, key).read_bytes())["answer"]
         except (OSError, ValueError, LookupError, TypeError, RecursionError):
@@ -51,6 +52,7 @@ class Cache:
         if self._folder is None or self.error:
             return
         file = self._file(self._folder, key)
+        # The rename is atomic, so another run never reads half an answer.
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=file.parent, prefix=".new-") as folder:

@@ -151,6 +151,7 @@ def read_wait(header: str) -> float | None:
 
 
 def _read(body: bytes) -> Reply:
+    """Read a chat completion; any other content raises an error, whatever its shape."""
     try:
         answer = json.loads(body)
         choice = answer["choices"][0]

@@ -161,6 +161,7 @@ def _request_answers(
                     question = prompt.questions[number - 1]
                     answers[question] = name
                     cache.put(question.key(config.model), name)
+                # Few lines, since a lake can need thousands of requests.
                 if _starts_line(done, len(prompts)):
                     report_progress(
                         f"Language model: request {done} of {len(prompts)}, "

@@ -89,6 +89,7 @@ class Prompt:
 
 
 def _describe(questions: Sequence[Question]) -> str:
+    # Questions about one table are adjacent, so that its columns are listed only once.
     tables = []
     numbered = enumerate(questions, start=1)
     for (table, columns), group in groupby(numbered, lambda item: (item[1].table, item[1].columns)):

@@ -125,6 +125,7 @@ def _elements() -> EntityKind:
 def _airports() -> EntityKind:
     """Load airports that have an IATA code or, in the United States, an FAA code."""
     airports = [entry for codes in ("IATA", "LID") for entry in airportsdata.load(codes).values()]
+    # Many tables leave out the word "Airport", so each name counts with and without it.
     names = [(airport["icao"], airport["name"]) for airport in airports]
     return _kind(
         "airports",

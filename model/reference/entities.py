@@ -62,6 +62,7 @@ class EntityOverlap:
         shared = _count_shared(recognised, columns)
         left, right = shared.row.astype(np.int64), shared.col.astype(np.int64)
         apart = table_of[left] != table_of[right]
+        # `PairValues` looks pairs up by binary search and needs them sorted.
         order = np.flatnonzero(apart)[np.lexsort((right[apart], left[apart]))]
         left, right, count = left[order], right[order], shared.data[order]
         share: Float[np.ndarray, " pair"] = count / np.minimum(size[left], size[right])

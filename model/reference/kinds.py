@@ -33,10 +33,10 @@ class EntityKind(NamedTuple):
     """Codes, then names. A name that two entities share belongs to the first of them."""
 
     entities: int
-    """How many entities there are."""
+    """Number of entities."""
 
     forms: int
-    """How many forms there are: each code is one, and each source of names."""
+    """Number of forms: each kind of code is one, and so is each source of names."""
 
 
 def spellings(name: str) -> tuple[str, ...]:

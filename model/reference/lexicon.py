@@ -54,7 +54,7 @@ class Lexicon:
     words of three letters are IATA codes."""
 
     entities: int
-    """How many entities there are."""
+    """Number of entities of all kinds."""
 
     kinds: tuple[str, ...]
     """The name of each kind, in the plural."""

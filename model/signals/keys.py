@@ -42,6 +42,7 @@ def is_key(
         return False
     if profile.type is DataType.TEXT:
         return profile.lengths.mean <= _MAX_LENGTH
+    # Measures such as seats or ages repeat as foreign keys do; only the name tells them apart.
     if profile.type is DataType.INTEGER:
         named_identifier = not IDENTIFIER_WORDS.isdisjoint(tokens(profile.id.path))
         return named_identifier or unique

@@ -22,6 +22,7 @@ def _starts_token(word: str, position: int) -> bool:
     before, letter = word[position - 1], word[position]
     if before.isdigit() != letter.isdigit():
         return True
+    # The last capital of a run starts the next word: HTTPStatus is HTTP and Status.
     ends_acronym = before.isupper() and word[position + 1 : position + 2].islower()
     return letter.isupper() and (before.islower() or ends_acronym)
 
@@ -111,6 +112,7 @@ class NameSimilarity:
         Returns:
             One row for each column; zeros for a name without trigrams.
         """
+        # A fixed seed, so that a second run finds the same candidates.
         random = np.random.default_rng(0)
         projection = random.standard_normal((self._holds.shape[1], _PROJECTED), dtype=np.float32)
         vectors = self._holds @ projection

@@ -22,7 +22,7 @@ class SparsePairs:
     """
 
     columns: int
-    """How many columns the lake has."""
+    """Number of columns in the lake."""
 
     left: Int[np.ndarray, " pair"]
     right: Int[np.ndarray, " pair"]
@@ -72,7 +72,7 @@ class PairValues(SparsePairs):
         """Store each pair in both orders.
 
         Args:
-            columns: How many columns the lake has.
+            columns: Number of columns in the lake.
             values: The value of each pair, listed in one order.
         """
         reversed_pairs = {(right, left): value for (left, right), value in values.items()}

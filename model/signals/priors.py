@@ -10,9 +10,10 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics
+from datahub_hyperjoin.joins import CatalogEvidence
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.pairs import PairValues
-from datahub_hyperjoin.tables import CatalogEvidence, ColumnId, ColumnProfile, Pair
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair
 
 _DECLARED = 0.9
 """Probability of a join that a foreign key or a relationship declares: someone who knows the tables
@@ -79,7 +80,9 @@ def _statistics(profile: ColumnProfile, facts: CatalogFacts) -> ColumnStatistics
 
 
 def _probability(evidence: CatalogEvidence) -> float:
+    # Saturating: the first queries count most.
     queried = _QUERIED * -float(np.expm1(-evidence.queries / _QUERY_SCALE))
+    # Decisions are left out: they select and calibrate suggestions, and do not score pairs.
     declared = bool(evidence.declared or evidence.related)
     return 1 - (1 - queried) * (1 - _DECLARED) if declared else queried
 

@@ -124,6 +124,7 @@ def are_variants(
     >>> are_variants(["customer", "client", "buyer"], {2: "cust"}, **pair).tolist()
     [True, True]
     """
+    # Compare numbers of meanings instead of token tuples: pairs can be many, names are few.
     spellings = [*names, *(variants.get(column, name) for column, name in enumerate(names))]
     meanings = ["\0".join(canonical(spelling)) for spelling in spellings]
     _, numbers = np.unique(meanings, return_inverse=True)

@@ -1,4 +1,4 @@
-"""What other names change in the join graph, in training and in a model's fingerprint."""
+"""Tests the effect of name variants on the join graph, on training and on fingerprints."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +22,7 @@ from datahub_hyperjoin.model.llm.naming import Naming
 from datahub_hyperjoin.model.saved.fingerprints import fingerprint
 from datahub_hyperjoin.model.training.augmented_views import sample_pairs
 from endpoint import Endpoint, naming, refusing
-from switching import SHORT, cut_from
+from switching import SHORT, data_from
 
 MakeLake = Callable[..., Lake]
 Configure = Callable[..., LanguageModelConfig]
@@ -58,8 +58,8 @@ def test_names_for_the_same_thing_connect_columns_that_overlap(
     edges: int,
 ) -> None:
     endpoint.usual = naming(**names)
-    structure = build_lake_index(half_alike, asking(configure()), NOTHING)
-    assert len(structure.joins.left) == edges
+    index = build_lake_index(half_alike, asking(configure()), NOTHING)
+    assert len(index.joins.left) == edges
     assert build_lake_index(half_alike, ModelConfig(), NOTHING).naming == Naming()
 
 
@@ -76,9 +76,9 @@ def test_names_alone_connect_nothing(
 ) -> None:
     endpoint.usual = naming(x="shared_name", y="shared_name")
     lake = make_lake({"a": {"x": ["1a", "2a", "3a"]}, "b": {"y": ["4b", "5b", "6b"]}})
-    structure = build_lake_index(lake, asking(configure()), NOTHING)
-    assert structure.naming.variants == {0: "shared_name", 1: "shared_name"}
-    assert len(structure.joins.left) == 0
+    index = build_lake_index(lake, asking(configure()), NOTHING)
+    assert index.naming.variants == {0: "shared_name", 1: "shared_name"}
+    assert len(index.joins.left) == 0
 
 
 @pytest.fixture
@@ -86,18 +86,18 @@ def plain(make_lake: MakeLake, airline_tables: object) -> LakeIndex:
     return build_lake_index(make_lake(airline_tables), ModelConfig(), NOTHING)
 
 
-def named(structure: LakeIndex, variants: dict[int, str]) -> LakeIndex:
-    return replace(structure, naming=Naming(variants=variants))
+def named(index: LakeIndex, variants: dict[int, str]) -> LakeIndex:
+    return replace(index, naming=Naming(variants=variants))
 
 
 def test_training_sees_the_other_name_in_part_of_the_right_views(
     plain: LakeIndex, tmp_path: Path
 ) -> None:
-    material = cut_from(named(plain, {1: "aircraft_registration"}), SHORT, tmp_path)
-    [vector] = material.featurizer.names(["aircraft_registration"]).vectors.numpy()
+    data = data_from(named(plain, {1: "aircraft_registration"}), SHORT, tmp_path)
+    [vector] = data.featurizer.names(["aircraft_registration"]).vectors.numpy()
     left, right = 0, 0
     for seed in range(300):
-        batch = sample_pairs(material, np.array([1]), np.random.default_rng(seed))
+        batch = sample_pairs(data, np.array([1]), np.random.default_rng(seed))
         alike = (batch.batch.features.names.vectors.numpy() == vector).all(axis=1)
         left += int(alike[: int(batch.candidates[0])].sum())
         right += int(alike[int(batch.candidates[0]) :].sum())
@@ -107,10 +107,10 @@ def test_training_sees_the_other_name_in_part_of_the_right_views(
 
 
 def test_columns_without_another_name_are_cut_as_ever(plain: LakeIndex, tmp_path: Path) -> None:
-    material = cut_from(plain, SHORT, tmp_path)
-    other = replace(material, structure=named(plain, {8: "unused"}))
+    data = data_from(plain, SHORT, tmp_path)
+    other = replace(data, index=named(plain, {8: "unused"}))
     keys = np.array([0])
-    one, two = (sample_pairs(of, keys, np.random.default_rng(5)).batch for of in (material, other))
+    one, two = (sample_pairs(of, keys, np.random.default_rng(5)).batch for of in (data, other))
     np.testing.assert_array_equal(one.features.names.vectors, two.features.names.vectors)
 
 

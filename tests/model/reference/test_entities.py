@@ -1,4 +1,4 @@
-"""Whether columns overlap as far as they hold the same things."""
+"""Tests that columns overlap by the entities they share, in any form."""
 
 from collections.abc import Sequence
 

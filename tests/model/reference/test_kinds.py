@@ -1,4 +1,4 @@
-"""Whether names are written as publishers write them."""
+"""Tests the spellings of names."""
 
 import pytest
 

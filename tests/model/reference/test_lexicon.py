@@ -1,4 +1,4 @@
-"""Whether a column is recognised by what its values are called."""
+"""Tests that columns of codes and names are recognised, and other columns are not."""
 
 from collections.abc import Sequence
 

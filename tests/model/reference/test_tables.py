@@ -1,4 +1,4 @@
-"""Whether the kinds hold what everyone knows of them."""
+"""Tests that the entity kinds hold well-known codes and names."""
 
 import pytest
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 import pytest
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics
+from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.config import KeyConfig
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.keys import find_keys
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
-from datahub_hyperjoin.tables import CatalogEvidence, Verdict
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
 Know = Callable[[Mapping[tuple[str, str], CatalogEvidence]], CatalogFacts]

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics
+from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.pairs import PairValues
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
-from datahub_hyperjoin.tables import CatalogEvidence, ColumnId, TableId, Verdict
+from datahub_hyperjoin.tables import ColumnId, TableId
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
