@@ -1,7 +1,7 @@
-"""Strings of an Arrow array as the bytes they are, to look at many of them in one stroke.
+"""Vectorised tests on the bytes of many strings at once.
 
-A regular expression asks each value anew; one comparison of all bytes tells which few of them
-are worth asking.
+A regular expression runs once per value. One comparison of all bytes first finds the few values for
+which it is needed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,20 +14,20 @@ import pyarrow as pa
 
 Mask = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
-Places = npt.NDArray[np.int64]
+Positions = npt.NDArray[np.int64]
 
-_TOGETHER = 1 << 22
-"""Bytes of strings that are looked at together: those of many columns, and yet not much memory."""
+_CHUNK_BYTES = 1 << 22
+"""Size of a chunk: the strings of many columns, in little memory."""
 
 
-def bounds_of(sizes: npt.ArrayLike) -> Places:
-    """Where things lie that are put end to end.
+def bounds_of(sizes: npt.ArrayLike) -> Positions:
+    """Return the bounds of sequences that are concatenated.
 
     Args:
-        sizes: The size of each.
+        sizes: The length of each sequence.
 
     Returns:
-        Where each begins, and where the last one ends.
+        The start of each sequence, followed by the end of the last one.
 
     Examples:
         >>> bounds_of([2, 0, 3]).tolist()
@@ -42,134 +42,135 @@ def reduce_each(
     bounds: npt.NDArray[np.signedinteger],
     dtype: npt.DTypeLike = np.int64,
 ) -> npt.NDArray[Any]:
-    """Reduces each of several sequences that lie end to end.
+    """Reduce each of several concatenated sequences to one value.
 
     Args:
-        ufunc: What joins two of their values.
-        values: The sequences.
-        bounds: Where each begins, and where the last one ends.
-        dtype: Of the result.
+        ufunc: The function that combines two values.
+        values: The concatenated sequences.
+        bounds: The start of each sequence, followed by the end of the last one.
+        dtype: Type of the result.
 
     Returns:
-        One for each sequence; 0 for one that is empty.
+        One value per sequence; 0 for an empty sequence.
 
     Examples:
         >>> reduce_each(np.add, np.array([3, 4, 5]), np.array([0, 2, 2, 3])).tolist()
         [7, 0, 5]
     """
     sizes = np.diff(bounds)
+    # For an empty sequence, `reduceat` would return the first value of the next one.
     filled = slice(None) if sizes.all() else np.flatnonzero(sizes)
-    found = np.zeros(len(sizes), dtype)
+    reduced = np.zeros(len(sizes), dtype)
     if len(values):
-        found[filled] = ufunc.reduceat(values, bounds[:-1][filled], dtype=dtype)
-    return found
+        reduced[filled] = ufunc.reduceat(values, bounds[:-1][filled], dtype=dtype)
+    return reduced
 
 
-def nth_of(bounds: Places) -> Places:
-    """Which of its sequence each item is, of sequences that lie end to end.
+def index_within(bounds: Positions) -> Positions:
+    """Return the index of each item within its own sequence, for concatenated sequences.
 
     Args:
-        bounds: Where each begins, and where the last one ends.
+        bounds: The start of each sequence, followed by the end of the last one.
 
     Returns:
-        From 0, for each item.
+        One index per item, from 0.
 
     Examples:
-        >>> nth_of(np.array([0, 2, 2, 5])).tolist()
+        >>> index_within(np.array([0, 2, 2, 5])).tolist()
         [0, 1, 0, 1, 2]
     """
     return np.arange(bounds[-1]) - np.repeat(bounds[:-1], np.diff(bounds))
 
 
-def cut(sizes: Sequence[int], most: int = _TOGETHER) -> Iterator[slice]:
-    """Cuts a sequence into parts that are no greater than memory allows.
+def chunks_of(sizes: Sequence[int], limit: int = _CHUNK_BYTES) -> Iterator[slice]:
+    """Split a sequence into chunks of limited size.
 
     Args:
-        sizes: Bytes that each item takes.
-        most: Bytes that a part may take, unless it is a single item.
+        sizes: Bytes of each item.
+        limit: Maximum number of bytes of a chunk, unless it is a single item.
 
     Yields:
-        The parts, in order.
+        The chunks, in order.
 
     Examples:
-        >>> [(part.start, part.stop) for part in cut([2, 2, 9, 1], most=4)]
+        >>> [(chunk.start, chunk.stop) for chunk in chunks_of([2, 2, 9, 1], limit=4)]
         [(0, 2), (2, 3), (3, 4)]
     """
-    begin = taken = 0
-    for at, size in enumerate(sizes):
-        taken += size
-        if taken > most and at > begin:
-            yield slice(begin, at)
-            begin, taken = at, size
+    start = total = 0
+    for index, size in enumerate(sizes):
+        total += size
+        if total > limit and index > start:
+            yield slice(start, index)
+            start, total = index, size
     if sizes:
-        yield slice(begin, len(sizes))
+        yield slice(start, len(sizes))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StringBytes:
-    """Strings in UTF-8, end to end."""
+    """Concatenated strings in UTF-8."""
 
     data: Bytes
-    """All bytes."""
+    """The bytes of all strings."""
 
     bounds: npt.NDArray[np.int32]
-    """Where each string begins, and where the last one ends."""
+    """The start of each string, followed by the end of the last one."""
 
     lengths: npt.NDArray[np.int32]
-    """Bytes of each string."""
+    """Number of bytes of each string."""
 
     @classmethod
     def of(cls, strings: pa.Array) -> "StringBytes":
-        """The bytes of an array, which are not copied.
+        """View an array without copying its bytes.
 
         Args:
-            strings: Of Arrow's type `string`, without nulls.
+            strings: Strings without nulls, of Arrow's type `string`.
 
         Returns:
-            Its view.
+            The view.
         """
         _, offsets, data = strings.buffers()
         if not len(strings) or data is None:
-            nothing = np.zeros(0, np.uint8)
-            return cls(nothing, np.zeros(len(strings) + 1, np.int32), np.zeros(len(strings), "i4"))
+            no_bytes = np.zeros(0, np.uint8)
+            return cls(no_bytes, np.zeros(len(strings) + 1, np.int32), np.zeros(len(strings), "i4"))
         bounds = np.frombuffer(offsets, np.int32)[strings.offset :][: len(strings) + 1]
-        held = np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]]
-        return cls(held, bounds - bounds[0], np.diff(bounds))
+        used = np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]]
+        return cls(used, bounds - bounds[0], np.diff(bounds))
 
-    def at(self, place: int, rows: Places | slice = slice(None)) -> Bytes:
-        r"""One byte of each string.
+    def at(self, position: int, rows: Positions | slice = slice(None)) -> Bytes:
+        r"""Return one byte of each string.
 
         Args:
-            place: Which byte, from 0; from the end if negative.
-            rows: Of which strings.
+            position: Position of the byte, from 0; from the end if negative.
+            rows: The strings; all by default.
 
         Returns:
-            As many bytes; 0 for a string that is too short.
+            One byte per string; 0 if the string is too short.
 
         Examples:
             >>> StringBytes.of(pa.array(["abc", "", "d"])).at(-1).tobytes()
             b'c\x00d'
         """
-        edges = self.bounds[1:] if place < 0 else self.bounds[:-1]
-        needed = -place if place < 0 else place + 1
+        edges = self.bounds[1:] if position < 0 else self.bounds[:-1]
+        min_length = -position if position < 0 else position + 1
         if not len(self.data):
             return np.zeros(len(edges[rows]), np.uint8)
-        found = self.data.take(edges[rows] + place, mode="clip")
-        found[self.lengths[rows] < needed] = 0
-        return found
+        taken = self.data.take(edges[rows] + position, mode="clip")
+        taken[self.lengths[rows] < min_length] = 0
+        return taken
 
-    def having(self, marked: Mask) -> Mask:
-        """Which strings have a byte that is marked.
+    def containing(self, marked: Mask) -> Mask:
+        """Mark the strings that contain a marked byte.
 
         Args:
-            marked: One for each byte of `data`.
+            marked: A mask of `data`.
 
         Returns:
-            One for each string.
+            A mask of the strings.
 
         Examples:
             >>> strings = StringBytes.of(pa.array(["a-b", "", "-", "c"]))
-            >>> strings.having(strings.data == ord("-"))
+            >>> strings.containing(strings.data == ord("-"))
             array([ True, False,  True, False])
         """
         if not marked.any():
@@ -177,13 +178,13 @@ class StringBytes:
         return reduce_each(np.logical_or, marked, self.bounds, np.bool_)
 
     def count(self, marked: Mask) -> npt.NDArray[np.int32]:
-        """How many bytes of each string are marked.
+        """Count the marked bytes of each string.
 
         Args:
-            marked: One for each byte of `data`.
+            marked: A mask of `data`.
 
         Returns:
-            One for each string.
+            One count per string.
 
         Examples:
             >>> strings = StringBytes.of(pa.array(["a-b", "", "--", "c"]))
@@ -192,29 +193,29 @@ class StringBytes:
         """
         return reduce_each(np.add, marked, self.bounds, np.int32)
 
-    def translated(self, table: bytes) -> Bytes:
-        """What stands for each byte.
+    def translate(self, table: bytes) -> Bytes:
+        """Replace each byte by its entry in a table.
 
         Args:
-            table: For each of the 256 bytes another.
+            table: A replacement for each of the 256 bytes.
 
         Returns:
-            One for each byte of `data`, in an array of its own.
+            A new array, with one byte per byte of `data`.
         """
         return np.frombuffer(bytearray(self.data).translate(table), np.uint8)
 
     def classes(self, table: bytes) -> Bytes:
-        """What kinds of bytes each string has.
+        """Combine the classes of each string's bytes.
 
         Args:
-            table: For each of the 256 bytes a bit, or several.
+            table: For each of the 256 bytes, bits that represent its classes.
 
         Returns:
-            For each string the bits of its bytes.
+            For each string, the bits of all its bytes.
 
         Examples:
             >>> letter_or_more = bytes(1 if chr(byte).isalpha() else 2 for byte in range(256))
             >>> StringBytes.of(pa.array(["ab", "", "a-b", "-"])).classes(letter_or_more).tolist()
             [1, 0, 3, 2]
         """
-        return reduce_each(np.bitwise_or, self.translated(table), self.bounds, np.uint8)
+        return reduce_each(np.bitwise_or, self.translate(table), self.bounds, np.uint8)

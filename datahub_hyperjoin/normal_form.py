@@ -1,10 +1,11 @@
-"""The normal form of a value: what two columns must share to join.
+"""The normal form of a value, in which columns are compared.
 
-A value is compared without regard to case, width, outer and repeated spaces, and to how the same
-whole number or the same moment happens to be written. A code keeps its leading zeros.
+The normal form ignores case, character width, surrounding and repeated spaces, and differences in
+how the same whole number or the same time is written. Leading zeros are kept, because they
+distinguish codes.
 
-`normal_form` is the definition; `normal_forms` is the same over a whole column, and `hash_values`
-what profiles keep of it.
+`normal_form` defines it for one value. `normal_forms` computes the same for a whole column, and
+`hash_values` the hashes that profiles keep.
 """
 
 import re
@@ -35,19 +36,20 @@ _REWRITES = (
     (rf"^({_DAY})[t ]({_MINUTE}:[0-5][0-9])(?:(\.[0-9]*[1-9])0*|\.0+)?{_UTC}$", r"\1 \2\3"),
     (rf"^({_DAY}) 00:00:00$", r"\1"),
 )
-_TIDYING = ((r"[\t-\r\x1c-\x1f ]+", " "), (r"^ | $", ""))
+"""Patterns and replacements for numbers and times, applied in this order."""
+_SPACE_REWRITES = ((r"[\t-\r\x1c-\x1f ]+", " "), (r"^ | $", ""))
 _SPACE, _HYPHEN, _DOT, _ZERO, _LAST_ASCII = b" -.0\x7f"
 _DAY_LENGTH = 10
 
 
 def normal_form(value: str) -> str:
-    """What a value is compared as.
+    """Return the normal form of a value.
 
     Args:
-        value: As written.
+        value: The value as written.
 
     Returns:
-        The normal form; the empty string stands for no value.
+        The normal form. An empty string represents null.
 
     Examples:
         >>> normal_form("  New   York ")
@@ -59,107 +61,113 @@ def normal_form(value: str) -> str:
         >>> normal_form("Straße") == normal_form("STRASSE")
         True
     """
-    tidy = _tidy(value)
+    normal = _fold(value)
     for pattern, replacement in _REWRITES:
-        tidy = re.sub(pattern, replacement, tidy)
-    return tidy
+        normal = re.sub(pattern, replacement, normal)
+    return normal
 
 
 def normal_forms(values: pa.Array) -> pa.Array:
-    """The normal forms of many values.
+    """Return the normal forms of a column's values.
 
     Args:
-        values: Strings, without nulls.
+        values: Strings without nulls.
 
     Returns:
-        As many strings, each the `normal_form` of its value.
+        For each value its `normal_form`.
     """
-    tidy = pc.ascii_lower(values)
-    signs = StringBytes.of(values)
-    foreign = signs.having(signs.data > _LAST_ASCII)
-    if foreign.any():
-        # Only Python's tables know full case folding; few distinct values need them.
-        folded = [_tidy(value) for value in values.filter(pa.array(foreign)).to_pylist()]
-        tidy = pc.replace_with_mask(tidy, pa.array(foreign), pa.array(folded, pa.string()))
-    tidy = _rewritten(tidy, _may_be_untidy(StringBytes.of(tidy)), _TIDYING)
-    suspects = np.flatnonzero(_may_need_rewrite(StringBytes.of(tidy)))
-    matches = pc.match_substring_regex(tidy.take(pa.array(suspects)), _NEEDS_REWRITE)
-    needy = np.zeros(len(tidy), np.bool_)
-    needy[suspects] = matches.to_numpy(zero_copy_only=False)
-    return _rewritten(tidy, needy, _REWRITES)
+    normal = pc.ascii_lower(values)
+    text = StringBytes.of(values)
+    is_foreign = text.containing(text.data > _LAST_ASCII)
+    if is_foreign.any():
+        # Only Python has the tables for full case folding; few distinct values need them.
+        folded = [_fold(value) for value in values.filter(pa.array(is_foreign)).to_pylist()]
+        normal = pc.replace_with_mask(normal, pa.array(is_foreign), pa.array(folded, pa.string()))
+    normal = _rewrite(normal, _may_have_extra_spaces(StringBytes.of(normal)), _SPACE_REWRITES)
+    # Regular expressions are slow, so a cheap test of bytes first leaves few values to them.
+    suspects = np.flatnonzero(_may_need_rewrite(StringBytes.of(normal)))
+    matches = pc.match_substring_regex(normal.take(pa.array(suspects)), _NEEDS_REWRITE)
+    needs_rewrite = np.zeros(len(normal), np.bool_)
+    needs_rewrite[suspects] = matches.to_numpy(zero_copy_only=False)
+    return _rewrite(normal, needs_rewrite, _REWRITES)
 
 
 def hash_values(normal: pa.Array) -> Hashes:
-    """A 64-bit hash of each value: SipHash with a fixed key, the same on every machine.
+    """Return a 64-bit hash of each value: SipHash with a fixed key, the same on every machine.
 
     Args:
         normal: Normal forms, without nulls.
 
     Returns:
-        As many hashes.
+        One hash per value.
 
     Examples:
         >>> import pyarrow as pa
         >>> hash_values(pa.array(["germany"]))
         array([12672609204639645099], dtype=uint64)
     """
-    # Of a string pandas makes bytes first; Arrow makes them sooner.
+    # pandas encodes strings to bytes one by one; casting in Arrow first is faster.
     objects = normal.cast(pa.binary()).to_numpy(zero_copy_only=False)
     return np.asarray(pd.util.hash_array(objects, categorize=False), dtype=np.uint64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Synonyms:
-    """Values that stand for the same, such as `US` and `USA`, by their hashes."""
+    """Values that mean the same entity, such as `US` and `USA`, by their hashes."""
 
     hashes: Hashes
-    """Of normal forms, ascending, each once."""
+    """Hashes of normal forms, ascending, without duplicates."""
 
     meanings: Hashes
-    """What each stands for: one hash for all that mean the same."""
+    """The meaning of each: a hash that all values with the same meaning share."""
 
     def translate(self, hashes: Hashes) -> Hashes:
-        """Puts what values stand for in their places.
+        """Replace hashes of values by their meanings.
 
         Args:
-            hashes: Of any values.
+            hashes: Hashes of any values.
 
         Returns:
-            As many; a value that stands for nothing known stays as it is.
+            For each hash its meaning, or the hash itself if it has no known meaning.
         """
-        places = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
-        return np.where(self.hashes[places] == hashes, self.meanings[places], hashes)
+        positions = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
+        return np.where(self.hashes[positions] == hashes, self.meanings[positions], hashes)
 
 
-def _tidy(value: str) -> str:
+def _fold(value: str) -> str:
+    """Normalise case, width and spaces.
+
+    Compatibility normalisation before and after case folding, because each can undo the other.
+    """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", value).casefold())
     return " ".join(folded.split())
 
 
-def _may_be_untidy(strings: StringBytes) -> Mask:
-    """Strings among which are all that have outer, repeated or unusual spaces."""
-    spaces = strings.data == _SPACE
-    odd = strings.data < _SPACE
-    odd[:-1] |= spaces[:-1] & spaces[1:]
-    return strings.having(odd) | (strings.at(0) == _SPACE) | (strings.at(-1) == _SPACE)
+def _may_have_extra_spaces(strings: StringBytes) -> Mask:
+    """Mark a superset of the strings with surrounding, repeated or unusual spaces."""
+    is_space = strings.data == _SPACE
+    is_extra = strings.data < _SPACE
+    is_extra[:-1] |= is_space[:-1] & is_space[1:]
+    has_extra = strings.containing(is_extra)
+    return has_extra | (strings.at(0) == _SPACE) | (strings.at(-1) == _SPACE)
 
 
 def _may_need_rewrite(strings: StringBytes) -> Mask:
-    """Strings among which are all that `_NEEDS_REWRITE` knows."""
-    found = np.zeros(len(strings.lengths), np.bool_)
-    zeros = np.flatnonzero(strings.at(-1) == _ZERO)
-    before = strings.at(-2, zeros)
-    found[zeros] = (before == _DOT) | (before == _ZERO) | (before == _HYPHEN)
+    """Mark a superset of the strings that match `_NEEDS_REWRITE`."""
+    suspects = np.zeros(len(strings.lengths), np.bool_)
+    ends_in_zero = np.flatnonzero(strings.at(-1) == _ZERO)
+    before = strings.at(-2, ends_in_zero)
+    suspects[ends_in_zero] = (before == _DOT) | (before == _ZERO) | (before == _HYPHEN)
     long = np.flatnonzero(strings.lengths > _DAY_LENGTH)
-    found[long] |= (strings.at(4, long) == _HYPHEN) & (strings.at(7, long) == _HYPHEN)
-    return found
+    suspects[long] |= (strings.at(4, long) == _HYPHEN) & (strings.at(7, long) == _HYPHEN)
+    return suspects
 
 
-def _rewritten(values: pa.Array, chosen: Mask, rewrites: Sequence[tuple[str, str]]) -> pa.Array:
-    """Replaces what patterns match in the values that are chosen."""
+def _rewrite(values: pa.Array, chosen: Mask, rewrites: Sequence[tuple[str, str]]) -> pa.Array:
+    """Apply replacements to the chosen values."""
     if not chosen.any():
         return values
-    new = values.filter(pa.array(chosen))
+    rewritten = values.filter(pa.array(chosen))
     for pattern, replacement in rewrites:
-        new = pc.replace_substring_regex(new, pattern, replacement)
-    return pc.replace_with_mask(values, pa.array(chosen), new)
+        rewritten = pc.replace_substring_regex(rewritten, pattern, replacement)
+    return pc.replace_with_mask(values, pa.array(chosen), rewritten)

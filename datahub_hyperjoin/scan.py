@@ -1,10 +1,11 @@
-"""Whether a recipe could run: what `datahub ingest --test-source-connection` asks."""
+"""Lists the tables of a recipe, and tests recipes for `datahub ingest --test-source-connection`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from datahub.ingestion.api.source import CapabilityReport, TestConnectionReport
+from typing_extensions import assert_never
 
 from datahub_hyperjoin.catalog import (
     ConnectionConfig,
@@ -16,77 +17,121 @@ from datahub_hyperjoin.catalog import (
 )
 from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.errors import CatalogError, HyperJoinError
-from datahub_hyperjoin.locations import Database, SparkCatalog
+from datahub_hyperjoin.locations import Database, RemoteFolder, SparkCatalog
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.spark.session import Session, find_java, lazily
+from datahub_hyperjoin.spark.session import Session, find_java, lazy_session
 from datahub_hyperjoin.tables import Table, TableId
 
-_Listed = tuple[list[Table], HyperJoinError | None]
-"""The tables of a connection, or why there are none."""
+_Listing = tuple[list[Table], HyperJoinError | None]
+"""The tables of a connection, or the error that prevented the listing."""
 
 
 @dataclass(frozen=True)
 class Scan:
-    """What the recipe's folder and databases have."""
+    """The tables of a recipe's folder and connections."""
 
     tables: list[Table]
-    """Those of the folder first; two of one name are the first one's."""
+    """Tables, those of the folder first. Of tables with the same name, the first is listed."""
 
-    silent: tuple[PlatformInstance, ...]
-    """Where the tables of connections stand that gave no answer."""
+    unreachable: tuple[PlatformInstance, ...]
+    """Platform instances of the connections that could not be listed."""
 
 
 def scan(config: HyperJoinConfig, warn: Warn, session: Session) -> Scan:
-    """The tables of the recipe's folder and connections.
+    """List the tables of a recipe's folder and connections.
 
     Args:
         config: The recipe.
-        session: Lists what only Spark can list; not asked for if there is nothing such.
-        warn: Told what cannot be read, if there is something else.
+        warn: Receives connections that cannot be listed, if other tables can.
+        session: Provides a Spark session, if a connection needs one.
 
     Returns:
-        The tables, and which databases gave none.
+        The tables.
 
     Raises:
-        CatalogError: There is no folder, or no table in it, or no connection gives tables.
-        SparkError: Spark is needed and cannot run.
+        CatalogError: The folder does not exist or has no table, or nothing else can be listed.
+        SparkError: A connection needs Spark, which cannot run.
     """
     tables = _scan_folder(config)
-    return _put_together(config, tables, _list_sources(config, session), warn)
+    return _combine(config, tables, _list_connections(config, session), warn)
 
 
-def _put_together(
-    config: HyperJoinConfig, tables: Sequence[Table], found: Mapping[str, _Listed], warn: Warn
-) -> Scan:
-    """Adds what connections have to the tables of the folder."""
-    faults = [fault for _, fault in found.values() if fault]
-    tables = [*tables, *(table for listed, _ in found.values() for table in listed)]
-    for fault in faults:
-        if not tables or not isinstance(fault, CatalogError):
-            raise fault
-        warn("Connection left out", "Its tables get no suggestions; the others do", str(fault))
-    silent = tuple(config.keyed[key].home for key, (_, fault) in found.items() if fault)
-    return Scan(_told_apart(tables, warn), silent)
+def check(config_dict: dict[str, Any]) -> TestConnectionReport:
+    """Test that a recipe is valid, that it has tables, and that Spark can start.
 
+    Args:
+        config_dict: The recipe's `source.config`.
 
-def _list_sources(config: HyperJoinConfig, session: Session) -> dict[str, _Listed]:
-    return {key: _try_source(key, one, session) for key, one in config.keyed.items()}
-
-
-def _try_source(key: str, one: ConnectionConfig, session: Session) -> _Listed:
+    Returns:
+        The result of each test, with the reasons of failures.
+    """
     try:
-        return _scan_source(key, one, session), None
-    except HyperJoinError as fault:
-        return [], fault
+        config = HyperJoinConfig.model_validate(config_dict)
+    except ValueError as error:
+        failed = CapabilityReport(capable=False, failure_reason=str(error))
+        return TestConnectionReport(basic_connectivity=failed)
+    folder = config.catalog.folder
+    # The run itself creates the demonstration lake, so its folder may not exist yet.
+    is_pending = config.catalog.demo and folder and not folder.exists()
+    is_connect = config.spark.master.startswith("sc://")
+    capable = CapabilityReport(capable=True)
+    with lazy_session(config.spark) as session:
+        listings = _list_connections(config, session)
+    return TestConnectionReport(
+        basic_connectivity=capable
+        if is_pending
+        else _attempt(lambda: _combine(config, _scan_folder(config), listings, _ignore)),
+        capability_report={
+            "Spark": capable if is_connect else _attempt(find_java),
+            **{key: _capability(error) for key, (_, error) in listings.items()},
+        },
+    )
 
 
-def _scan_source(key: str, one: ConnectionConfig, session: Session) -> list[Table]:
-    source, chosen = one.source, replace(one.selection, key=key)
-    if isinstance(source, Database):
-        return scan_database(key, source, chosen)
-    if isinstance(source, SparkCatalog):
-        return scan_spark_catalog(session(), key, source, chosen)
-    return scan_remote_folder(session(), key, source, chosen)
+def _combine(
+    config: HyperJoinConfig,
+    tables: Sequence[Table],
+    listings: Mapping[str, _Listing],
+    warn: Warn,
+) -> Scan:
+    """Add the tables of connections to those of the folder."""
+    tables = [*tables, *(table for listed, _ in listings.values() for table in listed)]
+    for _, error in listings.values():
+        if error is None:
+            continue
+        if not tables or not isinstance(error, CatalogError):
+            raise error
+        warn("Connection skipped", "Its tables get no suggestions; the others do", str(error))
+    connections = config.connections_by_key
+    unreachable = tuple(connections[key].instance for key, (_, error) in listings.items() if error)
+    return Scan(_without_duplicates(tables, warn), unreachable)
+
+
+def _list_connections(config: HyperJoinConfig, session: Session) -> dict[str, _Listing]:
+    return {
+        key: _try_listing(key, connection, session)
+        for key, connection in config.connections_by_key.items()
+    }
+
+
+def _try_listing(key: str, connection: ConnectionConfig, session: Session) -> _Listing:
+    try:
+        return _list_connection(key, connection, session), None
+    except HyperJoinError as error:
+        return [], error
+
+
+def _list_connection(key: str, connection: ConnectionConfig, session: Session) -> list[Table]:
+    source, selection = connection.source, replace(connection.selection, key=key)
+    match source:
+        case Database():
+            return scan_database(key, source, selection)
+        case SparkCatalog():
+            return scan_spark_catalog(session(), key, source, selection)
+        case RemoteFolder():
+            return scan_remote_folder(session(), key, source, selection)
+        case _:
+            assert_never(source)
 
 
 def _scan_folder(config: HyperJoinConfig) -> list[Table]:
@@ -103,51 +148,21 @@ def _scan_folder(config: HyperJoinConfig) -> list[Table]:
     )
 
 
-def _told_apart(tables: list[Table], warn: Warn) -> list[Table]:
+def _without_duplicates(tables: Sequence[Table], warn: Warn) -> list[Table]:
     first: dict[TableId, Table] = {}
     for table in tables:
         if first.setdefault(table.id, table) is not table:
             warn(
-                "Two tables of one name",
-                "The first is read; give one connection a `platform_instance`, or other `names`",
+                "Duplicate table name",
+                "Only the first table is read. Set a `platform_instance` or other `names` for one "
+                "of the connections",
                 str(table.id),
             )
     return [*first.values()]
 
 
-def check(config_dict: dict[str, Any]) -> TestConnectionReport:
-    """Checks that a recipe is valid, there are tables and Spark can start.
-
-    Args:
-        config_dict: The recipe's `source.config`.
-
-    Returns:
-        What works, and why the rest does not.
-    """
-    try:
-        config = HyperJoinConfig.model_validate(config_dict)
-    except ValueError as error:
-        failed = CapabilityReport(capable=False, failure_reason=str(error))
-        return TestConnectionReport(basic_connectivity=failed)
-    folder = config.catalog.folder
-    pending = config.catalog.demo and folder and not folder.exists()
-    remote = config.spark.master.startswith("sc://")
-    capable = CapabilityReport(capable=True)
-    with lazily(config.spark) as session:
-        found = _list_sources(config, session)
-    return TestConnectionReport(
-        basic_connectivity=capable
-        if pending
-        else _attempt(lambda: _put_together(config, _scan_folder(config), found, _no_news)),
-        capability_report={
-            "Spark": capable if remote else _attempt(find_java),
-            **{key: _capability(fault) for key, (_, fault) in found.items()},
-        },
-    )
-
-
-def _no_news(title: str, message: str, context: str) -> None:
-    """Each database has a report of its own."""
+def _ignore(title: str, message: str, context: str) -> None:
+    """Ignore a warning, because each connection has its own result in the report."""
 
 
 def _attempt(step: Callable[[], object]) -> CapabilityReport:
@@ -158,5 +173,5 @@ def _attempt(step: Callable[[], object]) -> CapabilityReport:
     return _capability(None)
 
 
-def _capability(fault: HyperJoinError | None) -> CapabilityReport:
-    return CapabilityReport(capable=not fault, failure_reason=str(fault) if fault else None)
+def _capability(error: HyperJoinError | None) -> CapabilityReport:
+    return CapabilityReport(capable=not error, failure_reason=str(error) if error else None)

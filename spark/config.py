@@ -1,4 +1,4 @@
-"""How much of a table is read, what is kept of it, and where Spark runs."""
+"""Settings of Spark, and limits on what is read and kept of a table."""
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -6,47 +6,49 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SessionConfig:
-    """Which Spark to use when none is active yet."""
+    """The Spark session to create if none is active."""
 
     master: str = "local[*]"
-    """Spark's master URL; a Spark Connect server is `sc://host:port`."""
+    """Spark's master URL; `sc://host:port` for a Spark Connect server."""
 
     settings: dict[str, str] = field(default_factory=dict)
-    """Further Spark settings, passed through as they are."""
+    """Further Spark settings, passed to Spark unchanged."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProfileConfig:
-    """What one pass over a table reads and keeps."""
+    """Limits on what is read of a table and kept in its profile."""
 
     max_rows: int = 1_000_000
-    """Rows profiled of each table; if it has more, some of all its parts, the same in every run."""
+    """Maximum number of rows to profile of each table. Of a table with more rows, a random sample
+    of all its parts is profiled, which is the same in every run."""
 
     max_bytes: int = 1 << 32
-    """Bytes read of each table, as its rows take in memory; a table of few long rows ends by it."""
+    """Maximum number of bytes to read of each table, as its rows take in memory. It limits tables
+    of few long rows."""
 
     split_bytes: int = 1 << 28
-    """Parquet, ORC and tables of databases of so many bytes or more are read in parts, by many
-    tasks each."""
+    """Size in bytes from which a Parquet file, an ORC file or a database table is read by many
+    tasks at once."""
 
     sketch_size: int = 4096
-    """Hashes kept of each column; the error of a containment is about 1/sqrt of it."""
+    """Number of hashes to keep per column. The error of a containment is about 1/sqrt of it."""
 
     sample_size: int = 64
-    """Distinct values kept of each column, for features."""
+    """Number of distinct values to keep per column, for the model's features."""
 
     pattern_count: int = 3
-    """Shapes kept of each column."""
+    """Number of patterns to keep per column."""
 
     store: Path | None = None
-    """Folder that keeps what was read of tables and pairs, so that what has not changed since is
-    not read again. It holds the samples, which are values; without it nothing is kept."""
+    """Folder that keeps profiles and evidence, so that unchanged tables are not read again. It
+    holds the samples, which are values of the data. By default nothing is kept."""
 
     force: bool = False
-    """Whether everything is read again, whatever is kept."""
+    """Whether all tables are read again, even if the store has their profiles."""
 
     def __post_init__(self) -> None:
-        """Refuse sizes that leave nothing to compare."""
+        """Reject sizes with which nothing could be compared."""
         for name, value in asdict(self).items():
             if isinstance(value, int) and not isinstance(value, bool) and value < 1:
                 message = f"`{name}` is {value}; it must be at least 1"

@@ -1,10 +1,10 @@
-"""Values that come as Python's objects, as drivers of databases and Avro give them."""
+"""Converts Python objects, as database drivers and Avro return them, to Arrow arrays."""
 
 from collections.abc import Sequence
 
 import pyarrow as pa
 
-_HAVE_TEXTS = (
+_TEXT_TYPES = (
     pa.types.is_integer,
     pa.types.is_floating,
     pa.types.is_decimal,
@@ -14,16 +14,18 @@ _HAVE_TEXTS = (
     pa.types.is_string,
     pa.types.is_null,
 )
+"""Tests for the types whose values Arrow can convert to text later."""
 
 
 def array_of(values: list[object]) -> pa.Array:
-    """Values of one column.
+    """Convert values of one column to an array.
 
     Args:
-        values: Some rows of it.
+        values: Values of some rows.
 
     Returns:
-        As many; what Arrow has no text for is written as Python writes it.
+        An array of a type that Arrow converts to text; of strings, written as Python writes the
+        values, if there is no such type.
 
     Examples:
         >>> from datetime import time
@@ -31,25 +33,25 @@ def array_of(values: list[object]) -> pa.Array:
         (['09:30:00', None], DataType(int64))
     """
     try:
-        found = pa.array(values)
+        array = pa.array(values)
     except (pa.ArrowException, OverflowError, ValueError):
-        found = None
-    if found is not None and any(has_text(found.type) for has_text in _HAVE_TEXTS):
-        return found
-    return pa.array([None if one is None else str(one) for one in values], pa.string())
+        array = None
+    if array is not None and any(has_text(array.type) for has_text in _TEXT_TYPES):
+        return array
+    return pa.array([None if value is None else str(value) for value in values], pa.string())
 
 
 def batch_of(names: Sequence[str], columns: Sequence[list[object]], *, rows: int) -> pa.RecordBatch:
-    """Rows whose values are Python's objects.
+    """Convert rows to a batch.
 
     Args:
         names: The columns' names.
-        columns: Their values.
-        rows: How many there are, which without a column nothing else tells.
+        columns: The columns' values.
+        rows: Number of rows, which a batch without columns needs.
 
     Returns:
-        As many rows.
+        The batch.
     """
     if not names:
         return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
-    return pa.RecordBatch.from_arrays([array_of(one) for one in columns], names=list(names))
+    return pa.RecordBatch.from_arrays([array_of(values) for values in columns], names=list(names))

@@ -1,4 +1,4 @@
-"""Draws rows of a table while it is read: of all its parts, and the same ones in every run."""
+"""Draws a random sample of a table's rows while it is read, the same in every run."""
 
 from collections.abc import Generator
 from contextlib import closing
@@ -12,54 +12,55 @@ from datahub_hyperjoin.spark.counting.text_counts import countable
 from datahub_hyperjoin.spark.errors import EmptyTableError
 
 SEED = 0
-"""Another run draws the same rows."""
+"""Seed of all random choices, so that every run draws the same rows."""
 
 
 def draw(
-    reading: TableStream, *, max_rows: int, max_bytes: int
+    stream: TableStream, *, max_rows: int, max_bytes: int
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Draws as many rows of each batch as are its share of those wanted.
+    """Draw from each batch its share of the wanted rows.
 
-    With n rows wanted still, and N rows to be read from a batch of b on, n b / N of the batch are
-    drawn at random: proportional allocation to strata (Cochran, Sampling Techniques, 1977, 5.5).
-    Where N is an estimate, later batches make up for it. Of a table whose reader cannot tell how
-    long it is, the first rows are taken.
+    If n rows are still wanted, and N rows remain including this batch of b rows, then n b / N rows
+    of the batch are drawn at random: proportional allocation to strata (Cochran, Sampling
+    Techniques, 1977, 5.5). Where N is an estimate, later batches compensate for its error. If a
+    reader cannot estimate N, the first rows are taken.
 
     Args:
-        reading: The table; notes are added if not all of it is read, and if not all is drawn.
-        max_rows: Rows drawn at most.
-        max_bytes: Bytes read at most, about; one row is read at least.
+        stream: The table. It receives notes if not all rows are read or drawn.
+        max_rows: Maximum number of rows to draw.
+        max_bytes: Approximate number of bytes to read. At least one row is read.
 
     Yields:
-        What was drawn of each batch, in the order of the table.
+        The rows drawn of each batch, in the order of the table.
 
     Raises:
         EmptyTableError: The table has no rows.
     """
-    seen, drawn, room = 0, 0, max_bytes
-    with closing(reading.batches) as batches:
+    seen, drawn, bytes_left = 0, 0, max_bytes
+    with closing(stream.batches) as batches:
         for batch in batches:
-            wanted, told, size = max_rows - drawn, reading.extent.rows, batch.nbytes
-            holds = max(len(batch) * room // max(size, 1), int(not seen))
-            read = batch.slice(0, min(len(batch), holds if told else min(holds, wanted)))
-            beyond = max(min(told - seen, holds), len(read))
-            some = read if beyond <= wanted else _some(read, wanted / beyond, (SEED, seen))
-            yield some
-            seen, drawn, room = seen + len(read), drawn + len(some), room - size
+            wanted, total, size = max_rows - drawn, stream.extent.rows, batch.nbytes
+            affordable = max(len(batch) * bytes_left // max(size, 1), int(not seen))
+            limit = affordable if total else min(affordable, wanted)
+            read = batch.slice(0, min(len(batch), limit))
+            remaining = max(min(total - seen, affordable), len(read))
+            rows = read if remaining <= wanted else _draw(read, wanted / remaining, (SEED, seen))
+            yield rows
+            seen, drawn, bytes_left = seen + len(read), drawn + len(rows), bytes_left - size
             if len(read) < len(batch):
-                reading.notes.append(f"read up to row {seen}; there are more")
+                stream.notes.append(f"read up to row {seen}; there are more")
                 break
     if not seen:
         raise EmptyTableError.without_rows()
     if drawn < seen:
-        reading.notes.append(f"read a sample of {drawn / seen:.2%} of {seen} rows")
+        stream.notes.append(f"read a sample of {drawn / seen:.2%} of {seen} rows")
 
 
-def _some(batch: pa.RecordBatch, share: float, seed: tuple[int, int]) -> pa.RecordBatch:
-    """Rounds up or down by chance: else short batches might never have a row drawn."""
+def _draw(batch: pa.RecordBatch, share: float, seed: tuple[int, int]) -> pa.RecordBatch:
     random = np.random.default_rng(seed)
+    # Rounded up or down by chance: always rounded down, short batches would never have a row.
     rows = floor(len(batch) * share + random.random())
-    places = random.choice(len(batch), rows, replace=False, shuffle=False)
-    taken = pa.array(np.sort(places))
+    indices = random.choice(len(batch), rows, replace=False, shuffle=False)
+    taken = pa.array(np.sort(indices))
     columns = [countable(column).take(taken) for column in batch.columns]
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)

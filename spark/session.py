@@ -1,7 +1,7 @@
-"""Borrows the Spark session that is there, or builds one and stops it afterwards.
+"""Uses the active Spark session, or creates one and stops it afterwards.
 
-What the other modules ask of a session works on Spark Connect too: data frames and SQL, nothing
-of the driver's Java process.
+Other modules use only data frames and SQL, and never the driver's Java process, so that they work
+on Spark Connect, too.
 """
 
 import logging
@@ -22,7 +22,7 @@ from datahub_hyperjoin.spark.errors import MissingJavaError
 logger = logging.getLogger(__name__)
 
 Session = Callable[[], SparkSession]
-"""Starts Spark, or borrows it, when it is needed."""
+"""Returns the Spark session; the first call starts Spark if no session is active."""
 
 _CONNECT = "sc://"
 _QUIET = {
@@ -31,7 +31,7 @@ _QUIET = {
     "spark.log.level": "ERROR",
 }
 _DRIVER = {"spark.driver.memory": "2g", "spark.driver.maxResultSize": "0"}
-"""The driver is here wherever workers are, and profiles of a large lake are gigabytes."""
+"""Settings of the driver, which receives the profiles: those of a large lake are gigabytes."""
 _LOCAL = {
     "spark.pyspark.python": sys.executable,
     "spark.driver.bindAddress": "127.0.0.1",
@@ -42,53 +42,53 @@ _LOCAL = {
 
 @contextmanager
 def borrow_session(config: SessionConfig) -> Iterator[SparkSession]:
-    """A session for the length of a `with` block.
+    """Provide a session for the length of a `with` block.
 
     Args:
-        config: Which Spark to use when none is active yet.
+        config: The session to create if none is active.
 
     Yields:
-        The active session, which is left as it is; or a new one, stopped at the end.
+        The active session, which keeps running afterwards, or a new one, which is stopped.
 
     Raises:
-        MissingJavaError: Spark would have to start Java, and cannot.
+        MissingJavaError: A new session needs Java, which is missing or too old.
     """
-    found = _active()
-    if found is not None:
+    active = _active()
+    if active is not None:
         logger.info("Using the active Spark session")
-        yield found
+        yield active
         return
-    built = _built(config)
+    created = _create(config)
     try:
-        yield built
+        yield created
     finally:
-        built.stop()
+        created.stop()
 
 
 @contextmanager
-def lazily(config: SessionConfig) -> Iterator[Session]:
-    """A session for the length of a `with` block, if it is needed.
+def lazy_session(config: SessionConfig) -> Iterator[Session]:
+    """Provide a session for the length of a `with` block, if the block asks for it.
 
     Args:
-        config: Which Spark to use when none is active yet.
+        config: The session to create if none is active.
 
     Yields:
-        What gives the session, the same each time.
+        A function that returns the same session each time.
     """
     with ExitStack() as borrowed:
         yield cache(partial(borrowed.enter_context, borrow_session(config)))
 
 
 def settings_for(config: SessionConfig) -> dict[str, str]:
-    """The settings of a new session.
+    """Return the settings of a new session.
 
     Args:
-        config: Its master and the settings that go before ours.
+        config: Its master, and the settings that override the defaults.
 
     Returns:
-        Quiet ones, and a driver that may be sent much; on one machine also this interpreter for the
-        workers, whatever the environment says, and few shuffle partitions. A Connect server has its
-        own.
+        Settings that make Spark quiet and let the driver receive large results. On one machine,
+        workers also run this Python interpreter, and there are few shuffle partitions. A Connect
+        server has its own settings.
 
     Examples:
         >>> settings_for(SessionConfig(master="sc://spark:15002", settings={"a": "b"}))
@@ -104,19 +104,16 @@ def settings_for(config: SessionConfig) -> dict[str, str]:
 
 
 def find_java() -> str:
-    """The Java that Spark would start.
-
-    Returns:
-        Its path.
+    """Return the path of the Java that Spark would start.
 
     Raises:
-        MissingJavaError: There is none.
+        MissingJavaError: Neither JAVA_HOME nor PATH leads to Java.
     """
     home = os.environ.get("JAVA_HOME")
-    found = shutil.which("java", path=str(Path(home) / "bin") if home else None)
-    if found is None:
+    java = shutil.which("java", path=str(Path(home) / "bin") if home else None)
+    if java is None:
         raise MissingJavaError.nowhere()
-    return found
+    return java
 
 
 def _active() -> SparkSession | None:
@@ -126,7 +123,7 @@ def _active() -> SparkSession | None:
         return None
 
 
-def _built(config: SessionConfig) -> SparkSession:
+def _create(config: SessionConfig) -> SparkSession:
     logger.info("Starting Spark on %s", config.master)
     settings = settings_for(config)
     builder = SparkSession.builder.appName("datahub-hyperjoin")
@@ -138,14 +135,14 @@ def _built(config: SessionConfig) -> SparkSession:
     try:
         with _environment(_variables(config.master, settings)):
             return builder.master(config.master).getOrCreate()
-    except PySparkRuntimeError as fault:
-        if fault.getCondition() == "JAVA_GATEWAY_EXITED":
-            raise MissingJavaError.refused(java) from fault
+    except PySparkRuntimeError as error:
+        if error.getCondition() == "JAVA_GATEWAY_EXITED":
+            raise MissingJavaError.refused(java) from error
         raise
 
 
 def _variables(master: str, settings: dict[str, str]) -> dict[str, str]:
-    """What Spark takes from the environment only, while it starts."""
+    """Return the settings that Spark reads only from the environment, while it starts."""
     variables = {"PYSPARK_PYTHON": settings["spark.pyspark.python"]}
     if master.startswith("local"):
         variables["SPARK_LOCAL_IP"] = settings["spark.driver.host"]

@@ -1,4 +1,4 @@
-"""Whether a column's values are normalised as `normal_form` defines."""
+"""Test that columns are normalised as `normal_form` defines it."""
 
 import numpy as np
 import pyarrow as pa
@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from datahub_hyperjoin.normal_form import Synonyms, hash_values, normal_form, normal_forms
 
 DATES = st.dates().map(str)
-MOMENTS = st.datetimes().map(lambda moment: moment.isoformat(" "))
+TIMESTAMPS = st.datetimes().map(lambda timestamp: timestamp.isoformat(" "))
 DECIMALS = st.decimals(allow_nan=False, allow_infinity=False, places=2).map(str)
-VALUES = st.one_of(st.text(), DATES, MOMENTS, DECIMALS, st.floats().map(str))
+VALUES = st.one_of(st.text(), DATES, TIMESTAMPS, DECIMALS, st.floats().map(str))
 
 
 @given(st.lists(VALUES))

@@ -15,11 +15,11 @@ from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog import scan_database
 from datahub_hyperjoin.config import HyperJoinConfig
-from datahub_hyperjoin.errors import MissingJavaError
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.scan import scan
 from datahub_hyperjoin.source import HyperJoinSource
 from datahub_hyperjoin.spark.config import SessionConfig
+from datahub_hyperjoin.spark.errors import MissingJavaError
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.tables import Table
 from gms import Gms
@@ -30,8 +30,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 QUICK = {
-    "features": {"dimension": 16},
-    "network": {"width": 32, "heads": 4},
+    "network": {"width": 32},
     "training": {"epochs": 2},
 }
 NOWHERE = {"database": {"url": "postgresql+psycopg2://me:hush@127.0.0.1:1/shop"}}
@@ -138,7 +137,7 @@ def test_what_spark_does_not_reach_is_a_warning_and_the_others_are_read(
 ) -> None:
     report = run(tmp_path / "out.json", {"folder": "lost://lake"}, shop)
     [(title, context)] = said(report)
-    assert title == "Connection left out"
+    assert title == "Connection skipped"
     assert "the folder of `connections[0]` cannot be listed: " in context
     assert ends(tmp_path / "out.json") == [CARRIERS]
 
@@ -157,7 +156,7 @@ def test_a_database_that_does_not_answer_is_a_warning_and_the_others_are_read(
 ) -> None:
     report = run(tmp_path / "out.json", NOWHERE, shop)
     [(title, context)] = said(report)
-    assert title == "Connection left out"
+    assert title == "Connection skipped"
     assert "the database of `connections[0]` cannot be read: " in context
     assert "hush" not in f"{report.as_string()}{report.to_pure_python_obj(report)}"
     assert ends(tmp_path / "out.json") == [CARRIERS]
@@ -186,7 +185,7 @@ def test_a_database_that_has_not_changed_is_not_read_again(
 def test_a_dataset_is_read_from_one_connection(tmp_path: Path, shop: dict[str, Any]) -> None:
     report = run(tmp_path / "out.json", shop, shop)
     assert said(report) == [
-        ("Two tables of one name", name) for name in ("main.airlines", "main.flights")
+        ("Duplicate table name", name) for name in ("main.airlines", "main.flights")
     ]
     assert ends(tmp_path / "out.json") == [CARRIERS]
 
@@ -278,8 +277,8 @@ def test_how_the_recipe_says_that_files_are_written_they_are_read(tmp_path: Path
 def test_what_only_a_server_knows_needs_one(tmp_path: Path, shop: dict[str, Any]) -> None:
     [failure] = run(tmp_path / "out.json", shop, catalog={"tags": ["pii"]}).failures
     [reason] = failure.context
-    assert reason.startswith("`catalog.domains`, `containers` and `tags` choose datasets by what a")
-    assert reason.endswith("Give a `datahub-rest` sink, or leave them out")
+    assert reason.startswith("`catalog.domains`, `containers` and `tags` filter datasets by what a")
+    assert reason.endswith("Configure a `datahub-rest` sink, or remove these keys")
 
 
 def test_each_database_is_tried_once(shop: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,7 +312,7 @@ def test_without_java_what_needs_spark_stops_the_run_and_fails_the_test(
     config = {"connections": [shop, {"spark_catalog": "spark_catalog"}]}
     with pytest.raises(MissingJavaError, match="Spark needs Java 17 or newer"):
         scan(HyperJoinConfig.model_validate(config), lambda *_: None, none)
-    monkeypatch.setattr("datahub_hyperjoin.scan.lazily", without_java)
+    monkeypatch.setattr("datahub_hyperjoin.scan.lazy_session", without_java)
     found = HyperJoinSource.test_connection(config)
     assert found.basic_connectivity
     assert found.capability_report

@@ -14,7 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datahub_hyperjoin.arrow_bytes import Mask, Places, StringBytes, bounds_of, cut, reduce_each
+from datahub_hyperjoin.arrow_bytes import (
+    Mask,
+    Positions,
+    StringBytes,
+    bounds_of,
+    chunks_of,
+    reduce_each,
+)
 from datahub_hyperjoin.normal_form import normal_forms
 from datahub_hyperjoin.spark.counting.sketch import (
     NO_VALUES,
@@ -67,7 +74,7 @@ class ColumnAggregate:
         """Turn words such as `NA` into values or nulls, once all rows of the column are counted.
 
         Args:
-            is_text: Whether the column is text; without it, the counted values decide.
+            is_text: Whether the column is text; if None, the counted values decide.
 
         Returns:
             An aggregate where the words are values if the column is text, and nulls otherwise.
@@ -99,7 +106,7 @@ def aggregate_columns(columns: Sequence[TextCounts], size: int) -> list[ColumnAg
     Returns:
         One aggregate per column.
     """
-    chunks = cut([column.values.get_total_buffer_size() for column in columns])
+    chunks = chunks_of([column.values.get_total_buffer_size() for column in columns])
     return [aggregate for chunk in chunks for aggregate in _aggregate_chunk(columns[chunk], size)]
 
 
@@ -176,7 +183,7 @@ def _shorten(texts: pa.Array) -> pa.Array:
     return pc.utf8_slice_codeunits(texts, 0, _LONGEST_TEXT)
 
 
-def _extremes(texts: pa.Array, bounds: Places) -> list[tuple[int, int]]:
+def _extremes(texts: pa.Array, bounds: Positions) -> list[tuple[int, int]]:
     """Return the lengths of the shortest and of the longest text of each column."""
     lengths = pc.utf8_length(texts).to_numpy()
     ends = [reduce_each(end, lengths, bounds) for end in (np.minimum, np.maximum)]

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datahub_hyperjoin.arrow_bytes import Places, bounds_of, cut, reduce_each
+from datahub_hyperjoin.arrow_bytes import Positions, bounds_of, chunks_of, reduce_each
 from datahub_hyperjoin.spark.columns import Column
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.aggregate import ColumnAggregate
@@ -47,7 +47,9 @@ def profile_columns(columns: Sequence[CountedColumn], config: ProfileConfig) -> 
     ]
     sizes = [len(column.aggregate.values) * column.aggregate.lengths[1] for column in resolved]
     # Columns are processed in chunks so that their texts fit in memory together.
-    return [profile for chunk in cut(sizes) for profile in _profile_chunk(resolved[chunk], config)]
+    return [
+        profile for chunk in chunks_of(sizes) for profile in _profile_chunk(resolved[chunk], config)
+    ]
 
 
 def opaque_profile(id_: ColumnId, column: Column, *, rows: int) -> ColumnProfile:
@@ -115,7 +117,7 @@ def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> l
     ]
 
 
-def _concatenate_texts(columns: Sequence[DistinctValues]) -> tuple[pa.Array, Places]:
+def _concatenate_texts(columns: Sequence[DistinctValues]) -> tuple[pa.Array, Positions]:
     texts = pa.concat_arrays([values.texts for values in columns])
     return texts, bounds_of([len(values) for values in columns])
 

@@ -8,7 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datahub_hyperjoin.arrow_bytes import Bytes, Mask, Places, StringBytes, bounds_of, nth_of
+from datahub_hyperjoin.arrow_bytes import (
+    Bytes,
+    Mask,
+    Positions,
+    StringBytes,
+    bounds_of,
+    index_within,
+)
 from datahub_hyperjoin.tables import Pattern
 
 _LONGEST = 40
@@ -41,7 +48,7 @@ def shapes(values: pa.Array) -> pa.Array:
     """
     texts = pc.utf8_slice_codeunits(pc.utf8_trim_whitespace(values), 0, _LONGEST)
     strings = StringBytes.of(texts)
-    is_foreign = strings.having(strings.data > _LAST_ASCII)
+    is_foreign = strings.containing(strings.data > _LAST_ASCII)
     if is_foreign.any():
         # Arrow builds its Unicode tables anew in each call, which takes milliseconds.
         mask = pa.array(is_foreign)
@@ -55,7 +62,7 @@ def shapes(values: pa.Array) -> pa.Array:
     )
 
 
-def patterns(values: pa.Array, bounds: Places, most: int) -> list[tuple[Pattern, ...]]:
+def patterns(values: pa.Array, bounds: Positions, most: int) -> list[tuple[Pattern, ...]]:
     """Find the most frequent shapes of each of several columns.
 
     Args:
@@ -82,7 +89,7 @@ def patterns(values: pa.Array, bounds: Places, most: int) -> list[tuple[Pattern,
     counts, alphabetical = counted.field(1).to_numpy(), pc.rank(encoded.dictionary).to_numpy()
     best = np.lexsort((alphabetical[codes], -counts, columns))
     shapes_per_column = np.bincount(columns, minlength=len(sizes))
-    best = best[nth_of(bounds_of(shapes_per_column)) < most]
+    best = best[index_within(bounds_of(shapes_per_column)) < most]
     shares = (counts / sizes[columns])[best].tolist()
     names = encoded.dictionary.take(pa.array(codes[best])).to_pylist()
     kept = [Pattern(shape=shape, share=share) for shape, share in zip(names, shares, strict=True)]
@@ -98,7 +105,7 @@ def _collapse_runs(strings: StringBytes) -> tuple[Bytes, Mask]:
     after the first are dropped; of five or more digits the second becomes `+` and later ones are
     dropped. Shorter runs of digits stay.
     """
-    symbols = strings.translated(_SYMBOLS)
+    symbols = strings.translate(_SYMBOLS)
     continues = np.zeros(len(symbols), np.bool_)
     continues[1:] = symbols[1:] == symbols[:-1]
     continues[strings.bounds[:-1][strings.lengths > 0]] = False

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datahub_hyperjoin.arrow_bytes import Bytes, Places, StringBytes, nth_of, reduce_each
+from datahub_hyperjoin.arrow_bytes import Bytes, Positions, StringBytes, index_within, reduce_each
 from datahub_hyperjoin.spark.counting.sketch import filtered_bounds
 from datahub_hyperjoin.tables import DataType
 
@@ -52,7 +52,7 @@ _CLASSES = bytes({**_CLASS, ord("."): _DOT}.get(byte, _TEXT_ONLY) for byte in ra
 """The class of each byte. No pattern matches a value that contains a `_TEXT_ONLY` byte."""
 
 
-def types_of(normal: pa.Array, bounds: Places) -> list[frozenset[DataType]]:
+def types_of(normal: pa.Array, bounds: Positions) -> list[frozenset[DataType]]:
     """Infer the types of the values of each of several columns.
 
     Args:
@@ -79,7 +79,7 @@ def types_of(normal: pa.Array, bounds: Places) -> list[frozenset[DataType]]:
     undecided = ~(is_integer | np.repeat(has_type[:, _OTHER], np.diff(bounds)))
     rows, rows_bounds = np.flatnonzero(undecided), filtered_bounds(undecided, bounds)
     columns = np.repeat(np.arange(len(rows_bounds) - 1), np.diff(rows_bounds))
-    is_first = nth_of(rows_bounds) < _FIRST_VALUES
+    is_first = index_within(rows_bounds) < _FIRST_VALUES
     # The second round skips the columns that the first values have shown to be text.
     for batch in (is_first, ~is_first):
         asked = batch & ~has_type[columns, _OTHER]
@@ -112,7 +112,7 @@ def common_type(types: AbstractSet[DataType]) -> DataType:
     return DataType.TEXT
 
 
-def _match(normal: pa.Array, strings: StringBytes, classes: Bytes, rows: Places) -> Places:
+def _match(normal: pa.Array, strings: StringBytes, classes: Bytes, rows: Positions) -> Positions:
     """Return the index in `_TYPES` of each value in `rows`, or `_OTHER`.
 
     Hyphens at the positions of a date, and else a dot, decide which patterns can match at all.

@@ -1,1 +1,1 @@
-"""What only Spark's own readers reach: its catalogs, other file systems, parts of large files."""
+"""Access to data that only Spark reaches: its catalogs, other file systems, parts of files."""

@@ -1,4 +1,4 @@
-"""Which tables and views a catalog of Spark's has."""
+"""Lists the tables and views of Spark catalogs."""
 
 from collections.abc import Callable
 
@@ -17,20 +17,21 @@ def list_catalog(
     wanted: Callable[[str], bool],
     views: bool,
 ) -> list[ListedRelation]:
-    """Lists what a catalog has.
+    """List the tables and views of a catalog.
 
     Args:
-        session: Where to run.
+        session: Queries the catalog.
         catalog: The catalog's name.
-        connection: Its key in the recipe, for messages.
-        wanted: Whether a schema is to be listed.
-        views: Whether views are listed, too.
+        connection: Its recipe key, for messages.
+        wanted: Whether to list a schema.
+        views: Whether to list views.
 
     Returns:
-        Tables and views by schema and name; Spark does not tell their sizes.
+        Tables and views, ordered by schema and name. Their sizes are 0, because Spark does not
+        report them.
 
     Raises:
-        UnreachableSourceError: There is no such catalog, or what is behind it does not answer.
+        UnreachableSourceError: The catalog does not exist, or the system behind it does not answer.
     """
     try:
         schemas = session.sql(f"SHOW NAMESPACES IN {quoted([catalog])}").collect()
@@ -38,20 +39,21 @@ def list_catalog(
             ListedRelation(schema, name, 0)
             for (schema,) in schemas
             if wanted(schema)
-            for name in _names(session, quoted([catalog, schema]), views=views)
+            for name in _relation_names(session, quoted([catalog, schema]), views=views)
         )
     except SPARK_ERRORS as error:
         raise UnreachableSourceError.of_catalog(connection, spark_error_text(error)) from error
 
 
-def _names(session: SparkSession, schema: str, *, views: bool) -> set[str]:
-    names = _listed(session, f"SHOW TABLES IN {schema}", "tableName")
+def _relation_names(session: SparkSession, schema: str, *, views: bool) -> set[str]:
+    tables = _names(session, f"SHOW TABLES IN {schema}", "tableName")
     try:
-        found = _listed(session, f"SHOW VIEWS IN {schema}", "viewName")
+        view_names = _names(session, f"SHOW VIEWS IN {schema}", "viewName")
     except SPARK_ERRORS:
-        return names  # a catalog without views
-    return names | found if views else names - found
+        return tables  # The catalog does not support views.
+    # Some catalogs list views among their tables, others do not.
+    return tables | view_names if views else tables - view_names
 
 
-def _listed(session: SparkSession, statement: str, name: str) -> set[str]:
-    return {row[name] for row in session.sql(statement).collect() if not row["isTemporary"]}
+def _names(session: SparkSession, statement: str, field: str) -> set[str]:
+    return {row[field] for row in session.sql(statement).collect() if not row["isTemporary"]}

@@ -133,7 +133,7 @@ def plan_scan(session: SparkSession, folder: IcebergFolder) -> PlannedScan:
         tasks = _plan_tasks(_table(metadata, uri, files), files, fetch)
         deletes = fetch({file.file_path for task in tasks for file in task.delete_files})
     # Old snapshots may be many, and every worker receives the metadata.
-    slim = {"snapshots": [], "snapshot_log": [], "metadata_log": [], "refs": {}}
+    slim: dict[str, object] = {"snapshots": [], "snapshot_log": [], "metadata_log": [], "refs": {}}
     current = metadata.model_copy(update={**slim, "current_snapshot_id": None})
     return PlannedScan(
         scan=pickle.dumps(_Scan(current, deletes)),

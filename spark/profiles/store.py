@@ -17,10 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from datahub_hyperjoin import __version__
+from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.gc_tuning import gc_paused
 from datahub_hyperjoin.spark.profiles.rows import PROFILE_ROW, from_rows, to_rows
-from datahub_hyperjoin.tables import Cardinality, Evidence, Pair, Table, TableId, TableProfile
+from datahub_hyperjoin.tables import Pair, Table, TableId, TableProfile
 
 logger = logging.getLogger(__name__)
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.normal_form import Hashes
 from datahub_hyperjoin.spark.counting.sketch import Counts
-from datahub_hyperjoin.tables import Cardinality, Evidence
 
 
 @dataclass(frozen=True, slots=True)

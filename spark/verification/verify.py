@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from datahub_hyperjoin.joins import Evidence
 from datahub_hyperjoin.normal_form import Synonyms
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.sketch import DistinctValues, merge_values
@@ -29,7 +30,7 @@ from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS
 from datahub_hyperjoin.spark.read import with_absolute_paths
 from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns, partition_lake
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, count_pair, evidence_of
-from datahub_hyperjoin.tables import ColumnId, Evidence, Pair, Table, TableId
+from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
 
 logger = logging.getLogger(__name__)
 

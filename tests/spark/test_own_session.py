@@ -11,8 +11,9 @@ import pytest
 
 import clusters
 import metastore
+from datahub_hyperjoin.joins import Cardinality
 from datahub_hyperjoin.locations import CatalogTable
-from datahub_hyperjoin.tables import Cardinality, ColumnId, Table, TableId
+from datahub_hyperjoin.tables import ColumnId, Table, TableId
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

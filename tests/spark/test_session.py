@@ -63,7 +63,7 @@ def test_java_that_ends_at_once_is_named(tmp_path: Path) -> None:
     java.write_text("#!/bin/sh\nexit 1\n")
     java.chmod(0o755)
     program = """
-        from datahub_hyperjoin.errors import MissingJavaError
+        from datahub_hyperjoin.spark.errors import MissingJavaError
         from datahub_hyperjoin.spark.config import SessionConfig
         from datahub_hyperjoin.spark.session import borrow_session
         try:

@@ -10,12 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import SecretStr
 
+from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.locations import Database, File, FileFormat, Relation
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.profiles.store import Store
-from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Table, TableProfile
+from datahub_hyperjoin.tables import ColumnId, Table, TableProfile
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]
 SAID = Evidence(

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.arrow_bytes import bounds_of
+from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.normal_form import Hashes
 from datahub_hyperjoin.spark.counting.sketch import Counts, ValueCounts, distinct_values
 from datahub_hyperjoin.spark.verification.pair_counts import count_pair, evidence_of
-from datahub_hyperjoin.tables import Cardinality, Evidence
 
 COLUMNS = st.lists(st.sampled_from(["rome", "oslo", "bern", "kyiv", "lima"]), max_size=12)
 PlainEvidence = Callable[[Sequence[str | None], Sequence[str | None]], Evidence]

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
 
+from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.normal_form import Synonyms, hash_values, normal_forms
 from datahub_hyperjoin.spark.databases.engines import Databases
@@ -20,7 +21,7 @@ from datahub_hyperjoin.spark.verification.verify import (
     count_pairs_of_partition,
     verify_joins,
 )
-from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Table
+from datahub_hyperjoin.tables import ColumnId, Table
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]
 PlainEvidence = Callable[[Sequence[str | None], Sequence[str | None]], Evidence]
