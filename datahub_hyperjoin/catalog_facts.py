@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from datahub_hyperjoin.tables import CatalogEvidence, ColumnId, Pair, TableId, Verdict
+from datahub_hyperjoin.joins import CatalogEvidence, Verdict
+from datahub_hyperjoin.tables import ColumnId, Pair, TableId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,14 +13,8 @@ from datahub.metadata.schema_classes import (
     RelationshipFieldMappingClass,
 )
 
-from datahub_hyperjoin.tables import (
-    Cardinality,
-    ColumnId,
-    Evidence,
-    Join,
-    Pair,
-    pair_of,
-)
+from datahub_hyperjoin.joins import Cardinality, Evidence, Join
+from datahub_hyperjoin.tables import ColumnId, Pair, pair_of
 from datahub_hyperjoin.urns import dataset_urn, plain_path, relationship_urn, table_id
 
 BANDS = {"high": 0.8, "medium": 0.65, "low": 0.0}

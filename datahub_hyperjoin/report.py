@@ -13,7 +13,8 @@ from tabulate import tabulate
 from typing_extensions import LiteralString
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.tables import Join, Pair, TableId
+from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.tables import Pair, TableId
 
 # DataHub's command line shows the progress of its own loggers, and only warnings of others.
 logger = logging.getLogger("datahub.hyperjoin")

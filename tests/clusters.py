@@ -15,11 +15,12 @@ from pathlib import Path
 import httpx2
 import pyspark
 
+from datahub_hyperjoin.joins import Evidence
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.local_batch import profile_local_batch
 from datahub_hyperjoin.spark.session import borrow_session
 from datahub_hyperjoin.spark.verification.verify import verify_joins
-from datahub_hyperjoin.tables import Evidence, Pair, Table, TableProfile
+from datahub_hyperjoin.tables import Pair, Table, TableProfile
 
 HOST = "127.0.0.1"
 WORKERS = 2

@@ -8,12 +8,13 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog import ConnectionConfig, scan_spark_catalog
+from datahub_hyperjoin.joins import Evidence
 from datahub_hyperjoin.locations import SparkCatalog
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.session import borrow_session
 from datahub_hyperjoin.spark.verification.verify import verify_joins
-from datahub_hyperjoin.tables import Evidence, Pair, Table, TableProfile
+from datahub_hyperjoin.tables import Pair, Table, TableProfile
 
 _SET_BY_SPARK = ("PYSPARK_PYTHON", "SPARK_LOCAL_IP")
 _STATEMENTS = (

@@ -14,8 +14,9 @@ from datahub.metadata.schema_classes import (
     TagPropertiesClass,
 )
 
+from datahub_hyperjoin.joins import Cardinality, Evidence, Join
 from datahub_hyperjoin.relationship_aspect import BANDS, band, join_urn, to_aspect
-from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Join, TableId, pair_of
+from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
 from datahub_hyperjoin.urns import band_urn, dataset_urn
 from gms import Gms
 

@@ -10,25 +10,27 @@ from typing import Any
 import networkx as nx
 import pytest
 
+from datahub_hyperjoin.joins import (
+    Cardinality,
+    CatalogEvidence,
+    Evidence,
+    Join,
+    Suggestion,
+    Verdict,
+)
 from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.page.contents import MOST_JOINS, list_contents
 from datahub_hyperjoin.page.layout import place_nodes
 from datahub_hyperjoin.page.picture import MOST_LINES, MOST_TABLES, draw_tables
 from datahub_hyperjoin.tables import (
-    Cardinality,
-    CatalogEvidence,
     ColumnId,
     ColumnProfile,
     DataType,
-    Evidence,
-    Join,
     Lengths,
-    Suggestion,
     Table,
     TableId,
     TableProfile,
-    Verdict,
 )
 
 EVIDENCE = Evidence(

@@ -9,20 +9,19 @@ from datahub_hyperjoin.catalog import Catalog
 from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.locations import File, FileFormat
-from datahub_hyperjoin.publish import carry_over, prepare
-from datahub_hyperjoin.relationship_aspect import from_aspect, join_urn, pairs_in, to_aspect
-from datahub_hyperjoin.suggest import Findings
-from datahub_hyperjoin.tables import (
+from datahub_hyperjoin.joins import (
     Cardinality,
     CatalogEvidence,
     Evidence,
     Join,
     Suggestion,
-    Table,
-    TableProfile,
     Verdict,
 )
+from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.publish import carry_over, prepare
+from datahub_hyperjoin.relationship_aspect import from_aspect, join_urn, pairs_in, to_aspect
+from datahub_hyperjoin.suggest import Findings
+from datahub_hyperjoin.tables import Table, TableProfile
 from lake import column, table
 
 CARRIER, AIRLINE = column("flights.csv.carrier"), column("airlines.csv.carrier")

@@ -3,8 +3,9 @@ from dataclasses import replace
 
 import pytest
 
+from datahub_hyperjoin.joins import Cardinality, Evidence, Join
 from datahub_hyperjoin.report import HyperJoinReport
-from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Join, TableId
+from datahub_hyperjoin.tables import ColumnId, TableId
 
 
 def join(number: int) -> Join:

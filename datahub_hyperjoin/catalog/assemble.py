@@ -7,7 +7,8 @@ from datahub_hyperjoin.catalog.decisions import Decision
 from datahub_hyperjoin.catalog.keys import declared_pairs, unique_columns
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics
-from datahub_hyperjoin.tables import CatalogEvidence, ColumnId, Pair
+from datahub_hyperjoin.joins import CatalogEvidence
+from datahub_hyperjoin.tables import ColumnId, Pair
 
 
 def assemble_facts(

@@ -135,7 +135,7 @@ def _foreign_key(urn: str, key: ForeignKeyConstraintClass, warn: NoteSkipped) ->
 
 def _title(table: TableId, properties: DatasetPropertiesClass | None) -> str:
     name = properties.name if properties else None
-    return name or table.name.removeprefix(table.home).lstrip("./")
+    return name or table.name.removeprefix(table.parent).lstrip("./")
 
 
 def _is_removed(aspects: Aspects) -> bool:

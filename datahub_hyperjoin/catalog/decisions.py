@@ -18,8 +18,9 @@ from datahub.utilities.urns.error import InvalidUrnError
 from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, fetch, scroll
 from datahub_hyperjoin.catalog.relationships import Relationship, report_skipped
 from datahub_hyperjoin.errors import UnknownEntityTypeError
+from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.tables import Pair, Verdict, pair_of
+from datahub_hyperjoin.tables import Pair, pair_of
 from datahub_hyperjoin.urns import (
     ACCEPTED,
     CONFIRMED_JOINS,

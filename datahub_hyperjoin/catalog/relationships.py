@@ -13,9 +13,10 @@ from datahub.metadata.schema_classes import (
 from datahub.utilities.urns.error import InvalidUrnError
 
 from datahub_hyperjoin.catalog.entities import Aspects, NoteSkipped, aspect_of, fetch, scroll
+from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.relationship_aspect import from_aspect, is_ours, pairs_in
-from datahub_hyperjoin.tables import Join, Pair
+from datahub_hyperjoin.tables import Pair
 
 _ENTITY = "erModelRelationship"
 _ASPECTS = [

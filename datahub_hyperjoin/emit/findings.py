@@ -19,9 +19,10 @@ from datahub_hyperjoin.emit.queries import emit_query
 from datahub_hyperjoin.emit.relationships import emit_relationship
 from datahub_hyperjoin.emit.sql import join_statement
 from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState
+from datahub_hyperjoin.joins import Join, Suggestion
 from datahub_hyperjoin.progress import Count
 from datahub_hyperjoin.relationship_aspect import join_urn, pairs_in
-from datahub_hyperjoin.tables import ColumnId, DataType, Join, Suggestion, TableId
+from datahub_hyperjoin.tables import ColumnId, DataType, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn, query_urn
 
 

@@ -19,7 +19,8 @@ from datahub.utilities.urns.error import InvalidUrnError
 from typing_extensions import assert_never
 
 from datahub_hyperjoin.emit.patches import change_lineage, edge_path, upstream_path
-from datahub_hyperjoin.tables import Cardinality, ColumnId, Join, TableId
+from datahub_hyperjoin.joins import Cardinality, Join
+from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import AUTHOR, column_urn, dataset_urn
 
 

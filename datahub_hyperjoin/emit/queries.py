@@ -17,8 +17,9 @@ from datahub.metadata.schema_classes import (
 from datahub.metadata.urns import DataPlatformUrn
 
 from datahub_hyperjoin.emit.lineage import reference
+from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.relationship_aspect import MODEL_VERSION, band, join_urn
-from datahub_hyperjoin.tables import ColumnId, Join, TableId
+from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import AUTHOR, column_urn, dataset_urn, plain_path, query_urn
 
 

@@ -6,8 +6,8 @@ from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 
 from datahub_hyperjoin.emit.patches import swap_tag
+from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.relationship_aspect import BANDS, band, join_urn, to_aspect
-from datahub_hyperjoin.tables import Join
 from datahub_hyperjoin.urns import band_urn
 
 

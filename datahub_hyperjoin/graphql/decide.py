@@ -5,7 +5,7 @@ from datahub.ingestion.graph.client import DataHubGraph
 from datahub_hyperjoin.graphql.find import find_join
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.operations import execute, requesting
-from datahub_hyperjoin.tables import Verdict
+from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.urns import ACCEPTED, REJECTED
 
 _DESCRIPTIONS = {

@@ -6,8 +6,9 @@ from typing import Any
 
 from datahub.utilities.urns.error import InvalidUrnError
 
+from datahub_hyperjoin.joins import Cardinality, Verdict
 from datahub_hyperjoin.relationship_aspect import BANDS
-from datahub_hyperjoin.tables import Cardinality, ColumnId, TableId, Verdict
+from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import ACCEPTED, REJECTED, band_urn, plain_path, table_id
 
 _BANDS = {band_urn(band): band for band in BANDS}

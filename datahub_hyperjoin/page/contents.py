@@ -4,15 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from datahub_hyperjoin.tables import (
-    ColumnId,
-    ColumnProfile,
-    Evidence,
-    Join,
-    Suggestion,
-    TableId,
-    TableProfile,
-)
+from datahub_hyperjoin.joins import Evidence, Join, Suggestion
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, TableId, TableProfile
 
 MOST_JOINS = 20_000
 """Joins that a page shows at most."""

@@ -5,9 +5,10 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from datahub_hyperjoin.joins import Join, Suggestion
 from datahub_hyperjoin.page.contents import list_contents
 from datahub_hyperjoin.page.picture import draw_tables
-from datahub_hyperjoin.tables import ColumnId, Join, Suggestion, TableProfile
+from datahub_hyperjoin.tables import ColumnId, TableProfile
 
 
 def write_page(

@@ -11,7 +11,8 @@ from datahub_hyperjoin.catalog.datasets import Dataset, ForeignKey
 from datahub_hyperjoin.catalog.decisions import Decision
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics
-from datahub_hyperjoin.tables import CatalogEvidence, ColumnId, TableId, Verdict, pair_of
+from datahub_hyperjoin.joins import CatalogEvidence, Verdict
+from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
 from datahub_hyperjoin.urns import dataset_urn
 
 AIRPORTS, FLIGHTS = (TableId("postgres", f"shop.public.{name}") for name in ("airports", "flights"))

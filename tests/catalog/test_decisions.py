@@ -23,7 +23,8 @@ from datahub_hyperjoin.catalog.decisions import (
 )
 from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.catalog.relationships import Relationship
-from datahub_hyperjoin.tables import ColumnId, Pair, TableId, Verdict, pair_of
+from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
 from datahub_hyperjoin.urns import (
     ACCEPTED,
     CONFIRMED_JOINS,

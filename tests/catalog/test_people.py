@@ -15,8 +15,9 @@ from datahub.metadata.schema_classes import (
 
 from datahub_hyperjoin.catalog.decisions import Decision, read_decisions
 from datahub_hyperjoin.catalog.relationships import find_deleted, read_relationships
+from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Verdict
 from datahub_hyperjoin.relationship_aspect import join_urn, to_aspect
-from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Join, Pair, TableId, Verdict
+from datahub_hyperjoin.tables import ColumnId, Pair, TableId
 from datahub_hyperjoin.urns import (
     ACCEPTED,
     CONFIRMED_JOINS,

@@ -22,8 +22,9 @@ from datahub_hyperjoin.catalog.relationships import (
     read_relationship,
     read_relationships,
 )
+from datahub_hyperjoin.joins import Cardinality, Evidence, Join
 from datahub_hyperjoin.relationship_aspect import join_urn, to_aspect
-from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Join, TableId
+from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import ACCEPTED, dataset_urn
 from gms import Gms
 

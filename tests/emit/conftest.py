@@ -9,7 +9,8 @@ from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import MetadataChangeProposalClass
 
-from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Join
+from datahub_hyperjoin.joins import Cardinality, Evidence, Join
+from datahub_hyperjoin.tables import ColumnId
 
 MakeJoin = Callable[[ColumnId, ColumnId, float], Join]
 Describe = Callable[[MetadataWorkUnit], dict[str, Any]]

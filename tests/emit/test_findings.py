@@ -29,7 +29,8 @@ from datahub_hyperjoin.emit import (
     emit_findings,
 )
 from datahub_hyperjoin.emit.errors import RefusedError
-from datahub_hyperjoin.tables import ColumnId, Join, Suggestion, TableId
+from datahub_hyperjoin.joins import Join, Suggestion
+from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn
 
 MakeJoin = Callable[[ColumnId, ColumnId, float], Join]

@@ -22,7 +22,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.emit.lineage import Edge, Lineage, direct_joins, emit_lineage
-from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Join, TableId
+from datahub_hyperjoin.joins import Cardinality, Evidence, Join
+from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn
 
 MakeJoin = Callable[[ColumnId, ColumnId, float], Join]

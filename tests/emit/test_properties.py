@@ -7,7 +7,8 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.urns import SchemaFieldUrn, Urn
 
 from datahub_hyperjoin.emit.properties import emit_column, emit_dataset, partners
-from datahub_hyperjoin.tables import ColumnId, Join, Suggestion, TableId
+from datahub_hyperjoin.joins import Join, Suggestion
+from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn
 
 MakeJoin = Callable[[ColumnId, ColumnId, float], Join]

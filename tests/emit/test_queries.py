@@ -13,8 +13,9 @@ from datahub.metadata.urns import Urn
 
 from datahub_hyperjoin.emit.queries import emit_query
 from datahub_hyperjoin.emit.sql import join_statement
+from datahub_hyperjoin.joins import Cardinality, Join
 from datahub_hyperjoin.relationship_aspect import join_urn
-from datahub_hyperjoin.tables import Cardinality, ColumnId, DataType, Join, TableId
+from datahub_hyperjoin.tables import ColumnId, DataType, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn, query_urn
 
 MakeJoin = Callable[[ColumnId, ColumnId, float], Join]

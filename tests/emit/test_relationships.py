@@ -12,8 +12,9 @@ from datahub.metadata.schema_classes import (
 from datahub.metadata.urns import ErModelRelationshipUrn
 
 from datahub_hyperjoin.emit.relationships import emit_relationship
+from datahub_hyperjoin.joins import Cardinality, Evidence, Join
 from datahub_hyperjoin.relationship_aspect import from_aspect
-from datahub_hyperjoin.tables import Cardinality, ColumnId, Evidence, Join, TableId
+from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import dataset_urn
 
 MakeJoin = Callable[[ColumnId, ColumnId, float], Join]

@@ -13,7 +13,8 @@ from datahub.sql_parsing.sqlglot_utils import get_dialect
 from sqlglot import exp, parse_one
 
 from datahub_hyperjoin.emit.sql import join_statement
-from datahub_hyperjoin.tables import Cardinality, ColumnId, DataType, Join, TableId
+from datahub_hyperjoin.joins import Cardinality, Join
+from datahub_hyperjoin.tables import ColumnId, DataType, TableId
 
 MakeJoin = Callable[[ColumnId, ColumnId, float], Join]
 State = Callable[..., str]

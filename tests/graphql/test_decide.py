@@ -12,7 +12,7 @@ from datahub.metadata.schema_classes import (
 
 from datahub_hyperjoin.graphql import accept, find_join, own, reject
 from datahub_hyperjoin.graphql.errors import DeniedError, UnknownNameError
-from datahub_hyperjoin.tables import Verdict
+from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.urns import ACCEPTED, REJECTED, band_urn
 from shop import Shop
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from datahub_hyperjoin.graphql.joins import best_first, read_join, read_joins
-from datahub_hyperjoin.tables import Cardinality, Verdict
+from datahub_hyperjoin.joins import Cardinality, Verdict
 from datahub_hyperjoin.urns import ACCEPTED, REJECTED
 
 ORDERS, CUSTOMERS = (

@@ -20,7 +20,7 @@ from datahub_hyperjoin.graphql import (
     joins_of_dataset,
     operations,
 )
-from datahub_hyperjoin.tables import Cardinality
+from datahub_hyperjoin.joins import Cardinality
 from datahub_hyperjoin.urns import (
     BEST_JOIN_SCORE,
     JOINABLE_WITH,

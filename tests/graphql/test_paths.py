@@ -10,7 +10,8 @@ import pytest
 from datahub_hyperjoin.graphql import CatalogJoin, find_path
 from datahub_hyperjoin.graphql.errors import NoPathError
 from datahub_hyperjoin.graphql.paths import strength
-from datahub_hyperjoin.tables import Cardinality, ColumnId, TableId, Verdict
+from datahub_hyperjoin.joins import Cardinality, Verdict
+from datahub_hyperjoin.tables import ColumnId, TableId
 
 
 def join(
