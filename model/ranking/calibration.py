@@ -84,6 +84,7 @@ def calibrate(
     if not len(accepted) + len(rejected):
         return Calibration()
     odds = _log_odds(np.concatenate([accepted, rejected]))
+    # One sign for both sides: z(s) should be high for accepted pairs and low for rejected ones.
     sign = np.repeat([1.0, -1.0], [len(accepted), len(rejected)])
 
     def cost(

@@ -43,7 +43,7 @@ def _from_catalog(index: LakeIndex, count: int) -> list[Candidates]:
     """Return the partners that the catalog or people state, if there are any."""
     table_of = index.lake.table_of
     candidates = []
-    for pairs in (index.known.join_probability, index.known.accepted):
+    for pairs in (index.priors.join_probability, index.priors.accepted):
         across = pairs.select(table_of[pairs.left] != table_of[pairs.right])
         if len(across):
             # No wider than needed: the cost of ranking grows with the square of the width.
@@ -95,5 +95,5 @@ def find_candidates(
         sources += _from_signals(index, count)
     sources += _from_catalog(index, count)
     candidates = _without_repeats(np.hstack(sources)) if len(sources) > 1 else sources[0]
-    rejected = index.known.rejected.holds(*np.broadcast_arrays(index.keys[:, None], candidates))
+    rejected = index.priors.rejected.holds(*np.broadcast_arrays(index.keys[:, None], candidates))
     return np.where(rejected, NO_CANDIDATE, candidates)

@@ -139,6 +139,7 @@ def combine(signals: PairSignals, strengths: SignalStrengths) -> Measure:
     by_cells = strengths.cells * signals.cells
     by_names = strengths.names * signals.names
     by_cosine = 0.0 if signals.cosine is None else strengths.cosine * signals.cosine
+    # The direction matters here only: the left column looks up rows of the right one.
     by_lookup = (
         strengths.lookup
         * signals.containment_in_right
@@ -154,8 +155,10 @@ def combine(signals: PairSignals, strengths: SignalStrengths) -> Measure:
     by_catalog = strengths.catalog * signals.catalog
 
     not_by_values = (1 - by_containment) * (1 - by_ochiai) * (1 - by_cells)
+    # Equal names support texts, but for numbers they only decide how far values are believed.
     not_by_text = not_by_values * (1 - by_names)
     not_by_numbers = 1 - _trust_in_numbers(signals) * (1 - not_by_values)
+    # The order of the factors is fixed: another one rounds differently and can swap tied ranks.
     not_joinable = (
         np.where(signals.text, not_by_text, not_by_numbers)
         * (1 - by_cosine)

@@ -93,7 +93,7 @@ class NoisyOrScorer(PairScorer):
         self._cosine = cosine
         self._strengths = strengths
         self._shared_weight = weigh_shared(index.overlap.shared)
-        locations = [column.table.home for column in index.lake.ids]
+        locations = [column.table.parent for column in index.lake.ids]
         self._location = np.unique(locations, return_inverse=True)[1]
 
     def score(
@@ -118,11 +118,11 @@ class NoisyOrScorer(PairScorer):
             cells=index.cells.between(left, right),
             names=index.names.of(first, second),
             cosine=self._cosine.score(left, right) if self._cosine else None,
-            right_uniqueness=index.known.uniqueness[second],
+            right_uniqueness=index.priors.uniqueness[second],
             same_location=self._location[first] == self._location[second],
             entities=index.entities.pairs.of(first, second),
             same_form=index.entities.same_form(first, second),
-            catalog=index.known.join_probability.of(first, second),
+            catalog=index.priors.join_probability.of(first, second),
             text=is_text[first] & is_text[second],
             density=np.maximum(density[first], density[second]),
         )

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
+from datahub_hyperjoin.joins import Suggestion
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
@@ -20,7 +22,6 @@ from datahub_hyperjoin.model.ranking.pair_scoring import (
 from datahub_hyperjoin.model.ranking.rerank import select_coherent
 from datahub_hyperjoin.model.signals.pairs import PairValues
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
-from datahub_hyperjoin.tables import Suggestion
 
 _CHUNK = 128
 """Queries ranked at once; memory grows with the number of their candidates."""
@@ -79,6 +80,16 @@ def _calibrate(scorer: PairScorer, priors: CatalogPriors) -> Calibration:
     return calibrate(probabilities(priors.accepted), probabilities(priors.rejected))
 
 
+def _score_among(
+    scorer: PairScorer,
+    candidates: Int[np.ndarray, "query candidate"],
+    positions: Int[np.ndarray, " query"],
+) -> Float[np.ndarray, "query candidate"]:
+    """Score one candidate of each query with all candidates of the query."""
+    selected = np.take_along_axis(candidates, positions[:, None], axis=1)
+    return scorer.score(selected, candidates)[:, 0]
+
+
 def _select(
     index: LakeIndex,
     candidates: Int[np.ndarray, "key candidate"],
@@ -89,18 +100,12 @@ def _select(
     keys, duplicates = index.keys, number_duplicates(index.lake)
     for start in range(0, len(keys), _CHUNK):
         queries, near = keys[start : start + _CHUNK], candidates[start : start + _CHUNK]
+        # -1 is a valid NumPy index, so empty positions are scored as well; discard their scores.
         scores = scorer.score(queries[:, None], near)[:, 0]
         scores = np.where(near == NO_CANDIDATE, -np.inf, scores)
-
-        def score_among(
-            positions: Int[np.ndarray, " query"], near: Int[np.ndarray, "query candidate"] = near
-        ) -> Float[np.ndarray, "query candidate"]:
-            selected = np.take_along_axis(near, positions[:, None], axis=1)
-            return scorer.score(selected, near)[:, 0]
-
         selected = select_coherent(
             scores,
-            score_among,
+            partial(_score_among, scorer, near),
             count=config.ranking.top_k,
             coherence=config.ranking.coherence,
             duplicates=duplicates[near] if config.setting.defer_duplicates else None,
@@ -126,7 +131,7 @@ def rank(
     Yields:
         The suggestions of one key column after another, best first.
     """
-    ids, priors = index.lake.ids, index.known
+    ids, priors = index.lake.ids, index.priors
     candidates = find_candidates(index, embeddings, config)
     scorer = build_scorer(index, embeddings, config.ranking.scoring)
     calibration = _calibrate(scorer, priors)

@@ -1,25 +1,27 @@
-"""What the paper's released code gets wrong, each with the test that a network with it fails.
+"""Tests that fail for the defects of the paper's released code.
 
-Tests that stand elsewhere:
+Defects with tests in other files:
 
 * names split on `_` only, case kept: `test_names_split_on_separators_case_and_digits`
-* shared columns divided by their greatest count, not their sum:
+* shared columns divided by their greatest count instead of their sum:
   `test_it_is_the_row_normalised_count_of_shared_columns`
 * a supervised pair in one hyperedge: `test_nothing_passes_from_one_view_to_the_other`
 * joinable columns as negatives: `test_joinable_columns_are_no_negatives`
-* all embeddings alike, unnoticed: `test_collapse_is_named`
+* collapsed embeddings that nobody notices: `test_collapse_is_named`
 
-Tests that stand here:
+Defects with tests in this file:
 
 * one vector for every token outside the vocabulary: `test_unknown_tokens_differ`
-* matrices of columns or hyperedges squared: `test_nothing_dense_of_columns_or_hyperedges_is_built`
+* dense matrices of columns or hyperedges:
+  `test_nothing_dense_of_columns_or_hyperedges_is_built`
 * noise for a position that cannot be computed: `test_a_position_is_never_noise`
-* another table's vector for a new table: `test_a_new_table_has_no_other_table_s_vector`
-* anchor and positive in passes of their own: `test_a_step_is_one_pass_over_both_views`
-* kinds of hyperedges mixed up: `test_kinds_of_hyperedges_are_told_apart`
-* the epoch of least training loss: `test_the_epoch_kept_is_the_one_of_best_recall`
+* the vector of another table for a new table: `test_a_new_table_has_no_other_table_s_vector`
+* separate passes for anchor and positive: `test_a_step_is_one_pass_over_both_views`
+* kinds of hyperedges confused: `test_kinds_of_hyperedges_are_told_apart`
+* selection of the epoch with the least training loss:
+  `test_the_epoch_kept_is_the_one_of_best_recall`
 * no hyperedge at inference: `test_inference_sees_the_hyperedges_that_training_saw`
-* the query left out of the tree: `test_the_tree_grows_from_the_query`
+* a tree without the query: `test_the_tree_grows_from_the_query`
 """
 
 import tracemalloc
@@ -35,7 +37,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from datahub_hyperjoin.model.config import OURS, ModelConfig, NetworkConfig, Positions, Reuse
-from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph, JoinGraph
+from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph
+from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph
 from datahub_hyperjoin.model.hypergraph.positions import find_positions
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.encoders import NameEncoder
@@ -55,7 +58,7 @@ def lake(make_lake: MakeLake, airline_tables: Tables) -> Lake:
 
 @pytest.fixture
 def batches(monkeypatch: pytest.MonkeyPatch) -> list[Batch]:
-    """Every batch that a network sees from now on."""
+    """The batches that a network receives during the test."""
     seen: list[Batch] = []
     forward = HIN.forward
 
@@ -78,7 +81,7 @@ def test_unknown_tokens_differ() -> None:
 
 
 class Largest(TorchDispatchMode):
-    """Elements of the largest tensor that any operation makes."""
+    """Counts the elements of the largest tensor that any operation creates."""
 
     elements = 0
 
@@ -96,7 +99,7 @@ class Largest(TorchDispatchMode):
 
 
 def wide_graph(columns: int, tables: int) -> Batch:
-    """Tables of a few columns, of which every other one is joined with the next table's first."""
+    """Return tables of a few columns; every second table joins the first column of the next."""
     of = np.arange(columns) * tables // columns
     within = [np.flatnonzero(of == table) for table in range(tables)]
     pairs = zip(within[::2], within[1::2], strict=True)
@@ -122,7 +125,7 @@ def test_nothing_dense_of_columns_or_hyperedges_is_built() -> None:
     method = replace(OURS, heads=2, node_layers=1, mixer_layers=1)
     network = HIN(ModelConfig(setting=method, network=NetworkConfig(width=8)), sizes)
     largest = Largest()  # type: ignore[no-untyped-call]
-    with largest:  # modules that torch imports now are no matrices
+    with largest:  # a first pass, since torch imports modules that allocate memory
         network(wide_graph(40, 12)).sum().backward()
     tracemalloc.start()
     with largest:
@@ -131,7 +134,7 @@ def test_nothing_dense_of_columns_or_hyperedges_is_built() -> None:
     tracemalloc.stop()
     assert edges * edges < edges * columns < columns * columns
     assert largest.elements < edges * edges / 2
-    assert peak < edges * edges, "NumPy and SciPy hold less than a byte for every two hyperedges"
+    assert peak < edges * edges, "NumPy and SciPy hold less than a byte per pair of hyperedges"
 
 
 def test_a_position_is_never_noise(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,7 +172,7 @@ def test_a_new_table_has_no_other_table_s_vector(
 def test_a_step_is_one_pass_over_both_views(lake: Lake, batches: list[Batch]) -> None:
     config = switched(SMALL, training__epochs=2)
     run(lake, config)
-    # For each epoch one step and one look at the held-out keys; then the check, then inference.
+    # Each epoch has one step and one validation; a final check and inference follow.
     assert len(batches) == 2 * 2 + 2
     for batch in batches[:-1]:
         assert len(batch.tables) >= 2 * len(build(lake, config).keys)
@@ -181,7 +184,7 @@ def test_kinds_of_hyperedges_are_told_apart(lake: Lake, tmp_path: Path) -> None:
     training = draw(lake, same, tmp_path).batch
     inference = build(lake, SMALL).graph
     everywhere = torch.from_numpy(lake.table_of + 1)
-    # Tables may be forgotten, and columns stand in others: titles tell which.
+    # Context dropout and table swaps change table positions, so titles identify tables.
     titles = training.features.tables.vectors
     tables = torch.unique(titles, dim=0, return_inverse=True)[1]
     for graph, of in ((training.graph, tables), (inference, everywhere)):
@@ -213,10 +216,10 @@ def test_inference_sees_the_hyperedges_that_training_saw(lake: Lake, batches: li
 
 
 def test_the_tree_grows_from_the_query() -> None:
-    """A second candidate is tied to the tree by the query, if by nothing that was chosen."""
+    """A second candidate can be attached to the query if no selected candidate supports it."""
     relevance = np.array([[0.9, 0.5, 0.3]])
     among = np.zeros((1, 3, 3))
     among[0, 0, 2] = among[0, 2, 0] = 0.6
-    # By the query 0.5 + 0.5 beats 0.3 + 0.6; without it 0.5 + 0 would lose.
+    # With the query in the tree 0.5 + 0.5 beats 0.3 + 0.6; without it 0.5 + 0 loses.
     found = select_coherent(relevance, lambda places: among[[0], places], count=2, coherence=1.0)
     assert found.tolist() == [[0, 1]]

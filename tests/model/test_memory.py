@@ -1,4 +1,4 @@
-"""A step of training needs no more memory in a larger lake."""
+"""Tests that a training step needs no more memory in a larger lake."""
 
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ from datahub_hyperjoin.model.training.validation import measure_cosines
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
-MakeMaterial = Callable[[int], TrainingData]
+MakeData = Callable[[int], TrainingData]
 KEYS, BATCHES, TABLES, DIMENSION, STEPS = 16, 10, 32, 8, 4
 CONFIG = ModelConfig(
     setting=replace(OURS, dimension=DIMENSION, heads=4), network=NetworkConfig(width=32)
@@ -42,28 +42,28 @@ def table(number: int) -> Mapping[str, Sequence[str]]:
 
 
 @pytest.fixture
-def make_material(make_lake: MakeLake, tmp_path: Path) -> MakeMaterial:
+def make_data(make_lake: MakeLake, tmp_path: Path) -> MakeData:
     one = make_lake({"t0": table(0)})
     vectors = train_vectors(one, CONFIG, path=tmp_path / "v")
 
     def make(tables: int) -> TrainingData:
         lake = make_lake({f"t{number}": table(number) for number in range(tables)})
-        structure = build_lake_index(lake, ModelConfig(), CatalogFacts())
+        index = build_lake_index(lake, ModelConfig(), CatalogFacts())
         featurizer = Featurizer(vectors, build_vocabulary(lake, 50))
         return TrainingData(
-            structure=structure,
+            index=index,
             featurizer=featurizer,
-            walks=return_probabilities(structure.joins, STEPS),
+            walks=return_probabilities(index.joins, STEPS),
             cells=tuple(featurizer.cells(profile.sample) for profile in lake.profiles),
         )
 
     return make
 
 
-def draw(material: TrainingData) -> Iterator[PairBatch]:
+def draw(data: TrainingData) -> Iterator[PairBatch]:
     random = np.random.default_rng(0)
     for _ in range(BATCHES):
-        yield sample_pairs(material, random.choice(material.structure.keys, KEYS, False), random)  # noqa: FBT003 - numpy's signature
+        yield sample_pairs(data, random.choice(data.index.keys, KEYS, False), random)  # noqa: FBT003 - numpy's signature
 
 
 def tensor_bytes(value: object) -> int:
@@ -75,7 +75,7 @@ def tensor_bytes(value: object) -> int:
 
 
 def step_peak(pairs: PairBatch, tables: int) -> int:
-    """Bytes of tensors that one step holds at most, beside weights and moments."""
+    """Return the peak size of a step's tensors in bytes, without weights and moments."""
     sizes = NetworkSizes(
         vocabulary=50,
         dimension=DIMENSION,
@@ -104,19 +104,19 @@ def step_peak(pairs: PairBatch, tables: int) -> int:
     return int(np.cumsum([of.nbytes() for of in events if of.name() == "[memory]"]).max())
 
 
-def test_the_views_of_a_step_are_as_large_in_a_larger_lake(make_material: MakeMaterial) -> None:
-    small, large = (make_material(tables) for tables in (TABLES, 8 * TABLES))
+def test_the_views_of_a_step_are_as_large_in_a_larger_lake(make_data: MakeData) -> None:
+    small, large = (make_data(tables) for tables in (TABLES, 8 * TABLES))
     assert len(large.lake) == 8 * len(small.lake)
-    bytes_of = [np.mean([*map(tensor_bytes, draw(material))]) for material in (small, large)]
+    bytes_of = [np.mean([*map(tensor_bytes, draw(data))]) for data in (small, large)]
     assert bytes_of[1] <= 1.1 * bytes_of[0]
 
 
-def test_drawing_views_needs_as_much_memory_in_a_larger_lake(make_material: MakeMaterial) -> None:
+def test_drawing_views_needs_as_much_memory_in_a_larger_lake(make_data: MakeData) -> None:
     peaks = []
-    for material in (make_material(TABLES), make_material(8 * TABLES)):
-        list(draw(material))
+    for data in (make_data(TABLES), make_data(8 * TABLES)):
+        list(draw(data))
         tracemalloc.start()
-        for _ in draw(material):
+        for _ in draw(data):
             pass
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
@@ -124,17 +124,17 @@ def test_drawing_views_needs_as_much_memory_in_a_larger_lake(make_material: Make
 
 
 def test_a_step_needs_as_much_memory_however_many_tables_have_a_vector(
-    make_material: MakeMaterial,
+    make_data: MakeData,
 ) -> None:
-    pairs = next(draw(make_material(TABLES)))
+    pairs = next(draw(make_data(TABLES)))
     few, many = (step_peak(pairs, tables) for tables in (TABLES, 2000 * TABLES))
     assert few > 10**5
     assert many == few
 
 
-def test_a_step_needs_as_much_memory_in_a_larger_lake(make_material: MakeMaterial) -> None:
+def test_a_step_needs_as_much_memory_in_a_larger_lake(make_data: MakeData) -> None:
     peaks = []
     for tables in (TABLES, 8 * TABLES):
-        batches = sorted(draw(make_material(tables)), key=tensor_bytes)
+        batches = sorted(draw(make_data(tables)), key=tensor_bytes)
         peaks.append(step_peak(batches[-1], tables))
     assert peaks[1] <= 1.25 * peaks[0]

@@ -1,4 +1,4 @@
-"""Each source of candidates brings pairs that no other source brings, and a fixed number."""
+"""Tests that each source adds candidates that no other source adds, and a fixed number of them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.config import OURS, ModelConfig, RankingConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
-from datahub_hyperjoin.tables import CatalogEvidence, Verdict
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
 Know = Callable[[Mapping[tuple[str, str], CatalogEvidence]], CatalogFacts]
@@ -35,9 +35,9 @@ TAKEN = {
     "queried": COUNT,
     "accepted": COUNT,
 }
-"""How many candidates each source brings."""
+"""Number of candidates that each source adds."""
 NEAREST = ("embeddings", "names", "cells")
-"""Sources that always bring as many candidates as they may, however far those are."""
+"""Sources that always add their full number of candidates, however dissimilar these are."""
 
 
 @dataclass(frozen=True)
@@ -65,15 +65,15 @@ class Column:
 
 
 def hash_of(table: str) -> int:
-    """A number of many digits, so that two tables have no trigram in common but by chance."""
+    """Return a number of many digits, so that two tables share trigrams only by chance."""
     return int.from_bytes(table.encode(), "big") ** 5
 
 
 def find_targets(source: str, targets: int, make_lake: MakeLake, know: Know) -> int:
-    """Counts the candidates among columns that are similar to the query by one source alone.
+    """Count the candidates among targets, which are similar to the query by one source alone.
 
-    Decoys are nearer by all other sources that compare the query with every column, and fill the
-    places that these would otherwise give to the targets.
+    Decoys are more similar than the targets by all other sources in `NEAREST`, and use up the
+    candidates that these sources add.
     """
     decoys = frozenset(NEAREST) - {source}
     others = [Column(f"decoy{n}", decoys) for n in range(COUNT)]
@@ -109,7 +109,7 @@ def test_a_pair_is_a_candidate_by_one_source_alone(
 
 
 @pytest.mark.parametrize(("source", "taken"), TAKEN.items())
-def test_a_source_brings_so_many_candidates(
+def test_a_source_adds_a_fixed_number_of_candidates(
     source: str, taken: int, make_lake: MakeLake, know: Know
 ) -> None:
     assert find_targets(source, COUNT + 2, make_lake, know) == taken

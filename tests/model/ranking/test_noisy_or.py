@@ -1,4 +1,4 @@
-"""More of a signal never lowers a score, and no signal is without effect."""
+"""Tests that more of a signal never lowers a score, and that each signal has an effect."""
 
 from dataclasses import fields, replace
 
@@ -27,8 +27,7 @@ SIGNALS = (
     "entities",
     "catalog",
 )
-"""The signals of which more is never worse; `same_form`, `text` and `density` say how to read them.
-"""
+"""Signals of which more is never worse; `same_form`, `text` and `density` select the formula."""
 FLAGS = ("same_location", "same_form", "text")
 shares = st.floats(0, 1)
 

@@ -35,7 +35,11 @@ def embeddings(index: LakeIndex) -> np.ndarray:
 
 def first(index: LakeIndex, embeddings: np.ndarray, config: ModelConfig) -> dict[str, str]:
     found = rank(index, embeddings, config)
-    return {str(one.query): str(one.candidate) for one in found if one.rank == 1}
+    return {
+        str(suggestion.query): str(suggestion.candidate)
+        for suggestion in found
+        if suggestion.rank == 1
+    }
 
 
 def test_values_and_names_find_joins_even_with_a_useless_network(
@@ -93,9 +97,9 @@ def test_a_copy_of_a_table_does_not_fill_every_place(
     same = np.ones((len(index.lake), 1), dtype=np.float32)
     config = ModelConfig(ranking=RankingConfig(top_k=3, min_joinability=0.0))
     found = [
-        str(one.candidate)
-        for one in rank(index, same, config)
-        if str(one.query) == "flights.carrier"
+        str(suggestion.candidate)
+        for suggestion in rank(index, same, config)
+        if str(suggestion.query) == "flights.carrier"
     ]
     assert len([name for name in found if name.endswith(".carrier_code")]) == 1
     assert "codes.carrier" in found
@@ -165,11 +169,11 @@ COUNTRIES = {
 }
 
 
-def test_codes_are_joined_with_names_of_the_same_things(make_lake: MakeLake) -> None:
+def test_codes_are_joined_with_names_of_the_same_entities(make_lake: MakeLake) -> None:
     index = connect(make_lake(COUNTRIES))
     config = ModelConfig(ranking=RankingConfig(scoring=Scoring.SIGNALS))
     scorer = build_scorer(index, index.names.vectors(), Scoring.SIGNALS)
-    places = {str(one): place for place, one in enumerate(index.lake.ids)}
+    places = {str(column): place for place, column in enumerate(index.lake.ids)}
     asked = ("more.country", "names.land", "others.state", "colours.colour")
     columns = np.array([[places[name] for name in asked]])
     same, named, apart, other = scorer.score(np.array([[places["codes.country"]]]), columns)[0, 0]
@@ -177,7 +181,8 @@ def test_codes_are_joined_with_names_of_the_same_things(make_lake: MakeLake) -> 
     assert named > 0.5
     assert max(apart, other) < 0.2  # codes of other countries, and no codes
     found = {
-        (str(one.query), str(one.candidate)) for one in rank(index, index.names.vectors(), config)
+        (str(suggestion.query), str(suggestion.candidate))
+        for suggestion in rank(index, index.names.vectors(), config)
     }
     assert ("names.land", "codes.country") in found
 
@@ -210,11 +215,13 @@ def test_joinability_squares_the_odds_of_the_blend(index: LakeIndex) -> None:
     for scoring, power in ((Scoring.SIGNALS, 2), (Scoring.HIN, 1)):
         config = ModelConfig(ranking=RankingConfig(scoring=scoring, min_joinability=0.0))
         scorer = build_scorer(index, embeddings, scoring)
-        for one in rank(index, embeddings, config):
-            places = [index.lake.ids.index(column) for column in (one.query, one.candidate)]
+        for suggestion in rank(index, embeddings, config):
+            places = [
+                index.lake.ids.index(column) for column in (suggestion.query, suggestion.candidate)
+            ]
             found = scorer.score(*np.array(places)[:, None, None]).item()
             expected = found**power / (found**power + (1 - found) ** power)
-            assert one.joinability == pytest.approx(expected, abs=1e-6)
+            assert suggestion.joinability == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_extremes_stay_what_they_are(index: LakeIndex) -> None:
@@ -239,4 +246,4 @@ def test_a_lake_in_which_nothing_overlaps_still_ranks(make_lake: MakeLake) -> No
     index = replace(connect(lake), keys=np.array([0]))
     vectors = np.ones((2, 1), dtype=np.float32)
     config = ModelConfig(ranking=RankingConfig(min_joinability=0.0))
-    assert [str(one.candidate) for one in rank(index, vectors, config)] == ["b.y"]
+    assert [str(suggestion.candidate) for suggestion in rank(index, vectors, config)] == ["b.y"]

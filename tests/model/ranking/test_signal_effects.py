@@ -1,4 +1,4 @@
-"""Each signal decides the ranking of a small lake in which everything else is equal."""
+"""Tests that each signal decides the ranking of a small lake in which all else is equal."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.joins import CatalogEvidence
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking import pair_scoring
 from datahub_hyperjoin.model.ranking.noisy_or import STRENGTHS, SignalStrengths
 from datahub_hyperjoin.model.ranking.rank import rank
-from datahub_hyperjoin.tables import CatalogEvidence
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
@@ -29,14 +29,14 @@ OTHERS = {f"f{n}.t": {"filler": [f"{n}{letter * 4}" for letter in "abcdef"]} for
 
 @dataclass(frozen=True)
 class Case:
-    """A lake in which `x.a.patron` joins the column `target` thanks to one signal alone."""
+    """A lake in which `x.a.patron` joins the column `target` because of one signal alone."""
 
     signal: str
     tables: Tables
     target: str
 
     lost: bool = False
-    """Whether the pair is no suggestion at all without the signal; else it only loses its rank."""
+    """Whether the pair is not suggested at all without the signal; otherwise it loses its rank."""
 
     cells: bool = False
     """Whether cells are compared."""
