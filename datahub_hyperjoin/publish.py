@@ -26,10 +26,11 @@ from datahub_hyperjoin.emit import (
     withdraw,
     without_ours,
 )
+from datahub_hyperjoin.joins import Join, Verdict
 from datahub_hyperjoin.relationship_aspect import join_urn
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.suggest import Findings
-from datahub_hyperjoin.tables import Join, Pair, TableId, Verdict, pair_of
+from datahub_hyperjoin.tables import Pair, TableId, pair_of
 from datahub_hyperjoin.urns import column_id, column_urn, dataset_urn, query_urn
 
 _CHECKED_COLUMNS = 20
@@ -179,6 +180,7 @@ def publish(
         for urn, (left, right) in catalog.rejected.items()
     }
     written.deleted_queries = sorted(existing.deleted_queries)
+    # Without a graph, definitions become workunits, which a dry run drops like all others.
     yield from emit_findings(
         publication,
         config=config,

@@ -122,14 +122,15 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             )
 
     def _read(self, session: Session) -> Catalog:
+        """List the tables, then read what DataHub knows about them if there is a server."""
         config, graph = self.config.catalog, self.ctx.graph
         with self.report.stage("Reading the catalog"):
             if config.demo and config.folder and not config.folder.exists():
                 write_lake(config.folder)
             if config.dataset_filter and not graph:
                 raise MissingServerError.to_choose_datasets()
-            found = scan(self.config, self.report.warn, session)
-            tables = found.tables
+            scanned = scan(self.config, self.report.warn, session)
+            tables = scanned.tables
             catalog = Catalog(tables=tables)
             if graph:
                 catalog = read_catalog(
@@ -139,7 +140,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                     history=recall(self._written_state),
                     warn=self.report.warn,
                 )
-        catalog = replace(catalog, unreachable=found.unreachable)
+        catalog = replace(catalog, unreachable=scanned.unreachable)
         self.report.tables_found = len(tables)
         self.report.show_catalog_facts(
             catalog.datasets,

@@ -114,15 +114,15 @@ def repeated(folder: Path) -> None:
     [
         (
             lambda folder: folder.joinpath("odd.csv").touch(),
-            "is an empty file. Fill it, or leave it out with `catalog.tables`$",
+            "is an empty file. Fill it, or exclude it with `catalog.tables`$",
         ),
         (
             lambda folder: folder.joinpath("odd.csv").write_text("code,name\n"),
-            "has a header and no rows. Fill it, or leave it out with `catalog.tables`$",
+            "has a header and no rows. Fill it, or exclude it with `catalog.tables`$",
         ),
         (
             lambda folder: folder.joinpath("odd.csv").write_bytes(bytes(range(256)) * 40),
-            "cannot be read: .* Fix the file, or leave it out with `catalog.tables`$",
+            "cannot be read: .* Fix the file, or exclude it with `catalog.tables`$",
         ),
         (ragged, "skipped rows with more or fewer fields than the header: 1"),
         (latin, "(?i)latin-1|cp1252|windows-1252"),
@@ -234,7 +234,7 @@ def test_a_kept_model_is_not_learnt_twice(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("catalog", "reason"),
     [
-        ({"folder": "empty"}, "has 0 files and none is a table"),
+        ({"folder": "empty"}, "has 0 files and no table"),
         ({"folder": "lost"}, "no such folder exists"),
         ({"folder": "lake", "tabels": []}, "catalog.tabels\n  Extra inputs are not permitted"),
         ({"folder": "lake"}, None),

@@ -128,6 +128,7 @@ def _create(
         entityUrn=urn,
         aspect=aspect,
         changeType=ChangeTypeClass.CREATE,
+        # The server drops the write without an error if the aspect exists.
         headers={"If-None-Match": "*"},
     )
 

@@ -55,9 +55,9 @@ def keep_changes(
     Args:
         units: All metadata of a run.
         graph: DataHub's server.
-        count: Receives the number of the others as `unchanged_aspects`.
-        warn: Receives lineage that cannot be patched, and a failure to read the server: then the
-            remaining workunits pass without a comparison.
+        count: Receives the number of dropped workunits as `unchanged_aspects`.
+        warn: Receives a warning of lineage that cannot be patched, or of a server that cannot be
+            read. In the second case the remaining workunits pass without a comparison.
 
     Yields:
         The workunits; a patch of lineage may have other operations, with the same result.
@@ -110,7 +110,7 @@ class _ServerSnapshot:
         self._lineage: dict[_Target, dict[str, Change]] = defaultdict(dict)
 
     def read(self, units: Sequence[MetadataWorkUnit], graph: DataHubGraph) -> None:
-        """Read all that some workunits write, with one request for each type of entity."""
+        """Read the aspects that some workunits write, with one request for each entity type."""
         urns: dict[str, dict[str, None]] = defaultdict(dict)
         names: dict[str, set[str]] = defaultdict(set)
         for unit in units:
@@ -118,16 +118,16 @@ class _ServerSnapshot:
                 entity_type = guess_entity_type(target[0])
                 urns[entity_type][target[0]] = None
                 names[entity_type].add(target[1])
-        # A run may write these two again much later, when the server need not show the first write
-        # yet. The others are forgotten, because a first run writes too many to keep.
+        # A run may write these two again much later, and the server may not show the first write by
+        # then. The others are forgotten, because a first run writes too many to keep.
         self._sent = {
             target: sent for target, sent in self._sent.items() if target[1] in _REVISITED
         }
         self._aspects.clear()
-        for entity_type, own in urns.items():
+        for entity_type, members in urns.items():
             # An entity that has none of the other aspects has its key.
             wanted = sorted({*names[entity_type], KEY_ASPECTS[entity_type].ASPECT_NAME})
-            for urn, aspects in graph.get_entities(entity_type, list(own), wanted).items():
+            for urn, aspects in graph.get_entities(entity_type, list(members), wanted).items():
                 self._entities.add(urn)
                 self._aspects.update({(urn, name): held for name, (held, _) in aspects.items()})
 
@@ -158,7 +158,7 @@ class _ServerSnapshot:
         (urn, name), present, wanted = target, self._aspects.get(target), changes
         if name == StatusClass.ASPECT_NAME:
             present = present or StatusClass(removed=False)
-            if urn not in self._entities and any(change["value"] for change in changes):
+            if urn not in self._entities and any(change.get("value") for change in changes):
                 return None  # Hiding an entity that does not exist would create it.
         if name == UpstreamLineageClass.ASPECT_NAME:
             if not is_patchable(present):

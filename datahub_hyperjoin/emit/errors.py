@@ -1,4 +1,4 @@
-"""Errors of writing to DataHub."""
+"""Errors that occur while metadata is written to DataHub."""
 
 from typing_extensions import Self
 
@@ -13,6 +13,6 @@ class RefusedError(CatalogError, RuntimeError):
         """Report the URN of the definition, and quote the server."""
         return cls(
             f"DataHub's server did not define {urn}: {reason.rstrip('.')}. Let the sink's token "
-            "manage structured properties and tags, or switch off `emit.properties` or "
-            "`emit.relationships`"
+            "manage structured properties and tags, or set `emit.properties` or "
+            "`emit.relationships` to `false`"
         )

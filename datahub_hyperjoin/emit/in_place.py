@@ -43,12 +43,12 @@ def timeless(part: DictWrapper) -> dict[str, Any]:
 
 
 def is_comparable(changes: Iterable[Change]) -> bool:
-    """Return whether a patch has only paths that `in_place` understands."""
+    """Return whether a patch has only the paths of our patches, which `in_place` understands."""
     return all(_PATH.fullmatch(change["path"]) for change in changes)
 
 
 def in_place(aspect: _Aspect | None, changes: Iterable[Change]) -> bool:
-    """Return whether a comparable patch would leave an aspect as it is; None is an absent one."""
+    """Return whether a comparable patch would leave an aspect, or its absence, as it is."""
     present = _values(aspect)
     after = dict(present)
     for change in changes:
@@ -60,6 +60,11 @@ def in_place(aspect: _Aspect | None, changes: Iterable[Change]) -> bool:
 
 
 def _values(aspect: _Aspect | None) -> _Values:
+    """Read the values that our patches can set or remove.
+
+    Tags that another program attributes to itself have keys of their own, and column edges of
+    other operations or queries belong to other sources.
+    """
     match aspect:
         case StatusClass():
             return {"/removed": aspect.removed}
@@ -67,7 +72,9 @@ def _values(aspect: _Aspect | None) -> _Values:
             tags = (tag for tag in aspect.tags if not (tag.attribution and tag.attribution.source))
             return {tag_path(tag.tag): timeless(tag) for tag in tags}
         case StructuredPropertiesClass():
-            return {property_path(one.propertyUrn): timeless(one) for one in aspect.properties}
+            return {
+                property_path(value.propertyUrn): timeless(value) for value in aspect.properties
+            }
         case UpstreamLineageClass():
             tables = {upstream_path(edge.dataset): None for edge in aspect.upstreams}
             columns = {
@@ -99,8 +106,8 @@ def _settle(values: _Values) -> _Values:
 def drop_foreign(lineage: _Aspect | None, changes: Iterable[Change]) -> list[Change]:
     """Return a patch of lineage without its changes to other people's edges between datasets.
 
-    An existing edge says the same as ours would, so none is replaced. Only an edge that we wrote is
-    removed: since then, a connector may have written its own in that position.
+    An existing edge has the meaning of ours, so it is not replaced. An edge is removed only if we
+    are its author: a connector may have written its own in the same position since then.
     """
     upstreams = lineage.upstreams if isinstance(lineage, UpstreamLineageClass) else ()
     authors = {upstream_path(edge.dataset): edge.auditStamp.actor for edge in upstreams}

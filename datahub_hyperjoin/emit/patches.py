@@ -62,7 +62,7 @@ def _serialize(payload: object) -> GenericAspectClass:
 def read_changes(
     proposal: MetadataChangeProposalClass | MetadataChangeProposalWrapper,
 ) -> list[Change] | None:
-    """Return the operations of a patch, or of a status, which has but one; None for all else."""
+    """Return the operations of a patch or a status; None for other proposals."""
     aspect = proposal.aspect
     if isinstance(aspect, StatusClass):
         return [{"op": "add", "path": "/removed", "value": aspect.removed}]

@@ -8,7 +8,8 @@ from urllib.parse import quote
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 
 from datahub_hyperjoin.emit.patches import set_properties
-from datahub_hyperjoin.tables import ColumnId, Join, Suggestion, TableId
+from datahub_hyperjoin.joins import Join, Suggestion
+from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import (
     BEST_JOIN_SCORE,
     JOIN_SUGGESTIONS,
@@ -56,6 +57,7 @@ def partners(
     scores_of: dict[ColumnId, dict[ColumnId, float]] = defaultdict(dict)
     for suggestion in sorted(suggestions, key=lambda suggestion: suggestion.rank):
         scores_of[suggestion.query][suggestion.candidate] = suggestion.joinability
+    # A pair may be ranked for one of its columns only; the other column lists it with its score.
     for join in joins:
         scores_of[join.left].setdefault(join.right, join.joinability)
         scores_of[join.right].setdefault(join.left, join.joinability)

@@ -10,7 +10,8 @@ from sqlglot.dialects.dialect import NormalizationStrategy
 from typing_extensions import Self
 
 from datahub_hyperjoin.emit.lineage import reference
-from datahub_hyperjoin.tables import ColumnId, DataType, Join, TableId
+from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.tables import ColumnId, DataType, TableId
 from datahub_hyperjoin.urns import plain_path
 
 _ROWS = 100
@@ -102,10 +103,12 @@ class _SqlWriter:
         first, *inner = _members(column)
         value: exp.Condition = exp.Column(this=self.quote(first), table=exp.to_identifier(alias))
         if inner and self.name == "snowflake":
+            # Members of Snowflake's objects are case-sensitive keys rather than identifiers.
             for name in inner:
                 value = exp.Bracket(this=value, expressions=[exp.Literal.string(name)])
             return value
         if inner and self.name == "postgres":
+            # Without parentheses, PostgreSQL reads the name before a dot as a table.
             value = exp.Paren(this=value)
         for name in inner:
             value = exp.Dot(this=value, expression=self.quote(name))
@@ -118,6 +121,7 @@ class _SqlWriter:
     def select(self) -> exp.Select:
         """Select all columns of both tables, in the form that allows duplicate names."""
         if self.name == "bigquery":
+            # BigQuery rejects duplicate column names, but returns a whole row as one struct.
             return exp.select("a", "b")
         return exp.select(
             *(exp.Column(this=exp.Star(), table=exp.to_identifier(alias)) for alias in "ab")

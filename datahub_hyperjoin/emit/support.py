@@ -74,6 +74,7 @@ def _look_up(registry: Mapping[str, set[str]], needs: _Needs) -> Iterator[str]:
 
 
 def _ask(graph: DataHubGraph, needs: _Needs) -> Iterator[str]:
+    # Without a registry only missing entity types can be found: the server names them in an error.
     for entity, aspects in needs.items():
         if entity in _EXAMPLES and not _knows(graph, entity, aspects):
             yield f"the entity type {entity}"

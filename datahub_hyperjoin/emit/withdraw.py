@@ -60,6 +60,7 @@ def withdraw(
 
 
 def _difference(last: WrittenState, current: WrittenState) -> WrittenState:
+    # An edge that remains is not stale when only its `adds_table` has changed.
     kept = {edge[:2] for edge in current.lineage}
     return WrittenState(
         columns=sorted({*last.columns} - {*current.columns}),
