@@ -14,13 +14,13 @@ import pyarrow as pa
 
 Mask = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
-Positions = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
 
 _CHUNK_BYTES = 1 << 22
 """Size of a chunk: the strings of many columns, in little memory."""
 
 
-def bounds_of(sizes: npt.ArrayLike) -> Positions:
+def bounds_of(sizes: npt.ArrayLike) -> Indices:
     """Return the bounds of sequences that are concatenated.
 
     Args:
@@ -66,7 +66,7 @@ def reduce_each(
     return reduced
 
 
-def index_within(bounds: Positions) -> Positions:
+def index_within(bounds: Indices) -> Indices:
     """Return the index of each item within its own sequence, for concatenated sequences.
 
     Args:
@@ -137,7 +137,7 @@ class StringBytes:
         used = np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]]
         return cls(used, bounds - bounds[0], np.diff(bounds))
 
-    def at(self, position: int, rows: Positions | slice = slice(None)) -> Bytes:
+    def at(self, position: int, rows: Indices | slice = slice(None)) -> Bytes:
         r"""Return one byte of each string.
 
         Args:

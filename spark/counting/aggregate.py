@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from datahub_hyperjoin.arrow_bytes import (
+    Indices,
     Mask,
-    Positions,
     StringBytes,
     bounds_of,
     chunks_of,
@@ -183,7 +183,7 @@ def _shorten(texts: pa.Array) -> pa.Array:
     return pc.utf8_slice_codeunits(texts, 0, _LONGEST_TEXT)
 
 
-def _extremes(texts: pa.Array, bounds: Positions) -> list[tuple[int, int]]:
+def _extremes(texts: pa.Array, bounds: Indices) -> list[tuple[int, int]]:
     """Return the lengths of the shortest and of the longest text of each column."""
     lengths = pc.utf8_length(texts).to_numpy()
     ends = [reduce_each(end, lengths, bounds) for end in (np.minimum, np.maximum)]

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datahub_hyperjoin.arrow_bytes import Positions, bounds_of, chunks_of, reduce_each
+from datahub_hyperjoin.arrow_bytes import Indices, bounds_of, chunks_of, reduce_each
 from datahub_hyperjoin.spark.columns import Column
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.aggregate import ColumnAggregate
@@ -117,7 +117,7 @@ def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> l
     ]
 
 
-def _concatenate_texts(columns: Sequence[DistinctValues]) -> tuple[pa.Array, Positions]:
+def _concatenate_texts(columns: Sequence[DistinctValues]) -> tuple[pa.Array, Indices]:
     texts = pa.concat_arrays([values.texts for values in columns])
     return texts, bounds_of([len(values) for values in columns])
 

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from datahub_hyperjoin.arrow_bytes import (
     Bytes,
+    Indices,
     Mask,
-    Positions,
     StringBytes,
     bounds_of,
     index_within,
@@ -62,7 +62,7 @@ def shapes(values: pa.Array) -> pa.Array:
     )
 
 
-def patterns(values: pa.Array, bounds: Positions, most: int) -> list[tuple[Pattern, ...]]:
+def patterns(values: pa.Array, bounds: Indices, most: int) -> list[tuple[Pattern, ...]]:
     """Find the most frequent shapes of each of several columns.
 
     Args:

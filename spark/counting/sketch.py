@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from datahub_hyperjoin.arrow_bytes import Mask, Positions, bounds_of, index_within, reduce_each
+from datahub_hyperjoin.arrow_bytes import Indices, Mask, bounds_of, index_within, reduce_each
 from datahub_hyperjoin.normal_form import Hashes, Synonyms, hash_values
 
 Counts = npt.NDArray[np.int64]
@@ -90,7 +90,7 @@ class ValueCounts:
     texts: pa.Array
     """The texts."""
 
-    bounds: Positions
+    bounds: Indices
     """Start of each column, and the end of the last one."""
 
     def filter(self, mask: Mask) -> "ValueCounts":
@@ -128,7 +128,7 @@ def distinct_values(entries: ValueCounts, size: int = sys.maxsize) -> list[Disti
     return _group_by_hash(hashes, entries.counts, entries.texts, entries.bounds, size)
 
 
-def filtered_bounds(mask: Mask, bounds: Positions) -> Positions:
+def filtered_bounds(mask: Mask, bounds: Indices) -> Indices:
     """Compute the bounds of columns after some of their values have been filtered out.
 
     Args:
@@ -212,7 +212,7 @@ def estimate_distinct(hashes: Hashes, size: int) -> int:
 
 
 def _group_by_hash(
-    hashes: Hashes, counts: Counts, texts: pa.Array, bounds: Positions, size: int = sys.maxsize
+    hashes: Hashes, counts: Counts, texts: pa.Array, bounds: Indices, size: int = sys.maxsize
 ) -> list[DistinctValues]:
     """Group the values of each column by hash, and keep the groups with the smallest hashes.
 

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datahub_hyperjoin.arrow_bytes import Bytes, Positions, StringBytes, index_within, reduce_each
+from datahub_hyperjoin.arrow_bytes import Bytes, Indices, StringBytes, index_within, reduce_each
 from datahub_hyperjoin.spark.counting.sketch import filtered_bounds
 from datahub_hyperjoin.tables import DataType
 
@@ -52,7 +52,7 @@ _CLASSES = bytes({**_CLASS, ord("."): _DOT}.get(byte, _TEXT_ONLY) for byte in ra
 """The class of each byte. No pattern matches a value that contains a `_TEXT_ONLY` byte."""
 
 
-def types_of(normal: pa.Array, bounds: Positions) -> list[frozenset[DataType]]:
+def types_of(normal: pa.Array, bounds: Indices) -> list[frozenset[DataType]]:
     """Infer the types of the values of each of several columns.
 
     Args:
@@ -112,7 +112,7 @@ def common_type(types: AbstractSet[DataType]) -> DataType:
     return DataType.TEXT
 
 
-def _match(normal: pa.Array, strings: StringBytes, classes: Bytes, rows: Positions) -> Positions:
+def _match(normal: pa.Array, strings: StringBytes, classes: Bytes, rows: Indices) -> Indices:
     """Return the index in `_TYPES` of each value in `rows`, or `_OTHER`.
 
     Hyphens at the positions of a date, and else a dot, decide which patterns can match at all.

@@ -17,7 +17,7 @@ from datahub_hyperjoin.spark.columns import (
     readable_paths,
 )
 from datahub_hyperjoin.spark.errors import NotAvroError
-from datahub_hyperjoin.spark.files.nested import translate_errors
+from datahub_hyperjoin.spark.files.nested import translate_read_errors
 from datahub_hyperjoin.spark.objects import batch_of
 from datahub_hyperjoin.tables import DataType
 
@@ -41,7 +41,7 @@ def read_avro(path: Path, paths: Collection[str] | None) -> TableStream:
     """
     if not fastavro.is_avro(str(path)):
         raise NotAvroError.at_the_beginning()
-    with path.open("rb") as source, translate_errors(*_READ_ERRORS):
+    with path.open("rb") as source, translate_read_errors(*_READ_ERRORS):
         schema = expand_schema(fastavro.reader(source).writer_schema or "null")
     leaves = [
         Column(path_, position, opaque) for position, (path_, opaque) in enumerate(_leaves(schema))
@@ -89,7 +89,7 @@ def _batches(
 ) -> Generator[pa.RecordBatch, None, None]:
     batch_rows = max(1, _BATCH_CELLS // max(1, len(paths)))
     rows_read, size = 0, path.stat().st_size
-    with path.open("rb") as source, translate_errors(*_READ_ERRORS):
+    with path.open("rb") as source, translate_read_errors(*_READ_ERRORS):
         records = fastavro.reader(source)
         while batch := list(islice(records, batch_rows)):
             rows_read += len(batch)

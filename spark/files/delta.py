@@ -18,7 +18,7 @@ from datahub_hyperjoin.spark.files.nested import (
     flatten,
     leaf_columns,
     top_level_fields,
-    translate_errors,
+    translate_read_errors,
 )
 
 
@@ -42,7 +42,7 @@ def read_delta(path: Path, paths: Collection[str] | None) -> TableStream:
         from deltalake.exceptions import DeltaError  # noqa: PLC0415
     except ModuleNotFoundError:
         raise MissingDeltaError.of_table() from None
-    with translate_errors(DeltaError):
+    with translate_read_errors(DeltaError):
         files = DeltaTable(path).to_pyarrow_dataset()
         extent = RowEstimate(files.count_rows())
     columns, notes = choose_columns(leaf_columns(files.schema), paths)
@@ -54,6 +54,6 @@ def _batches(
 ) -> Generator[pa.RecordBatch, None, None]:
     paths = readable_paths(columns)
     fields = top_level_fields(files.schema, paths)
-    with translate_errors():
+    with translate_read_errors():
         for batch in files.to_batches(columns=fields, use_threads=False):
             yield flatten(batch, paths)

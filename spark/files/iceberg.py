@@ -13,7 +13,7 @@ from datahub_hyperjoin.spark.files.nested import (
     flatten,
     leaf_columns,
     top_level_fields,
-    translate_errors,
+    translate_read_errors,
 )
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ def read_iceberg(path: Path, paths: Collection[str] | None) -> TableStream:
         from pyiceberg.table import StaticTable  # noqa: PLC0415
     except ModuleNotFoundError:
         raise MissingIcebergError.of_table() from None
-    with translate_errors():
+    with translate_read_errors():
         newest = newest_metadata(path / "metadata")
     try:
-        with translate_errors():
+        with translate_read_errors():
             table = StaticTable.from_metadata(str(newest))
     except ValidationError as error:
         raise NoMetadataError.in_file(newest.name) from error
@@ -141,7 +141,7 @@ def _batches(
     from pyiceberg.exceptions import ResolveError  # noqa: PLC0415 (an optional requirement)
     from pyiceberg.io.pyarrow import ArrowScan  # noqa: PLC0415
 
-    with translate_errors(ValueError, NotImplementedError, ResolveError):
+    with translate_read_errors(ValueError, NotImplementedError, ResolveError):
         scan = table.scan(selected_fields=tuple(fields))
         # Given all tasks at once, `to_record_batches` would hold all files in memory.
         reader = ArrowScan(scan.table_metadata, scan.io, scan.projection(), scan.row_filter)

@@ -18,7 +18,7 @@ _IS_BINARY = (
 
 
 @contextmanager
-def translate_errors(*errors: type[Exception]) -> Iterator[None]:
+def translate_read_errors(*errors: type[Exception]) -> Iterator[None]:
     """Turn errors of Arrow and of the operating system into `UnreadableTableError`.
 
     Args:

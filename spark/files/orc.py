@@ -11,7 +11,7 @@ from datahub_hyperjoin.spark.files.nested import (
     flatten,
     leaf_columns,
     top_level_fields,
-    translate_errors,
+    translate_read_errors,
 )
 
 
@@ -28,7 +28,7 @@ def read_orc(path: Path, paths: Collection[str] | None) -> TableStream:
     Raises:
         UnreadableTableError: The file is not an ORC file.
     """
-    with translate_errors():
+    with translate_read_errors():
         file = orc.ORCFile(path)
     columns, notes = choose_columns(leaf_columns(file.schema), paths)
     batches = _batches(file, readable_paths(columns))
@@ -38,6 +38,6 @@ def read_orc(path: Path, paths: Collection[str] | None) -> TableStream:
 def _batches(file: orc.ORCFile, paths: Sequence[str]) -> Generator[pa.RecordBatch, None, None]:
     # Without a comparable column, one field is read to count the rows.
     fields = top_level_fields(file.schema, paths) or file.schema.names[:1]
-    with translate_errors():
+    with translate_read_errors():
         for stripe in range(file.nstripes):
             yield flatten(file.read_stripe(stripe, columns=fields), paths)

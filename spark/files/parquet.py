@@ -13,7 +13,7 @@ from datahub_hyperjoin.spark.columns import (
     choose_columns,
     readable_paths,
 )
-from datahub_hyperjoin.spark.files.nested import flatten, leaf_columns, translate_errors
+from datahub_hyperjoin.spark.files.nested import flatten, leaf_columns, translate_read_errors
 
 _BATCH_CELLS = 1 << 22
 _LEAST_ROWS = 1024
@@ -32,7 +32,7 @@ def read_parquet(path: Path, paths: Collection[str] | None) -> TableStream:
     Raises:
         UnreadableTableError: The file is not a Parquet file.
     """
-    with translate_errors():
+    with translate_read_errors():
         file = pq.ParquetFile(path)
     columns, notes = choose_columns(leaf_columns(file.schema_arrow), paths)
     return TableStream(columns, _batches(file, columns), notes, RowEstimate(file.metadata.num_rows))
@@ -43,6 +43,6 @@ def _batches(
 ) -> Generator[pa.RecordBatch, None, None]:
     paths = readable_paths(columns)
     rows = max(_LEAST_ROWS, _BATCH_CELLS // max(1, len(paths)))
-    with file, translate_errors():
+    with file, translate_read_errors():
         for batch in file.iter_batches(rows, columns=paths, use_threads=False):
             yield flatten(batch, paths)

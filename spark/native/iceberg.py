@@ -25,7 +25,7 @@ from datahub_hyperjoin.locations import IcebergDataFile, IcebergFolder
 from datahub_hyperjoin.spark.columns import TableStream
 from datahub_hyperjoin.spark.errors import NoMetadataError
 from datahub_hyperjoin.spark.files.iceberg import VERSION_HINT, choose_metadata, stream_rows
-from datahub_hyperjoin.spark.files.nested import translate_errors
+from datahub_hyperjoin.spark.files.nested import translate_read_errors
 from datahub_hyperjoin.spark.native.remote import fetch_files, list_files
 
 
@@ -129,7 +129,7 @@ def plan_scan(session: SparkSession, folder: IcebergFolder) -> PlannedScan:
         contents = fetch_files(session, [*uris.values()])
         return {file: contents[at] for file, at in uris.items() if at in contents}
 
-    with translate_errors(ValueError, NotImplementedError):
+    with translate_read_errors(ValueError, NotImplementedError):
         tasks = _plan_tasks(_table(metadata, uri, files), files, fetch)
         deletes = fetch({file.file_path for task in tasks for file in task.delete_files})
     # Old snapshots may be many, and every worker receives the metadata.
@@ -167,7 +167,7 @@ def _read_metadata(session: SparkSession, folder: IcebergFolder) -> tuple[TableM
     newest = listed[choose_metadata(changed, hint.decode("utf-8", "replace"))]
     files = CopiedFiles(fetch_files(session, [newest.uri]))
     try:
-        with translate_errors():
+        with translate_read_errors():
             return FromInputFile.table_metadata(files.new_input(newest.uri)), newest.uri
     except (ValidationError, SchemaError) as error:
         raise NoMetadataError.in_file(newest.path) from error
