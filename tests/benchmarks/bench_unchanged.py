@@ -65,7 +65,9 @@ def main() -> None:
     assert (read, unchanged) == (0, tables), (read, unchanged)
     rows = [(stage, before[stage], after[stage]) for stage in before]
     rows.append(("total, with imports", first, second))
-    print(tabulate([(*row, f"{row[2] / row[1]:.0%}") for row in rows], _HEADERS, floatfmt=".1f"))
+    # On small lakes a stage may round to 0 seconds.
+    table = [(*row, f"{row[2] / row[1]:.0%}" if row[1] else "-") for row in rows]
+    print(tabulate(table, _HEADERS, floatfmt=".1f"))
 
 
 _HEADERS = ("stage", "first run, s", "second, s", "share")
