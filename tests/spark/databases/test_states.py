@@ -209,6 +209,7 @@ def test_sqlite_tables_outside_the_file_have_no_state(server: Server) -> None:
     with memory.begin() as connection:
         connection.execute(text("CREATE TABLE plain (id INTEGER)"))
     assert states_of(memory) == {}
+    memory.dispose()
 
 
 def test_other_systems_have_no_states() -> None:

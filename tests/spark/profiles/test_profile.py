@@ -109,7 +109,9 @@ def test_a_fault_nobody_thought_of_is_the_tables_too(make_table: MakeTable) -> N
         location=File(uri="cities\0.csv", format=FileFormat.CSV),
     )
     fault = profile_table(table, CONFIG, NOWHERE).fault
-    assert fault.startswith("cannot be read: ValueError: embedded null byte")
+    # Python 3.13 words it differently: "stat: embedded null character in path".
+    assert fault.startswith("cannot be read: ValueError: ")
+    assert "embedded null" in fault
 
 
 def test_many_tables_are_one_job(spark: SparkSession, make_table: MakeTable) -> None:
