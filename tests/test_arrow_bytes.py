@@ -35,10 +35,10 @@ def test_bytes_are_those_of_each_string(strings: list[str], skipped: int, positi
 
 
 @given(st.lists(st.integers(0, 9), max_size=20), st.integers(1, 20))
-def test_chunks_have_all_items_and_a_limited_size(sizes: list[int], most: int) -> None:
-    parts = [sizes[part] for part in chunks_of(sizes, most)]
-    assert [size for part in parts for size in part] == sizes
-    assert all(len(part) == 1 or sum(part) <= most for part in parts)
+def test_chunks_have_all_items_and_a_limited_size(sizes: list[int], limit: int) -> None:
+    chunks = [sizes[chunk] for chunk in chunks_of(sizes, limit)]
+    assert [size for chunk in chunks for size in chunk] == sizes
+    assert all(len(chunk) == 1 or sum(chunk) <= limit for chunk in chunks)
 
 
 @given(st.lists(st.lists(st.integers(-9, 9), max_size=4), max_size=8))

@@ -22,7 +22,7 @@ def test_a_column_is_normalised_value_by_value(values: list[str]) -> None:
 
 
 @given(VALUES)
-def test_a_normal_form_is_its_own(value: str) -> None:
+def test_the_normal_form_of_a_normal_form_is_itself(value: str) -> None:
     assert normal_form(normal_form(value)) == normal_form(value)
 
 
@@ -58,12 +58,12 @@ def test_different_values_stay_different(left: str, right: str) -> None:
     assert normal_form(left) != normal_form(right)
 
 
-def test_hashes_are_the_same_on_every_machine_and_for_ever() -> None:
+def test_hashes_never_change() -> None:
     found = hash_values(pa.array(["germany", "na", "köln"]))
     assert found.tolist() == [12672609204639645099, 7803350511979794512, 1384729298524328262]
 
 
-def test_what_means_the_same_is_the_same_and_the_rest_stays() -> None:
+def test_synonyms_get_one_hash_and_other_values_keep_theirs() -> None:
     names, meanings = np.array([3, 5, 9], np.uint64), np.array([70, 71, 70], np.uint64)
     found = Synonyms(names, meanings).translate(np.array([2, 3, 5, 6, 9, 10, 2**64 - 1], np.uint64))
     assert found.tolist() == [2, 70, 71, 6, 70, 10, 2**64 - 1]

@@ -1,3 +1,5 @@
+"""Test the value types of tables."""
+
 import pickle
 
 import pytest
@@ -25,7 +27,7 @@ def profile(*, rows: int, nulls: int, distinct: int) -> ColumnProfile:
     ("counts", "completeness", "uniqueness"),
     [((10, 2, 4), 0.8, 0.5), ((0, 0, 0), 0.0, 0.0), ((5, 5, 0), 0.0, 0.0), ((4, 0, 5), 1.0, 1.0)],
 )
-def test_shares_are_of_rows_and_of_filled_rows(
+def test_completeness_and_uniqueness_are_shares_of_rows(
     counts: tuple[int, int, int], completeness: float, uniqueness: float
 ) -> None:
     rows, nulls, distinct = counts
@@ -34,8 +36,8 @@ def test_shares_are_of_rows_and_of_filled_rows(
     assert found.uniqueness == pytest.approx(uniqueness)
 
 
-def test_identifiers_sort_print_and_travel() -> None:
-    one, other = TableId("file", "a.csv"), TableId("file", "b.csv")
-    assert min(ColumnId(other, "x"), ColumnId(one, "z")) == ColumnId(one, "z")
-    assert str(ColumnId(one, "z")) == "a.csv.z"
-    assert pickle.loads(pickle.dumps(ColumnId(one, "z"))) == ColumnId(one, "z")  # noqa: S301
+def test_identifiers_sort_print_and_pickle() -> None:
+    first, second = TableId("file", "a.csv"), TableId("file", "b.csv")
+    assert min(ColumnId(second, "x"), ColumnId(first, "z")) == ColumnId(first, "z")
+    assert str(ColumnId(first, "z")) == "a.csv.z"
+    assert pickle.loads(pickle.dumps(ColumnId(first, "z"))) == ColumnId(first, "z")  # noqa: S301

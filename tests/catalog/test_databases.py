@@ -1,4 +1,4 @@
-"""Which tables of a database are read, and what the catalog calls them."""
+"""Test which tables of a database are listed, and their names in DataHub."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,17 +41,17 @@ def connection(server: Server, **config: object) -> ConnectionConfig:
     )
 
 
-def database_of(one: ConnectionConfig) -> Database:
-    assert one.database
-    return one.database
+def database_of(config: ConnectionConfig) -> Database:
+    assert config.database
+    return config.database
 
 
 def scan(server: Server, **config: object) -> list[TableId]:
-    one = connection(server, **config)
-    return [table.id for table in scan_database(KEY, database_of(one), one.selection)]
+    config = connection(server, **config)
+    return [table.id for table in scan_database(KEY, database_of(config), config.selection)]
 
 
-def test_tables_are_called_what_datahubs_connectors_call_them(server: Server) -> None:
+def test_tables_have_the_names_of_datahubs_connectors(server: Server) -> None:
     before = "test." if server.kind == "postgresql" else ""
     platform = {"postgresql": "postgres"}.get(server.kind, server.kind)
     assert scan(server) == [
@@ -60,7 +60,7 @@ def test_tables_are_called_what_datahubs_connectors_call_them(server: Server) ->
     ]
 
 
-def test_names_platforms_and_instances_are_the_recipes(server: Server) -> None:
+def test_the_recipe_sets_names_platforms_and_instances(server: Server) -> None:
     found = scan(
         server,
         platform="mysql",
@@ -78,17 +78,17 @@ def test_patterns_leave_tables_out(server: Server) -> None:
     assert [table.name.rpartition(".")[2] for table in found] == ["flights", "late"]
 
 
-def test_sizes_are_told_where_the_database_knows_them(server: Server) -> None:
-    one = connection(server)
-    flights = scan_database(KEY, database_of(one), one.selection)[0]
+def test_sizes_are_those_that_the_database_reports(server: Server) -> None:
+    config = connection(server)
+    flights = scan_database(KEY, database_of(config), config.selection)[0]
     assert (flights.size > 0) is (server.kind != "sqlite")
     assert (flights.title, flights.instance) == ("flights", "")
 
 
-def test_a_table_that_has_not_changed_is_read_once(
+def test_an_unchanged_table_is_read_once(
     server: Server, spark: SparkSession, tmp_path: Path
 ) -> None:
-    one = connection(server, views=False)
+    config = connection(server, views=False)
     kept = ProfileConfig(store=tmp_path / "kept")
     started: list[SparkSession] = []
 
@@ -98,17 +98,17 @@ def test_a_table_that_has_not_changed_is_read_once(
 
     def run() -> tuple[int, list[int]]:
         started.clear()
-        tables = scan_database(KEY, database_of(one), one.selection)
+        tables = scan_database(KEY, database_of(config), config.selection)
         report = HyperJoinReport()
         profiles = read_profiles(tables, start, kept, report)
         return report.tables_from_profile_store, [profile.rows for profile in profiles]
 
-    if server.kind == "mariadb":  # some time after a write it makes statistics anew, and counts
+    if server.kind == "mariadb":  # it recomputes statistics some time after a write, and counts
         server.run("ALTER TABLE planes STATS_AUTO_RECALC = 0")
     server.run("INSERT INTO planes VALUES ('N1')")
     settle(server)
     assert run() == (0, [2, 1])
-    # On a server of PostgreSQL, whoever else writes has all tables read again.
+    # On a PostgreSQL server, any write causes all tables to be read again.
     assert any(run() == (2, [2, 1]) and not started for _ in range(10))
     server.run("INSERT INTO flights VALUES ('DL')")
     alone = 1 if server.kind == "mariadb" else 0
@@ -120,13 +120,13 @@ def test_a_table_that_has_not_changed_is_read_once(
 
 
 def test_a_database_without_tables_is_named(server: Server) -> None:
-    one = connection(server, tables={"deny": [".*"]})
+    config = connection(server, tables={"deny": [".*"]})
     message = r"`connections\[0\]` has 3 tables and none that its `tables` and `schemas` allow"
     with pytest.raises(NoTablesError, match=message):
-        scan_database(KEY, database_of(one), one.selection)
+        scan_database(KEY, database_of(config), config.selection)
 
 
-def test_the_systems_own_schemas_are_no_ones_tables(server: Server) -> None:
+def test_system_schemas_are_not_listed(server: Server) -> None:
     found = scan(server, schemas=AllowDenyPattern.allow_all().model_dump())
     schemas = {table.name.split(".")[-2] for table in found}
     assert server.schema in schemas

@@ -43,7 +43,7 @@ def test_tables_are_named_by_their_path(lake: Path) -> None:
     assert Path(files[0].uri).read_text() == "code\nAA\n"
 
 
-def test_an_instance_stands_before_the_name(lake: Path) -> None:
+def test_the_platform_instance_is_the_prefix_of_the_name(lake: Path) -> None:
     assert scan(lake, instance="lake_1")[0].id.name == "lake_1.a/planes.CSV"
 
 
@@ -62,7 +62,7 @@ def test_a_folder_without_tables_is_named(tmp_path: Path) -> None:
         scan(tmp_path)
 
 
-def test_folders_that_are_one_table_are_one(tmp_path: Path) -> None:
+def test_folders_of_one_table_are_recognised(tmp_path: Path) -> None:
     for name in (
         "sales/orders/year=2024/month=1/a.parquet",
         "sales/orders/year=2025/month=1/b.parquet",
@@ -111,7 +111,7 @@ def test_a_folder_with_a_log_is_one_table(tmp_path: Path) -> None:
     assert scan(tmp_path)[0].state != table.state
 
 
-def test_what_a_log_holds_is_no_table(tmp_path: Path) -> None:
+def test_the_files_of_a_log_are_no_tables(tmp_path: Path) -> None:
     for name in ("_delta_log/1.checkpoint.parquet", "empty/_delta_log/0.json", "0.parquet"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -146,7 +146,7 @@ def test_a_folder_with_metadata_is_one_table(tmp_path: Path) -> None:
     assert scan(tmp_path)[1] == new
 
 
-def test_the_log_of_a_delta_table_goes_before_metadata_for_readers_of_iceberg(
+def test_a_delta_log_precedes_iceberg_metadata(
     tmp_path: Path,
 ) -> None:
     for name in ("sales/_delta_log/0.json", "sales/metadata/v1.metadata.json", "sales/1.parquet"):
@@ -166,7 +166,7 @@ def test_a_table_has_another_state_when_a_file_of_it_changes(lake: Path) -> None
     assert {name for name in before if before[name] != after[name]} == {"zones.tsv"}
 
 
-def test_a_change_within_a_microsecond_shows(lake: Path) -> None:
+def test_a_change_within_a_microsecond_is_detected(lake: Path) -> None:
     zones = lake / "zones.tsv"
     states = []
     for moment in (10**18, 10**18 + 1):

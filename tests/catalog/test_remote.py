@@ -1,4 +1,4 @@
-"""Which files are tables in a file system that Spark reaches, and what DataHub calls them."""
+"""Test which files of a remote folder are tables, and their names in DataHub."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,8 +39,8 @@ FILES = (
 
 @pytest.fixture
 def lake(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
-    """The URI of a folder, in a file system that has another name for it."""
-    host = tmp_path.name.replace("_", "-")  # Hadoop keeps a file system that it has once opened
+    """Create a folder, and return its URI in another file system."""
+    host = tmp_path.name.replace("_", "-")  # Hadoop caches each file system that it opens.
     key = f"fs.viewfs.mounttable.{host}.link./data"
     spark.conf.set(key, tmp_path.as_uri())
     for name in FILES:
@@ -52,14 +52,12 @@ def lake(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
 
 
 def scan(spark: SparkSession, folder: str, **config: Any) -> list[Table]:  # noqa: ANN401
-    one = ConnectionConfig.model_validate({"folder": folder, **config})
-    assert isinstance(one.source, RemoteFolder)
-    return scan_remote_folder(spark, KEY, one.source, one.selection)
+    connection = ConnectionConfig.model_validate({"folder": folder, **config})
+    assert isinstance(connection.source, RemoteFolder)
+    return scan_remote_folder(spark, KEY, connection.source, connection.selection)
 
 
-def test_tables_are_those_of_a_folder_here_named_by_where_they_are(
-    spark: SparkSession, lake: str
-) -> None:
+def test_tables_are_recognised_as_in_a_local_folder(spark: SparkSession, lake: str) -> None:
     tables = scan(spark, f"{lake}/")
     name = lake.removeprefix("viewfs://")
     assert [(table.id, table.title, table.size) for table in tables] == [
@@ -86,12 +84,15 @@ def test_tables_are_those_of_a_folder_here_named_by_where_they_are(
     ("scheme", "platform"),
     [("s3a", "s3"), ("gs", "gcs"), ("abfss", "abs"), ("hdfs", "hdfs")],
 )
-def test_file_systems_are_the_platforms_that_datahub_knows(scheme: str, platform: str) -> None:
-    one = ConnectionConfig.model_validate({"folder": f"{scheme}://lake/sales"})
-    assert (one.selection.platform, one.selection.names) == (platform, "{folder}/{table}")
+def test_file_systems_have_the_platforms_of_datahub(scheme: str, platform: str) -> None:
+    connection = ConnectionConfig.model_validate({"folder": f"{scheme}://lake/sales"})
+    assert (connection.selection.platform, connection.selection.names) == (
+        platform,
+        "{folder}/{table}",
+    )
 
 
-def test_names_and_patterns_are_the_recipes(spark: SparkSession, lake: str) -> None:
+def test_the_recipe_sets_names_and_patterns(spark: SparkSession, lake: str) -> None:
     config = {"platform": "s3", "platform_instance": "eu", "names": "lake/{table}"}
     tables = scan(spark, lake, **config, tables={"allow": ["a/.*"]})
     assert [table.id.name for table in tables] == [
@@ -100,17 +101,15 @@ def test_names_and_patterns_are_the_recipes(spark: SparkSession, lake: str) -> N
     ]
 
 
-def test_how_files_are_written_goes_with_them(spark: SparkSession, lake: str) -> None:
+def test_tables_have_the_dialect_of_the_connection(spark: SparkSession, lake: str) -> None:
     tables = scan(spark, lake, dialect={"delimiter": "^", "quote": ""})
-    told = [
+    dialects = [
         table.location.dialect for table in tables if isinstance(table.location, (File, Folder))
     ]
-    assert told == [Dialect(delimiter="^", quote="")] * 3
+    assert dialects == [Dialect(delimiter="^", quote="")] * 3
 
 
-def test_a_table_that_is_written_again_has_another_state(
-    spark: SparkSession, lake: str, tmp_path: Path
-) -> None:
+def test_a_changed_table_has_another_state(spark: SparkSession, lake: str, tmp_path: Path) -> None:
     before = {table.title: table.state for table in scan(spark, lake)}
     assert {table.title: table.state for table in scan(spark, lake)} == before
     (tmp_path / "a" / "planes.CSV").write_text("123456789")
@@ -126,7 +125,7 @@ def test_a_folder_without_tables_is_named(spark: SparkSession, lake: str) -> Non
 
 
 @pytest.mark.parametrize("folder", ["viewfs://nowhere/data", "lost://lake/data"])
-def test_a_folder_that_spark_does_not_reach_is_named(spark: SparkSession, folder: str) -> None:
+def test_an_unreachable_folder_is_named(spark: SparkSession, folder: str) -> None:
     message = (
         r"the folder of `connections\[0\]` cannot be listed: .*(nowhere|lost).* Check its `folder`"
         r", and that `spark.settings` let Spark reach it"

@@ -1,4 +1,4 @@
-"""Which tables of Spark's catalogs are read, and what DataHub calls them."""
+"""Test which tables of Spark catalogs are listed, and their names in DataHub."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -30,24 +30,22 @@ def schema(spark: SparkSession) -> Iterator[str]:
 
 
 def scan(spark: SparkSession, **config: Any) -> list[Table]:  # noqa: ANN401
-    one = ConnectionConfig.model_validate({"spark_catalog": "spark_catalog", **config})
-    assert isinstance(one.source, SparkCatalog)
-    return scan_spark_catalog(spark, KEY, one.source, one.selection)
+    connection = ConnectionConfig.model_validate({"spark_catalog": "spark_catalog", **config})
+    assert isinstance(connection.source, SparkCatalog)
+    return scan_spark_catalog(spark, KEY, connection.source, connection.selection)
 
 
-def test_tables_are_called_what_datahubs_hive_connector_calls_them(
-    spark: SparkSession, schema: str
-) -> None:
+def test_tables_have_the_names_of_datahubs_hive_connector(spark: SparkSession, schema: str) -> None:
     spark.range(3).createOrReplaceTempView("passing")
     tables = scan(spark, schemas={"allow": [f"^{schema}$"]})
     assert [table.id for table in tables] == [
         TableId("hive", f"{schema}.{name}") for name in ("flights", "late", "planes")
     ]
-    place = CatalogTable(catalog="spark_catalog", schema=schema, name="flights")
-    assert (tables[0].location, tables[0].title, tables[0].state) == (place, "flights", "")
+    location = CatalogTable(catalog="spark_catalog", schema=schema, name="flights")
+    assert (tables[0].location, tables[0].title, tables[0].state) == (location, "flights", "")
 
 
-def test_names_and_patterns_are_the_recipes(spark: SparkSession, schema: str) -> None:
+def test_the_recipe_sets_names_and_patterns(spark: SparkSession, schema: str) -> None:
     tables = scan(
         spark,
         platform="iceberg",
@@ -70,7 +68,7 @@ def test_a_catalog_without_tables_is_named(spark: SparkSession, schema: str) -> 
         scan(spark, **wanted)
 
 
-def test_a_catalog_that_spark_does_not_know_is_named(spark: SparkSession) -> None:
+def test_an_unknown_catalog_is_named(spark: SparkSession) -> None:
     message = (
         r"the catalog of `connections\[0\]` cannot be listed: .*nowhere.* Check its "
         r"`spark_catalog`, and the catalog's entries in `spark.settings`"
@@ -81,10 +79,10 @@ def test_a_catalog_that_spark_does_not_know_is_named(spark: SparkSession) -> Non
 
 @pytest.fixture
 def jdbc(spark: SparkSession) -> Iterator[str]:
-    """A database that only Java has a driver for, as a catalog of Spark's."""
+    """Configure a database with a Java driver as a Spark catalog."""
     if str(spark.conf.get("spark.master", "")).startswith("spark://"):
         pytest.skip("this database lives within one process, and the cluster has several")
-    name, url = "depot", "jdbc:derby:memory:depot"
+    name, url = "warehouse", "jdbc:derby:memory:warehouse"
     settings = {
         "": "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog",
         ".url": f"{url};create=true",
@@ -100,7 +98,7 @@ def jdbc(spark: SparkSession) -> Iterator[str]:
         spark.conf.unset(f"spark.sql.catalog.{name}{key}")
 
 
-def test_databases_are_read_by_jdbc_as_catalogs_of_sparks(spark: SparkSession, jdbc: str) -> None:
+def test_databases_are_read_over_jdbc_as_spark_catalogs(spark: SparkSession, jdbc: str) -> None:
     config = {"spark_catalog": jdbc, "platform": "derby", "schemas": {"allow": ["ODD"]}}
     [table] = scan(spark, **config)
     assert table.id == TableId("derby", "ODD.Select Me")

@@ -1,4 +1,4 @@
-"""Files of tables made in the test itself, and oracles in plain Python."""
+"""Fixtures that write table files, and reference implementations in plain Python."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ PlainEvidence = Callable[[Cells, Cells], Evidence]
 
 @pytest.fixture
 def make_table(tmp_path: Path) -> MakeTable:
-    """Writes a file and says how the catalog would know it."""
+    """Write a file, and return the table that the catalog would list for it."""
 
     def make(name: str, content: bytes | str | pa.Table) -> Table:
         path = tmp_path / name
@@ -45,7 +45,7 @@ def make_table(tmp_path: Path) -> MakeTable:
 
 @pytest.fixture(scope="session")
 def plain_profile() -> PlainProfile:
-    """The facts of a short column's profile, counted without a thought for speed."""
+    """Compute the profile of a short column in the simplest way."""
 
     def facts(cells: Cells, type_: DataType) -> dict[str, Any]:
         written = _filled(cells, type_)
@@ -66,7 +66,7 @@ def plain_profile() -> PlainProfile:
 
 @pytest.fixture(scope="session")
 def plain_evidence() -> PlainEvidence:
-    """What a nested loop finds between two columns of text."""
+    """Compute the evidence for two columns of text with a nested loop."""
 
     def evidence(left: Cells, right: Cells) -> Evidence:
         ours, theirs = (

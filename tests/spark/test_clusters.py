@@ -1,4 +1,4 @@
-"""Whether workers of a cluster, and a server, find what one process does."""
+"""Test that a cluster and a Connect server return the results of a single process."""
 
 import json
 import multiprocessing
@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 @pytest.fixture
 def tables(make_table: MakeTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Table]:
-    """Tables whose paths begin where the driver runs, and no worker does."""
+    """Tables with paths relative to the driver's folder, in which no worker runs."""
     monkeypatch.chdir(tmp_path)
     return [
         replace(
@@ -44,7 +44,7 @@ def tables(make_table: MakeTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[Executor]:
-    """A process of its own: a process has one kind of session for life."""
+    """Run a new process, because a process can have only one kind of session."""
     for name in clusters.LEFT_BY_CONNECT:
         monkeypatch.delenv(name, raising=False)
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
@@ -52,7 +52,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[Executor]:
 
 
 def check(found: clusters.Found, tables: list[Table], plain_evidence: PlainEvidence) -> None:
-    """What was found far away against one process, and against a nested loop."""
+    """Compare remote results with those of one process and of a nested loop."""
     here = [profile_table(table, ProfileConfig(), Databases()) for table in tables]
     assert {profile.fault for profile in here} == {""}
     assert found.profiles == here
@@ -64,7 +64,7 @@ def check(found: clusters.Found, tables: list[Table], plain_evidence: PlainEvide
 
 
 def executors(events: Path) -> list[set[str]]:
-    """Who ran the tasks of each stage that has one for every table, as Spark itself logs it."""
+    """Return the workers of each stage with one task per table, from Spark's own log."""
     lines = [
         json.loads(line) for file in events.iterdir() for line in file.read_text().splitlines()
     ]
@@ -75,7 +75,7 @@ def executors(events: Path) -> list[set[str]]:
     return [set(ran) for _, ran in sorted(tasks.items()) if len(ran) == len(CELLS)]
 
 
-def test_two_workers_find_together_what_one_process_does(
+def test_two_workers_return_the_results_of_one_process(
     tmp_path: Path, elsewhere: Executor, tables: list[Table], plain_evidence: PlainEvidence
 ) -> None:
     events = tmp_path / "events"
@@ -94,7 +94,7 @@ def test_two_workers_find_together_what_one_process_does(
     assert reading == verifying == {"0", "1"}
 
 
-def test_a_connect_server_finds_what_one_process_does(
+def test_a_connect_server_returns_the_results_of_one_process(
     tmp_path: Path, elsewhere: Executor, tables: list[Table], plain_evidence: PlainEvidence
 ) -> None:
     with clusters.connect(tmp_path / "server") as config:

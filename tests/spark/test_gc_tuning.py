@@ -1,4 +1,4 @@
-"""Whether the search for garbage is spared what it need not see, and goes on otherwise."""
+"""Test that garbage collection is paused and continues as before."""
 
 import gc
 from contextlib import suppress
@@ -9,7 +9,7 @@ from datahub_hyperjoin.spark.gc_tuning import exempt_imports, gc_paused
 
 
 @pytest.mark.parametrize("enabled", [True, False])
-def test_collecting_goes_on_as_before(*, enabled: bool) -> None:
+def test_collection_continues_as_before(*, enabled: bool) -> None:
     was_enabled = gc.isenabled()
     try:
         (gc.enable if enabled else gc.disable)()
@@ -21,7 +21,7 @@ def test_collecting_goes_on_as_before(*, enabled: bool) -> None:
         (gc.enable if was_enabled else gc.disable)()
 
 
-def test_imports_are_spared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_imports_are_exempted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     times = list[None]()
     monkeypatch.setattr(gc, "freeze", lambda: times.append(None))
     exempt_imports.cache_clear()

@@ -1,6 +1,6 @@
-"""Whether a session of our own reads tables by Hive's metastore, and leaves nothing behind.
+"""Test that a new session reads tables from a Hive metastore and is stopped afterwards.
 
-A session is told of a metastore when it starts, so both are seen in one process of its own.
+Spark reads the metastore's settings when it starts, so both are tested in a process of their own.
 """
 
 import multiprocessing
@@ -38,7 +38,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[metastore.Found]
             yield pool.submit(metastore.find, folder, [BOUGHT_BY, SOLD, NOTED, MET]).result()
 
 
-def test_it_is_stopped_at_the_end(found: metastore.Found) -> None:
+def test_the_session_is_stopped_at_the_end(found: metastore.Found) -> None:
     assert (found.interface, found.is_stopped, found.is_tidy) == ("false", True, True)
 
 
@@ -55,7 +55,7 @@ def test_tables_and_views_of_a_metastore_are_listed(found: metastore.Found) -> N
     ]
 
 
-def test_tables_of_every_kind_are_read(found: metastore.Found) -> None:
+def test_tables_of_every_format_are_read(found: metastore.Found) -> None:
     assert {profile.fault for profile in found.profiles} == {""}
     assert {
         profile.table.title: (

@@ -1,4 +1,4 @@
-"""Whether tasks are of equal size and hold every table once."""
+"""Test that tasks are of similar size and hold every table once."""
 
 from dataclasses import replace
 
@@ -28,14 +28,14 @@ def tables(sizes: list[int]) -> list[Table]:
 @given(st.lists(st.integers(0, 1 << 30), max_size=60))
 def test_every_table_is_in_one_task(sizes: list[int]) -> None:
     groups = pack(tables(sizes))
-    assert sorted(place for group in groups for place in group) == list(range(len(sizes)))
+    assert sorted(index for group in groups for index in group) == list(range(len(sizes)))
     assert all(groups)
 
 
 @given(st.lists(st.integers(0, 1 << 30), min_size=1, max_size=60))
 def test_no_task_is_much_heavier_than_it_must_be(sizes: list[int]) -> None:
     groups = pack(tables(sizes))
-    loads = [sum(sizes[place] + (1 << 13) for place in group) for group in groups]
+    loads = [sum(sizes[index] + (1 << 13) for index in group) for group in groups]
     mean = sum(loads) / len(loads)
     assert max(loads) <= mean + max(sizes) + (1 << 13)
     assert loads == sorted(loads, reverse=True)
@@ -48,7 +48,7 @@ def test_many_small_tables_share_few_tasks() -> None:
 def test_a_database_is_read_by_as_many_tasks_as_it_may_have_connections() -> None:
     shop = [
         replace(
-            one,
+            table,
             location=Relation(
                 database=Database(url=SecretStr(f"sqlite:///{name}.db"), max_connections=most),
                 connection=name,
@@ -57,13 +57,14 @@ def test_a_database_is_read_by_as_many_tasks_as_it_may_have_connections() -> Non
             ),
         )
         for name, most in (("shop", 3), ("blog", 1))
-        for at, one in enumerate(tables([MEGABYTE] * 200))
+        for at, table in enumerate(tables([MEGABYTE] * 200))
     ]
     lake = [*tables([MEGABYTE] * 100), *shop]
     groups = pack(lake)
-    stand = [{getattr(lake[at].location, "connection", "") for at in group} for group in groups]
-    assert sorted(len(names) for names in stand) == [1] * len(groups)
-    assert [sum(name in names for names in stand) for name in ("shop", "blog", "")] == [3, 1, 8]
+    used = [{getattr(lake[at].location, "connection", "") for at in group} for group in groups]
+    assert sorted(map(len, used)) == [1] * len(groups)
+    tasks = {name: sum(name in names for names in used) for name in ("shop", "blog", "")}
+    assert tasks == {"shop": 3, "blog": 1, "": 8}
     assert sorted(at for group in groups for at in group) == list(range(500))
 
 

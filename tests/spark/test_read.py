@@ -1,4 +1,4 @@
-"""Whether files of every kind are read as they are meant, and the others refused in words."""
+"""Test that files of all formats are read correctly, and that others are rejected clearly."""
 
 import gc
 from collections.abc import Callable
@@ -38,7 +38,7 @@ def exhaust(reading: TableStream) -> None:
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_the_delimiter_is_found(make_table: MakeTable, delimiter: str) -> None:
+def test_the_delimiter_is_detected(make_table: MakeTable, delimiter: str) -> None:
     assert rows_of(make_table("cities.csv", CITIES.replace(",", delimiter))) == (ROWS, [])
 
 
@@ -64,7 +64,7 @@ def test_other_delimiters_inside_values_do_not_mislead(head: str, delimiter: str
         ("id\\,nr;city\n", Dialect(escape="\\"), ";"),
     ],
 )
-def test_what_quotes_or_escapes_separates_nothing(
+def test_quotes_and_escapes_are_not_taken_for_delimiters(
     head: str, dialect: Dialect, delimiter: str
 ) -> None:
     assert find_delimiter(head, dialect) == delimiter
@@ -76,11 +76,11 @@ def test_a_tsv_file_is_split_at_tabs_whatever_it_holds(make_table: MakeTable) ->
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_line_ends_of_all_systems_are_known(make_table: MakeTable, end: str) -> None:
+def test_line_breaks_of_all_systems_are_read(make_table: MakeTable, end: str) -> None:
     assert rows_of(make_table("cities.csv", (end + CITIES).replace("\n", end)))[0] == ROWS
 
 
-def test_a_last_line_needs_no_end(make_table: MakeTable) -> None:
+def test_the_last_line_needs_no_line_break(make_table: MakeTable) -> None:
     assert rows_of(make_table("cities.csv", CITIES.rstrip()))[0] == ROWS
 
 
@@ -104,11 +104,11 @@ def test_only_an_empty_field_is_null(make_table: MakeTable) -> None:
         ("latin-1", ["not UTF-8: read as Windows-1252 (Latin-1)"]),
     ],
 )
-def test_encodings_are_found(make_table: MakeTable, encoding: str, notes: list[str]) -> None:
+def test_encodings_are_detected(make_table: MakeTable, encoding: str, notes: list[str]) -> None:
     assert rows_of(make_table("cities.csv", CITIES.encode(encoding))) == (ROWS, notes)
 
 
-def test_a_latin_letter_far_into_a_file_is_found_too(make_table: MakeTable) -> None:
+def test_a_latin_letter_late_in_a_file_is_detected(make_table: MakeTable) -> None:
     content = b"city\n" + b"Rome\n" * 500_000 + "Köln\n".encode("latin-1")
     rows, notes = rows_of(make_table("cities.csv", content), max_rows=1_000_000)
     assert (len(rows), rows[-1]) == (500_001, {"city": "Köln"})
@@ -125,7 +125,7 @@ def test_a_broken_letter_among_good_ones_is_replaced(make_table: MakeTable) -> N
 @pytest.mark.filterwarnings("error")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(st.lists(st.text('aé,"\n\r ', min_size=1), min_size=1, max_size=5))
-def test_what_is_written_as_csv_is_read_back(make_table: MakeTable, values: list[str]) -> None:
+def test_values_written_as_csv_are_read_back(make_table: MakeTable, values: list[str]) -> None:
     quoted = ['"' + value.replace('"', '""') + '"' for value in values]
     table = make_table("texts.csv", "id,text\n" + "".join(f"1,{cell}\n" for cell in quoted))
     rows, notes = rows_of(table)
@@ -138,13 +138,13 @@ def test_ragged_rows_are_left_out_and_counted(make_table: MakeTable) -> None:
     assert notes == ["skipped rows with more or fewer fields than the header: 2"]
 
 
-def test_a_quote_that_swallows_rows_is_told(make_table: MakeTable) -> None:
+def test_an_unclosed_quote_is_reported(make_table: MakeTable) -> None:
     rows, notes = rows_of(make_table("sizes.csv", 'id,size\n1,"5 inch\n2,7 inch\n'))
     assert len(rows) == 1
     assert notes == ["a quote is never closed: rows after it may be missing"]
 
 
-def test_columns_without_a_name_of_their_own_are_left_out(make_table: MakeTable) -> None:
+def test_columns_without_a_unique_name_are_left_out(make_table: MakeTable) -> None:
     rows, notes = rows_of(make_table("cities.csv", ",id,name,name\n0,1,Köln,Cologne\n"))
     assert rows == [{"id": "1"}]
     assert notes == [
@@ -153,7 +153,7 @@ def test_columns_without_a_name_of_their_own_are_left_out(make_table: MakeTable)
     ]
 
 
-def test_a_long_table_is_cut_and_says_so(make_table: MakeTable) -> None:
+def test_a_long_table_is_sampled_with_a_note(make_table: MakeTable) -> None:
     table = make_table("cities.csv", CITIES)
     rows, notes = rows_of(table, max_rows=1)
     assert (len(rows), notes) == (1, ["read a sample of 50.00% of 2 rows"])
@@ -161,12 +161,12 @@ def test_a_long_table_is_cut_and_says_so(make_table: MakeTable) -> None:
     assert rows_of(table, max_rows=2) == (ROWS, [])
 
 
-def test_a_cut_table_still_counts_ragged_rows(make_table: MakeTable) -> None:
+def test_a_sampled_table_still_counts_ragged_rows(make_table: MakeTable) -> None:
     _, notes = rows_of(make_table("cities.csv", "id,city\n1\n1,Oslo\n2,Bern\n"), max_rows=1)
     assert len(notes) == 2
 
 
-def test_only_the_columns_asked_for_are_read(make_table: MakeTable) -> None:
+def test_only_requested_columns_are_read(make_table: MakeTable) -> None:
     table = make_table("cities.csv", CITIES)
     reading = read_table(table, NOWHERE, max_rows=10, paths={"city", "mayor"})
     assert [column.path for column in reading.columns] == ["city"]
@@ -193,7 +193,7 @@ def test_only_the_columns_asked_for_are_read(make_table: MakeTable) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) and "." in value[:20] else "",
 )
-def test_what_is_no_table_is_refused(
+def test_a_file_that_is_not_a_table_is_rejected(
     make_table: MakeTable, name: str, content: bytes, error: type[Exception], message: str
 ) -> None:
     table = make_table(name, content)
@@ -202,7 +202,7 @@ def test_what_is_no_table_is_refused(
     gc.collect()
 
 
-def test_a_missing_file_is_refused(make_table: MakeTable) -> None:
+def test_a_missing_file_is_rejected(make_table: MakeTable) -> None:
     table = replace(
         make_table("cities.csv", CITIES),
         location=File(uri="nowhere/cities.csv", format=FileFormat.CSV),
@@ -218,14 +218,14 @@ def test_members_of_structs_are_columns(make_table: MakeTable) -> None:
     assert (list(rows[0]), notes) == (["name", "home.city", "home.at.lat"], [])
 
 
-def test_uuids_are_read_as_they_are_written_elsewhere(make_table: MakeTable) -> None:
+def test_uuids_are_read_as_text(make_table: MakeTable) -> None:
     key = UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
     keys = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([key.bytes, None], pa.binary(16)))
     rows, notes = rows_of(make_table("keys.parquet", pa.table({"key": keys})))
     assert (rows, notes) == ([{"key": str(key)}, {"key": None}], [])
 
 
-def test_a_damaged_parquet_file_is_refused(make_table: MakeTable, tmp_path: Path) -> None:
+def test_a_damaged_parquet_file_is_rejected(make_table: MakeTable, tmp_path: Path) -> None:
     table = make_table("ids.parquet", pa.table({"id": [str(at) for at in range(1000)]}))
     path = tmp_path / "ids.parquet"
     content = path.read_bytes()
@@ -249,7 +249,7 @@ def test_lists_maps_and_bytes_are_columns_without_values(make_table: MakeTable) 
     ]
 
 
-def test_rows_are_counted_without_a_column_that_can_be_read(make_table: MakeTable) -> None:
+def test_rows_are_counted_without_a_readable_column(make_table: MakeTable) -> None:
     reading = read_table(
         make_table("photos.parquet", pa.table({"x": [b"\0", b"\1"]})), NOWHERE, max_rows=9
     )
@@ -263,12 +263,12 @@ def test_columns_that_share_a_path_are_left_out(make_table: MakeTable) -> None:
     assert notes == ["columns left out, because they share a name: 'a.b'"]
 
 
-def test_a_parquet_file_is_read_in_parts_and_cut(make_table: MakeTable) -> None:
+def test_a_parquet_file_is_read_in_batches_and_sampled(make_table: MakeTable) -> None:
     rows, notes = rows_of(make_table("ids.parquet", pa.table({"id": range(10)})), max_rows=7)
     assert (len({row["id"] for row in rows}), len(notes)) == (7, 1)
 
 
-def test_no_more_bytes_are_read_than_wanted(make_table: MakeTable) -> None:
+def test_the_limit_of_bytes_is_kept(make_table: MakeTable) -> None:
     table = make_table("long.parquet", pa.table({"text": ["x" * 1000] * 9000}))
 
     def read(max_bytes: int) -> tuple[int, list[str]]:

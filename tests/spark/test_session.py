@@ -1,4 +1,4 @@
-"""Whether a session is borrowed when there is one, and told what it needs when it is built."""
+"""Test that an active session is used, and that a new one gets the settings it needs."""
 
 import os
 import subprocess
@@ -17,13 +17,13 @@ from datahub_hyperjoin.spark.session import borrow_session, find_java, settings_
 ROOT = Path(__file__).parents[2]
 
 
-def test_an_active_session_is_borrowed_and_goes_on(spark: SparkSession) -> None:
+def test_an_active_session_is_used_and_keeps_running(spark: SparkSession) -> None:
     with borrow_session(SessionConfig(master="local[1]")) as borrowed:
         assert borrowed is spark
     assert spark.range(3).count() == 3
 
 
-def test_settings_of_the_recipe_go_before_ours() -> None:
+def test_settings_of_the_recipe_override_the_defaults() -> None:
     config = SessionConfig(master="local[2]", settings={"spark.sql.shuffle.partitions": "3"})
     assert settings_for(config)["spark.sql.shuffle.partitions"] == "3"
 
@@ -36,18 +36,18 @@ def test_workers_of_one_machine_run_this_interpreter(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("master", ["local[2]", "spark://cluster:7077"])
-def test_profiles_of_any_size_come_back_to_the_driver(master: str) -> None:
+def test_the_driver_accepts_results_of_any_size(master: str) -> None:
     assert settings_for(SessionConfig(master=master))["spark.driver.maxResultSize"] == "0"
 
 
-def test_missing_java_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_java_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingJavaError, match=r"needs Java 17 or newer.*openjdk-17-jre-headless"):
         find_java()
 
 
-def test_java_home_goes_before_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_java_home_precedes_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
     java.write_text("#!/bin/sh\n")
@@ -57,7 +57,7 @@ def test_java_home_goes_before_the_path(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 @pytest.mark.spark
-def test_java_that_ends_at_once_is_named(tmp_path: Path) -> None:
+def test_java_that_ends_at_once_is_reported(tmp_path: Path) -> None:
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
     java.write_text("#!/bin/sh\nexit 1\n")
@@ -84,7 +84,7 @@ def test_java_that_ends_at_once_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["sparkContext", ".rdd", "_jvm", "_jdf", "_jsc"])
-def test_nothing_is_asked_that_spark_connect_does_not_have(name: str) -> None:
+def test_no_feature_is_used_that_spark_connect_lacks(name: str) -> None:
     sources = {path.name: path.read_text() for path in (ROOT / "spark").glob("*.py")}
     assert len(sources) > 5
     assert [file for file, source in sources.items() if name in source] == []

@@ -1,4 +1,4 @@
-"""Whether tables that many tasks read are profiled and verified as if one task had read them."""
+"""Test that tables read by many tasks have the results of tables read by one task."""
 
 import datetime as dt
 from collections.abc import Iterator
@@ -62,8 +62,8 @@ def content(rows: int = ROWS, seed: int = 0) -> pa.Table:
     )
 
 
-def table(name: str, place: TableLocation, size: int = 1) -> Table:
-    return Table(id=TableId("file", name), title=name, location=place, size=size)
+def table(name: str, location: TableLocation, size: int = 1) -> Table:
+    return Table(id=TableId("file", name), title=name, location=location, size=size)
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def parquet(tmp_path: Path) -> Table:
 
 @pytest.fixture
 def small_parts(spark: SparkSession) -> Iterator[None]:
-    """Parts of a few kilobytes, so that small files have many."""
+    """Let Spark split files into parts of a few kilobytes, so that small files have many."""
     before = spark.conf.get("spark.sql.files.maxPartitionBytes")
     spark.conf.set("spark.sql.files.maxPartitionBytes", "16k")
     yield
@@ -105,18 +105,16 @@ def test_an_orc_file_read_in_parts_has_the_profile_of_the_whole(
     assert profile_distributed(spark, [one], WHOLE) == [profile_table(one, WHOLE, Databases())]
 
 
-def test_words_for_nothing_are_told_by_the_whole_column(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    """The first file has codes only, the second numbers only beside the same words."""
+def test_null_words_are_resolved_by_the_whole_column(spark: SparkSession, tmp_path: Path) -> None:
+    """Write one file with codes and one with numbers, both with the same null words."""
     for at, cells in enumerate([["DE", "NA"], ["NA", "7"], ["none", "3"]]):
         part = tmp_path / "codes" / f"part-{at}.parquet"
         part.parent.mkdir(exist_ok=True)
         numbers = [cell if cell in {"NA", "none"} else str(at) for cell in cells]
         pq.write_table(pa.table({"code": cells, "number": numbers}), part)
     parts = tuple(f"part-{at}.parquet" for at in range(3))
-    place = Folder(uri=str(tmp_path / "codes"), format=FileFormat.PARQUET, parts=parts)
-    one = table("codes", place)
+    location = Folder(uri=str(tmp_path / "codes"), format=FileFormat.PARQUET, parts=parts)
+    one = table("codes", location)
     [found] = profile_distributed(spark, [one], ProfileConfig())
     code, number = found.columns
     assert (code.type, code.nulls, sorted(code.sample)) == (
@@ -136,9 +134,7 @@ def test_words_for_nothing_are_told_by_the_whole_column(
     assert in_parts == verify_joins(spark, [one], pairs, config=WHOLE)
 
 
-def test_keys_of_folders_are_columns_as_they_are_written(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_partition_keys_are_columns_as_written(spark: SparkSession, tmp_path: Path) -> None:
     ways = [
         "month=01/city=S%C3%A3o Paulo",
         "month=02/city=a%2Fb",
@@ -150,12 +146,12 @@ def test_keys_of_folders_are_columns_as_they_are_written(
         part.parent.mkdir(parents=True)
         pq.write_table(pa.table({"id": [at, at + 10]}), part)
         parts.append(f"{way}/x.parquet")
-    place = Folder(uri=str(tmp_path / "sales"), format=FileFormat.PARQUET, parts=tuple(parts))
-    one = table("sales", place)
+    location = Folder(uri=str(tmp_path / "sales"), format=FileFormat.PARQUET, parts=tuple(parts))
+    one = table("sales", location)
     assert profile_distributed(spark, [one], WHOLE) == [profile_table(one, WHOLE, Databases())]
 
 
-def test_large_files_are_read_in_parts_and_others_are_not(
+def test_only_large_files_are_read_by_many_tasks(
     spark: SparkSession, parquet: Table, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
@@ -178,21 +174,19 @@ def test_large_files_are_read_in_parts_and_others_are_not(
     [ProfileConfig(max_rows=600), ProfileConfig(max_bytes=100_000)],
     ids=["rows", "bytes"],
 )
-def test_of_a_table_with_more_rows_a_sample_is_read_the_same_in_every_run(
+def test_the_sample_of_a_long_table_is_the_same_in_every_run(
     spark: SparkSession, parquet: Table, config: ProfileConfig
 ) -> None:
     [found] = profile_distributed(spark, [parquet], config)
     ids = np.array([int(value) for value in found.columns[0].sample])
     assert found.notes[-1] == f"read a sample of 10.00% of {ROWS} rows"
     assert 450 < found.rows < 750
-    assert ids.max() > ROWS * 0.8  # of the whole table, and not of its beginning
+    assert ids.max() > ROWS * 0.8  # from the whole table, not only from its beginning
     assert profile_distributed(spark, [parquet], config) == [found]
 
 
 @pytest.mark.usefixtures("small_parts")
-def test_evidence_of_tables_in_parts_is_that_of_whole_ones(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_evidence_does_not_depend_on_the_route(spark: SparkSession, tmp_path: Path) -> None:
     tables = []
     for at in range(3):
         path = tmp_path / f"t{at}.parquet"
@@ -205,7 +199,7 @@ def test_evidence_of_tables_in_parts_is_that_of_whole_ones(
     known = ColumnKinds(texts=frozenset(c for c in columns if c.path != "id"))
     whole = verify_joins(spark, tables, pairs, config=WHOLE)
     assert verify_joins(spark, tables, pairs, kinds=known, config=IN_PARTS) == whole
-    some = ProfileConfig(split_bytes=11)  # one of the three is read whole
+    some = ProfileConfig(split_bytes=11)  # one of the three is read by one task
     assert verify_joins(spark, tables, pairs, kinds=known, config=some) == whole
 
 
@@ -221,7 +215,7 @@ def in_catalog(schema: str, name: str) -> Table:
     return table(name, CatalogTable(catalog="spark_catalog", schema=schema, name=name))
 
 
-def test_tables_and_views_of_sparks_catalog_are_read_by_name(
+def test_tables_and_views_of_a_spark_catalog_are_read_by_name(
     spark: SparkSession, schema: str, parquet: Table
 ) -> None:
     frame = spark.createDataFrame(content().drop_columns(["at", "odd `name`"]))
@@ -241,7 +235,7 @@ def test_tables_and_views_of_sparks_catalog_are_read_by_name(
     assert 0.4 * ROWS < paid.rows < 0.6 * ROWS
 
 
-def test_what_spark_cannot_read_is_the_tables_fault(
+def test_an_error_of_spark_is_the_fault_of_one_table(
     spark: SparkSession, schema: str, tmp_path: Path
 ) -> None:
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 no")
@@ -268,7 +262,7 @@ def test_a_table_of_nothing_comparable_counts_its_rows(spark: SparkSession, tmp_
     assert profile_distributed(spark, [one], WHOLE) == [profile_table(one, WHOLE, Databases())]
 
 
-def test_a_table_gone_since_it_was_profiled_does_not_affect_the_evidence_of_others(
+def test_a_table_removed_after_profiling_does_not_affect_others(
     spark: SparkSession, parquet: Table, schema: str
 ) -> None:
     gone = in_catalog(schema, "gone")
@@ -278,12 +272,12 @@ def test_a_table_gone_since_it_was_profiled_does_not_affect_the_evidence_of_othe
     assert verify_joins(spark, [gone], [(lost, lost)], config=IN_PARTS) == {}
 
 
-def test_a_table_that_breaks_while_it_is_verified_does_not_affect_the_evidence_of_others(
+def test_a_table_that_fails_in_verification_does_not_affect_others(
     spark: SparkSession, parquet: Table, tmp_path: Path
 ) -> None:
     pq.write_table(content(2_000), tmp_path / "bad.parquet", row_group_size=500)
     written = bytearray((tmp_path / "bad.parquet").read_bytes())
-    written[100:3_000] = bytes(2_900)  # what the end of the file says of it is as before
+    written[100:3_000] = bytes(2_900)  # the footer of the file remains intact
     (tmp_path / "bad.parquet").write_bytes(written)
     bad = table("bad", File(uri=str(tmp_path / "bad.parquet"), format=FileFormat.PARQUET))
     assert profile_distributed(spark, [bad], WHOLE)[0].fault.startswith("cannot be read: ")

@@ -1,4 +1,4 @@
-"""Whether one job profiles a lake, and no table harms another."""
+"""Test that one job profiles a lake, and that no table affects another."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ CITIES = "id,city,code\n1,Köln,DE\n2,Windhoek,NA\n3,Windhoek,NA\n4,,FR\n"
 WIDE = ",".join(f"c{at}" for at in range(3000)) + "\n" + ",".join(map(str, range(3000))) + "\n"
 
 
-def test_a_profile_is_what_plain_python_counts(
+def test_a_profile_equals_one_in_plain_python(
     spark: SparkSession, make_table: MakeTable, plain_profile: PlainProfile
 ) -> None:
     [found] = profile_local_batch(spark, [make_table("cities.csv", CITIES)], CONFIG)
@@ -39,9 +39,7 @@ def test_a_profile_is_what_plain_python_counts(
         assert (column.position, column.type) == (place, cells[column.id.path][1])
 
 
-def test_profiles_come_in_the_order_of_tables_as_if_read_here(
-    spark: SparkSession, make_table: MakeTable
-) -> None:
+def test_profiles_are_in_the_order_of_tables(spark: SparkSession, make_table: MakeTable) -> None:
     tables = [make_table(f"t{at}.csv", "id\n" + f"{at}\n" * (at + 1)) for at in range(20)]
     assert profile_local_batch(spark, tables, CONFIG) == [
         profile_table(t, CONFIG, NOWHERE) for t in tables
@@ -77,7 +75,7 @@ def test_a_table_that_cannot_be_used_does_not_affect_the_others(
         ("nested.parquet", pa.table({"id": [1], "tags": [["a"]]}), 2, "columns not compared"),
     ],
 )
-def test_a_table_that_can_be_used_in_part_says_so(
+def test_a_partly_readable_table_has_a_note(
     spark: SparkSession, make_table: MakeTable, name: str, content: bytes, columns: int, note: str
 ) -> None:
     tables = [make_table("cities.csv", CITIES), make_table(name, content)]
@@ -103,7 +101,7 @@ def test_a_column_of_lists_has_rows_and_no_values(make_table: MakeTable) -> None
     assert (column.sketch, column.sample, column.patterns) == (b"", (), ())
 
 
-def test_a_fault_nobody_thought_of_is_the_tables_too(make_table: MakeTable) -> None:
+def test_an_unexpected_error_is_the_fault_of_one_table(make_table: MakeTable) -> None:
     table = replace(
         make_table("cities.csv", CITIES),
         location=File(uri="cities\0.csv", format=FileFormat.CSV),
@@ -125,5 +123,5 @@ def test_many_tables_are_one_job(spark: SparkSession, make_table: MakeTable) -> 
     assert len(context.statusTracker().getJobIdsForGroup("profile")) == 1
 
 
-def test_no_tables_are_no_job(spark: SparkSession) -> None:
+def test_without_tables_there_is_no_job(spark: SparkSession) -> None:
     assert profile_local_batch(spark, [], CONFIG) == []

@@ -1,4 +1,4 @@
-"""Whether files that only Spark reaches are read as if they were on this machine."""
+"""Test that remote files are read like local ones."""
 
 import gzip
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ PARTS = {
 
 @dataclass(frozen=True)
 class Lake:
-    """One folder in two file systems."""
+    """A folder under two names."""
 
     near: Path
     far: str
@@ -40,8 +40,8 @@ class Lake:
 
 @pytest.fixture
 def lake(spark: SparkSession, tmp_path: Path) -> Iterator[Lake]:
-    """A folder that Spark knows as part of a file system of another name."""
-    host = tmp_path.name.replace("_", "-")  # Hadoop keeps a file system that it has once opened
+    """Create a folder that Spark also reaches through another file system."""
+    host = tmp_path.name.replace("_", "-")  # Hadoop caches each file system that it opens.
     key = f"fs.viewfs.mounttable.{host}.link./data"
     spark.conf.set(key, tmp_path.as_uri())
     files: dict[str, bytes] = {
@@ -61,13 +61,13 @@ def lake(spark: SparkSession, tmp_path: Path) -> Iterator[Lake]:
 
 
 def file(root: str, name: str, layout: FileFormat) -> Table:
-    place = File(uri=f"{root}/{name}", format=layout)
-    return Table(id=TableId("file", name), title=name, location=place, size=1)
+    location = File(uri=f"{root}/{name}", format=layout)
+    return Table(id=TableId("file", name), title=name, location=location, size=1)
 
 
 def folder(root: str, name: str = "orders") -> Table:
-    place = Folder(uri=f"{root}/{name}", format=FileFormat.CSV, parts=tuple(sorted(PARTS)))
-    return Table(id=TableId("file", name), title=name, location=place, size=1)
+    location = Folder(uri=f"{root}/{name}", format=FileFormat.CSV, parts=tuple(sorted(PARTS)))
+    return Table(id=TableId("file", name), title=name, location=location, size=1)
 
 
 def tables(root: str) -> list[Table]:
@@ -80,29 +80,27 @@ def tables(root: str) -> list[Table]:
     ]
 
 
-def test_what_is_brought_is_profiled_as_what_is_here(spark: SparkSession, lake: Lake) -> None:
+def test_shipped_files_are_profiled_like_local_ones(spark: SparkSession, lake: Lake) -> None:
     far = profile_lake(spark, tables(lake.far), CONFIG)
     near = [profile_table(table, CONFIG, Databases()) for table in tables(str(lake.near))]
-    assert [replace(one, table=other.table) for one, other in zip(far, near, strict=True)] == near
+    assert [replace(left, table=right.table) for left, right in zip(far, near, strict=True)] == near
     assert far[1].notes == ("not UTF-8: read as UTF-16",)
 
 
-def test_how_files_are_written_is_known_where_they_are_brought(
-    spark: SparkSession, lake: Lake
-) -> None:
+def test_the_dialect_is_shipped_with_the_files(spark: SparkSession, lake: Lake) -> None:
     for path in [lake.near / "cities.csv", *(lake.near / "orders" / name for name in PARTS)]:
         path.write_text(path.read_text("utf-8").replace(",", "^"), "utf-8")
-    told = [
-        replace(one, location=replace(one.location, dialect=Dialect(delimiter="^")))
-        for one in (file(lake.far, "cities.csv", FileFormat.CSV), folder(lake.far))
-        if isinstance(one.location, (File, Folder))
+    tables_ = [
+        replace(table, location=replace(table.location, dialect=Dialect(delimiter="^")))
+        for table in (file(lake.far, "cities.csv", FileFormat.CSV), folder(lake.far))
+        if isinstance(table.location, (File, Folder))
     ]
-    cities, orders = profile_lake(spark, told, CONFIG)
+    cities, orders = profile_lake(spark, tables_, CONFIG)
     assert [column.id.path for column in cities.columns] == ["id", "city", "code"]
     assert [column.id.path for column in orders.columns] == ["id", "code", "year"]
 
 
-def test_what_is_brought_is_verified_as_what_is_here(spark: SparkSession, lake: Lake) -> None:
+def test_shipped_files_are_verified_like_local_ones(spark: SparkSession, lake: Lake) -> None:
     names = {
         "cities.csv": ("id", "code"),
         "orders": ("id", "code", "year"),
@@ -116,7 +114,7 @@ def test_what_is_brought_is_verified_as_what_is_here(spark: SparkSession, lake: 
     assert len(near) == len(pairs)
 
 
-def test_a_file_that_is_gone_is_the_tables_fault(spark: SparkSession, lake: Lake) -> None:
+def test_a_removed_file_is_the_fault_of_its_table(spark: SparkSession, lake: Lake) -> None:
     (lake.near / "orders/year=2023/part-0.csv").unlink()
     gone = file(lake.far, "gone.csv", FileFormat.CSV)
     found = profile_lake(spark, [gone, *tables(lake.far)[:3]], CONFIG)
@@ -129,11 +127,11 @@ def test_a_file_that_is_gone_is_the_tables_fault(spark: SparkSession, lake: Lake
     assert found[3].rows == 3
     assert found[3].columns[1].distinct == 2
     id_, lost = ColumnId(TableId("file", "cities.csv"), "id"), ColumnId(gone.id, "id")
-    said = verify_joins(spark, [gone, *tables(lake.far)], [(id_, id_), (lost, id_)])
-    assert [*said] == [(id_, id_)]
+    evidence = verify_joins(spark, [gone, *tables(lake.far)], [(id_, id_), (lost, id_)])
+    assert [*evidence] == [(id_, id_)]
 
 
-def test_tables_that_are_all_gone_say_so(spark: SparkSession, lake: Lake) -> None:
+def test_tables_without_any_file_are_reported(spark: SparkSession, lake: Lake) -> None:
     (lake.near / "cities.csv").unlink()
     for name in PARTS:
         (lake.near / "orders" / name).unlink()
@@ -143,7 +141,7 @@ def test_tables_that_are_all_gone_say_so(spark: SparkSession, lake: Lake) -> Non
     ] * 2
 
 
-def test_a_part_that_cannot_be_read_is_left_out_by_name(spark: SparkSession, lake: Lake) -> None:
+def test_an_unreadable_file_of_a_folder_is_named(spark: SparkSession, lake: Lake) -> None:
     (lake.near / "orders/year=2023/part-0.csv").write_bytes(bytes(range(256)) * 8)
     (lake.near / "orders/year=2024/part-1.csv").write_bytes(b"")
     [found] = profile_lake(spark, [folder(lake.far)], CONFIG)
@@ -153,9 +151,7 @@ def test_a_part_that_cannot_be_read_is_left_out_by_name(spark: SparkSession, lak
     )
 
 
-def test_of_a_table_of_many_files_each_has_its_share_of_the_rows(
-    spark: SparkSession, lake: Lake
-) -> None:
+def test_each_file_of_a_folder_has_its_share_of_the_rows(spark: SparkSession, lake: Lake) -> None:
     [found] = profile_lake(spark, [folder(lake.far)], ProfileConfig(max_rows=3))
     assert found.rows == 3
     assert sorted(found.columns[2].sample) == ["2023", "2024"]
@@ -164,16 +160,16 @@ def test_of_a_table_of_many_files_each_has_its_share_of_the_rows(
     ]
 
 
-def test_large_files_and_what_only_spark_knows_are_split(lake: Lake) -> None:
+def test_the_route_depends_on_format_size_and_place(lake: Lake) -> None:
     large = replace(file(lake.far, "five.parquet", FileFormat.PARQUET), size=1 << 30)
     text = replace(file(lake.far, "cities.csv", FileFormat.CSV), size=1 << 30)
     delta = replace(large, location=DeltaFolder(uri=f"{lake.far}/delta"))
     here = replace(large, location=DeltaFolder(uri="delta"))
-    ways = [route_of(table, CONFIG) for table in (large, text, delta, here)]
-    assert ways == [Route.DISTRIBUTED, Route.SHIPPED, Route.DISTRIBUTED, Route.LOCAL_BATCH]
+    routes = [route_of(table, CONFIG) for table in (large, text, delta, here)]
+    assert routes == [Route.DISTRIBUTED, Route.SHIPPED, Route.DISTRIBUTED, Route.LOCAL_BATCH]
 
 
-def test_a_large_file_elsewhere_is_read_by_sparks_readers(spark: SparkSession, lake: Lake) -> None:
+def test_a_large_remote_file_is_read_by_sparks_readers(spark: SparkSession, lake: Lake) -> None:
     near = profile_table(
         file(str(lake.near), "five.parquet", FileFormat.PARQUET), CONFIG, Databases()
     )
@@ -183,13 +179,13 @@ def test_a_large_file_elsewhere_is_read_by_sparks_readers(spark: SparkSession, l
     assert [column.type for column in found.columns] == [DataType.INTEGER, DataType.NESTED]
 
 
-def test_files_are_listed_without_what_is_hidden_or_empty(spark: SparkSession, lake: Lake) -> None:
+def test_hidden_and_empty_files_are_not_listed(spark: SparkSession, lake: Lake) -> None:
     for hidden in ("_SUCCESS", ".crc", "delta/_delta_log/0.json"):
         path = lake.near / hidden
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("{}")
     found = list_files(spark, f"{lake.far}/")
-    assert [one.path for one in found if "/" not in one.path] == [
+    assert [file.path for file in found if "/" not in file.path] == [
         "cities.csv",
         "five.parquet",
         "lines.jsonl.gz",
@@ -197,6 +193,6 @@ def test_files_are_listed_without_what_is_hidden_or_empty(spark: SparkSession, l
     ]
     assert found[0].uri == f"{lake.far}/cities.csv"
     assert found[0].size == len(CITIES.encode())
-    assert [one.path for one in list_delta_logs(spark, lake.far, depth=2)] == [
+    assert [file.path for file in list_delta_logs(spark, lake.far, depth=2)] == [
         "delta/_delta_log/0.json"
     ]

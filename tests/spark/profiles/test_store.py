@@ -1,4 +1,4 @@
-"""Whether what was read is kept as it was, and given back only while it holds."""
+"""Test that profiles and evidence are kept, and used only while they are valid."""
 
 import logging
 from collections.abc import Callable
@@ -44,13 +44,13 @@ def profiled(table: Table) -> TableProfile:
     return profile_table(table, ProfileConfig(), Databases())
 
 
-def test_a_profile_is_kept_as_it_is(config: ProfileConfig, cities: Table) -> None:
+def test_a_profile_is_kept_unchanged(config: ProfileConfig, cities: Table) -> None:
     found = profiled(cities)
     Store(config).keep_profiles([found])
     assert Store(config).profiles([cities]) == {cities.id: found}
 
 
-def test_a_table_that_changed_is_not_kept(config: ProfileConfig, cities: Table) -> None:
+def test_the_profile_of_a_changed_table_is_not_used(config: ProfileConfig, cities: Table) -> None:
     Store(config).keep_profiles([profiled(cities)])
     for other in (
         replace(cities, state="second"),
@@ -65,22 +65,20 @@ def test_a_table_that_changed_is_not_kept(config: ProfileConfig, cities: Table) 
     assert Store(config).profiles([cities]) != {}
 
 
-def test_what_cannot_be_told_from_another_state_is_never_kept(
-    config: ProfileConfig, cities: Table
-) -> None:
+def test_a_table_of_unknown_state_is_never_kept(config: ProfileConfig, cities: Table) -> None:
     nameless = replace(cities, state="")
     Store(config).keep_profiles([profiled(nameless)])
     assert Store(config).profiles([nameless]) == {}
 
 
-def test_another_password_is_no_other_table(config: ProfileConfig, cities: Table) -> None:
+def test_another_password_does_not_change_the_table(config: ProfileConfig, cities: Table) -> None:
     def of(url: str, password: str | None = None) -> Table:
         secret = SecretStr(password) if password else None
         database = Database(url=SecretStr(url), password=secret)
-        place = Relation(
+        location = Relation(
             database=database, connection="connections[0]", schema="main", name="cities"
         )
-        return replace(cities, location=place)
+        return replace(cities, location=location)
 
     known = of("postgresql+psycopg2://me:hush@db/shop")
     Store(config).keep_profiles([replace(profiled(cities), table=known)])
@@ -89,7 +87,7 @@ def test_another_password_is_no_other_table(config: ProfileConfig, cities: Table
     assert Store(config).profiles([replace(known, state="second")]) == {}
 
 
-def test_a_fault_is_tried_again(config: ProfileConfig, cities: Table) -> None:
+def test_an_unreadable_table_is_tried_again(config: ProfileConfig, cities: Table) -> None:
     Store(config).keep_profiles([TableProfile(table=cities, fault="cannot be read")])
     assert Store(config).profiles([cities]) == {}
 
@@ -100,7 +98,9 @@ def test_only_the_last_run_is_kept(config: ProfileConfig, cities: Table) -> None
     assert Store(config).profiles([cities]) == {}
 
 
-def test_evidence_is_kept_as_long_as_both_tables(config: ProfileConfig, cities: Table) -> None:
+def test_evidence_is_kept_while_both_tables_are_unchanged(
+    config: ProfileConfig, cities: Table
+) -> None:
     lands = replace(cities, id=replace(cities.id, name="lands"))
     pair = ColumnId(cities.id, "city"), ColumnId(lands.id, "city")
     kinds = {pair: "countries"}
@@ -112,7 +112,7 @@ def test_evidence_is_kept_as_long_as_both_tables(config: ProfileConfig, cities: 
     assert kept.evidence([pair], [cities, lands], {}) == {}
     back = pair[1], pair[0]
     assert kept.evidence([back], [cities, lands], {back: "countries"}) == {}
-    # How much was profiled has no part in it: evidence is of all rows.
+    # The limits of profiling do not matter: evidence is computed on all rows.
     other = Store(replace(config, max_rows=2))
     assert other.evidence([pair], [cities, lands], kinds) == {pair: SAID}
     again = Store(replace(config, force=True))
@@ -140,7 +140,7 @@ def other_columns(file: Path) -> None:
         (other_columns, "another version of this package wrote it"),
     ],
 )
-def test_a_store_that_cannot_be_used_is_named_and_done_without(
+def test_an_unusable_store_is_reported_and_ignored(
     config: ProfileConfig,
     cities: Table,
     caplog: pytest.LogCaptureFixture,
@@ -161,7 +161,7 @@ def test_a_store_that_cannot_be_used_is_named_and_done_without(
     assert "Cannot store results for the next run in" in caplog.text
 
 
-def test_nothing_but_the_two_files_is_left(config: ProfileConfig, cities: Table) -> None:
+def test_the_store_has_two_files(config: ProfileConfig, cities: Table) -> None:
     assert config.store
     Store(config).keep_profiles([profiled(cities)])
     Store(config).keep_evidence({}, [cities], {})

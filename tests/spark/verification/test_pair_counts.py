@@ -1,4 +1,4 @@
-"""Whether evidence is what a nested loop finds."""
+"""Test that evidence equals that of a nested loop."""
 
 from collections.abc import Callable, Sequence
 
@@ -31,7 +31,7 @@ def evidence(left: Sequence[str], right: Sequence[str]) -> Evidence:
 
 
 @given(COLUMNS, COLUMNS)
-def test_evidence_is_that_of_a_nested_loop(
+def test_evidence_equals_that_of_a_nested_loop(
     plain_evidence: PlainEvidence, left: list[str], right: list[str]
 ) -> None:
     assert evidence(left, right) == plain_evidence(left, right)

@@ -1,4 +1,4 @@
-"""Whether Spark finds what a nested loop finds, on all rows."""
+"""Test that evidence from Spark equals that of a nested loop, on all rows."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ def column(table: Table, path: str) -> ColumnId:
     return ColumnId(table.id, path)
 
 
-def test_evidence_is_that_of_a_nested_loop(
+def test_evidence_equals_that_of_a_nested_loop(
     spark: SparkSession, make_table: MakeTable, plain_evidence: PlainEvidence
 ) -> None:
     rng = np.random.default_rng(0)
@@ -68,7 +68,7 @@ def test_values_beyond_any_sketch_are_counted_exactly(
     }
 
 
-def test_codes_and_names_are_compared_as_what_they_stand_for(
+def test_codes_and_names_are_compared_as_entities(
     spark: SparkSession, make_table: MakeTable, plain_evidence: PlainEvidence
 ) -> None:
     rng = np.random.default_rng(0)
@@ -100,12 +100,12 @@ def test_codes_and_names_are_compared_as_what_they_stand_for(
     assert found == {
         (coded, named): replace(as_meant, compared_as="countries"),
         (named, coded): replace(back, compared_as="countries"),
-        # Half of it is written alike: things, all of which are shared, say no more than twice that.
+        # Half of the values are written equally, so entities only double the containment.
         (coded, mixed): plain_evidence(lake["codes"], lake["half"]),
     }
 
 
-def test_words_for_no_value_join_only_among_texts(
+def test_null_words_join_only_in_columns_of_text(
     spark: SparkSession, make_table: MakeTable
 ) -> None:
     table = make_table("airports.csv", "code,runways,country\nFRA,4,DE\nWDH,NA,NA\n")
@@ -114,7 +114,7 @@ def test_words_for_no_value_join_only_among_texts(
     assert (found[runways, country].shared, found[country, country].shared) == (0, 2)
 
 
-def test_pairs_that_cannot_be_read_are_left_out(
+def test_unreadable_pairs_are_left_out(
     spark: SparkSession, make_table: MakeTable, caplog: pytest.LogCaptureFixture
 ) -> None:
     good, bad = make_table("cities.csv", "city\nOslo\n"), make_table("junk.csv", b"\0\1")
@@ -158,6 +158,6 @@ def test_a_removed_table_has_no_values(make_table: MakeTable, uri: str) -> None:
     )
 
 
-def test_tables_that_are_not_given_are_left_out(spark: SparkSession, make_table: MakeTable) -> None:
+def test_pairs_of_other_tables_are_left_out(spark: SparkSession, make_table: MakeTable) -> None:
     city = column(make_table("cities.csv", "city\nOslo\n"), "city")
     assert verify_joins(spark, [], [(city, city)]) == {}
