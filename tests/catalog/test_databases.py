@@ -47,8 +47,8 @@ def database_of(config: ConnectionConfig) -> Database:
 
 
 def scan(server: Server, **config: object) -> list[TableId]:
-    config = connection(server, **config)
-    return [table.id for table in scan_database(KEY, database_of(config), config.selection)]
+    connected = connection(server, **config)
+    return [table.id for table in scan_database(KEY, database_of(connected), connected.selection)]
 
 
 def test_tables_have_the_names_of_datahubs_connectors(server: Server) -> None:
