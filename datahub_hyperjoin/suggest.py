@@ -1,4 +1,8 @@
-"""The way of the data, from tables to suggestions: a line a stage."""
+"""The pipeline from tables to joins: profile, index, encode, rank, verify.
+
+`suggest` at the end of the module calls the stages in order. Each stage takes and returns values,
+and reports its counts.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +13,7 @@ import numpy as np
 
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.joins import Evidence, Join, Suggestion
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.encode import Encoding, encode
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
@@ -23,41 +28,30 @@ from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
-from datahub_hyperjoin.tables import (
-    ColumnId,
-    DataType,
-    Evidence,
-    Join,
-    Pair,
-    Suggestion,
-    Table,
-    TableId,
-    TableProfile,
-    pair_of,
-)
+from datahub_hyperjoin.tables import ColumnId, DataType, Pair, Table, TableId, TableProfile, pair_of
 from datahub_hyperjoin.wording import name_some
 
-_NOTHING = CatalogFacts()
+_NO_FACTS = CatalogFacts()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """What a run found."""
+    """The result of a run."""
 
     profiles: tuple[TableProfile, ...]
-    """Every table, those with a fault included, with the columns that the catalog has."""
+    """Every table, including unreadable ones, with the columns that are in the catalog."""
 
     keys: tuple[ColumnId, ...]
-    """The columns asked about."""
+    """The key columns."""
 
     suggestions: tuple[Suggestion, ...]
-    """Key by key, best first; only what the data or a person confirms."""
+    """Suggestions that the data or a person confirms, by key column and best first."""
 
     joins: tuple[Join, ...]
-    """The same without direction, with evidence, best first."""
+    """The pairs of the suggestions with their evidence, best first."""
 
     model_version: str
-    """What made them: this package's version and the model's fingerprint."""
+    """This package's version and the model's fingerprint."""
 
     @cached_property
     def faulty(self) -> frozenset[TableId]:
@@ -66,70 +60,74 @@ class Findings:
 
     @cached_property
     def types(self) -> Mapping[ColumnId, DataType]:
-        """What the values of each column are."""
+        """The data type of each column."""
         return {column.id: column.type for table in self.profiles for column in table.columns}
 
 
 def read_profiles(
     tables: Sequence[Table], session: Session, config: ProfileConfig, progress: Progress
 ) -> tuple[TableProfile, ...]:
-    """Reads every table once, or not at all if it is kept as it is.
+    """Profile every table. Unchanged tables come from the profile store and are not read.
 
     Args:
-        tables: What the catalog knows.
-        session: Reads them; not asked for if nothing is to be read.
-        config: How much of them, and where profiles are kept.
-        progress: Told of counts and faults.
+        tables: The tables.
+        session: Starts the Spark session; not called if there is nothing to read.
+        config: How much of each table to read, and where profiles are stored.
+        progress: Receives counts and warnings.
 
     Returns:
-        One profile a table, those with a fault included.
+        One profile per table, in the same order, including unreadable tables.
     """
     store = Store(config)
-    kept = store.profiles(tables)
-    new = [table for table in tables if table.id not in kept]
-    read = profile_lake(session(), new, config) if new else []
-    known = kept | {profile.table.id: profile for profile in read}
-    profiles = tuple(known[table.id] for table in tables)
+    stored = store.profiles(tables)
+    changed = [table for table in tables if table.id not in stored]
+    read = profile_lake(session(), changed, config) if changed else []
+    by_table = stored | {profile.table.id: profile for profile in read}
+    profiles = tuple(by_table[table.id] for table in tables)
     store.keep_profiles(profiles)
-    progress.count("tables_from_profile_store", len(kept))
+    progress.count("tables_from_profile_store", len(stored))
+    _report_profiles(profiles, progress)
+    return profiles
+
+
+def _report_profiles(profiles: Sequence[TableProfile], progress: Progress) -> None:
     for profile in profiles:
         name = str(profile.table.id)
         if profile.fault:
             progress.count("tables_skipped", 1)
             progress.warn(
                 "Table skipped",
-                "It gets no suggestions; the others do",
-                f"{name}: {profile.fault}, or leave it out with `{profile.table.chosen_by}`",
+                "It gets no suggestions. All other tables do",
+                f"{name}: {profile.fault}, or exclude it with `{profile.table.chosen_by}`",
             )
             continue
         progress.count("tables_profiled", 1)
         progress.count("columns_profiled", len(profile.columns))
         for note in profile.notes:
             progress.warn(
-                "Table read with care",
-                "Its suggestions rest on what could be read",
+                "Table partly read",
+                "Its suggestions are based on the part that could be read",
                 f"{name}: {note}",
             )
-    return profiles
 
 
-def _leave_out_unknown(
-    profiles: Sequence[TableProfile], knowledge: CatalogFacts, progress: Progress
+def _drop_unknown_columns(
+    profiles: Sequence[TableProfile], facts: CatalogFacts, progress: Progress
 ) -> tuple[TableProfile, ...]:
-    """Drops columns that the catalog does not have: nothing could be said of them there."""
+    """Drop columns that are not in the catalog, because joins on them cannot be published."""
     kept = []
     for profile in profiles:
-        names = knowledge.columns.get(profile.table.id)
+        names = facts.columns.get(profile.table.id)
         if names is None:
             kept.append(profile)
             continue
-        known = tuple(column for column in profile.columns if column.id.path in names)
-        kept.append(replace(profile, columns=known))
+        columns = tuple(column for column in profile.columns if column.id.path in names)
+        kept.append(replace(profile, columns=columns))
         unknown = [column.id.path for column in profile.columns if column.id.path not in names]
         if unknown:
             progress.warn(
                 "Column not in the catalog",
-                "It gets no suggestions; ingest its table again to change that",
+                "It gets no suggestions. Ingest its table again to add it",
                 f"{profile.table.id}: {name_some(unknown)}",
             )
     return tuple(kept)
@@ -151,42 +149,42 @@ def _report_names(naming: Naming, progress: Progress) -> None:
 def index_lake(
     profiles: Sequence[TableProfile],
     config: ModelConfig,
-    knowledge: CatalogFacts,
+    facts: CatalogFacts,
     progress: Progress,
 ) -> LakeIndex:
-    """Builds the hypergraph of a lake.
+    """Find the key columns of a lake, and build its join graph and hypergraph.
 
     Args:
-        profiles: Its tables.
-        config: What makes a key and an edge.
-        knowledge: What the catalog says of columns and pairs, and what people decided.
-        progress: Told of counts.
+        profiles: The tables.
+        config: The conditions of key columns and edges.
+        facts: What the catalog states about columns and pairs, and people's decisions.
+        progress: Receives counts.
 
     Returns:
-        Everything that training and ranking start from.
+        The input of training and ranking.
     """
     lake = Lake.from_tables(profiles)
-    structure = build_lake_index(lake, config, knowledge, progress.say)
+    index = build_lake_index(lake, config, facts, progress.say)
     if config.variants.llm:
-        _report_names(structure.naming, progress)
-    graph, components = structure.graph, structure.joins.components
-    progress.count("key_columns", len(structure.keys))
+        _report_names(index.naming, progress)
+    graph, components = index.graph, index.joins.components
+    progress.count("key_columns", len(index.keys))
     progress.count("hyperedges_within_tables", int((~graph.across).sum()))
     progress.count("hyperedges_across_tables", int(graph.across.sum()))
     progress.count("largest_hyperedge_across_tables", max(map(len, components), default=0))
-    return structure
+    return index
 
 
-def embed(structure: LakeIndex, config: ModelConfig, progress: Progress) -> Encoding:
-    """Trains the network, or reads the one that the same data was learnt by, and encodes columns.
+def embed(index: LakeIndex, config: ModelConfig, progress: Progress) -> Encoding:
+    """Encode the columns of a lake, with a saved model or one that is trained now.
 
     Args:
-        structure: The lake.
-        config: How to train, and where the model is kept.
-        progress: Told of every epoch, and whether one was trained.
+        index: The lake.
+        config: How to train, and where the model is saved.
+        progress: Receives every epoch, and whether a model was trained.
 
     Returns:
-        One embedding a column.
+        One embedding per column.
 
     Raises:
         ModelError: No network can be trained on these tables.
@@ -194,28 +192,28 @@ def embed(structure: LakeIndex, config: ModelConfig, progress: Progress) -> Enco
 
     def watch(epoch: Epoch) -> None:
         if epoch.resumed:
-            before = epoch.number - 1
-            progress.say(f"Training goes on after epoch {before}, where an earlier run ended")
-        left = epoch.seconds * (config.training.epochs - epoch.number)
+            last = epoch.number - 1
+            progress.say(f"Resuming training after epoch {last}, where an earlier run ended")
+        remaining = epoch.seconds * (config.training.epochs - epoch.number)
         progress.say(
             f"Epoch {epoch.number} of at most {config.training.epochs}: loss {epoch.loss:.3f}, "
-            f"held-out recall {epoch.recall:.2f}, at most {left:.0f} s left"
+            f"held-out recall {epoch.recall:.2f}, at most {remaining:.0f} s left"
         )
 
-    encoding = encode(structure, config, watch)
+    encoding = encode(index, config, watch)
     progress.count("models_trained", int(encoding.trained))
     return encoding
 
 
-def _pair(suggestion: Suggestion) -> Pair:
+def _pair_of(suggestion: Suggestion) -> Pair:
     return pair_of(suggestion.query, suggestion.candidate)
 
 
-def _kinds(structure: LakeIndex, pairs: Sequence[Pair]) -> dict[Pair, str]:
-    """What pairs hold things of, where both columns are recognised."""
-    place = {column: at for at, column in enumerate(structure.lake.ids)}
-    found = ((pair, structure.entities.kind(*(place[end] for end in pair))) for pair in pairs)
-    return {pair: kind for pair, kind in found if kind}
+def _recognise_kinds(index: LakeIndex, pairs: Sequence[Pair]) -> dict[Pair, str]:
+    """Return the entity kind of each pair whose two columns hold the same standard entities."""
+    row = {column: number for number, column in enumerate(index.lake.ids)}
+    kinds = ((pair, index.entities.kind(row[pair[0]], row[pair[1]])) for pair in pairs)
+    return {pair: kind for pair, kind in kinds if kind}
 
 
 def _verify(
@@ -223,58 +221,60 @@ def _verify(
     tables: Sequence[Table],
     session: Session,
     config: ProfileConfig,
-    structure: LakeIndex,
+    index: LakeIndex,
 ) -> dict[Pair, Evidence]:
-    """What the data says of pairs, as it is kept or as it is read."""
-    store, kinds = Store(config), _kinds(structure, pairs)
-    kept = store.evidence(pairs, tables, kinds)
-    new = [pair for pair in pairs if pair not in kept]
-    known = ColumnKinds(
+    """Measure pairs on the data. Evidence on unchanged tables comes from the profile store."""
+    store, kinds = Store(config), _recognise_kinds(index, pairs)
+    stored = store.evidence(pairs, tables, kinds)
+    changed = [pair for pair in pairs if pair not in stored]
+    lake, needed = index.lake, {kinds[pair] for pair in changed if pair in kinds}
+    columns = ColumnKinds(
         kinds=kinds,
-        synonyms={
-            kind: load_lexicon().synonyms(kind) for kind in {kinds[p] for p in new if p in kinds}
-        },
-        texts=_texts(structure),
+        synonyms={kind: load_lexicon().synonyms(kind) for kind in needed},
+        texts=frozenset(id_ for id_, text in zip(lake.ids, lake.is_text, strict=True) if text),
     )
-    read = verify_joins(session(), tables, new, kinds=known, config=config) if new else {}
-    store.keep_evidence(kept | read, tables, kinds)
-    return kept | read
-
-
-def _texts(structure: LakeIndex) -> frozenset[ColumnId]:
-    lake = structure.lake
-    return frozenset(id_ for id_, text in zip(lake.ids, lake.is_text, strict=True) if text)
+    measured: Mapping[Pair, Evidence] = {}
+    if changed:
+        measured = verify_joins(session(), tables, changed, kinds=columns, config=config)
+    evidence = {**stored, **measured}
+    store.keep_evidence(evidence, tables, kinds)
+    return evidence
 
 
 def _confirm(
     suggestions: Sequence[Suggestion],
     evidence: Mapping[Pair, Evidence],
     *,
-    least: float,
+    min_containment: float,
     accepted: frozenset[Pair],
 ) -> tuple[Suggestion, ...]:
-    """Drops what the data refutes unless a person accepted it, and closes the gaps in the ranks."""
+    """Drop suggestions that the data refutes, and renumber the ranks of the rest.
 
-    def confirmed(suggestion: Suggestion) -> bool:
-        found = evidence.get(_pair(suggestion))
-        if found is None or _pair(suggestion) in accepted:
-            return found is not None
-        return found.containment >= least
+    A suggestion without evidence could not be measured: it is neither confirmed nor refuted, and is
+    not shown. A pair that a person accepted stays, however little its values overlap.
+    """
 
-    kept = filter(confirmed, suggestions)
+    def is_confirmed(suggestion: Suggestion) -> bool:
+        measured = evidence.get(_pair_of(suggestion))
+        if measured is None or _pair_of(suggestion) in accepted:
+            return measured is not None
+        return measured.containment >= min_containment
+
+    confirmed = filter(is_confirmed, suggestions)
     return tuple(
-        replace(suggestion, rank=place)
-        for _, group in groupby(kept, key=lambda suggestion: suggestion.query)
-        for place, suggestion in enumerate(group, start=1)
+        replace(suggestion, rank=rank_)
+        for _, group in groupby(confirmed, key=lambda suggestion: suggestion.query)
+        for rank_, suggestion in enumerate(group, start=1)
     )
 
 
-def _joins(
-    suggestions: Sequence[Suggestion], evidence: Mapping[Pair, Evidence], knowledge: CatalogFacts
+def _collect_joins(
+    suggestions: Sequence[Suggestion], evidence: Mapping[Pair, Evidence], facts: CatalogFacts
 ) -> tuple[Join, ...]:
+    """Combine the suggestions of both directions into joins, with the better of both scores."""
     best: dict[Pair, float] = {}
     for suggestion in suggestions:
-        pair = _pair(suggestion)
+        pair = _pair_of(suggestion)
         best[pair] = max(best.get(pair, 0.0), suggestion.joinability)
     joins = [
         Join(
@@ -282,7 +282,7 @@ def _joins(
             right=pair[1],
             joinability=score,
             evidence=evidence[pair],
-            catalog=knowledge.of(pair),
+            catalog=facts.of(pair),
         )
         for pair, score in best.items()
     ]
@@ -296,45 +296,47 @@ def suggest(
     profile: ProfileConfig,
     model: ModelConfig,
     progress: Progress,
-    knowledge: CatalogFacts = _NOTHING,
+    facts: CatalogFacts = _NO_FACTS,
 ) -> Findings:
-    """Finds for every key column the columns that join with it.
+    """Suggest joinable columns for every key column.
 
     Args:
-        tables: What the catalog knows.
-        session: Reads them; not asked for if nothing is to be read.
-        profile: How much of them.
+        tables: The tables.
+        session: Starts the Spark session; not called if there is nothing to read.
+        profile: How much of each table to read.
         model: How to learn and rank.
-        progress: Told of stages, counts and faults.
-        knowledge: What the catalog says of columns and pairs, and what people decided: what they
-            accepted is found whatever its score, what they rejected never.
+        progress: Receives stages, counts and warnings.
+        facts: What the catalog states about columns and pairs, and people's decisions. Accepted
+            pairs are suggested whatever their score, rejected pairs never.
 
     Returns:
-        What was found, and what was read on the way.
+        Suggestions and joins, with the profiles that they are based on.
 
     Raises:
         ModelError: No network can be trained on these tables.
     """
     with progress.stage("Profiling tables"):
-        profiles = read_profiles(tables, session, profile, progress)
-        profiles = _leave_out_unknown(profiles, knowledge, progress)
+        read = read_profiles(tables, session, profile, progress)
+        profiles = _drop_unknown_columns(read, facts, progress)
     with progress.stage("Building the hypergraph"):
-        structure = index_lake(profiles, model, knowledge, progress)
+        index = index_lake(profiles, model, facts, progress)
     with progress.stage("Encoding columns"):
-        encoding = embed(structure, model, progress)
+        encoding = embed(index, model, progress)
     with progress.stage("Ranking candidates"):
-        ranked = tuple(rank(structure, encoding.embeddings, model))
+        ranked = tuple(rank(index, encoding.embeddings, model))
     with progress.stage("Verifying on the data"):
-        pairs = sorted(set(map(_pair, ranked)))
-        evidence = _verify(pairs, tables, session, profile, structure)
-    least = model.ranking.min_containment
-    suggestions = _confirm(ranked, evidence, least=least, accepted=knowledge.accepted)
-    joins = _joins(suggestions, evidence, knowledge)
+        pairs = sorted(set(map(_pair_of, ranked)))
+        evidence = _verify(pairs, tables, session, profile, index)
+    min_containment = model.ranking.min_containment
+    suggestions = _confirm(
+        ranked, evidence, min_containment=min_containment, accepted=facts.accepted
+    )
+    joins = _collect_joins(suggestions, evidence, facts)
     progress.count("suggestions", len(suggestions))
     progress.count("joins", len(joins))
     return Findings(
         profiles=profiles,
-        keys=tuple(structure.lake.ids[key] for key in np.asarray(structure.keys)),
+        keys=tuple(index.lake.ids[key] for key in np.asarray(index.keys)),
         suggestions=suggestions,
         joins=joins,
         model_version=f"{__version__}-{encoding.fingerprint}",

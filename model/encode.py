@@ -1,4 +1,4 @@
-"""One embedding for every column of a lake, by a model trained now or before."""
+"""Encode every column of a lake, with a model trained in this run or an earlier one."""
 
 import tempfile
 from collections.abc import Callable
@@ -26,71 +26,72 @@ from datahub_hyperjoin.model.training.train import fit, repeatable
 
 @dataclass(frozen=True)
 class Encoding:
-    """The columns of a lake as the network sees them."""
+    """The embeddings of a lake's columns."""
 
     embeddings: Float32[np.ndarray, "column width"]
-    """Unit vectors."""
+    """Unit vectors, one per column."""
 
     fingerprint: str
-    """Of the model that made them."""
+    """The fingerprint of the model."""
 
     trained: bool
-    """Whether the model was fitted in this run; else it was read from its folder."""
+    """Whether the model was trained in this run; otherwise it was read from its folder."""
 
 
 def _device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def _material(structure: LakeIndex, featurizer: Featurizer, config: ModelConfig) -> TrainingData:
+def _prepare_data(index: LakeIndex, featurizer: Featurizer, config: ModelConfig) -> TrainingData:
     return TrainingData(
-        structure=structure,
+        index=index,
         featurizer=featurizer,
-        walks=find_positions(structure, config),
-        cells=tuple(featurizer.cells(profile.sample) for profile in structure.lake.profiles),
+        walks=find_positions(index, config),
+        cells=tuple(featurizer.cells(profile.sample) for profile in index.lake.profiles),
         config=config,
     )
 
 
 @torch.inference_mode()
-def _embed(
-    model: Model, material: TrainingData, structure: LakeIndex
-) -> Float32[np.ndarray, "column width"]:
+def _embed(model: Model, data: TrainingData) -> Float32[np.ndarray, "column width"]:
     batch = Batch(
-        features=material.whole(),
-        graph=structure.graph,
-        tables=torch.from_numpy(model.number_tables(material.lake)),
-        walks=torch.from_numpy(material.walks),
+        features=data.whole(),
+        graph=data.index.graph,
+        tables=torch.from_numpy(model.number_tables(data.lake)),
+        walks=torch.from_numpy(data.walks),
     )
     device = _device()
     embeddings = model.network.to(device).eval()(to_device(batch, device))
     return embeddings.cpu().numpy()
 
 
-def _by_names(structure: LakeIndex) -> Encoding:
-    """Names as vectors, for rankings that a network has no part in."""
-    return Encoding(embeddings=structure.names.vectors(), fingerprint="untrained", trained=False)
+def _encode_names(index: LakeIndex) -> Encoding:
+    """Encode columns by their names alone, for a ranking without the network."""
+    return Encoding(embeddings=index.names.vectors(), fingerprint="untrained", trained=False)
 
 
-def _check_learnable(structure: LakeIndex) -> None:
-    tables = len(np.unique(structure.lake.table_of[structure.keys]))
-    if len(structure.keys) < 2 or tables < 2:  # noqa: PLR2004 - a pair and a negative
-        raise NothingToLearnError.from_counts(tables=tables, keys=len(structure.keys))
+def _check_learnable(index: LakeIndex) -> None:
+    tables = len(np.unique(index.lake.table_of[index.keys]))
+    if len(index.keys) < 2 or tables < 2:  # noqa: PLR2004 - a pair and a negative
+        raise NothingToLearnError.from_counts(tables=tables, keys=len(index.keys))
 
 
 def _train(
     model: Model,
-    structure: LakeIndex,
-    material: TrainingData,
-    config: ModelConfig,
+    data: TrainingData,
     watch: Callable[[Epoch], None],
 ) -> None:
-    """Fits a model in place and saves it."""
-    device = _device()
+    """Train a model in place and save it.
+
+    The journal belongs to one training: the same data and settings, architecture and kind of
+    device. It is deleted only after the model is saved, so a run that is killed between the two
+    resumes after the last epoch.
+    """
+    device, config = _device(), data.config
     architecture = fingerprint_architecture(model.describe_architecture(config))
     journal = Journal(config.path, f"{model.fingerprint}-{architecture}-{device.type}")
     network, random = model.network.to(device), np.random.default_rng(config.seed)
-    for epoch in fit(network, material, structure.keys, random, journal):
+    for epoch in fit(network, data, data.index.keys, random, journal):
         watch(epoch)
     network.cpu().eval()
     if config.path:
@@ -98,35 +99,36 @@ def _train(
     journal.discard()
 
 
-def encode(structure: LakeIndex, config: ModelConfig, watch: Callable[[Epoch], None]) -> Encoding:
-    """Embeds every column, with a saved model if the configuration lets it.
+def encode(index: LakeIndex, config: ModelConfig, watch: Callable[[Epoch], None]) -> Encoding:
+    """Encode every column, with a saved model if the configuration permits one.
 
-    Without the network in the ranking nothing is trained, and names alone make the embeddings.
+    If the ranking does not use the network, nothing is trained, and names alone are encoded.
 
     Args:
-        structure: The lake.
-        config: How to train, where models are kept, and when they are used again.
-        watch: Called after every epoch of training.
+        index: The lake.
+        config: How to train, where models are saved, and when a saved model is used.
+        watch: Receives every epoch of training.
 
     Returns:
         The embeddings.
 
     Raises:
-        NothingToLearnError: Training is needed, and there are fewer than two keys or two tables.
-        NonFiniteLossError: The loss is no number any more.
-        CollapsedError: All embeddings are alike.
-        CheckpointMismatchError: A model to start from, or to use whatever the tables, does not fit.
+        NothingToLearnError: Training is needed, and there are fewer than two key columns or two
+            tables with key columns.
+        NonFiniteLossError: The loss is infinite or undefined.
+        CollapsedError: All embeddings are similar.
+        CheckpointMismatchError: The model that the recipe names does not fit.
     """
     if config.ranking.scoring is Scoring.SIGNALS:
-        return _by_names(structure)
+        return _encode_names(index)
     with repeatable(config.seed):
-        trained = find_trained(structure, config)
+        trained = find_trained(index, config)
     with tempfile.TemporaryDirectory() as folder, repeatable(config.seed):
         if trained is None:
-            _check_learnable(structure)
-        model = trained or begin(structure, config, Path(folder))
-        material = _material(structure, model.featurizer, config)
+            _check_learnable(index)
+        model = trained or begin(index, config, Path(folder))
+        data = _prepare_data(index, model.featurizer, config)
         if trained is None:
-            _train(model, structure, material, config, watch)
-        embeddings = _embed(model, material, structure)
+            _train(model, data, watch)
+        embeddings = _embed(model, data)
     return Encoding(embeddings=embeddings, fingerprint=model.fingerprint, trained=trained is None)

@@ -1,4 +1,4 @@
-"""A small model whose keys can be switched one by one, and what it makes of a lake."""
+"""A small model with single settings replaced, and its results on a lake."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -36,7 +36,7 @@ SHORT = ModelConfig(setting=replace(OURS, dimension=8))
 
 
 def switched(config: ModelConfig, **keys: object) -> ModelConfig:
-    """The configuration with keys such as `features.names`, the dot written as two underscores."""
+    """Replace settings such as `features.names`, with the dot written as two underscores."""
     for key, value in keys.items():
         section, _, name = key.partition("__")
         changed: Any = replace(getattr(config, section), **{name: value})
@@ -48,31 +48,31 @@ def build(lake: Lake, config: ModelConfig) -> LakeIndex:
     return build_lake_index(lake, config, NOTHING)
 
 
-def cut_from(structure: LakeIndex, config: ModelConfig, folder: Path) -> TrainingData:
-    """What views are cut from, with word vectors of its own."""
-    lake = structure.lake
+def data_from(index: LakeIndex, config: ModelConfig, folder: Path) -> TrainingData:
+    """Training data with word vectors of its own."""
+    lake = index.lake
     vectors = train_vectors(lake, config, path=folder / "v.bin")
     featurizer = Featurizer(vectors, build_vocabulary(lake, 100))
     return TrainingData(
-        structure=structure,
+        index=index,
         featurizer=featurizer,
-        walks=find_positions(structure, config),
+        walks=find_positions(index, config),
         cells=tuple(featurizer.cells(profile.sample) for profile in lake.profiles),
         config=config,
     )
 
 
-def material(lake: Lake, config: ModelConfig, folder: Path) -> TrainingData:
-    return cut_from(build(lake, config), config, folder)
+def training_data(lake: Lake, config: ModelConfig, folder: Path) -> TrainingData:
+    return data_from(build(lake, config), config, folder)
 
 
 def draw(lake: Lake, config: ModelConfig, folder: Path, seed: int = 0) -> PairBatch:
-    made = material(lake, config, folder)
-    return sample_pairs(made, made.structure.keys, np.random.default_rng(seed))
+    data = training_data(lake, config, folder)
+    return sample_pairs(data, data.index.keys, np.random.default_rng(seed))
 
 
 def report(epochs: Sequence[tuple[float, float]], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Has training say these losses and recalls, epoch by epoch, whatever it does."""
+    """Make training report these losses and recalls, epoch by epoch, whatever it does."""
     losses, recalls = (iter(values) for values in zip(*epochs, strict=True))
     learn = train._run_epoch  # noqa: SLF001 - it still learns; only what it says is another's
 

@@ -1,4 +1,4 @@
-"""Whole runs on databases, alone and beside a folder."""
+"""Test whole runs on databases and remote sources, alone and with a folder."""
 
 import json
 import os
@@ -8,9 +8,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from datahub.ingestion.run.pipeline import Pipeline
 from datahub.metadata.schema_classes import ERModelRelationshipPropertiesClass, StatusClass
+from pyiceberg.catalog.sql import SqlCatalog
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog import scan_database
@@ -42,7 +44,7 @@ CARRIERS = {
 
 @pytest.fixture
 def shop(tmp_path: Path) -> dict[str, Any]:
-    """A connection to a database in which flights name their carriers."""
+    """Create a database with carriers and flights, and return its connection."""
     file = tmp_path / "shop.db"
     carriers = codes("CA")
     with closing(sqlite3.connect(file)) as connection:
@@ -81,7 +83,7 @@ def run(out: Path, *connections: dict[str, Any], **config: Any) -> HyperJoinRepo
 
 
 def ends(out: Path) -> list[set[str]]:
-    """The datasets of each relationship."""
+    """Return the datasets of each relationship."""
     return [
         {proposal["aspect"]["json"][side] for side in ("source", "destination")}
         for proposal in json.loads(out.read_text())
@@ -89,13 +91,13 @@ def ends(out: Path) -> list[set[str]]:
     ]
 
 
-def said(report: HyperJoinReport) -> list[tuple[str | None, str]]:
+def warnings_of(report: HyperJoinReport) -> list[tuple[str | None, str]]:
     return [(entry.title, context) for entry in report.warnings for context in entry.context]
 
 
 def test_joins_of_a_database_are_found(tmp_path: Path, shop: dict[str, Any]) -> None:
     report = run(tmp_path / "out.json", shop)
-    assert (said(report), list(report.failures)) == ([], [])
+    assert (warnings_of(report), list(report.failures)) == ([], [])
     assert ends(tmp_path / "out.json") == [CARRIERS]
 
 
@@ -108,7 +110,7 @@ def test_files_join_with_tables_of_databases(tmp_path: Path, shop: dict[str, Any
     assert [pair for pair in found if delays in pair]
 
 
-def test_tables_that_only_spark_reaches_join_with_those_of_a_database(
+def test_remote_tables_join_with_those_of_a_database(
     tmp_path: Path, shop: dict[str, Any], spark: SparkSession
 ) -> None:
     write_table(tmp_path / "far", "delays.csv", {"carrier": codes("CA")})
@@ -122,54 +124,72 @@ def test_tables_that_only_spark_reaches_join_with_those_of_a_database(
     report = run(tmp_path / "out.json", shop, far, own, **store)
     spark.sql("DROP TABLE hubs")
     spark.conf.unset(key)
-    [(title, context)] = said(report)
+    [(title, context)] = warnings_of(report)
     assert title == "Table skipped"
     assert context.endswith(
-        "odd.csv: has a header and no rows. Fill it, or leave it out with `connections[1].tables`"
+        "odd.csv: has a header and no rows. Fill it, or exclude it with `connections[1].tables`"
     )
     joined = {urn.split(",")[1] for pair in ends(tmp_path / "out.json") for urn in pair}
     assert joined == {"main.airlines", "main.flights", "lake/delays.csv", "default.hubs"}
     assert report.tables_from_profile_store == 0
 
 
-def test_what_spark_does_not_reach_is_a_warning_and_the_others_are_read(
+def test_remote_iceberg_tables_join_with_those_of_a_database(
+    tmp_path: Path, shop: dict[str, Any], spark: SparkSession
+) -> None:
+    catalog = SqlCatalog(
+        "test", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}/far"
+    )
+    catalog.create_namespace("air")
+    hubs = pa.table({"carrier": codes("CA"), "hub": codes("H")})
+    catalog.create_table("air.hubs", schema=hubs.schema).append(hubs)
+    catalog.engine.dispose()
+    key = "fs.viewfs.mounttable.iceberg.link./data"
+    spark.conf.set(key, (tmp_path / "far").as_uri())
+    far = {"folder": "viewfs://iceberg/data", "platform": "s3", "names": "lake/{table}"}
+    report = run(tmp_path / "out.json", shop, far)
+    spark.conf.unset(key)
+    assert (warnings_of(report), list(report.failures)) == ([], [])
+    joined = {urn.split(",")[1] for pair in ends(tmp_path / "out.json") for urn in pair}
+    assert joined == {"main.airlines", "main.flights", "lake/air/hubs"}
+
+
+def test_an_unreachable_folder_is_a_warning_and_others_are_read(
     tmp_path: Path, shop: dict[str, Any]
 ) -> None:
     report = run(tmp_path / "out.json", {"folder": "lost://lake"}, shop)
-    [(title, context)] = said(report)
+    [(title, context)] = warnings_of(report)
     assert title == "Connection skipped"
     assert "the folder of `connections[0]` cannot be listed: " in context
     assert ends(tmp_path / "out.json") == [CARRIERS]
 
 
-def test_a_test_of_the_connection_says_what_spark_does_not_reach(shop: dict[str, Any]) -> None:
+def test_a_connection_test_reports_an_unreachable_folder(shop: dict[str, Any]) -> None:
     connections = [{"folder": "lost://lake"}, {"spark_catalog": "spark_catalog"}, shop]
     found = HyperJoinSource.test_connection({"connections": connections})
     assert found.capability_report
-    reasons = {key: one.failure_reason for key, one in found.capability_report.items()}
+    reasons = {key: each.failure_reason for key, each in found.capability_report.items()}
     assert "the folder of `connections[0]` cannot be listed" in str(reasons["connections[0]"])
     assert reasons["connections[2]"] is None
 
 
-def test_a_database_that_does_not_answer_is_a_warning_and_the_others_are_read(
+def test_an_unreachable_database_is_a_warning_and_others_are_read(
     tmp_path: Path, shop: dict[str, Any]
 ) -> None:
     report = run(tmp_path / "out.json", NOWHERE, shop)
-    [(title, context)] = said(report)
+    [(title, context)] = warnings_of(report)
     assert title == "Connection skipped"
     assert "the database of `connections[0]` cannot be read: " in context
     assert "hush" not in f"{report.as_string()}{report.to_pure_python_obj(report)}"
     assert ends(tmp_path / "out.json") == [CARRIERS]
 
 
-def test_no_database_that_answers_is_one_clear_failure(tmp_path: Path) -> None:
+def test_a_run_without_a_reachable_database_fails(tmp_path: Path) -> None:
     [failure] = run(tmp_path / "out.json", NOWHERE).failures
     assert "the database of `connections[0]` cannot be read: " in str(list(failure.context))
 
 
-def test_a_database_that_has_not_changed_is_not_read_again(
-    tmp_path: Path, shop: dict[str, Any]
-) -> None:
+def test_an_unchanged_database_is_not_read_again(tmp_path: Path, shop: dict[str, Any]) -> None:
     file, store = tmp_path / "shop.db", {"profile": {"store": str(tmp_path / "store")}}
     os.utime(file, (10**9, 10**9))
     found = [run(tmp_path / f"{at}.json", shop, **store) for at in range(2)]
@@ -184,7 +204,7 @@ def test_a_database_that_has_not_changed_is_not_read_again(
 
 def test_a_dataset_is_read_from_one_connection(tmp_path: Path, shop: dict[str, Any]) -> None:
     report = run(tmp_path / "out.json", shop, shop)
-    assert said(report) == [
+    assert warnings_of(report) == [
         ("Duplicate table name", name) for name in ("main.airlines", "main.flights")
     ]
     assert ends(tmp_path / "out.json") == [CARRIERS]
@@ -215,13 +235,13 @@ def test_tables_of_all_platforms_are_looked_up_in_the_catalog(
     found = [
         gms.get(urn, ERModelRelationshipPropertiesClass) for urn in gms.urns("erModelRelationship")
     ]
-    assert [one.name for one in found if one] == ["main.airlines.carrier = delays.csv.carrier"]
+    assert [each.name for each in found if each] == ["main.airlines.carrier = delays.csv.carrier"]
     report = pipeline.source.get_report()
     assert isinstance(report, HyperJoinReport)
     assert (report.datasets_in_catalog, list(report.datasets_not_read)) == (3, ["main.gone"])
 
 
-def test_a_database_that_does_not_answer_keeps_its_suggestions(
+def test_an_unreachable_database_keeps_its_suggestions(
     tmp_path: Path, shop: dict[str, Any], gms: Gms
 ) -> None:
     write_table(tmp_path / "lake", "delays.csv", {"carrier": codes("CA")})
@@ -251,13 +271,13 @@ def test_a_database_that_does_not_answer_keeps_its_suggestions(
         urns = gms.urns("erModelRelationship")
         shown = [urn for urn in urns if not getattr(gms.get(urn, StatusClass), "removed", False)]
         found = [gms.get(urn, ERModelRelationshipPropertiesClass) for urn in shown]
-        return {one.name for one in found if one}
+        return {each.name for each in found if each}
 
     before = ingest(shop)
     assert "main.flights.carrier = main.airlines.carrier" in before
     silent = {**shop, "database": {"url": f"sqlite:///{tmp_path}/gone/shop.db"}}
     assert ingest(silent) == before
-    # One that answers and has no such tables is another thing.
+    # A reachable database without these tables loses its suggestions.
     with closing(sqlite3.connect(tmp_path / "other.db")) as connection:
         connection.execute("CREATE TABLE other (x TEXT)")
     assert "main.flights.carrier = main.airlines.carrier" not in ingest(
@@ -265,7 +285,7 @@ def test_a_database_that_does_not_answer_keeps_its_suggestions(
     )
 
 
-def test_how_the_recipe_says_that_files_are_written_they_are_read(tmp_path: Path) -> None:
+def test_files_are_read_in_the_dialect_of_the_recipe(tmp_path: Path) -> None:
     cities = tmp_path / "lake" / "cities.csv"
     cities.parent.mkdir()
     cities.write_text("id^city\n1^'Oslo^Bergen'\n2^Rome\n")
@@ -274,7 +294,7 @@ def test_how_the_recipe_says_that_files_are_written_they_are_read(tmp_path: Path
     assert (report.tables_profiled, report.columns_profiled) == (1, 2)
 
 
-def test_what_only_a_server_knows_needs_one(tmp_path: Path, shop: dict[str, Any]) -> None:
+def test_dataset_filters_need_a_server(tmp_path: Path, shop: dict[str, Any]) -> None:
     [failure] = run(tmp_path / "out.json", shop, catalog={"tags": ["pii"]}).failures
     [reason] = failure.context
     assert reason.startswith("`catalog.domains`, `containers` and `tags` filter datasets by what a")
@@ -299,7 +319,7 @@ def test_each_database_is_tried_once(shop: dict[str, Any], monkeypatch: pytest.M
     assert tried == ["connections[0]", "connections[1]"]
 
 
-def test_without_java_what_needs_spark_stops_the_run_and_fails_the_test(
+def test_without_java_a_spark_connection_fails_run_and_test(
     shop: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @contextmanager
@@ -318,5 +338,5 @@ def test_without_java_what_needs_spark_stops_the_run_and_fails_the_test(
     assert found.capability_report
     fine, refused = (found.capability_report[f"connections[{at}]"] for at in range(2))
     assert (fine.capable, fine.failure_reason, refused.capable) == (True, None, False)
-    for one in (found.basic_connectivity, refused):
-        assert "Spark needs Java 17 or newer" in (one.failure_reason or "")
+    for capability in (found.basic_connectivity, refused):
+        assert "Spark needs Java 17 or newer" in (capability.failure_reason or "")

@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Verdict
 from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.model.config import (
     OURS,
@@ -21,17 +22,7 @@ from datahub_hyperjoin.model.config import (
 )
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.suggest import Findings, suggest
-from datahub_hyperjoin.tables import (
-    Cardinality,
-    CatalogEvidence,
-    ColumnId,
-    DataType,
-    Pair,
-    Table,
-    TableId,
-    Verdict,
-    pair_of,
-)
+from datahub_hyperjoin.tables import ColumnId, DataType, Pair, Table, TableId, pair_of
 
 ACCEPTED = CatalogEvidence(verdict=Verdict.ACCEPTED, by="urn:li:corpuser:ada")
 REJECTED = CatalogEvidence(verdict=Verdict.REJECTED)
@@ -107,17 +98,17 @@ def tables(tmp_path: Path) -> list[Table]:
 
 
 def find(
-    spark: SparkSession, tables: list[Table], knowledge: CatalogFacts | None = None
+    spark: SparkSession, tables: list[Table], facts: CatalogFacts | None = None
 ) -> tuple[Findings, Watcher]:
     watcher = Watcher()
-    known = {} if knowledge is None else {"knowledge": knowledge}
+    named = {} if facts is None else {"facts": facts}
     found = suggest(
         tables,
         session=lambda: spark,
         profile=ProfileConfig(),
         model=QUICK,
         progress=watcher,
-        **known,
+        **named,
     )
     return found, watcher
 
@@ -174,8 +165,8 @@ def test_a_warning_names_only_the_first_columns(
     spark: SparkSession, tables: list[Table], tmp_path: Path
 ) -> None:
     wide = write(tmp_path, "wide", {f"c{at}": ["1", "2"] for at in range(8)})
-    knowledge = CatalogFacts(columns={wide.id: frozenset(["c0"])})
-    _, watcher = find(spark, [*tables, wide], knowledge)
+    facts = CatalogFacts(columns={wide.id: frozenset(["c0"])})
+    _, watcher = find(spark, [*tables, wide], facts)
     context = "wide: c1, c2, c3, c4, c5 and 2 more"
     assert watcher.warnings == [("Column not in the catalog", context)]
 
@@ -214,7 +205,7 @@ def test_a_run_that_was_killed_goes_on_and_says_so(
             )
     first, second = (watcher.lines for watcher in watchers)
     assert [line[:20] for line in first] == ["Epoch 1 of at most 2"]
-    assert second[0] == "Training goes on after epoch 1, where an earlier run ended"
+    assert second[0] == "Resuming training after epoch 1, where an earlier run ended"
     assert [line[:20] for line in second[1:]] == ["Epoch 2 of at most 2"]
 
 

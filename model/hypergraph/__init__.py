@@ -1,1 +1,1 @@
-"""Columns as vertices, and the hyperedges within and across tables (paper, section 4.1)."""
+"""The hypergraph over the columns of a lake, and the join graph that it is built from."""

@@ -1,4 +1,4 @@
-"""Which hyperedges share columns, and how much (paper, equation 9)."""
+"""The adjacency of hyperedges: the columns that they share (paper, equation 9)."""
 
 from dataclasses import dataclass
 
@@ -15,30 +15,31 @@ from datahub_hyperjoin.model.hypergraph.ragged import Lists
 class Adjacency:
     r"""The non-zeros of $A = \mathrm{RowNormalise}(\Pi^\top \Pi - \mathrm{diag})$, row by row.
 
-    A column lies in at most two hyperedges, so there are at most as many of them as columns.
+    A column is in at most two hyperedges, so there are at most two entries per column.
     """
 
     row: Int[Tensor, " entry"]
-    """The hyperedge that reads; in order."""
+    """The hyperedge that attends, ascending."""
 
     lists: Lists
-    """The hyperedges that each one reads. If i reads j, then j reads i."""
+    """The neighbours of each hyperedge. The relation is symmetric."""
 
     share: Float[Tensor, " entry"]
-    """Shared columns as a part of all that the row shares; a row sums to 1, or has no entry."""
+    """Number of shared columns, divided by its sum over the row, so that a row with entries sums to
+    1."""
 
     mirror: Int[Tensor, " entry"]
-    """Where the entry (j, i) stands, for each entry (i, j)."""
+    """Index of the entry (j, i) for each entry (i, j)."""
 
     @classmethod
     def from_incidence(
         cls, columns: int, hyperedges: int, incidence: Int[Tensor, "2 entry"]
     ) -> "Adjacency":
-        """Counts the columns that every two hyperedges share.
+        """Count the columns that every two hyperedges share, as a sparse matrix product.
 
         Args:
-            columns: How many columns there are.
-            hyperedges: How many hyperedges there are.
+            columns: Number of columns.
+            hyperedges: Number of hyperedges.
             incidence: Pairs (column, hyperedge).
 
         Returns:
@@ -67,5 +68,5 @@ class Adjacency:
 
     @property
     def entries(self) -> Lists:
-        """The numbers of each row's own entries."""
+        """The entry indices of each row."""
         return Lists(torch.arange(len(self.row), device=self.row.device), self.lists.starts)

@@ -1,4 +1,4 @@
-"""How the columns of a lake hang together, before any training."""
+"""The index of a lake: everything that connects its columns before any training."""
 
 import logging
 from collections.abc import Callable
@@ -10,12 +10,8 @@ from jaxtyping import Int
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig
-from datahub_hyperjoin.model.hypergraph.hyperedges import (
-    Hypergraph,
-    JoinGraph,
-    build_hypergraph,
-    build_join_graph,
-)
+from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph, build_hypergraph
+from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph, build_join_graph
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming, name_columns
 from datahub_hyperjoin.model.reference.entities import EntityOverlap
@@ -30,47 +26,55 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class LakeIndex:
-    """What is known of how the columns of a lake hang together."""
+    """The columns of a lake with their similarities, join graph and hypergraph."""
 
     lake: Lake
-    known: CatalogPriors
-    """What the catalog and its people say."""
+    priors: CatalogPriors
+    """What the catalog and its users state about columns and pairs."""
 
     keys: Int[np.ndarray, " key"]
+    """The key columns, ascending."""
+
     overlap: ValueOverlap
+    """The overlap of values, for all pairs that share any."""
+
     joins: JoinGraph
     graph: Hypergraph
+    """The hypergraph for inference."""
 
     features: FeatureConfig = field(default_factory=FeatureConfig)
-    """What may be read of the columns."""
+    """Which facts about columns the model reads."""
 
     naming: Naming = field(default_factory=Naming)
-    """Other names of key columns that a language model gave, if one was asked."""
+    """Name variants of key columns from a language model, if the recipe configures one."""
 
     @cached_property
     def names(self) -> NameSimilarity:
-        """How alike the columns' names are written; not at all, if names do not count.
+        """The similarity of column names; zero if names are not read.
 
-        `id` of one table is none of another: both are read with their tables' names.
+        The name of an identifier includes its table's name: `id` of one table is not `id` of
+        another.
         """
-        lake, read = self.lake, self.features.names
+        lake, count = self.lake, len(self.lake)
+        if not self.features.names:
+            return NameSimilarity([""] * count)
         titles = (lake.titles[table] for table in lake.table_of)
         names = zip(titles, (profile.id.path for profile in lake.profiles), strict=True)
-        return NameSimilarity([qualify(title, name) * read for title, name in names])
+        return NameSimilarity([qualify(title, name) for title, name in names])
 
     @cached_property
     def entities(self) -> EntityOverlap:
-        """Which texts hold things that everyone knows; none, if values do not count."""
+        """The standard entities in text columns; none if values or reference data are not read."""
         lake = self.lake
         if not (self.features.values and self.features.reference):
             return EntityOverlap.empty(len(lake))
-        read = zip(lake.profiles, lake.is_text, strict=True)
-        sketches = [profile.sketch if is_text else b"" for profile, is_text in read]
+        columns = zip(lake.profiles, lake.is_text, strict=True)
+        sketches = [profile.sketch if is_text else b"" for profile, is_text in columns]
         return EntityOverlap.from_sketches(sketches, lake.table_of)
 
     @cached_property
     def cells(self) -> CellSimilarity:
-        """How alike the columns' cells are written; not at all, if values do not count."""
+        """The similarity of cells; zero if values are not read."""
         read = self.features.values
         return CellSimilarity([profile.sample if read else () for profile in self.lake.profiles])
 
@@ -78,36 +82,37 @@ class LakeIndex:
 def build_lake_index(
     lake: Lake,
     config: ModelConfig,
-    knowledge: CatalogFacts,
+    facts: CatalogFacts,
     say: Callable[[str], None] = logger.info,
 ) -> LakeIndex:
-    """Connects the columns of a lake by their tables, their values and what is known of them.
+    """Connect the columns of a lake by their tables, their values and the catalog's facts.
 
     Args:
         lake: The columns.
-        config: What makes a key and an edge.
-        knowledge: What the catalog and its people say.
-        say: Told how far a language model is, if one is asked for names.
+        config: The conditions of key columns and edges.
+        facts: What the catalog and its users state about columns and pairs.
+        say: Receives the progress of a language model, if one is asked for names.
 
     Returns:
-        Everything that training and ranking start from.
+        The input of training and ranking.
     """
-    known = CatalogPriors.from_facts(lake, knowledge)
-    keys = find_keys(lake, config.keys, known)
+    priors = CatalogPriors.from_facts(lake, facts)
+    keys = find_keys(lake, config.keys, priors)
     overlap = measure_overlap(lake) if config.features.values else ValueOverlap.empty(len(lake))
-    uses_variants = config.uses_variants
-    naming = name_columns(lake, keys, config.variants, say) if uses_variants else Naming()
+    naming = Naming()
+    if config.uses_variants:
+        naming = name_columns(lake, keys, config.variants, say)
     joins = build_join_graph(
         lake,
         keys,
         overlap=overlap,
-        known=known,
+        priors=priors,
         config=config,
         variants=naming.variants,
     )
     return LakeIndex(
         lake=lake,
-        known=known,
+        priors=priors,
         keys=keys,
         overlap=overlap,
         joins=joins,

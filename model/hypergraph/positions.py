@@ -1,10 +1,10 @@
-"""Where a column stands in the join graph, told by random walks or by its Laplacian.
+"""Positional encodings of columns on the join graph: random walks or Laplacian eigenvectors.
 
-A join graph has thousands of components, so the smallest Laplacian eigenvectors of the whole are an
-arbitrary basis of a null space, and their signs are arbitrary too. The chance that a walk of t
-steps is back where it began has neither fault and is the same for columns in the same role
-(random-walk structural encoding; Dwivedi et al., 2022). The paper's eigenvectors are taken
-component by component, where only one of them is trivial.
+A join graph has thousands of components, so the smallest Laplacian eigenvectors of the whole graph
+are an arbitrary basis of a null space, and their signs are arbitrary too. The probability that a
+random walk of t steps returns to its start has neither defect, and it is equal for columns in the
+same role (random-walk structural encoding; Dwivedi et al., 2022). The paper's eigenvectors are
+computed for each component separately, where only one of them is trivial.
 """
 
 from collections.abc import Iterator
@@ -16,45 +16,50 @@ from scipy.sparse.linalg import eigsh
 from typing_extensions import assert_never
 
 from datahub_hyperjoin.model.config import ModelConfig, Positions
-from datahub_hyperjoin.model.hypergraph.hyperedges import JoinGraph
+from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 
 _EQUAL = 1e-6
-"""Numbers closer than this are the same but for rounding."""
+"""Difference below which two numbers are equal except for rounding."""
 _DENSE = 512
-"""Columns of a component up to which all its eigenvectors are computed."""
+"""Number of columns up to which all eigenvectors of a component are computed."""
 
 
-def _linked(
+def _split_components(
     joins: JoinGraph,
 ) -> Iterator[tuple[Int[np.ndarray, " member"], sparse.csr_array]]:
-    """The columns of each component, and 1 for each two that are neighbours."""
+    """Yield the columns of each component, and its symmetric 0/1 matrix of neighbours.
+
+    Edges are sorted by component once, so each component is a slice of them: the cost of all
+    components together is that of one sort. Columns are renumbered by their rank among the
+    component's members, which are ascending.
+    """
     edges_of = np.argsort(joins.component[joins.left], kind="stable")
     owner = joins.component[joins.left][edges_of]
     for number, members in enumerate(joins.components):
-        chosen = edges_of[slice(*np.searchsorted(owner, [number, number + 1]))]
-        one = np.searchsorted(members, joins.left[chosen])
-        other = np.searchsorted(members, joins.right[chosen])
-        ends = np.concatenate([one, other]), np.concatenate([other, one])
+        edges = edges_of[slice(*np.searchsorted(owner, [number, number + 1]))]
+        left = np.searchsorted(members, joins.left[edges])
+        right = np.searchsorted(members, joins.right[edges])
+        ends = np.concatenate([left, right]), np.concatenate([right, left])
         shape = len(members), len(members)
         linked = sparse.csr_array((np.ones(len(ends[0])), ends), shape=shape)
-        yield members, linked.sign()
+        yield members, linked.sign()  # an edge in both directions was counted twice
 
 
 def return_probabilities(joins: JoinGraph, steps: int) -> Float32[np.ndarray, "column step"]:
-    """Chances that a random walk is back after 1, 2, ... steps.
+    """Compute the probabilities that a random walk returns after 1, 2, ... steps.
 
-    Cost is cubic in a component's size, which the join graph bounds.
+    The cost is cubic in the size of a component, which the join graph bounds.
 
     Args:
         joins: The join graph.
         steps: Length of the longest walk.
 
     Returns:
-        One row a column; zeros for a column without an edge.
+        One row per column; zeros for a column without an edge.
     """
     positions = np.zeros((len(joins.component), steps), dtype=np.float32)
-    for members, linked in _linked(joins):
+    for members, linked in _split_components(joins):
         dense = linked.toarray()
         step = dense / dense.sum(axis=1, keepdims=True)
         walk = np.eye(len(members))
@@ -67,7 +72,12 @@ def return_probabilities(joins: JoinGraph, steps: int) -> Float32[np.ndarray, "c
 def _smallest(
     linked: sparse.csr_array, count: int
 ) -> tuple[Float[np.ndarray, " eigenvalue"], Float[np.ndarray, "member eigenvalue"]]:
-    """The smallest eigenvalues of a component's normalised Laplacian, and their eigenvectors."""
+    """Compute the smallest eigenvalues of a component's normalised Laplacian, with eigenvectors.
+
+    Small components are solved densely, which also gives all equal eigenvalues. For large ones the
+    iteration looks for the greatest eigenvalues of I - L instead, where it converges faster, from a
+    fixed start, so that every run returns the same vectors.
+    """
     scale = sparse.diags_array(1 / np.sqrt(linked.sum(axis=1)))
     similar = scale @ linked @ scale
     if linked.shape[0] <= max(_DENSE, count):
@@ -82,17 +92,18 @@ def _smallest(
 def pin_basis(
     vectors: Float[np.ndarray, "member eigenvalue"],
 ) -> Iterator[Float[np.ndarray, " member"]]:
-    """The one basis of a space of eigenvectors that their computation has no part in.
+    """Compute a basis of an eigenspace that depends on the space alone.
 
-    Each vector is the projection on the space of the member that the space is closest to, the
-    first of several; the next is taken from what is left of the space. Its greatest entry, that
-    member's, is therefore positive.
+    Solvers return an arbitrary basis. Here, each vector is the projection onto the space of the
+    member that is closest to the space (of several, the first); the next vector comes from the rest
+    of the space. The greatest entry of a vector, that of its member, is therefore positive, which
+    also settles the sign.
 
     Args:
         vectors: Any orthonormal basis of the space.
 
     Yields:
-        The vectors of the other.
+        The vectors of the canonical basis.
     """
     for _ in range(vectors.shape[1]):
         near = (vectors * vectors).sum(axis=1)
@@ -105,25 +116,25 @@ def pin_basis(
 def laplacian_eigenvectors(
     joins: JoinGraph, order: Int[np.ndarray, " column"], count: int
 ) -> Float32[np.ndarray, "column eigenvector"]:
-    r"""Smallest eigenvectors of $I - D^{-1/2} A D^{-1/2}$ by component (paper, section 4.2).
+    r"""Compute the smallest eigenvectors of $I - D^{-1/2} A D^{-1/2}$ of each component.
 
-    The eigenvector of eigenvalue 0 says only how many neighbours a column has and is left out. A
-    sign is arbitrary, and so is a basis where eigenvalues are equal, as they are in every symmetric
-    component: both are settled by `order`. Cost is cubic in a component's size up to 512 columns,
-    and about proportional to its edges beyond, where a fixed start of the iteration settles what
-    `count` cuts off in the midst of equal eigenvalues.
+    As in section 4.2 of the paper. The eigenvector of eigenvalue 0 only counts neighbours and is
+    skipped. Signs are arbitrary, and so is the basis for equal eigenvalues, which every symmetric
+    component has; `order` settles both. The cost is cubic in the size of a component up to 512
+    columns, and about proportional to its edges beyond. There, a fixed start of the iteration
+    settles which of several equal eigenvalues `count` cuts off.
 
     Args:
         joins: The join graph.
-        order: A number for each column that does not depend on its place.
-        count: How many eigenvectors, k.
+        order: A rank for each column that does not depend on its index in the lake.
+        count: Number of eigenvectors, k.
 
     Returns:
-        One row a column; zeros for a column without an edge, and where its component has fewer
+        One row per column; zeros for a column without an edge, and where its component has fewer
         eigenvectors.
     """
     positions = np.zeros((len(joins.component), count), dtype=np.float32)
-    for members, linked in _linked(joins):
+    for members, linked in _split_components(joins):
         named = np.argsort(order[members])
         values, vectors = _smallest(linked[named][:, named], count + 1)
         cuts = np.flatnonzero(np.diff(values[1:]) > _EQUAL) + 1
@@ -133,24 +144,22 @@ def laplacian_eigenvectors(
     return positions
 
 
-def find_positions(
-    structure: LakeIndex, config: ModelConfig
-) -> Float32[np.ndarray, "column position"]:
-    """Positions as the configuration names them.
+def find_positions(index: LakeIndex, config: ModelConfig) -> Float32[np.ndarray, "column position"]:
+    """Compute the positional encoding that the method selects.
 
     Args:
-        structure: The lake and its join graph.
-        config: Which positions, and how long they are.
+        index: The lake and its join graph.
+        config: The kind and the length of the encoding.
 
     Returns:
-        One row a column.
+        One row per column.
     """
-    joins, count = structure.joins, config.setting.walk_length
+    joins, count = index.joins, config.setting.walk_length
     match config.setting.positions:
         case Positions.WALKS:
             return return_probabilities(joins, count)
         case Positions.LAPLACIAN:
-            by_name = np.argsort([str(column) for column in structure.lake.ids], kind="stable")
+            by_name = np.argsort([str(column) for column in index.lake.ids], kind="stable")
             return laplacian_eigenvectors(joins, np.argsort(by_name), count)
         case Positions.NONE:
             return np.zeros((len(joins.component), count), dtype=np.float32)

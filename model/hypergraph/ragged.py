@@ -1,8 +1,8 @@
-"""Lists of unequal length, and sums over what they name.
+"""Lists of unequal length, and sums and means over their members.
 
-Columns lie in hyperedges and hyperedges share columns. Both are sparse relations, kept as lists in
-both directions: a sum along one direction has a gradient that is a sum along the other, so neither
-pass scatters.
+Columns are in hyperedges, and hyperedges share columns. Both are sparse relations, stored as lists
+in both directions: the gradient of a sum along one direction is a sum along the other. Neither pass
+needs a scatter, whose order of additions would differ from run to run on a GPU.
 """
 
 from dataclasses import dataclass
@@ -16,27 +16,27 @@ from torch.nn.functional import embedding_bag
 
 @dataclass(frozen=True)
 class Lists:
-    """Lists of numbers, one after another."""
+    """Lists of indices, concatenated."""
 
     members: Int[Tensor, " entry"]
-    """What the lists name, list after list."""
+    """The members of all lists, list after list."""
 
     starts: Int[Tensor, " bound"]
-    """Where each list begins in `members`, and where the last one ends."""
+    """Start of each list in `members`, and the end of the last one."""
 
     @classmethod
     def from_pairs(
         cls, owner: Int[Tensor, " entry"], member: Int[Tensor, " entry"], count: int
     ) -> "Lists":
-        """Sorts pairs into lists.
+        """Group pairs into lists.
 
         Args:
-            owner: The list that each pair belongs to.
-            member: What it names there.
-            count: How many lists there are; those without a pair are empty.
+            owner: The list of each pair.
+            member: The member of each pair.
+            count: Number of lists; a list without a pair is empty.
 
         Returns:
-            Lists whose members are in order.
+            Lists with ascending members.
         """
         order = torch.argsort(member, stable=True)
         order = order[torch.argsort(owner[order], stable=True)]
@@ -55,14 +55,14 @@ class Lists:
         values: Float[Tensor, "source width"],
         weights: Float[Tensor, " entry"] | None = None,
     ) -> Float[Tensor, "list width"]:
-        """Sums rows list by list, each weighed; without a gradient.
+        """Compute the weighted sum of each list's rows, without a gradient.
 
         Args:
-            values: What `members` are rows of.
-            weights: Of each entry; 1 without them.
+            values: The rows that `members` index.
+            weights: The weight of each entry, 1 by default.
 
         Returns:
-            One row a list; zeros for an empty one.
+            One row per list; zeros for an empty list.
         """
         return embedding_bag(
             self.members,
@@ -75,7 +75,7 @@ class Lists:
 
 
 class _ListSum(torch.autograd.Function):
-    """The sum along lists, whose gradient is the sum along their inverse."""
+    """A sum along lists; its gradient is the sum along their inverse."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, forth: Lists, back: Lists) -> Tensor:  # noqa: ANN401 - torch's own context has no public type
@@ -90,15 +90,15 @@ class _ListSum(torch.autograd.Function):
 def mean_of_members(
     values: Float[Tensor, "source width"], forth: Lists, back: Lists
 ) -> Float[Tensor, "list width"]:
-    """Averages rows list by list, with a gradient, in single precision at least.
+    """Compute the mean of each list's rows, with a gradient, in single precision at least.
 
     Args:
-        values: What `forth` names the rows of.
+        values: The rows that `forth` indexes.
         forth: The rows of each mean.
-        back: The inverse: the means that each row enters.
+        back: The inverse of `forth`: the means that include each row.
 
     Returns:
-        One row a list; zeros for an empty one.
+        One row per list; zeros for an empty list.
     """
     exact = values.to(torch.promote_types(values.dtype, torch.float32))
     total = cast("Tensor", _ListSum.apply(exact, forth, back))  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Attention between hyperedges that knows which of them share columns (paper, equation 10)."""
+"""Self-attention between hyperedges with a bias for shared columns (paper, equation 10)."""
 
 import torch
 from jaxtyping import Float
@@ -14,12 +14,12 @@ class StructureAwareAttention(nn.Module):
     $$\mathrm{head}_i = \mathrm{softmax}\left(\frac{Q_i K_i^\top}{\sqrt{d_k}}
     + \lambda A\right) V_i$$
 
-    No score for every two hyperedges ever stands in memory.
+    The matrix of scores is never in memory.
 
     Args:
         width: Length of a hyperedge's vector, d.
-        heads: How many heads share it.
-        structure_weight: Initial lambda, which is learnt.
+        heads: Number of heads; it must divide the width.
+        structure_weight: Initial value of lambda, which is learned.
 
     Shapes:
         (hyperedge, width) to (hyperedge, width).
@@ -38,14 +38,14 @@ class StructureAwareAttention(nn.Module):
     def forward(
         self, hyperedges: Float[Tensor, "hyperedge width"], adjacency: Adjacency
     ) -> Float[Tensor, "hyperedge width"]:
-        """Lets every hyperedge read every other.
+        """Let every hyperedge attend to every other.
 
         Args:
-            hyperedges: One vector a hyperedge.
-            adjacency: The columns that they share.
+            hyperedges: One vector per hyperedge.
+            adjacency: The columns that hyperedges share.
 
         Returns:
-            What each hyperedge reads.
+            The result of attention, one vector per hyperedge.
         """
         count, width = hyperedges.shape
         if not count:

@@ -1,15 +1,15 @@
-r"""Attention with a sparse additive bias, exact, in memory linear in rows and biased pairs.
+r"""Exact attention with a sparse additive bias, in memory linear in rows and biased pairs.
 
-With $O$ and $L$ the output and log-sum-exp of plain attention, and $b_{ij} = \lambda A_{ij}$ the
-bias, which is 0 almost everywhere,
+Let $O$ and $L$ be the output and log-sum-exp of plain attention, and let $b_{ij} = \lambda A_{ij}$
+be the bias, which is 0 almost everywhere. Then
 
 $$p_{ij} = e^{s_{ij} - L_i} (e^{b_{ij}} - 1),\quad
 O'_i = \frac{O_i + \sum_j p_{ij} v_j}{1 + \sum_j p_{ij}},\quad
 L'_i = L_i + \ln\Big(1 + \sum_j p_{ij}\Big)$$
 
-are those of biased attention; the sums run over A's non-zeros alone. The backward kernel, given
-$O'$ and $L'$, weighs each pair by $e^{s_{ij} - L'_i}$: right wherever the bias is 0, and corrected
-by the same factor where it is not.
+are those of biased attention, and the sums are over the non-zeros of A alone. Given $O'$ and $L'$,
+the backward kernel weights each pair by $e^{s_{ij} - L'_i}$. That is correct wherever the bias is
+0, and is corrected by the same factor where it is not.
 """
 
 from typing import Any, cast
@@ -22,7 +22,7 @@ from datahub_hyperjoin.model.hypergraph.adjacency import Adjacency
 from datahub_hyperjoin.model.network.flash import Attended, attend, attend_backward
 
 _BLOCK = 16384
-"""Pairs whose vectors stand in memory at once."""
+"""Number of pairs whose vectors are in memory at once."""
 
 
 def _by_head(rows: Float[Tensor, "row head size"]) -> Float[Tensor, "1 head row size"]:
@@ -34,7 +34,7 @@ def _by_row(heads: Float[Tensor, "1 head row size"]) -> Float[Tensor, "row head 
 
 
 def _exact(rows: Float[Tensor, "row head size"]) -> Float[Tensor, "row head size"]:
-    """In single precision at least: the correction is a ratio of exponentials."""
+    """Convert to single precision at least, because the correction is a ratio of exponentials."""
     return rows.to(torch.promote_types(rows.dtype, torch.float32))
 
 
@@ -43,7 +43,7 @@ def _products(
     left: Float[Tensor, "row head size"],
     right: Float[Tensor, "row head size"],
 ) -> Float[Tensor, "entry head"]:
-    """Inner products of each entry's row on the left and its neighbour on the right."""
+    """Compute the inner product of each entry's row on the left and its neighbour on the right."""
     entries = zip(adjacency.row.split(_BLOCK), adjacency.lists.members.split(_BLOCK), strict=True)
     products = [
         (left.index_select(0, row) * right.index_select(0, neighbour)).sum(dim=2)
@@ -57,12 +57,18 @@ def _sums(
     weights: Float[Tensor, "entry head"],
     values: Float[Tensor, "row head size"],
 ) -> Float[Tensor, "row head size"]:
-    """Each row's sum of its neighbours' values, every entry with its weight."""
+    """Compute the weighted sum of each row's neighbours."""
     heads = zip(weights.T.contiguous(), values.unbind(1), strict=True)
     return torch.stack([adjacency.lists.sum(value, weight) for weight, value in heads], dim=1)
 
 
 class _BiasedAttention(torch.autograd.Function):
+    """Plain attention by a kernel, then a correction on the non-zeros of A.
+
+    Both passes call the kernel once, on all pairs, and then visit only the biased pairs: `added` is
+    p of the module's formula, and `beyond` is what a pair's weight has in excess of the kernel's.
+    """
+
     @staticmethod
     def forward(
         ctx: Any,  # noqa: ANN401 - torch's context has no public type
@@ -76,6 +82,7 @@ class _BiasedAttention(torch.autograd.Function):
         scores = _products(adjacency, query, key) / query.shape[2] ** 0.5
         normalizer = plain.normalizer[0].T
         bias = (structure * adjacency.share.to(scores))[:, None]
+        # expm1 keeps the digits of a small bias, whose exponential is close to 1.
         added = torch.exp(scores - normalizer[adjacency.row]) * torch.expm1(bias)
         total = 1 + adjacency.entries.sum(added)
         read = _by_row(plain.output) + _sums(adjacency, added, value)
@@ -91,6 +98,7 @@ class _BiasedAttention(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, None]:
         projected, bias, output, normalizer, scores = ctx.saved_tensors
         adjacency, parts = ctx.adjacency, projected.unbind(1)
+        # With the corrected output and log-sum-exp, the kernel is exact except on biased pairs.
         corrected = Attended(_by_head(output), normalizer.T[None].contiguous(), ctx.rest)
         plain = attend_backward(_by_head(gradients[0]), [*map(_by_head, parts)], corrected)
         (query, key, value), gradient = map(_exact, parts), _exact(gradients[0])
@@ -99,12 +107,13 @@ class _BiasedAttention(torch.autograd.Function):
         own = (gradient * _exact(output)).sum(dim=2)
         toward = _products(adjacency, gradient, value) - own[adjacency.row]
         slope = beyond * toward / query.shape[2] ** 0.5
+        # A is symmetric in its non-zeros: `mirror` turns sums over queries into sums over keys.
         corrections = (
             _sums(adjacency, slope, key),
             _sums(adjacency, slope[adjacency.mirror], query),
             _sums(adjacency, beyond[adjacency.mirror], gradient),
         )
-        exact = [_by_row(one) + other for one, other in zip(plain, corrections, strict=True)]
+        exact = [_by_row(part) + more for part, more in zip(plain, corrections, strict=True)]
         structure = ((weight + beyond) * toward).sum(dim=1) @ adjacency.share.to(scores)
         return torch.stack(exact, dim=1).to(projected), structure, None
 
@@ -114,10 +123,10 @@ def biased_attention(
     structure: Float[Tensor, ""],
     adjacency: Adjacency,
 ) -> Float[Tensor, "row head size"]:
-    r"""Computes $\mathrm{softmax}(QK^\top/\sqrt{d_k} + \lambda A) V$ (paper, equation 10).
+    r"""Compute $\mathrm{softmax}(QK^\top/\sqrt{d_k} + \lambda A) V$ (paper, equation 10).
 
-    Time is that of plain attention; memory grows with rows and with A's non-zeros. The correction
-    is made in single precision at least, whatever the precision of the rows.
+    The time is that of plain attention. Memory grows with the rows and the non-zeros of A. The
+    correction is in single precision at least, whatever the precision of the rows.
 
     Args:
         projected: Queries, keys and values of every row; at least one row.
@@ -125,7 +134,7 @@ def biased_attention(
         adjacency: The non-zeros of A.
 
     Returns:
-        What every row reads.
+        The result of attention, one vector per row and head.
     """
     attended = _BiasedAttention.apply(projected, structure, adjacency)  # type: ignore[no-untyped-call]
     return cast("Tensor", attended)

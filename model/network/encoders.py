@@ -1,4 +1,4 @@
-"""Three encodings of a column, fused into its initial feature (paper, equation 1)."""
+"""Encoders of table name, column name and content, and their fusion (paper, equation 1)."""
 
 import torch
 from jaxtyping import Float
@@ -8,15 +8,15 @@ from datahub_hyperjoin.model.network.features import Features, Names
 
 
 class NameEncoder(nn.Module):
-    r"""A name's vector: the mean of its tokens' learnt embeddings plus its projected word vector.
+    r"""A name's vector: the mean of its tokens' learned embeddings plus its projected word vector.
 
-    The word vector serves tokens outside the vocabulary, which would else all look alike.
+    The word vector distinguishes tokens outside the vocabulary, which share one embedding.
 
     Args:
-        vocabulary: How many tokens have an embedding.
+        vocabulary: Number of tokens with an embedding.
         dimension: Length of a word vector.
         width: Length of the result.
-        name_vectors: Whether the word vector counts.
+        name_vectors: Whether the word vector is added.
 
     Shapes:
         names of (column); returns (column, width).
@@ -29,23 +29,23 @@ class NameEncoder(nn.Module):
         self.name_vectors = name_vectors
 
     def forward(self, names: Names) -> Float[Tensor, "column width"]:
-        """Encodes names."""
+        """Encode names."""
         tokens = self.embedding(names.tokens, names.starts)
         return tokens + self.subwords(names.vectors) if self.name_vectors else tokens
 
 
 class ColumnEncoder(nn.Module):
-    r"""Table name, column name and content, weighed by a learnt softmax.
+    r"""A fusion of table name, column name and content, weighted by a learned softmax.
 
     $$x_v = W_0 \sum_{s} \mathrm{softmax}(w)_s\, h^s_v,\quad s \in
     \{\text{table}, \text{column}, \text{content}\}$$
 
     Args:
-        vocabulary: How many name tokens have an embedding.
+        vocabulary: Number of name tokens with an embedding.
         dimension: Length of a word vector.
         content: Length of pooled content.
         width: Length of a column's vector, d.
-        name_vectors: Whether names are read as word vectors, too.
+        name_vectors: Whether names are read as word vectors too.
 
     Shapes:
         features of (column); returns (column, width).
@@ -71,7 +71,7 @@ class ColumnEncoder(nn.Module):
         self.output = nn.Linear(width, width)
 
     def forward(self, features: Features) -> Float[Tensor, "column width"]:
-        """Encodes columns, each on its own."""
+        """Encode each column alone."""
         table, name, content = torch.softmax(self.fusion, dim=0)
         fused = (
             table * self.table(features.tables)

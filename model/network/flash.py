@@ -1,8 +1,7 @@
-"""Attention over all pairs without its matrix, and the log-sum-exp that it normalised by.
+"""Flash attention that also returns its log-sum-exp, forward and backward.
 
-Torch's public `scaled_dot_product_attention` keeps the log-sum-exp to itself, and an additive bias
-makes it fall back to dense scores. The kernels below it give what is needed, forward and backward,
-in memory that grows with the number of rows.
+Torch's public `scaled_dot_product_attention` does not return the log-sum-exp, and an additive bias
+makes it compute dense scores. The kernels that it calls do both in memory linear in the rows.
 """
 # ruff: noqa: FBT003, SLF001 - the kernels are private, and their schemas are positional
 
@@ -18,14 +17,14 @@ _KERNELS = torch.ops.aten
 
 @dataclass(frozen=True)
 class Attended:
-    """What plain attention read, and all that its backward pass needs of the kernel."""
+    """The result of plain attention, with everything that its backward pass needs."""
 
     output: Float[Tensor, "1 head row size"]
     normalizer: Float[Tensor, "1 head row"]
-    """Log-sum-exp of each row's scores."""
+    """The log-sum-exp of each row's scores."""
 
     rest: tuple[Tensor | int, ...]
-    """What else this device's kernel hands to its backward pass."""
+    """Further values that this device's kernel passes to its backward pass."""
 
 
 def _is_half(tensor: Tensor) -> bool:
@@ -37,7 +36,7 @@ def attend(
     key: Float[Tensor, "1 head row size"],
     value: Float[Tensor, "1 head row size"],
 ) -> Attended:
-    r"""Computes $\mathrm{softmax}(QK^\top/\sqrt{d_k}) V$ (Dao et al., 2022).
+    r"""Compute $\mathrm{softmax}(QK^\top/\sqrt{d_k}) V$ (Dao et al., 2022).
 
     Args:
         query: Q.
@@ -65,16 +64,16 @@ def attend_backward(
     inputs: Sequence[Float[Tensor, "1 head row size"]],
     attended: Attended,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of queries, keys and values.
+    """Compute the gradients of queries, keys and values.
 
     The kernel recomputes each weight from its score and the log-sum-exp, and needs the output only
-    for the inner product with its gradient. Given another output and log-sum-exp it is therefore
-    exact for all scores that these were made from.
+    for the inner product with its gradient. With another output and log-sum-exp, it is therefore
+    exact for every score that these were computed from.
 
     Args:
-        gradient: Of the output.
+        gradient: The gradient of the output.
         inputs: Query, key and value.
-        attended: What the forward pass gave, or an exact correction of it.
+        attended: The result of the forward pass, or an exact correction of it.
 
     Returns:
         Gradients in the order of `inputs`.
@@ -88,6 +87,7 @@ def attend_backward(
         return _KERNELS._scaled_dot_product_flash_attention_backward(
             *common, *lengths, 0.0, False, seed, offset
         )
+    # This kernel expects the log-sum-exp padded to a multiple of 32 rows.
     aligned = -(-normalizer.shape[2] // 32) * 32
     padded = torch.nn.functional.pad(normalizer, (0, aligned - normalizer.shape[2]))
     query, key, value, _ = _KERNELS._scaled_dot_product_efficient_attention_backward(

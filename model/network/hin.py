@@ -1,4 +1,4 @@
-"""HIN, the hypergraph network of HyperJoin: one embedding a column (paper, section 4.2)."""
+"""HIN, the hypergraph network of HyperJoin: one embedding per column (paper, section 4.2)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -20,59 +20,59 @@ from datahub_hyperjoin.model.network.layers import MixerLayer, NodeLayer, to_col
 T = TypeVar("T")
 
 _LARGE = 131_072
-"""Columns of a batch beyond which what the layers found is not kept for the backward pass, some
-80 kB a column, but computed once more (Chen et al., 2016)."""
+"""Number of columns from which a batch recomputes its activations in the backward pass instead of
+keeping them, about 80 kB per column (Chen et al., 2016)."""
 
 UNSEEN = 0
-"""The table number of a table that training never saw: it has no vector of its own."""
+"""The table number of a table without a vector of its own: training has not seen it."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What one forward pass sees: columns, and the hypergraph that holds them."""
+    """The input of a forward pass: columns and the hypergraph over them."""
 
     features: Features
-    """Names and content of each column."""
+    """The name, table name and content of each column."""
 
     graph: Hypergraph
     """The hyperedges over them."""
 
     tables: Int[Tensor, " column"]
-    """Each column's table, from 1; `UNSEEN` for a table that has no vector."""
+    """The number of each column's table, from 1; `UNSEEN` for a table without a vector."""
 
     walks: Float[Tensor, "column step"]
-    """Each column's position on the join graph."""
+    """The positional encoding of each column."""
 
 
 @dataclass(frozen=True)
 class NetworkSizes:
-    """NetworkSizes that the lake gives a network, beside those of its configuration."""
+    """The sizes of a network that the lake determines."""
 
     vocabulary: int
-    """Name tokens with an embedding."""
+    """Number of name tokens with an embedding."""
 
     dimension: int
     """Length of a word vector."""
 
     content: int
-    """Length of pooled content."""
+    """Length of the pooled content."""
 
     tables: int
-    """Tables with a vector of their own."""
+    """Number of tables with a vector of their own."""
 
     steps: int
-    """Length of a position."""
+    """Length of the positional encoding."""
 
 
 def to_device(value: T, device: torch.device) -> T:
-    """A batch, or any nest of dataclasses, with its tensors on a device.
+    """Move the tensors of a batch, or of any nested dataclasses, to a device.
 
     Args:
-        value: What holds the tensors.
-        device: Where they go.
+        value: The batch.
+        device: The device.
 
     Returns:
-        The same on that device; what is no tensor is shared.
+        A copy on the device; values that are no tensors are shared.
     """
     if isinstance(value, torch.Tensor):
         return cast("T", value.to(device))
@@ -85,11 +85,11 @@ def to_device(value: T, device: torch.device) -> T:
 
 
 def is_half(precision: Precision, device: torch.device) -> bool:
-    """Whether matrices are multiplied in half precision.
+    """Whether matrix products are in half precision.
 
     Args:
-        precision: What the configuration asks for.
-        device: Where they are.
+        precision: The configured precision.
+        device: The device of the network.
 
     Returns:
         True for bfloat16.
@@ -103,19 +103,19 @@ def _call(layer: nn.Module, *inputs: object) -> Tensor:
 
 
 def _runner(columns: int) -> Callable[..., Tensor]:
-    """How a layer is called on its inputs: of a large batch it keeps these alone."""
+    """Return a function that calls a layer; for a large batch it keeps only the layer's inputs."""
     if columns > _LARGE and torch.is_grad_enabled():
         return partial(checkpoint, use_reentrant=False)
     return _call
 
 
 class HIN(nn.Module):
-    r"""Encodes columns through the tables and value domains they belong to.
+    r"""An encoder of columns in the context of their tables and value domains.
 
     $$h_v = x_v + \alpha E[t(v)] + \beta\,\mathrm{MLP}(p_v),\quad
     h_v^{final} = \mathrm{L2}(\mathrm{LayerNorm}(h_v + \mathrm{mean}_{e \ni v} W_{h2c} z_e))$$
 
-    with $z_e$ the mixed mean of the hyperedge's columns.
+    where $z_e$ is the mean of the hyperedge's columns after the mixer layers.
 
     Args:
         config: The method, the width and the precision.
@@ -155,13 +155,13 @@ class HIN(nn.Module):
         self.norm = nn.LayerNorm(width)
 
     def forward(self, batch: Batch) -> Float[Tensor, "column width"]:
-        """Embeds the columns of a batch.
+        """Embed the columns of a batch.
 
         Args:
             batch: Columns and the hypergraph over them.
 
         Returns:
-            One unit vector a column.
+            One unit vector per column.
         """
         device = batch.tables.device
         half = is_half(self.precision, device)

@@ -1,4 +1,7 @@
-"""The half-steps of a hypergraph message, and the mixer between them (paper, section 4.2)."""
+"""The layers of HIN: message passing between columns and hyperedges, and the mixer between.
+
+Equation numbers are the paper's (section 4.2).
+"""
 
 import torch
 from jaxtyping import Float
@@ -14,14 +17,14 @@ from datahub_hyperjoin.model.network.attention import StructureAwareAttention
 def to_hyperedge(
     columns: Float[Tensor, "column width"], graph: Hypergraph
 ) -> Float[Tensor, "hyperedge width"]:
-    r"""Mean of each hyperedge's columns, $D_e^{-1} \Pi^\top H$ (paper, equation 6).
+    r"""Compute the mean of each hyperedge's columns, $D_e^{-1} \Pi^\top H$ (equation 6).
 
     Args:
-        columns: One vector a column.
-        graph: Which columns each hyperedge holds.
+        columns: One vector per column.
+        graph: The hypergraph over the columns.
 
     Returns:
-        One vector a hyperedge.
+        One vector per hyperedge.
     """
     return mean_of_members(columns, graph.by_hyperedge, graph.by_column)
 
@@ -29,20 +32,20 @@ def to_hyperedge(
 def to_column(
     hyperedges: Float[Tensor, "hyperedge width"], graph: Hypergraph
 ) -> Float[Tensor, "column width"]:
-    r"""Mean of the hyperedges that hold each column (paper, equation 12).
+    r"""Compute the mean of the hyperedges that contain each column (equation 12).
 
     Args:
-        hyperedges: One vector a hyperedge.
-        graph: Which columns each hyperedge holds.
+        hyperedges: One vector per hyperedge.
+        graph: The hypergraph over the columns.
 
     Returns:
-        One vector a column; zeros for a column in no hyperedge.
+        One vector per column; zeros for a column in no hyperedge.
     """
     return mean_of_members(hyperedges, graph.by_column, graph.by_hyperedge)
 
 
 class NodeLayer(nn.Module):
-    r"""A column's own transformation, $\mathrm{LayerNorm}(\mathrm{ReLU}(W h + b))$ (equation 5).
+    r"""A transformation of a column, $\mathrm{LayerNorm}(\mathrm{ReLU}(W h + b))$ (equation 5).
 
     Args:
         width: Length of a column's vector, d.
@@ -59,15 +62,18 @@ class NodeLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, columns: Float[Tensor, "column width"]) -> Float[Tensor, "column width"]:
-        """Transforms each column alone."""
+        """Transform each column alone."""
         return self.dropout(self.norm(torch.relu(self.linear(columns))))
 
 
 class MixerLayer(nn.Module):
-    r"""Exchange between all hyperedges, then within each (paper, equations 9 to 11).
+    r"""A global mixing layer between hyperedges, then channels (equations 9 to 11).
 
     $$Z' = Z + \mathrm{Attention}(\mathrm{LayerNorm}(Z)),\quad
     Z'' = Z' + W_2\,\mathrm{GELU}(W_1\,\mathrm{LayerNorm}(Z'))$$
+
+    Departure from the paper: this layer normalises before attention (pre-norm), while equations
+    10 and 11 normalise after it. `model.setting: paper` does not change that yet.
 
     Args:
         width: Length of a hyperedge's vector, d.
@@ -94,6 +100,6 @@ class MixerLayer(nn.Module):
     def forward(
         self, hyperedges: Float[Tensor, "hyperedge width"], adjacency: Adjacency
     ) -> Float[Tensor, "hyperedge width"]:
-        """Mixes hyperedges, then their channels, each beside a residual."""
+        """Mix hyperedges, then the channels of each, both with a residual connection."""
         mixed = hyperedges + self.attention(self.attention_norm(hyperedges), adjacency)
         return mixed + self.channels(mixed)

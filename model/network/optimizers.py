@@ -1,8 +1,8 @@
-"""Adam, in two halves: of the whole network, and of the tables that a step has seen.
+"""Optimizers: Adam for the network, and sparse Adam for the tables' vectors.
 
-A lake may have a hundred thousand tables, each with a vector. Plain Adam makes a gradient of all
-of them and moves all of them in every step; the sparse half touches the rows of the batch's tables
-and no others, so that a step costs the same in a lake of any size.
+A lake may have a hundred thousand tables, each with a vector. Plain Adam computes a gradient for
+all of them and moves all of them in every step. Sparse Adam touches only the rows of the batch's
+tables, so a step costs the same in a lake of any size.
 """
 
 import torch
@@ -13,13 +13,13 @@ Optimizers = tuple[Optimizer, ...]
 
 
 def build_optimizers(network: nn.Module) -> Optimizers:
-    """Optimizers that share the parameters of a network; their step size is yet to be set.
+    """Build the optimizers of a network; `set_rate` sets their step size.
 
     Args:
-        network: What is fitted.
+        network: The network.
 
     Returns:
-        One for dense gradients, and one for sparse ones where there are any.
+        One optimizer for dense gradients, and one for sparse gradients if there are any.
     """
     sparse = [
         part.weight
@@ -33,10 +33,10 @@ def build_optimizers(network: nn.Module) -> Optimizers:
 
 
 def set_rate(optimizers: Optimizers, rate: float) -> None:
-    """Changes the step size of all.
+    """Set the step size of all optimizers.
 
     Args:
-        optimizers: What `build_optimizers` gave.
+        optimizers: The optimizers of a network.
         rate: The step size.
     """
     for optimizer in optimizers:
@@ -45,13 +45,13 @@ def set_rate(optimizers: Optimizers, rate: float) -> None:
 
 
 def take_step(network: nn.Module, optimizers: Optimizers, loss: Tensor, clip: float) -> None:
-    """One step down a loss.
+    """Take one gradient step.
 
     Args:
-        network: What is fitted.
+        network: The network.
         optimizers: Its optimizers.
-        loss: A scalar.
-        clip: Greatest norm of the gradient, sparse parts included.
+        loss: The loss, a scalar.
+        clip: Maximum norm of the gradient, including sparse parts.
     """
     for optimizer in optimizers:
         optimizer.zero_grad()
@@ -62,7 +62,7 @@ def take_step(network: nn.Module, optimizers: Optimizers, loss: Tensor, clip: fl
 
 
 def _clip(weights: list[nn.Parameter], greatest: float) -> None:
-    """What `clip_grad_norm_` does, which refuses sparse gradients."""
+    """Clip like `clip_grad_norm_`, which refuses sparse gradients."""
     norms = []
     for weight in weights:
         if weight.grad is not None and weight.grad.is_sparse:

@@ -1,4 +1,4 @@
-"""Trains fastText's skip-gram: run as a module, in a process of its own."""
+"""Train fastText's skip-gram model. Run as a module, in a process of its own."""
 
 import sys
 
@@ -6,13 +6,13 @@ import fasttext
 
 
 def train_skipgram(corpus: str, path: str, dimension: int) -> None:
-    """Trains on a text file and saves the model.
+    """Train on a text file and save the model.
 
-    One thread, because fastText's threads race and a run must be repeatable.
+    Training uses one thread, because fastText's threads race and a run must be repeatable.
 
     Args:
-        corpus: A file with one sentence a line.
-        path: The model's file.
+        corpus: A file with one sentence per line.
+        path: The file of the model.
         dimension: Length of a vector.
     """
     fasttext.train_unsupervised(

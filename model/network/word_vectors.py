@@ -1,4 +1,4 @@
-"""Word vectors by fastText: a user's pretrained model, or one trained on the lake itself."""
+"""Word vectors from fastText: a pretrained model, or one trained on the lake itself."""
 
 import os
 import re
@@ -21,7 +21,7 @@ _NO_WORD = re.compile(r"[\W_]+")
 
 
 def words(text: str) -> str:
-    """A name or a cell as fastText reads it: lower-case words with single spaces.
+    """Normalise a name or a cell for fastText: lower-case words with single spaces.
 
     >>> words(" Newark-Liberty  (EWR)")
     'newark liberty ewr'
@@ -30,9 +30,9 @@ def words(text: str) -> str:
 
 
 def _sentences(lake: Lake, config: FeatureConfig, random: np.random.Generator) -> Iterable[str]:
-    """A line a column: its names and its values, so that a domain's words share contexts."""
-    for place, profile in enumerate(lake.profiles):
-        names = [*tokens(lake.titles[lake.table_of[place]]), *tokens(profile.id.path)]
+    """Yield two lines per column, its names and values, so that a domain shares contexts."""
+    for table, profile in zip(lake.table_of, lake.profiles, strict=True):
+        names = [*tokens(lake.titles[table]), *tokens(profile.id.path)]
         names = names if config.names else []
         values = [words(value) for value in profile.sample] if config.values else []
         for _ in range(2):
@@ -40,13 +40,13 @@ def _sentences(lake: Lake, config: FeatureConfig, random: np.random.Generator) -
 
 
 class WordVectors:
-    """Vectors of texts, subwords included, so that no word is unknown.
+    """The word vectors of a fastText model. They include subwords, so no word is unknown.
 
     Args:
-        path: A fastText model.
+        path: The file of the model.
 
     Raises:
-        VectorFileError: The file is not there, or is no fastText model.
+        VectorFileError: The file does not exist, or is not a fastText model.
     """
 
     def __init__(self, path: Path) -> None:
@@ -58,13 +58,13 @@ class WordVectors:
         self.dimension: int = self._model.get_dimension()
 
     def of(self, texts: Sequence[str]) -> Float32[np.ndarray, "text dimension"]:
-        """One vector a text, the mean of its words' unit vectors.
+        """Compute the vectors of texts: the mean of each text's unit word vectors.
 
         Args:
             texts: Names or cells, as written.
 
         Returns:
-            One row a text; zeros for a text without words.
+            One row per text; zeros for a text without words.
         """
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
@@ -73,12 +73,12 @@ class WordVectors:
 
 
 def _skipgram(corpus: Path, path: Path, dimension: int) -> None:
-    """Runs fastText in a process of its own.
+    """Run fastText in a process of its own.
 
-    With one thread, fastText 0.9.3 fills only the first tenth of its matrix and trusts the rest
-    to be zero. That holds for memory fresh from the kernel, which glibc hands out where the
-    threshold below is small, and not for memory that this process has used before: there
-    training differs from run to run, or ends in NaN.
+    With one thread, fastText 0.9.3 fills only the first tenth of its matrix and expects the rest to
+    be zero. That is true for fresh memory from the kernel, which glibc returns if the threshold
+    below is small. It is not true for memory that this process has used before: training would
+    differ from run to run, or end in NaN.
     """
     command = [sys.executable, "-m", "datahub_hyperjoin.model.network.skipgram"]
     done = subprocess.run(  # noqa: S603 - our own module, by our own interpreter
@@ -93,15 +93,13 @@ def _skipgram(corpus: Path, path: Path, dimension: int) -> None:
 
 
 def train_vectors(lake: Lake, config: ModelConfig, *, path: Path) -> WordVectors:
-    """Trains fastText (skip-gram) on names and sampled values and saves it.
-
-    One thread, because fastText's threads race and a run must be repeatable.
+    """Train fastText (skip-gram) on names and sampled values, and save the model.
 
     Args:
-        lake: Where names and values come from.
-        config: The length of the vectors, and the seed of the order of values. fastText's own
+        lake: The source of names and values.
+        config: The length of the vectors, and the seed for the order of values. fastText's own
             generator always starts from the same state.
-        path: The file to write.
+        path: The file of the model.
 
     Returns:
         The trained vectors.

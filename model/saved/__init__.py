@@ -1,1 +1,1 @@
-"""Models on disk: what they were made from, and when one is used again."""
+"""Saved models: files, fingerprints, and the progress of an interrupted training."""

@@ -1,4 +1,4 @@
-"""A trained network in a folder: weights, what it fits and was made from, and its word vectors."""
+"""Save and load a trained network: weights, fingerprints and word vectors in a folder."""
 
 import dataclasses
 import json
@@ -30,7 +30,7 @@ from datahub_hyperjoin.tables import TableId
 
 @dataclass(frozen=True)
 class Model:
-    """Everything that encoding needs."""
+    """A network with everything that encoding needs."""
 
     network: HIN
     sizes: NetworkSizes
@@ -38,62 +38,49 @@ class Model:
     vectors: WordVectors
 
     tables: tuple[TableId | None, ...]
-    """Whose vector each row of `network.table_position` is, from row 1."""
+    """The table of each row of `network.table_position`, from row 1."""
 
     fingerprint: str
-    """Of the data and the settings it was trained with."""
+    """The fingerprint of the data and settings that it was trained with."""
 
     start: str = ""
-    """The fingerprint of the model that its training started from, if it did from one."""
+    """The fingerprint of the model that its training started from, if any."""
 
     @property
     def featurizer(self) -> Featurizer:
-        """Turns names and cells into what this network reads."""
+        """The converter of names and cells to this network's input."""
         return Featurizer(self.vectors, self.vocabulary)
 
     def number_tables(self, lake: Lake) -> Int[np.ndarray, " column"]:
-        """The row of each column's table.
+        """Return the row of each column's table in `network.table_position`.
 
         Args:
-            lake: Columns, of tables that training saw or not.
+            lake: The columns.
 
         Returns:
-            Rows of `network.table_position`; `UNSEEN` for a table that training did not see.
+            Row numbers; `UNSEEN` for a table that training has not seen.
         """
         rows = {table: row for row, table in enumerate(self.tables, start=1) if table}
-        return np.array([rows.get(of.id.table, UNSEEN) for of in lake.profiles], dtype=np.int64)
+        tables = (profile.id.table for profile in lake.profiles)
+        return np.array([rows.get(table, UNSEEN) for table in tables], dtype=np.int64)
 
     def describe_architecture(self, config: ModelConfig) -> Architecture:
-        """What its weights fit.
-
-        Args:
-            config: The settings.
-
-        Returns:
-            One value a property.
-        """
+        """Return the architecture that the weights fit, under some settings."""
         return describe_architecture(config, self.sizes, self.vocabulary, self.vectors.path)
 
 
 def holds_model(folder: Path) -> bool:
-    """Whether a folder looks like a saved model's.
-
-    Args:
-        folder: Where `save` may have written one.
-
-    Returns:
-        True if its description and its weights are there.
-    """
+    """Whether a folder holds the description and the weights of a model."""
     return all(folder.joinpath(name).is_file() for name in (DESCRIPTION, WEIGHTS))
 
 
 def save(model: Model, folder: Path, config: ModelConfig) -> None:
-    """Writes a model, whole or not at all: until its last file is there, the folder holds none.
+    """Save a model. Until its last file is written, the folder holds no model.
 
     Args:
-        model: What to keep.
-        folder: Where; a model that is there already is replaced.
-        config: The settings it was made with.
+        model: The model.
+        folder: The folder; a model in it is replaced.
+        config: The settings of the model.
     """
     folder.mkdir(parents=True, exist_ok=True)
     described = folder / DESCRIPTION
@@ -121,34 +108,34 @@ def _describe(model: Model, config: ModelConfig) -> dict[str, Any]:
 
 
 def describe_model(folder: Path) -> dict[str, Any]:
-    """What a saved model says of itself.
+    """Read the description of a saved model.
 
     Args:
-        folder: Where `save` wrote it.
+        folder: The folder of the model.
 
     Returns:
-        Its description; an empty one where there is none that can be read.
+        The description; empty if there is none or it cannot be read.
     """
     try:
-        found = json.loads(folder.joinpath(DESCRIPTION).read_text("utf-8"))
+        description = json.loads(folder.joinpath(DESCRIPTION).read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return description if isinstance(description, dict) else {}
 
 
 def load_model(folder: Path, config: ModelConfig, *, key: str = "model.path") -> Model:
-    """Reads the model in a folder.
+    """Load the model in a folder.
 
     Args:
-        folder: Where `save` wrote it.
+        folder: The folder of the model.
         config: The settings of this run.
-        key: The recipe's key that names the folder.
+        key: The recipe key that names the folder.
 
     Returns:
-        The model, ready to encode, whatever it was made from.
+        The model, ready to encode, whatever data it was trained on.
 
     Raises:
-        CheckpointMismatchError: The folder holds no whole model, or one of another version,
+        CheckpointMismatchError: The folder holds no complete model, or one of another version,
             architecture or vocabulary.
     """
     description = describe_model(folder)
@@ -164,6 +151,7 @@ def load_model(folder: Path, config: ModelConfig, *, key: str = "model.path") ->
 def _check_architecture(
     folder: Path, config: ModelConfig, description: dict[str, Any], key: str
 ) -> None:
+    # The description of a damaged or older model may lack any entry: `load_model` catches that.
     found: Architecture = description.get("architecture", {})
     sizes, vocabulary = NetworkSizes(**description["sizes"]), description["vocabulary"]
     needed = dataclasses.replace(
@@ -173,7 +161,7 @@ def _check_architecture(
     expected = describe_architecture(config, needed, vocabulary, vectors)
     differs = sorted(name for name in {*found, *expected} if found.get(name) != expected.get(name))
     if "format" in differs:
-        differs = ["format"]  # the rest may have another meaning there
+        differs = ["format"]  # in another format, the other entries may have another meaning
     if differs:
         raise CheckpointMismatchError.from_architectures(
             key,

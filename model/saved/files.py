@@ -1,9 +1,9 @@
-"""The files of a saved model's folder, each written whole or not at all.
+"""The files of a saved model's folder. Each is written completely or not at all.
 
-`weights.safetensors` holds the weights, `model.json` the sizes and fingerprints, and
-`training.safetensors`, while a network is trained, all that going on after a kill needs.
-`vectors.bin` is the fastText model if it was trained on the lake: it contains words of the lake's
-values, so the folder deserves the care that the lake does. A pretrained one stays where it is.
+`weights.safetensors` holds the weights, and `model.json` the sizes and fingerprints. During
+training, `training.safetensors` holds everything that is needed to resume. `vectors.bin` is the
+fastText model if it was trained on the lake. It contains words of the lake's values, so protect the
+folder as you protect the lake. A pretrained fastText model stays in its place.
 """
 
 import hashlib
@@ -17,31 +17,26 @@ JOURNAL = "training.safetensors"
 _PART = ".part"
 _NAMES = (WEIGHTS, DESCRIPTION, VECTORS, JOURNAL)
 FILES = frozenset({*_NAMES, *(name + _PART for name in _NAMES)})
-"""Everything that a saved model's folder may hold, what a kill leaves half written included."""
-_BLOCK, _BLOCKS = 1 << 16, 64
+"""Every file that a saved model's folder may hold, including incomplete files of a killed run."""
+_BLOCK = 1 << 16
+_BLOCKS = 64
+"""Size in bytes, and number, of the blocks of a file that a digest reads."""
 
 
 def part_of(path: Path) -> Path:
-    """Where a file stands while it is written.
-
-    Args:
-        path: The file.
-
-    Returns:
-        Its neighbour.
-    """
+    """Return the path under which a file is written until it is complete."""
     return path.with_name(path.name + _PART)
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Puts a file in place once it is written to its end.
+    """Replace a file in one step, once its new content is complete.
 
     Args:
-        path: The file; whoever reads it sees the old one or the new one.
+        path: The file. Readers see either the old content or the new.
 
     Yields:
-        Where to write.
+        The path to write to.
     """
     part = part_of(path)
     yield part
@@ -51,18 +46,18 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def digest(path: Path) -> str:
-    """Tells files apart without reading gigabytes: their length and 64 blocks of 64 KiB.
+    """Compute a digest of a file's size and of 64 blocks of 64 KiB, without reading gigabytes.
 
     Args:
-        path: A file.
+        path: The file. One of up to 4 MiB is read completely.
 
     Returns:
-        16 hexadecimal digits; a file of up to 4 MiB counts whole.
+        16 hexadecimal digits.
     """
     size = path.stat().st_size
-    found = hashlib.sha256(str(size).encode())
+    hashed = hashlib.sha256(str(size).encode())
     with path.open("rb") as file:
         for block in range(_BLOCKS):
             file.seek(max(block * _BLOCK, block * (size - _BLOCK) // (_BLOCKS - 1)))
-            found.update(file.read(_BLOCK))
-    return found.hexdigest()[:16]
+            hashed.update(file.read(_BLOCK))
+    return hashed.hexdigest()[:16]

@@ -1,7 +1,7 @@
-"""What a saved model fits, and what it was made from, each as a fingerprint.
+"""Fingerprints of a saved model's architecture and of its training data.
 
-The *architecture* is all that must agree for weights to mean what they meant in training. The
-*data* fingerprint adds what they were learnt from: the lake, what people say of it, the settings.
+The *architecture* is everything that must be equal for weights to keep their meaning. The *data*
+fingerprint covers what they were learned from: the lake, the catalog's facts and the settings.
 """
 
 import dataclasses
@@ -22,10 +22,10 @@ from datahub_hyperjoin.model.signals.pairs import PairValues
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
 Architecture = Mapping[str, object]
-"""What weights fit, by the recipe's keys where it is the recipe that says it."""
+"""The properties that weights depend on, by name."""
 
 FORMAT = 2
-"""Raised when the network or its features change, so that older weights are refused."""
+"""Version of the network and its features; increase it so that older weights are refused."""
 _SHAPE = ("heads", "mixer_layers", "name_vectors", "node_layers", "positions")
 """Choices of the method that determine which weights there are and what they mean."""
 _AFTER_TRAINING = ("hyperedges_at_inference", "candidates", "defer_duplicates")
@@ -39,17 +39,17 @@ def _short(text: str) -> str:
 def describe_architecture(
     config: ModelConfig, sizes: NetworkSizes, vocabulary: Sequence[str], vectors: Path
 ) -> Architecture:
-    """What weights must fit in order to be used.
+    """Describe the architecture of a network.
 
     Args:
         config: The settings.
-        sizes: Those that words and positions give the network; how many tables it knows is no
-            part of its architecture.
-        vocabulary: Its name tokens.
-        vectors: Its fastText model.
+        sizes: The sizes that the lake determines. The number of tables is not part of the
+            architecture.
+        vocabulary: The name tokens.
+        vectors: The file of the fastText model.
 
     Returns:
-        One value a property, as JSON has them.
+        One JSON value per property.
     """
     shape = {f"network.{choice}": getattr(config.setting, choice) for choice in _SHAPE}
     architecture: dict[str, object] = shape | {
@@ -67,43 +67,39 @@ def describe_architecture(
 
 
 def fingerprint_architecture(architecture: Architecture) -> str:
-    """Tells whether weights fit.
-
-    Args:
-        architecture: What they fit.
-
-    Returns:
-        16 hexadecimal digits.
-    """
+    """Return the fingerprint of an architecture, 16 hexadecimal digits."""
     return _short(json.dumps(architecture, sort_keys=True))
 
 
-def _taught(structure: LakeIndex, config: ModelConfig) -> Iterator[str]:
-    """What training would not know without the catalog, its people and a language model."""
-    lake, known = structure.lake, structure.known
-    alone = find_keys(lake, config.keys, CatalogPriors.from_facts(lake, CatalogFacts()))
-    if not np.array_equal(structure.keys, alone):
-        yield f"keys {structure.keys.tolist()}"
+def _list_facts(index: LakeIndex, config: ModelConfig) -> Iterator[str]:
+    """Yield the facts that training receives from the catalog, its users and a language model.
+
+    A fact appears only if it changes training. A catalog without such facts therefore leaves the
+    fingerprint as it is, and a saved model stays usable.
+    """
+    lake, priors = index.lake, index.priors
+    without_facts = find_keys(lake, config.keys, CatalogPriors.from_facts(lake, CatalogFacts()))
+    if not np.array_equal(index.keys, without_facts):
+        yield f"keys {index.keys.tolist()}"
     for name in ("connected", "accepted", "rejected"):
-        pairs: PairValues = getattr(known, name)
+        pairs: PairValues = getattr(priors, name)
         if len(pairs):
             yield f"{name} {pairs.left.tolist()} {pairs.right.tolist()}"
-    if structure.naming.variants:
-        yield f"variants {sorted(structure.naming.variants.items())}"
+    if index.naming.variants:
+        yield f"variants {sorted(index.naming.variants.items())}"
 
 
-def fingerprint(structure: LakeIndex, config: ModelConfig, start: str = "") -> str:
-    """Tells whether a saved model was made from these columns with these settings.
+def fingerprint(index: LakeIndex, config: ModelConfig, start: str = "") -> str:
+    """Return the fingerprint of a model that is trained on this lake with these settings.
 
-    Ranking, hyperedges at inference, and where models stand and when they are used again do not
-    count: they do not change the weights. Nor does the use of columns in queries, which only
-    ranking looks at. Of a language model only the names count that it gave, and neither which one
-    it was nor its key.
+    It leaves out everything that does not change the weights: ranking, hyperedges at inference, the
+    folders and reuse of models, and the joins in SQL queries, which only ranking reads. Of a
+    language model, it contains the name variants, but neither the model's name nor its key.
 
     Args:
-        structure: The columns with their sketches and samples, and what is known of them.
+        index: The columns with their sketches and samples, and the catalog's facts.
         config: The settings.
-        start: The fingerprint of the model that training starts from, if it starts from one.
+        start: The fingerprint of the model that training starts from, if any.
 
     Returns:
         16 hexadecimal digits.
@@ -114,12 +110,12 @@ def fingerprint(structure: LakeIndex, config: ModelConfig, start: str = "") -> s
     for choice in _AFTER_TRAINING:
         settings["setting"].pop(choice)
     settings["features"].pop("reference")
-    found = hashlib.sha256(f"{FORMAT}{start}{json.dumps(settings, default=str)}".encode())
-    lake = structure.lake
+    hashed = hashlib.sha256(f"{FORMAT}{start}{json.dumps(settings, default=str)}".encode())
+    lake = index.lake
     for table, profile in zip(lake.table_of, lake.profiles, strict=True):
         content = (profile.counts, profile.sample, profile.type, profile.distinct)
-        found.update(f"{lake.titles[table]}\0{profile.id}\0{content}".encode())
-        found.update(profile.sketch)
-    for fact in _taught(structure, config):
-        found.update(fact.encode())
-    return found.hexdigest()[:16]
+        hashed.update(f"{lake.titles[table]}\0{profile.id}\0{content}".encode())
+        hashed.update(profile.sketch)
+    for fact in _list_facts(index, config):
+        hashed.update(fact.encode())
+    return hashed.hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Which model encodes: one saved before as it is, one that goes on learning, or a new one."""
+"""Choose the model that encodes: a saved one as it is or trained further, or a new one."""
 
 import logging
 from dataclasses import replace
@@ -20,38 +20,38 @@ from datahub_hyperjoin.model.saved.journal import Journal
 logger = logging.getLogger(__name__)
 
 
-def find_trained(structure: LakeIndex, config: ModelConfig) -> Model | None:
-    """The saved model that this run may use as it is.
+def find_trained(index: LakeIndex, config: ModelConfig) -> Model | None:
+    """Find the saved model that this run may use without training.
 
     Args:
-        structure: The lake.
-        config: Where models stand, and when they are used again.
+        index: The lake.
+        config: The folders of models, and when a saved model is used.
 
     Returns:
-        A model that needs no training, or none.
+        The model; None if training is needed.
 
     Raises:
-        CheckpointMismatchError: A model is to be used whatever the tables, and is of another
-            version, architecture or vocabulary.
+        CheckpointMismatchError: `reuse: always` names a model of another version, architecture or
+            vocabulary.
     """
     match config.reuse:
         case Reuse.NEVER:
             return None
         case Reuse.EXACT:
-            return _find_exact(structure, config)
+            return _find_exact(index, config)
         case Reuse.ALWAYS:
             return _find_any(config)
     assert_never(config.reuse)
 
 
-def _find_exact(structure: LakeIndex, config: ModelConfig) -> Model | None:
+def _find_exact(index: LakeIndex, config: ModelConfig) -> Model | None:
     if config.path is None or not config.path.exists():
         return None
-    found = str(describe_model(config.path).get("fingerprint", "none"))
-    expected = fingerprint(structure, config, _start_of(config))
+    saved = str(describe_model(config.path).get("fingerprint", "none"))
+    expected = fingerprint(index, config, _start_of(config))
     try:
-        if found != expected:
-            raise CheckpointMismatchError.from_fingerprints(found=found, expected=expected)
+        if saved != expected:
+            raise CheckpointMismatchError.from_fingerprints(found=saved, expected=expected)
         model = load_model(config.path, config)
     except CheckpointMismatchError as error:
         logger.info("Training again: %s", error)
@@ -67,9 +67,10 @@ def _find_any(config: ModelConfig) -> Model | None:
 
 
 def _start_of(config: ModelConfig) -> str:
-    """The fingerprint of the model that this run's model starts from.
+    """Return the fingerprint of the model that training starts from.
 
-    One that starts from itself and has learnt this lake already started from its predecessor.
+    If `path` and `start` are one folder, the model in it may be the result of an earlier run on the
+    same lake. Its fingerprint then contains that of its own predecessor.
     """
     if config.start is None:
         return ""
@@ -77,24 +78,24 @@ def _start_of(config: ModelConfig) -> str:
     return str(describe_model(config.start).get("start" if same else "fingerprint", ""))
 
 
-def begin(structure: LakeIndex, config: ModelConfig, folder: Path) -> Model:
-    """The model as it is before training.
+def begin(index: LakeIndex, config: ModelConfig, folder: Path) -> Model:
+    """Build the model that training starts with.
 
     Args:
-        structure: The lake that it will learn.
-        config: Its settings, and the model that it starts from.
-        folder: Where word vectors trained on the lake are kept meanwhile.
+        index: The lake.
+        config: The settings, and the model to start from.
+        folder: A temporary folder for word vectors trained on the lake.
 
     Returns:
-        A model with a row for each table of the lake.
+        A model with a table vector for each table of the lake.
 
     Raises:
-        CheckpointMismatchError: The model to start from is of another version, architecture or
+        CheckpointMismatchError: The model to start from has another version, architecture or
             vocabulary.
     """
     if config.start:
-        return _go_on(load_model(config.start, config, key="model.start"), structure, config)
-    lake = structure.lake
+        return _continue(load_model(config.start, config, key="model.start"), index, config)
+    lake = index.lake
     vectors = _find_vectors(lake, config, folder)
     vocabulary = build_vocabulary(lake, config.setting.vocabulary)
     sizes = NetworkSizes(
@@ -110,7 +111,7 @@ def begin(structure: LakeIndex, config: ModelConfig, folder: Path) -> Model:
         vocabulary=vocabulary,
         vectors=vectors,
         tables=lake.tables,
-        fingerprint=fingerprint(structure, config),
+        fingerprint=fingerprint(index, config),
     )
 
 
@@ -120,9 +121,13 @@ def _find_vectors(lake: Lake, config: ModelConfig, folder: Path) -> WordVectors:
     return train_vectors(lake, config, path=folder / "vectors.bin")
 
 
-def _go_on(model: Model, structure: LakeIndex, config: ModelConfig) -> Model:
-    """The same weights with the rows of this lake's tables; a new table's row begins at zero."""
-    lake = structure.lake
+def _continue(model: Model, index: LakeIndex, config: ModelConfig) -> Model:
+    """Keep the weights, and arrange the table vectors for this lake's tables.
+
+    Rows are matched by the table's name, because a table's number changes with the lake. A new
+    table's vector starts at zero, which is also what an unseen table has.
+    """
+    lake = index.lake
     sizes = replace(model.sizes, tables=len(lake.titles))
     weights = model.network.state_dict()
     old = weights["table_position.weight"]
@@ -138,6 +143,6 @@ def _go_on(model: Model, structure: LakeIndex, config: ModelConfig) -> Model:
         network=network,
         sizes=sizes,
         tables=lake.tables,
-        fingerprint=fingerprint(structure, config, model.fingerprint),
+        fingerprint=fingerprint(index, config, model.fingerprint),
         start=model.fingerprint,
     )

@@ -1,4 +1,4 @@
-"""How far training has come: all that the next epoch depends on."""
+"""The state of a training: everything that the next epoch depends on."""
 
 import json
 from collections.abc import Mapping
@@ -15,22 +15,22 @@ from datahub_hyperjoin.model.network.optimizers import Optimizers
 
 @dataclass(frozen=True)
 class Epoch:
-    """What one pass over the key columns achieved."""
+    """The result of one pass over the key columns."""
 
     number: int
-    """From 1."""
+    """The number of the epoch, from 1."""
 
     loss: float
-    """Mean over its steps."""
+    """The mean loss of its steps."""
 
     recall: float
     """Share of held-out keys whose positive is nearest among all candidates, in [0, 1]."""
 
     seconds: float
-    """How long it took."""
+    """Duration in seconds."""
 
     resumed: bool = False
-    """Whether a run that was killed had made the epochs before it."""
+    """Whether this epoch is the first one after resuming."""
 
 
 def _copy(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -39,32 +39,32 @@ def _copy(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 @dataclass
 class TrainingState:
-    """A network on its way, with everything that moves it; changes with every epoch."""
+    """A network in training with its optimizers and history; every epoch changes it."""
 
     network: HIN
     optimizers: Optimizers
 
     random: np.random.Generator
-    """Where views come from; torch's own generators count too."""
+    """The source of the views; torch's own generators are part of the state too."""
 
     history: list[Epoch] = field(default_factory=list)
-    """All epochs so far."""
+    """The epochs so far."""
 
     best: dict[str, Tensor] = field(default_factory=dict)
     """The weights of the best epoch."""
 
     best_score: float = -np.inf
-    """What it was chosen by."""
+    """The score of the best epoch."""
 
     best_epoch: int = 0
-    """Its number."""
+    """The number of the best epoch."""
 
     def note(self, epoch: Epoch, score: float) -> None:
-        """Ends an epoch.
+        """Record an epoch, and its weights if it is the best so far.
 
         Args:
-            epoch: What it achieved.
-            score: What epochs are chosen by; the first of the greatest is best.
+            epoch: The result of the epoch.
+            score: Its score. Of several epochs with the greatest score, the first is best.
         """
         self.history.append(epoch)
         if score > self.best_score:
@@ -72,11 +72,11 @@ class TrainingState:
             self.best_score, self.best_epoch = score, epoch.number
 
     def finished(self, *, epochs: int, patience: int) -> bool:
-        """Whether there is nothing more to do.
+        """Whether training is finished.
 
         Args:
-            epochs: Most epochs.
-            patience: Epochs without a better one before training stops.
+            epochs: Maximum number of epochs.
+            patience: Number of epochs without improvement after which training stops.
 
         Returns:
             True after the last epoch.
@@ -85,28 +85,24 @@ class TrainingState:
         return done >= epochs or (done > 0 and done - self.best_epoch >= patience)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Everything about it that is a tensor.
+        """Return the part of the state that consists of tensors.
 
         Returns:
             Weights, the best weights, the optimizers' moments and torch's generators by name.
         """
-        found = {f"network.{name}": value for name, value in self.network.state_dict().items()}
-        found |= {f"best.{name}": value for name, value in self.best.items()}
-        for at, optimizer in enumerate(self.optimizers):
+        tensors = {f"network.{name}": value for name, value in self.network.state_dict().items()}
+        tensors |= {f"best.{name}": value for name, value in self.best.items()}
+        for number, optimizer in enumerate(self.optimizers):
             for parameter, moments in optimizer.state_dict()["state"].items():
                 for name, value in moments.items():
-                    found[f"optimizer.{at}.{parameter}.{name}"] = torch.as_tensor(value)
-        found["random.cpu"] = torch.get_rng_state()
+                    tensors[f"optimizer.{number}.{parameter}.{name}"] = torch.as_tensor(value)
+        tensors["random.cpu"] = torch.get_rng_state()
         if torch.cuda.is_available():
-            found["random.cuda"] = torch.cuda.get_rng_state()
-        return found
+            tensors["random.cuda"] = torch.cuda.get_rng_state()
+        return tensors
 
     def facts(self) -> str:
-        """Everything else about it.
-
-        Returns:
-            JSON.
-        """
+        """Return the rest of the state, as JSON."""
         return json.dumps(
             {
                 "random": self.random.bit_generator.state,
@@ -117,29 +113,29 @@ class TrainingState:
         )
 
     def restore(self, tensors: Mapping[str, Tensor], facts: str) -> None:
-        """Becomes the state that was written down.
+        """Restore a saved state.
 
         Args:
-            tensors: What `tensors` gave.
-            facts: What `facts` gave.
+            tensors: The result of `tensors`.
+            facts: The result of `facts`.
         """
-        said = json.loads(facts)
+        saved = json.loads(facts)
         self.network.load_state_dict(_below("network.", tensors))
         self.best = _copy(_below("best.", tensors))
-        for at, optimizer in enumerate(self.optimizers):
+        for number, optimizer in enumerate(self.optimizers):
             moments: dict[int, dict[str, Any]] = {}
-            for name, value in _below(f"optimizer.{at}.", tensors).items():
+            for name, value in _below(f"optimizer.{number}.", tensors).items():
                 parameter, _, kind = name.partition(".")
-                whole = not value.is_floating_point()  # SparseAdam counts steps as a number
-                moments.setdefault(int(parameter), {})[kind] = value.item() if whole else value
+                is_step = not value.is_floating_point()  # SparseAdam counts steps as an int
+                moments.setdefault(int(parameter), {})[kind] = value.item() if is_step else value
             groups = optimizer.state_dict()["param_groups"]
             optimizer.load_state_dict({"state": moments, "param_groups": groups})
         torch.set_rng_state(tensors["random.cpu"])
         if "random.cuda" in tensors:
             torch.cuda.set_rng_state(tensors["random.cuda"])
-        self.random.bit_generator.state = said["random"]
-        self.history = [Epoch(**epoch) for epoch in said["history"]]
-        self.best_score, self.best_epoch = said["best_score"], said["best_epoch"]
+        self.random.bit_generator.state = saved["random"]
+        self.history = [Epoch(**epoch) for epoch in saved["history"]]
+        self.best_score, self.best_epoch = saved["best_score"], saved["best_epoch"]
 
 
 def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

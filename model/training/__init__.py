@@ -1,1 +1,1 @@
-"""Fits HIN without labels: two augmented views of the same tables (paper, section 4.2)."""
+"""Training of HIN without labels, on two augmented views of the same tables (section 4.2)."""

@@ -1,11 +1,12 @@
-"""Two views of the same tables: the pairs that training learns from (paper, section 4.2).
+"""Sample training pairs from two augmented views of the same tables (paper, section 4.2).
 
-Each table is split into two overlapping subsets of its rows and columns. The left view keeps its
-names; the right view is what another publisher would have made of it, and some of its key columns
-stand in other tables, as joinable columns do. A key column on one side
-and the same column on the other, or a partner that people confirmed, are a positive pair, and they
-never share a hyperedge: else the network would read the answer off the graph, which no such pair
-offers at inference.
+Each table is split into two overlapping subsets of its rows and columns. The left view keeps the
+names. The right view is the table as another publisher might have written it, and some of its key
+columns move into other tables, as joinable columns are in practice. A key column in the left view
+and the same column in the right view, or a partner that people confirmed, form a positive pair.
+
+The two columns of a pair never share a hyperedge. Otherwise the network would read the answer from
+the graph, which offers no such answer at inference.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,64 +32,74 @@ from datahub_hyperjoin.model.training.pair_sampling import (
 )
 from datahub_hyperjoin.model.training.table_split import split_columns, split_values, swap_tables
 
-Held = Mapping[int, tuple[Bool[np.ndarray, " _"], Bool[np.ndarray, " _"]]]
-"""The sampled values of each column that the left view holds, and those of the right."""
+ValueSplit = Mapping[int, tuple[Bool[np.ndarray, " _"], Bool[np.ndarray, " _"]]]
+"""For each column, masks of the sampled values in the left view and in the right view."""
 
-_RENAMED, _OPAQUE, _CORRUPTED = 0.6, 0.15, 0.5
-_ASKED = 0.5
-"""Share of the renamed columns whose new name is a language model's, where it gave one."""
+_RENAMED = 0.6
+"""Share of the right view's columns that get a name variant."""
+_OPAQUE = 0.15
+"""Share of the right view's columns and tables whose name carries no information."""
+_CORRUPTED = 0.5
+"""Share of the right view's columns whose values are rewritten."""
+_FROM_LLM = 0.5
+"""Share of the renamed columns whose variant is the language model's, if it provided one."""
 
 
 @dataclass(frozen=True)
 class PairBatch:
-    """Both views of some tables in one batch, and what is a pair in it."""
+    """Both views of some tables in one batch, with its positive and negative pairs."""
 
     batch: Batch
     """All columns of both views over one hypergraph."""
 
     queries: Int[Tensor, " pair"]
-    """Places of the key columns in the left view."""
+    """Indices of the key columns of the left view, in the batch."""
 
     candidates: Int[Tensor, " candidate"]
-    """Places of all columns of the right view."""
+    """Indices of all columns of the right view, in the batch."""
 
     positive: Int[Tensor, " pair"]
-    """Each query's own column, or a confirmed partner's, among the candidates."""
+    """Index among the candidates of each query's own column, or of a confirmed partner."""
 
     negative: Bool[Tensor, "pair candidate"]
-    """Which candidates are surely not joinable with each query."""
+    """Whether a candidate is a negative of a query."""
 
 
 @dataclass(frozen=True)
 class _View:
     columns: Int[np.ndarray, " column"]
-    homes: Int[np.ndarray, " column"]
+    tables: Int[np.ndarray, " column"]
+    """The table of each column in this view, after swaps."""
+
     names: list[str]
     titles: list[str]
     cells: list[Float32[np.ndarray, "_ feature"]]
-    numbers: Int[np.ndarray, " column"]
+    table_vectors: Int[np.ndarray, " column"]
+    """The row of the network's table vectors; `UNSEEN` if the view hides it."""
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Everything about a lake that views are cut from."""
+    """The lake, its features and the settings: everything that views are drawn from."""
 
-    structure: LakeIndex
+    index: LakeIndex
     featurizer: Featurizer
     walks: Float32[np.ndarray, "column step"]
+    """The positional encoding of each column."""
+
     cells: tuple[Float32[np.ndarray, "_ feature"], ...]
-    """The sampled cells of each column."""
+    """The features of each column's sampled cells."""
 
     config: ModelConfig = field(default_factory=ModelConfig)
-    """What is read of the columns, and how views are cut."""
+    """Which facts about columns are read, and how views are drawn."""
 
     @property
     def lake(self) -> Lake:
         """The columns."""
-        return self.structure.lake
+        return self.index.lake
 
     def whole(self) -> Features:
-        """The features of every column of the lake, from its whole sample."""
+        """Compute the features of every column of the lake, from its whole sample."""
         return _features(
             self,
             titles=[self.lake.titles[table] for table in self.lake.table_of],
@@ -98,14 +109,16 @@ class TrainingData:
 
 
 def _features(
-    material: TrainingData,
+    data: TrainingData,
     *,
     titles: Sequence[str],
     names: Sequence[str],
     cells: Sequence[Float32[np.ndarray, "_ feature"]],
 ) -> Features:
+    # Names and values that are not read become empty texts and zeros, so the network's shape and
+    # its random draws stay the same.
     starts = np.cumsum([0, *(len(part) for part in cells)])[:-1]
-    read, featurizer = material.config.features, material.featurizer
+    read, featurizer = data.config.features, data.featurizer
     return Features(
         tables=featurizer.names([title * read.names for title in titles]),
         names=featurizer.names([name * read.names for name in names]),
@@ -114,149 +127,182 @@ def _features(
 
 
 def _left_view(
-    material: TrainingData,
+    data: TrainingData,
     columns: Int[np.ndarray, " column"],
-    held: Held,
+    held: ValueSplit,
     random: np.random.Generator,
 ) -> _View:
-    lake = material.lake
-    homes = lake.table_of[columns]
-    tables, table = np.unique(homes, return_inverse=True)
-    forgotten = random.random(len(tables)) < material.config.setting.context_dropout_rate
+    """Draw the left view: names as they are, and a table vector for some of the tables."""
+    lake = data.lake
+    table_of = lake.table_of[columns]
+    tables, table = np.unique(table_of, return_inverse=True)
+    hidden = random.random(len(tables)) < data.config.setting.context_dropout_rate
     return _View(
         columns=columns,
-        homes=homes,
+        tables=table_of,
         names=[lake.profiles[column].id.path for column in columns],
-        titles=[lake.titles[home] for home in homes],
-        cells=[material.cells[column][held[column][0]] for column in columns],
-        numbers=np.where(forgotten[table], UNSEEN, tables[table] + 1),
+        titles=[lake.titles[table] for table in table_of],
+        cells=[data.cells[column][held[column][0]] for column in columns],
+        table_vectors=np.where(hidden[table], UNSEEN, tables[table] + 1),
     )
 
 
-def _another_name(structure: LakeIndex, column: int, random: np.random.Generator) -> str:
-    """A language model's name for a column every other time, if there is one; else the rules'."""
-    variant = structure.naming.variants.get(column)
-    if variant is not None and random.random() < _ASKED:
+def _choose_variant(index: LakeIndex, column: int, random: np.random.Generator) -> str:
+    """Return a name variant: every other time the language model's if there is one, or by rule."""
+    variant = index.naming.variants.get(column)
+    if variant is not None and random.random() < _FROM_LLM:
         return variant
-    return rename(structure.lake.profiles[column].id.path, random)
+    return rename(index.lake.profiles[column].id.path, random)
+
+
+def _rename_tables(
+    data: TrainingData, tables: Int[np.ndarray, " column"], random: np.random.Generator
+) -> dict[int, str]:
+    """Return a title for each table of the right view: opaque, a variant, or its own."""
+    titles, method = data.lake.titles, data.config.setting
+
+    def rewrite(title: str) -> str:
+        if random.random() < _OPAQUE * method.corruption:
+            return f"t{random.integers(10**5)}"
+        return rename(title, random) if method.name_variants else title
+
+    return {table: rewrite(titles[table]) for table in np.unique(tables).tolist()}
+
+
+def _rename_column(data: TrainingData, column: int, random: np.random.Generator) -> str:
+    """Return a column's name in the right view: opaque, a variant, or its own."""
+    profile, method = data.lake.profiles[column], data.config.setting
+    name = profile.id.path
+    if random.random() < _RENAMED * method.name_variants:
+        name = _choose_variant(data.index, column, random)
+    return f"col_{profile.position}" if random.random() < _OPAQUE * method.corruption else name
+
+
+def _rewrite_cells(
+    data: TrainingData,
+    column: int,
+    side: Bool[np.ndarray, " value"],
+    random: np.random.Generator,
+) -> Float32[np.ndarray, "_ feature"]:
+    """Return the features of a column's values, every other time in another spelling."""
+    if random.random() >= _CORRUPTED * data.config.setting.corruption:
+        return data.cells[column][side]
+    sample = data.lake.profiles[column].sample
+    values = [sample[row] for row in np.flatnonzero(side)]
+    # The number of draws depends on the values. A generator of its own keeps later draws the same
+    # whatever the values are.
+    own = np.random.default_rng(random.integers(2**63))
+    return data.featurizer.cells(corrupt(values, own))
 
 
 def _right_view(
-    material: TrainingData,
+    data: TrainingData,
     columns: Int[np.ndarray, " column"],
-    homes: Int[np.ndarray, " column"],
-    held: Held,
+    tables: Int[np.ndarray, " column"],
+    held: ValueSplit,
     random: np.random.Generator,
 ) -> _View:
-    lake, disturb = material.lake, material.config.setting.corruption
-    renamed = _RENAMED * material.config.setting.name_variants
-    titles = {
-        table: f"t{random.integers(10**5)}"
-        if random.random() < _OPAQUE * disturb
-        else (rename(lake.titles[table], random) if renamed else lake.titles[table])
-        for table in np.unique(homes)
-    }
+    """Draw the right view: the tables as another publisher might have written them.
+
+    Its columns never have a table vector. A table of another publisher is new to the network, and
+    this is how training covers that case.
+    """
+    titles = _rename_tables(data, tables, random)
     names, cells = [], []
-    for column in columns:
-        profile, side = lake.profiles[column], held[column][1]
-        name = (
-            _another_name(material.structure, int(column), random)
-            if random.random() < renamed
-            else profile.id.path
-        )
-        names.append(f"col_{profile.position}" if random.random() < _OPAQUE * disturb else name)
-        if random.random() < _CORRUPTED * disturb:
-            values = [profile.sample[place] for place in np.flatnonzero(side)]
-            # How much is drawn depends on the values; what comes after it must not.
-            own = np.random.default_rng(random.integers(2**63))
-            cells.append(material.featurizer.cells(corrupt(values, own)))
-        else:
-            cells.append(material.cells[column][side])
+    for column in columns.tolist():
+        names.append(_rename_column(data, column, random))
+        cells.append(_rewrite_cells(data, column, held[column][1], random))
     return _View(
         columns=columns,
-        homes=homes,
+        tables=tables,
         names=names,
-        titles=[titles[home] for home in homes],
+        titles=[titles[table] for table in tables.tolist()],
         cells=cells,
-        numbers=np.full(len(columns), UNSEEN),
+        table_vectors=np.full(len(columns), UNSEEN),
     )
 
 
 def _groups(labels: Int[np.ndarray, " column"]) -> list[Int[np.ndarray, " _"]]:
-    """Places with the same label; labels below 0 belong to no group."""
+    """Return the indices of each label; labels below 0 form no group."""
     order = np.argsort(labels, kind="stable")
     order = order[labels[order] >= 0]
     cuts = np.flatnonzero(np.diff(labels[order])) + 1
     return [group for group in np.split(order, cuts) if len(group)]
 
 
-def _join(material: TrainingData, left: _View, right: _View, random: np.random.Generator) -> Batch:
-    """Both views in one batch; hyperedges never reach from one view to the other."""
+def _join(data: TrainingData, left: _View, right: _View, random: np.random.Generator) -> Batch:
+    """Put both views into one batch, so that a training step is one forward pass.
+
+    Groups are formed view by view and shifted by the start of the view, so that no hyperedge ever
+    contains columns of both. A view drops value domains and positions at random
+    (`context_dropout_rate`); a domain with a single column in the view is no hyperedge.
+    """
     within: list[Int[np.ndarray, " _"]] = []
     across: list[Int[np.ndarray, " _"]] = []
     walks = []
-    method = material.config.setting
+    method = data.config.setting
     for view, start in ((left, 0), (right, len(left.columns))):
-        within += [start + group for group in _groups(view.homes) if method.within_tables]
-        domains = _groups(material.structure.joins.component[view.columns])
-        known = random.random(len(domains)) >= method.context_dropout_rate
+        within += [start + group for group in _groups(view.tables) if method.within_tables]
+        domains = _groups(data.index.joins.component[view.columns])
+        kept = random.random(len(domains)) >= method.context_dropout_rate
         across += [
             start + group
-            for group, there in zip(domains, known, strict=True)
-            if there and len(group) > 1 and method.across_tables
+            for group, keep in zip(domains, kept, strict=True)
+            if keep and len(group) > 1 and method.across_tables
         ]
-        remembered = random.random(len(view.columns)) >= method.context_dropout_rate
-        walks.append(np.where(remembered[:, None], material.walks[view.columns], 0))
+        placed = random.random(len(view.columns)) >= method.context_dropout_rate
+        walks.append(np.where(placed[:, None], data.walks[view.columns], 0))
     count = len(left.columns) + len(right.columns)
+    tables = np.concatenate([left.table_vectors, right.table_vectors])
     return Batch(
         features=_features(
-            material,
+            data,
             titles=[*left.titles, *right.titles],
             names=[*left.names, *right.names],
             cells=[*left.cells, *right.cells],
         ),
         graph=Hypergraph.from_groups(count, within=within, across=across),
-        tables=torch.from_numpy(np.concatenate([left.numbers, right.numbers]).astype(np.int64)),
+        tables=torch.from_numpy(tables.astype(np.int64)),
         walks=torch.from_numpy(np.concatenate(walks).astype(np.float32)),
     )
 
 
 def sample_pairs(
-    material: TrainingData, keys: Int[np.ndarray, " key"], random: np.random.Generator
+    data: TrainingData, keys: Int[np.ndarray, " key"], random: np.random.Generator
 ) -> PairBatch:
-    """Cuts two views of the tables of some key columns.
+    """Draw two augmented views of the tables of some key columns.
 
     Args:
-        material: The lake.
-        keys: Key columns that become pairs.
-        random: Where choices come from.
+        data: The lake and the settings.
+        keys: Key columns that become queries.
+        random: The source of all choices.
 
     Returns:
-        A batch with one positive pair a key.
+        A batch with one positive pair per key column.
     """
-    lake, known = material.lake, material.structure.known
+    lake, index, method = data.lake, data.index, data.config.setting
     keys = np.sort(keys)
-    targets = sample_targets(known, keys, random)
-    needed = np.concatenate([keys, targets, sample_rejected(known, keys, random)])
+    targets = sample_targets(index.priors, keys, random)
+    needed = np.concatenate([keys, targets, sample_rejected(index.priors, keys, random)])
     left_columns, columns = split_columns(lake, np.unique(needed), random)
     held = {
         column: split_values(lake.profiles[column].counts, random)
         for column in np.union1d(left_columns, columns).tolist()
     }
-    left = _left_view(material, left_columns, held, random)
-    movable, share = np.isin(columns, targets), material.config.setting.table_swap_rate
-    homes = swap_tables(lake.table_of[columns], movable, share, random)
-    right = _right_view(material, columns, homes, held, random)
+    left = _left_view(data, left_columns, held, random)
+    movable = np.isin(columns, targets)
+    tables = swap_tables(lake.table_of[columns], movable, method.table_swap_rate, random)
+    right = _right_view(data, columns, tables, held, random)
     negative = find_negatives(
         keys,
         columns,
-        overlap=material.structure.overlap,
-        joins=material.structure.joins,
-        known=known,
-        spare_alike=material.config.setting.exclude_similar_negatives,
+        overlap=index.overlap,
+        joins=index.joins,
+        priors=index.priors,
+        exclude_similar=method.exclude_similar_negatives,
     )
     return PairBatch(
-        batch=_join(material, left, right, random),
+        batch=_join(data, left, right, random),
         queries=torch.from_numpy(np.searchsorted(left_columns, keys)),
         candidates=torch.arange(len(columns)) + len(left_columns),
         positive=torch.from_numpy(np.searchsorted(columns, targets)),

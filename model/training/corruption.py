@@ -1,7 +1,7 @@
-"""The same values as another publisher would write them.
+"""Rewrite values as another publisher would: other case, punctuation, padding, formats or typos.
 
-What the positive side of a training pair suffers decides what the network can match: letter
-case, punctuation, padding, prefixes, clipped words, typos, other date and number formats.
+The rewritten values are those of the positive in a training pair. The network learns to match the
+differences that it sees here.
 """
 
 import re
@@ -42,12 +42,13 @@ def _clip(values: _Values, random: np.random.Generator) -> _Values:
 
 
 def _misspell(values: _Values, random: np.random.Generator) -> _Values:
-    spelt = []
+    misspelt = []
     for value in values:
-        at = int(random.integers(max(len(value), 1)))
-        swapped = value[:at] + value[at + 1 : at + 2] + value[at : at + 1] + value[at + 2 :]
-        spelt.append(str(random.choice([value, swapped, value[:at] + value[at + 1 :]])))
-    return spelt
+        letter = int(random.integers(max(len(value), 1)))
+        before, after = value[:letter], value[letter + 2 :]
+        swapped = before + value[letter + 1 : letter + 2] + value[letter : letter + 1] + after
+        misspelt.append(str(random.choice([value, swapped, before + value[letter + 1 :]])))
+    return misspelt
 
 
 def _reformat(values: _Values, random: np.random.Generator) -> _Values:
@@ -69,14 +70,14 @@ _CORRUPTIONS: tuple[Corruption, ...] = (
 
 
 def corrupt(values: Sequence[str], random: np.random.Generator) -> _Values:
-    """_Values in another writing, chosen once for the whole column.
+    """Rewrite the values of a column with one or two changes, the same for every value.
 
     Args:
-        values: Cells of one column.
-        random: Where choices come from.
+        values: The values of one column.
+        random: The source of choices.
 
     Returns:
-        As many cells, each after the same one or two changes.
+        As many values, in the same order.
     """
     changed = list(values)
     for choice in random.choice(len(_CORRUPTIONS), size=int(random.integers(1, 3)), replace=False):

@@ -1,4 +1,4 @@
-"""What training minimises, over the cosines of queries and candidates."""
+"""Training losses over the cosines of queries and candidates."""
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -15,15 +15,15 @@ def triplet_loss(
     negative: Bool[Tensor, "pair candidate"],
     margin: float,
 ) -> Float[Tensor, ""]:
-    r"""Margin ranking with the hardest negative of the batch (paper, equation 15).
+    r"""Compute the margin ranking loss with the hardest negative (paper, equation 15).
 
     $$\frac{1}{|D^+|} \sum [\, m + \max_{C^-} s(C, C^-) - s(C, C^+) \,]_+$$
 
     Args:
-        cosines: Of every query and candidate.
-        positive: Each query's positive candidate.
-        negative: Which candidates are negatives.
-        margin: m.
+        cosines: The cosine of every query and candidate.
+        positive: The index of each query's positive candidate.
+        negative: Whether a candidate is a negative of a query.
+        margin: The margin m.
 
     Returns:
         The mean over pairs.
@@ -39,17 +39,17 @@ def semi_hard_loss(
     negative: Bool[Tensor, "pair candidate"],
     margin: float,
 ) -> Float[Tensor, ""]:
-    """Margin ranking with the hardest negative that is farther away than the positive.
+    """Compute the margin ranking loss with the hardest negative farther away than the positive.
 
-    The hardest of all may well be joinable itself, and is nearest of all while nothing is learnt
-    yet; pushing from it alone, everything ends in one place (Schroff et al., 2015). Where none is
-    farther away, the easiest negative counts.
+    The hardest negative of all may be joinable itself, and early in training it is nearer than the
+    positive. Pushing away from it alone collapses all embeddings into one (Schroff et al., 2015).
+    If no negative is farther away than the positive, the easiest one counts.
 
     Args:
-        cosines: Of every query and candidate.
-        positive: Each query's positive candidate.
-        negative: Which candidates are negatives.
-        margin: m.
+        cosines: The cosine of every query and candidate.
+        positive: The index of each query's positive candidate.
+        negative: Whether a candidate is a negative of a query.
+        margin: The margin m.
 
     Returns:
         The mean over pairs.
@@ -69,16 +69,16 @@ def infonce_loss(
     negative: Bool[Tensor, "pair candidate"],
     temperature: float,
 ) -> Float[Tensor, ""]:
-    r"""Softmax of the positive against every negative (van den Oord et al., 2018).
+    r"""Compute the softmax of the positive against every negative (van den Oord et al., 2018).
 
     $$-\frac{1}{|D^+|} \sum \log \frac{e^{s(C, C^+)/\tau}}
     {e^{s(C, C^+)/\tau} + \sum_{C^-} e^{s(C, C^-)/\tau}}$$
 
     Args:
-        cosines: Of every query and candidate.
-        positive: Each query's positive candidate.
-        negative: Which candidates are negatives.
-        temperature: tau.
+        cosines: The cosine of every query and candidate.
+        positive: The index of each query's positive candidate.
+        negative: Whether a candidate is a negative of a query.
+        temperature: The temperature tau.
 
     Returns:
         The mean over pairs.
@@ -96,9 +96,9 @@ def measure_loss(
     """Compute the loss that the method selects.
 
     Args:
-        cosines: Of every query and candidate.
-        positive: Each query's positive candidate.
-        negative: Which candidates are negatives.
+        cosines: The cosine of every query and candidate.
+        positive: The index of each query's positive candidate.
+        negative: Whether a candidate is a negative of a query.
         method: The loss, its margin and its temperature.
 
     Returns:

@@ -1,66 +1,66 @@
-"""Which columns training brings together and which it holds apart.
+"""Select the positive and the negative pairs of a training step.
 
-A key column must find itself in the other view. What people decided adds to that: a confirmed
-partner stands in for the column itself every other time, and a rejected one is brought along to be
-told apart, however alike the two are.
+A key column must find itself in the other view. Decisions add to that: every other time, an
+accepted partner takes the place of the column itself, and a rejected partner joins the batch as a
+negative, however similar the two are.
 """
 
 import numpy as np
 from jaxtyping import Bool, Int
 
-from datahub_hyperjoin.model.hypergraph.hyperedges import JoinGraph
+from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap
 from datahub_hyperjoin.model.signals.pairs import PairValues
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
-_CONFIRMED = 0.5
-"""How often a confirmed partner is the positive; at other times it is the column itself, so that
-names and values still count."""
-_ALIKE = 0.3
-"""ValueOverlap from which two columns may be joinable, and so are no negatives of one another."""
+_ACCEPTED = 0.5
+"""Share of steps in which an accepted partner is the positive. In all others it is the column
+itself, so that names and values still count."""
+_SIMILAR = 0.3
+"""Containment above which two columns may be joinable, and so are no negatives of each other."""
 
 
 def _draw(pairs: PairValues, column: int, random: np.random.Generator) -> Int[np.ndarray, " _"]:
-    """One of a column's partners, if it has any."""
+    """Return one of a column's partners at random, or an empty array."""
     partners = pairs.partners(column)
     return random.choice(partners, size=1) if len(partners) else partners
 
 
 def sample_targets(
-    known: CatalogPriors, keys: Int[np.ndarray, " key"], random: np.random.Generator
+    priors: CatalogPriors, keys: Int[np.ndarray, " key"], random: np.random.Generator
 ) -> Int[np.ndarray, " key"]:
-    """What each key column has to find in the other view.
+    """Return the column that each key column must find in the other view.
 
     Args:
-        known: Which pairs people confirmed.
+        priors: The accepted pairs.
         keys: Key columns.
-        random: Where choices come from; left alone for keys without a confirmed partner.
+        random: The source of choices. Keys without an accepted partner draw nothing.
 
     Returns:
-        For each key itself, or every other time one of its confirmed partners.
+        For each key, the key itself, or every other time one of its accepted partners.
     """
     targets = keys.copy()
-    for at, key in enumerate(keys):
-        partner = _draw(known.accepted, int(key), random)
-        if len(partner) and random.random() < _CONFIRMED:
-            targets[at] = partner[0]
+    for row, key in enumerate(keys):
+        partner = _draw(priors.accepted, int(key), random)
+        if len(partner) and random.random() < _ACCEPTED:
+            targets[row] = partner[0]
     return targets
 
 
 def sample_rejected(
-    known: CatalogPriors, keys: Int[np.ndarray, " key"], random: np.random.Generator
+    priors: CatalogPriors, keys: Int[np.ndarray, " key"], random: np.random.Generator
 ) -> Int[np.ndarray, " stranger"]:
-    """One rejected partner of each key column that has any.
+    """Return one rejected partner of each key column that has any.
 
     Args:
-        known: Which pairs people rejected.
+        priors: The rejected pairs.
         keys: Key columns.
-        random: Where choices come from; left alone for keys without a rejected partner.
+        random: The source of choices. Keys without a rejected partner draw nothing.
 
     Returns:
-        Columns that the batch must hold for them to be negatives.
+        Columns that the batch must contain, so that they can be negatives.
     """
-    drawn = [_draw(known.rejected, int(key), random) for key in keys]
+    drawn = [_draw(priors.rejected, int(key), random) for key in keys]
     return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *drawn]))
 
 
@@ -70,30 +70,29 @@ def find_negatives(
     *,
     overlap: ValueOverlap,
     joins: JoinGraph,
-    known: CatalogPriors,
-    spare_alike: bool,
+    priors: CatalogPriors,
+    exclude_similar: bool,
 ) -> Bool[np.ndarray, "pair candidate"]:
-    """Candidates that are surely not joinable with each key column.
+    """Find the candidates that are not joinable with each key column.
 
-    Those of its value domain or with alike values might be, and those connected with it are; a
-    rejected one is not, whatever its values.
+    Candidates in the same value domain or with similar values may be joinable, and connected ones
+    are. A rejected candidate is always a negative, whatever its values.
 
     Args:
         keys: Key columns.
         candidates: Columns of the other view.
-        overlap: The lake's overlap.
-        joins: Its join graph.
-        known: What the catalog and its people say.
-        spare_alike: Whether what might be joinable is no negative.
+        overlap: The overlap of values in the lake.
+        joins: The join graph.
+        priors: Connected and rejected pairs.
+        exclude_similar: Whether columns that may be joinable are no negatives.
 
     Returns:
-        One answer for each key and candidate.
+        Whether each candidate is a negative of each key column.
     """
-    one, other = np.broadcast_arrays(keys[:, None], candidates[None, :])
+    query, candidate = np.broadcast_arrays(keys[:, None], candidates[None, :])
     component = joins.component
-    alike = (component[one] == component[other]) & (component[one] >= 0)
-    alike |= overlap.look_up(overlap.either_way, one, other) > _ALIKE
-    alike &= spare_alike
-    alike |= one == other
-    alike |= known.connected.holds(one, other)
-    return ~alike | known.rejected.holds(one, other)
+    similar = (component[query] == component[candidate]) & (component[query] >= 0)
+    similar |= overlap.look_up(overlap.either_way, query, candidate) > _SIMILAR
+    similar &= exclude_similar
+    joinable = similar | (query == candidate) | priors.connected.holds(query, candidate)
+    return ~joinable | priors.rejected.holds(query, candidate)

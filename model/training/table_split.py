@@ -1,4 +1,4 @@
-"""Cutting tables in two: which columns and values a half holds, and in which table they stand."""
+"""Split tables into two overlapping halves: columns, values, and the table of each column."""
 
 from collections.abc import Sequence
 
@@ -8,26 +8,26 @@ from jaxtyping import Bool, Int
 from datahub_hyperjoin.model.lake import Lake
 
 _COMPANIONS = 16
-"""Most further columns of a table beside its keys, in both halves together."""
+"""Maximum number of columns that both halves of a table hold together, beside its keys."""
 _ALONE = 0.4
-"""Share of them that one half has, and the same of the other; the rest stand in both."""
+"""Share of these columns that only the left half has, and share that only the right half has."""
 
 
 def split_columns(
     lake: Lake, needed: Int[np.ndarray, " needed"], random: np.random.Generator
 ) -> tuple[Int[np.ndarray, " left"], Int[np.ndarray, " right"]]:
-    """Two overlapping subsets of some tables' columns (paper, section 4.2).
+    """Draw two overlapping subsets of some tables' columns (paper, section 4.2).
 
-    Were both the same, a table would be known again by its companions, and the network would learn
-    to find tables instead of columns.
+    With equal subsets, the network could recognise a table by its other columns, and would learn to
+    find tables instead of columns.
 
     Args:
         lake: The columns.
-        needed: Those that both subsets hold.
-        random: Where choices come from.
+        needed: The columns that both subsets contain.
+        random: The source of choices.
 
     Returns:
-        Both subsets, in order.
+        Both subsets, ascending.
     """
     halves: tuple[list[Int[np.ndarray, " _"]], ...] = [needed], [needed]
     for table in np.unique(lake.table_of[needed]):
@@ -44,15 +44,16 @@ def split_columns(
 def split_values(
     counts: Sequence[int], random: np.random.Generator
 ) -> tuple[Bool[np.ndarray, " value"], Bool[np.ndarray, " value"]]:
-    """Which values two overlapping subsets of the rows hold; each subset holds at least one.
+    """Draw two overlapping subsets of the rows, and return the values that each contains.
 
     Args:
-        counts: How many rows have each value.
-        random: Where choices come from.
+        counts: The number of rows with each value.
+        random: The source of choices.
 
     Returns:
-        For each value, whether the left and whether the right half holds it.
+        Two masks of the values; each contains at least one value.
     """
+    # A value that r rows have is in a random share s of the rows with probability 1 - (1 - s)^r.
     repeats = np.asarray(counts)
     sides = []
     for _ in range(2):
@@ -61,6 +62,8 @@ def split_values(
         held[random.integers(len(repeats))] = True
         sides.append(held)
     left, right = sides
+    # Two lists of unique values may overlap little, so the right half drops a random share of the
+    # unique values that both halves hold.
     shared_rows = random.random()
     dropped = left & (repeats == 1) & (random.random(len(repeats)) > shared_rows)
     kept = right & ~dropped
@@ -73,19 +76,20 @@ def swap_tables(
     share: float,
     random: np.random.Generator,
 ) -> Int[np.ndarray, " column"]:
-    """Puts some columns into other tables.
+    """Move some columns into other tables.
 
-    Joinable columns seldom share a table, and both halves of one do. A column that stands among a
-    stranger's columns, under its title, can only be known by what it is itself.
+    Joinable columns are seldom in the same table, but both halves of a column are. A column that
+    moves among the columns of another table, under its title, can only be recognised by its own
+    name and values.
 
     Args:
         tables: The table of each column.
         movable: Which columns may move.
-        share: How many of them do, in [0, 1].
-        random: Where choices come from.
+        share: Share of them that do, in [0, 1].
+        random: The source of choices.
 
     Returns:
-        The table that each column stands in now: its own, or another of `tables`.
+        The table of each column: its own, or another of `tables`.
     """
     moved = movable & (random.random(len(tables)) < share)
     return np.where(moved, random.permutation(tables), tables)

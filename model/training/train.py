@@ -1,4 +1,4 @@
-"""Fits the network without labels and keeps its best epoch."""
+"""Train the network without labels and keep its best epoch."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,15 +23,15 @@ from datahub_hyperjoin.model.training.validation import (
     measure_recall,
 )
 
-_UNKEPT = Journal()
+_NO_JOURNAL = Journal()
 
 
 @contextmanager
 def repeatable(seed: int) -> Iterator[None]:
-    """Makes torch give the same numbers every time, and leaves its settings as they were.
+    """Make torch deterministic inside the context, and restore its settings afterwards.
 
     Args:
-        seed: Where torch's own generator starts.
+        seed: The seed of torch's own generator.
     """
     before = torch.are_deterministic_algorithms_enabled()
     with torch.random.fork_rng():
@@ -56,37 +56,37 @@ def _run_epoch(state: TrainingState, batches: Iterator[PairBatch], method: Metho
 
 def fit(
     network: HIN,
-    material: TrainingData,
+    data: TrainingData,
     keys: Int[np.ndarray, " key"],
     random: np.random.Generator,
-    journal: Journal = _UNKEPT,
+    journal: Journal = _NO_JOURNAL,
 ) -> Iterator[Epoch]:
-    """Trains a network in place; when the last epoch is drawn, it has the best epoch's weights.
+    """Train a network in place; after the last epoch it has the weights of the best one.
 
-    Run it inside `repeatable`, from its first epoch to its last.
+    Iterate inside `repeatable`, from the first epoch to the last.
 
     Args:
-        network: What is fitted.
-        material: The lake that views are cut from, and the settings.
-        keys: Its key columns.
-        random: Where views come from.
-        journal: Where an interrupted training is taken up, and this one written down.
+        network: The network to train.
+        data: The lake that views are drawn from, and the settings.
+        keys: The key columns of the lake.
+        random: The source of the views.
+        journal: Stores progress, and restores that of an interrupted run.
 
     Yields:
-        One epoch at a time, so that the caller can show progress or stop; those that an
-        interrupted run made already are left out.
+        One epoch at a time, so that the caller can report progress or stop. Epochs of an
+        interrupted run are not repeated.
 
     Raises:
-        NonFiniteLossError: The loss is no number any more.
-        CollapsedError: All embeddings are alike.
+        NonFiniteLossError: The loss is infinite or undefined.
+        CollapsedError: All embeddings are similar.
     """
-    config, method = material.config.training, material.config.setting
+    config, method = data.config.training, data.config.setting
     device = next(network.parameters()).device
 
     def draw(chosen: Int[np.ndarray, " chosen"]) -> PairBatch:
-        return to_device(sample_pairs(material, chosen, random), device)
+        return to_device(sample_pairs(data, chosen, random), device)
 
-    learnt, held_out = hold_out(keys, method.held_out, random)
+    trained, held_out = hold_out(keys, method.held_out, random)
     validation = draw(held_out)
     optimizers = build_optimizers(network)
     state = TrainingState(network=network, optimizers=optimizers, random=random)
@@ -95,7 +95,7 @@ def fit(
         started, number = perf_counter(), len(state.history) + 1
         warm = min(number / (method.warmup_epochs + 1), 1.0)
         set_rate(optimizers, config.learning_rate * warm)
-        order = random.permutation(learnt)
+        order = random.permutation(trained)
         chunks = np.array_split(order, max(round(len(order) / config.batch_size), 1))
         loss = _run_epoch(state, map(draw, chunks), method)
         if not np.isfinite(loss):

@@ -1,4 +1,4 @@
-"""Which epoch is best, told by key columns held out of training, and whether it says anything."""
+"""Validation on held-out key columns: recall for choosing the epoch, and a collapse check."""
 
 import numpy as np
 import torch
@@ -10,18 +10,19 @@ from datahub_hyperjoin.model.network.hin import HIN
 from datahub_hyperjoin.model.training.augmented_views import PairBatch
 
 _COLLAPSED = 0.98
-"""Mean cosine of random columns from which an embedding says nothing."""
-_FEWEST, _MOST = 10, 512
-"""Held-out keys: fewer tell epochs apart no better than chance. Of so many, recall has a standard
-error of at most 2 points; they stand in one batch, which more would let grow with the lake, and
-each key held out is one not learnt from."""
+"""Mean cosine of random columns above which embeddings carry no information."""
+_FEWEST = 10
+"""Minimum number of held-out keys. With fewer, recall compares epochs no better than chance."""
+_MOST = 512
+"""Maximum number of held-out keys. With so many, recall has a standard error of at most 2 points.
+More would enlarge the one batch that they form, and be missing from training."""
 
 
 def measure_cosines(network: HIN, pairs: PairBatch) -> Float[Tensor, "pair candidate"]:
-    """How alike each query and each candidate are.
+    """Compute the cosine of each query and each candidate.
 
     Args:
-        network: Encodes both.
+        network: The network that encodes both.
         pairs: A batch.
 
     Returns:
@@ -35,15 +36,16 @@ def measure_cosines(network: HIN, pairs: PairBatch) -> Float[Tensor, "pair candi
 def hold_out(
     keys: Int[np.ndarray, " key"], share: float, random: np.random.Generator
 ) -> tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]:
-    """Keys to learn from and keys to choose the epoch by; of few keys, all serve as both.
+    """Split the key columns into a training part and a held-out part.
 
     Args:
-        keys: The lake's.
-        share: How many are held out, in [0, 1], up to 512.
-        random: Where the choice comes from.
+        keys: The key columns of the lake.
+        share: Share to hold out, in [0, 1], up to 512 keys.
+        random: The source of the choice.
 
     Returns:
-        Both parts.
+        The keys to train on and the keys to choose the epoch by. If there are too few to hold any
+        out, all keys are in both parts.
     """
     count = min(int(len(keys) * share), _MOST)
     if count < _FEWEST:
@@ -54,10 +56,10 @@ def hold_out(
 
 @torch.inference_mode()
 def measure_recall(network: HIN, pairs: PairBatch) -> float:
-    """Share of queries whose positive is nearer than every negative.
+    """Compute the share of queries whose positive is nearer than every negative.
 
     Args:
-        network: What is judged.
+        network: The network to measure.
         pairs: The held-out batch.
 
     Returns:
@@ -71,14 +73,14 @@ def measure_recall(network: HIN, pairs: PairBatch) -> float:
 
 @torch.inference_mode()
 def check_spread(network: HIN, pairs: PairBatch) -> None:
-    """Refuses a network for which joinable and other columns are alike.
+    """Refuse a network that gives all columns similar embeddings.
 
     Args:
-        network: What is judged.
+        network: The network to check.
         pairs: The held-out batch.
 
     Raises:
-        CollapsedError: All embeddings are alike.
+        CollapsedError: The mean cosine of negative pairs is too high.
     """
     mean = float(measure_cosines(network.eval(), pairs)[pairs.negative].mean())
     if mean > _COLLAPSED:

@@ -29,7 +29,7 @@ from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.pair_scoring import build_scorer
 from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.model.saved.fingerprints import fingerprint
-from switching import SMALL, build, draw, material, report, run, switched
+from switching import SMALL, build, draw, report, run, switched, training_data
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
@@ -68,12 +68,12 @@ def revalued(make_lake: MakeLake, airline_tables: Tables) -> Lake:
 
 
 def ranked(lake: Lake, config: ModelConfig) -> list[tuple[int, int, float]]:
-    structure = build(lake, config)
-    found = encode(structure, config, lambda _: None)
+    index = build(lake, config)
+    found = encode(index, config, lambda _: None)
     places = {column: place for place, column in enumerate(lake.ids)}
     return [
         (places[one.query], places[one.candidate], one.joinability)
-        for one in rank(structure, found.embeddings, config)
+        for one in rank(index, found.embeddings, config)
     ]
 
 
@@ -83,21 +83,21 @@ def test_names_that_are_not_read_make_no_difference(lake: Lake, renamed: Lake) -
     same = build(lake, config).keys
     assert set(build(renamed, config).keys) <= set(same)
     one, other = (
-        find(structure, config) for structure in (build(lake, config), build(renamed, config))
+        find(index, config) for index in (build(lake, config), build(renamed, config))
     )
     np.testing.assert_allclose(one, other)
 
 
-def find(structure: LakeIndex, config: ModelConfig) -> np.ndarray:
+def find(index: LakeIndex, config: ModelConfig) -> np.ndarray:
     """What the blend says of every two columns, with a cosine that says nothing."""
-    places = np.arange(len(structure.lake))[None, :]
-    nothing = np.eye(len(structure.lake), dtype=np.float32)
-    return build_scorer(structure, nothing, config.ranking.scoring).score(places, places)[0]
+    places = np.arange(len(index.lake))[None, :]
+    nothing = np.eye(len(index.lake), dtype=np.float32)
+    return build_scorer(index, nothing, config.ranking.scoring).score(places, places)[0]
 
 
 def test_the_network_reads_no_names(lake: Lake, renamed: Lake, tmp_path: Path) -> None:
     config = switched(SMALL, features__names=False)
-    one, other = (material(of, config, tmp_path).whole() for of in (lake, renamed))
+    one, other = (training_data(of, config, tmp_path).whole() for of in (lake, renamed))
     for side in (one, other):
         assert not side.names.tokens.any()
         assert not side.names.vectors.any()
@@ -117,7 +117,7 @@ def test_values_that_are_not_read_make_no_difference(
     lake: Lake, revalued: Lake, tmp_path: Path
 ) -> None:
     config = switched(SMALL, features__values=False, ranking__min_joinability=0.0)
-    one, other = (material(of, config, tmp_path).whole() for of in (lake, revalued))
+    one, other = (training_data(of, config, tmp_path).whole() for of in (lake, revalued))
     assert not one.content.any()
     torch.testing.assert_close(one.names.vectors, other.names.vectors)
     assert ranked(lake, config) == ranked(revalued, config)
@@ -125,16 +125,16 @@ def test_values_that_are_not_read_make_no_difference(
 
 def test_the_blend_is_silent_of_values_that_are_not_read(lake: Lake) -> None:
     config = switched(SMALL, features__values=False)
-    structure = build(lake, config)
-    weights = find(structure, config)
+    index = build(lake, config)
+    weights = find(index, config)
     names = [str(column) for column in lake.ids]
     assert weights[names.index("flights.carrier"), names.index("airlines.name")] == 0
-    assert structure.joins.components == ()
+    assert index.joins.components == ()
     assert weights[names.index("flights.tailnum"), names.index("planes.tailnum")] > 0.2
 
 
 def batch_of(lake: Lake, config: ModelConfig, folder: Path) -> tuple[HIN, Batch]:
-    made = material(lake, config, folder)
+    made = training_data(lake, config, folder)
     torch.manual_seed(0)
     sizes = NetworkSizes(
         vocabulary=100,
@@ -146,7 +146,7 @@ def batch_of(lake: Lake, config: ModelConfig, folder: Path) -> tuple[HIN, Batch]
     network = HIN(config, sizes).eval()
     return network, Batch(
         features=made.whole(),
-        graph=made.structure.graph,
+        graph=made.index.graph,
         tables=torch.from_numpy(lake.table_of + 1),
         walks=torch.from_numpy(made.walks),
     )
@@ -176,9 +176,9 @@ def test_every_kind_of_position_trains(lake: Lake, kind: Positions) -> None:
 def test_positions_are_computed_once_in_a_run(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[ModelConfig] = []
 
-    def count(structure: LakeIndex, config: ModelConfig) -> np.ndarray:
+    def count(index: LakeIndex, config: ModelConfig) -> np.ndarray:
         asked.append(config)
-        return find_positions(structure, config)
+        return find_positions(index, config)
 
     monkeypatch.setattr(encoding, "find_positions", count)
     run(lake, SMALL)
@@ -215,13 +215,13 @@ def test_the_best_epoch_is_the_one_selected(
 def test_signals_need_no_network(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoding, "begin", None)
     config = switched(SMALL, ranking__scoring=Scoring.SIGNALS)
-    structure = build(lake, config)
-    found = encode(structure, config, lambda _: None)
+    index = build(lake, config)
+    found = encode(index, config, lambda _: None)
     assert not found.trained
     names = [str(column) for column in lake.ids]
     best = {
         str(one.query): str(one.candidate)
-        for one in rank(structure, found.embeddings, config)
+        for one in rank(index, found.embeddings, config)
         if one.rank == 1
     }
     assert best["flights.carrier"] == "airlines.carrier_code"
@@ -230,12 +230,12 @@ def test_signals_need_no_network(lake: Lake, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_signals_weigh_what_the_blend_weighs_without_a_cosine(lake: Lake) -> None:
-    structure = build(lake, SMALL)
+    index = build(lake, SMALL)
     places, apart = np.arange(len(lake))[None, :], ~np.eye(len(lake), dtype=bool)
     alike = np.ones((len(lake), 1), dtype=np.float32)
-    signals = build_scorer(structure, alike, Scoring.SIGNALS).score(places, places)[0]
-    np.testing.assert_allclose(signals[apart], find(structure, SMALL)[apart])
-    blend = build_scorer(structure, alike, Scoring.BLEND).score(places, places)[0]
+    signals = build_scorer(index, alike, Scoring.SIGNALS).score(places, places)[0]
+    np.testing.assert_allclose(signals[apart], find(index, SMALL)[apart])
+    blend = build_scorer(index, alike, Scoring.BLEND).score(places, places)[0]
     assert (blend[apart] > signals[apart]).all()
 
 
@@ -245,9 +245,9 @@ def test_candidates_of_signals_are_of_names_and_values(make_lake: MakeLake) -> N
     tables = {"a": {"customer": words}, "b": {"Customer": ["p", "q", "r"]}, "c": {"k": words}}
     lake = make_lake({**tables, **others})
     config = switched(SMALL, ranking__scoring=Scoring.SIGNALS, setting__candidates=2)
-    structure = build(lake, config)
-    found = find_candidates(structure, encode(structure, config, lambda _: None).embeddings, config)
-    row = found[structure.keys.tolist().index(0)]
+    index = build(lake, config)
+    found = find_candidates(index, encode(index, config, lambda _: None).embeddings, config)
+    row = found[index.keys.tolist().index(0)]
     assert {1, 2} <= set(row[row != NO_CANDIDATE].tolist())
 
 
@@ -258,10 +258,10 @@ def test_candidates_of_the_blend_are_of_names_too(make_lake: MakeLake) -> None:
     key, alike = 9, 10
     config = ModelConfig(setting=replace(OURS, candidates=1))
     strangers = np.eye(len(lake), dtype=np.float32)[[key, *range(key), key]]
-    structure = replace(build(lake, SMALL), keys=np.array([key]))
-    assert alike in find_candidates(structure, strangers, config)
+    index = replace(build(lake, SMALL), keys=np.array([key]))
+    assert alike in find_candidates(index, strangers, config)
     cosine = switched(config, ranking__scoring=Scoring.HIN)
-    assert alike not in find_candidates(structure, strangers, cosine)
+    assert alike not in find_candidates(index, strangers, cosine)
 
 
 def test_copies_fill_the_answer_unless_they_are_held(
@@ -307,8 +307,8 @@ KEYS = [
 
 @pytest.mark.parametrize("keys", KEYS, ids=lambda keys: next(iter(keys)))
 def test_a_model_trained_otherwise_is_another(lake: Lake, keys: dict[str, object]) -> None:
-    structure = build(lake, SMALL)
-    assert fingerprint(structure, switched(SMALL, **keys)) != fingerprint(structure, SMALL)
+    index = build(lake, SMALL)
+    assert fingerprint(index, switched(SMALL, **keys)) != fingerprint(index, SMALL)
 
 
 @pytest.mark.parametrize(
@@ -322,5 +322,5 @@ def test_a_model_trained_otherwise_is_another(lake: Lake, keys: dict[str, object
     ids=lambda keys: next(iter(keys)),
 )
 def test_a_model_used_otherwise_is_the_same(lake: Lake, keys: dict[str, object]) -> None:
-    structure = build(lake, SMALL)
-    assert fingerprint(structure, switched(SMALL, **keys)) == fingerprint(structure, SMALL)
+    index = build(lake, SMALL)
+    assert fingerprint(index, switched(SMALL, **keys)) == fingerprint(index, SMALL)

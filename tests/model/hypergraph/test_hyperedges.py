@@ -4,17 +4,13 @@ import numpy as np
 import torch
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.config import OURS, HypergraphConfig, ModelConfig
-from datahub_hyperjoin.model.hypergraph.hyperedges import (
-    Hypergraph,
-    JoinGraph,
-    build_hypergraph,
-    build_join_graph,
-)
+from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph, build_hypergraph
+from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph, build_join_graph
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.overlap import measure_overlap
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
-from datahub_hyperjoin.tables import CatalogEvidence, Verdict
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
@@ -25,9 +21,9 @@ NOTHING = CatalogFacts()
 def connect(
     lake: Lake, keys: np.ndarray, config: ModelConfig, knowledge: CatalogFacts = NOTHING
 ) -> JoinGraph:
-    known = CatalogPriors.from_facts(lake, knowledge)
+    priors = CatalogPriors.from_facts(lake, knowledge)
     overlap = measure_overlap(lake)
-    return build_join_graph(lake, keys, overlap=overlap, known=known, config=config)
+    return build_join_graph(lake, keys, overlap=overlap, priors=priors, config=config)
 
 
 def test_hyperedges_within_tables_come_first() -> None:

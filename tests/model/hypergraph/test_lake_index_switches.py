@@ -14,7 +14,7 @@ from datahub_hyperjoin.model.config import (
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.hin import UNSEEN
 from datahub_hyperjoin.model.saved.fingerprints import fingerprint
-from switching import SMALL, build, draw, material, run, switched
+from switching import SMALL, build, draw, run, switched, training_data
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
@@ -81,8 +81,8 @@ def accounts(make_lake: MakeLake) -> Lake:
 def test_edges_are_of_values_or_of_names(
     accounts: Lake, edges: Edges, expected: list[set[str]]
 ) -> None:
-    structure = build(accounts, switched(SMALL, setting__edges=edges))
-    found = [{str(accounts.ids[c]) for c in part} for part in structure.joins.components]
+    index = build(accounts, switched(SMALL, setting__edges=edges))
+    found = [{str(accounts.ids[c]) for c in part} for part in index.joins.components]
     assert found == expected
 
 
@@ -113,7 +113,7 @@ def right_names(lake: Lake, config: ModelConfig, folder: Path) -> set[bytes]:
 
 
 def own_names(lake: Lake, config: ModelConfig, folder: Path) -> set[bytes]:
-    vectors = material(lake, config, folder).whole().names.vectors
+    vectors = training_data(lake, config, folder).whole().names.vectors
     return {vector.numpy().tobytes() for vector in vectors}
 
 

@@ -8,7 +8,7 @@ import pytest
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.model.config import OURS, ModelConfig, Positions
 from datahub_hyperjoin.model.hypergraph import positions
-from datahub_hyperjoin.model.hypergraph.hyperedges import JoinGraph
+from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.hypergraph.positions import (
     find_positions,
@@ -142,9 +142,9 @@ def test_the_order_of_the_lake_makes_no_difference(
     config = ModelConfig(setting=replace(OURS, positions=kind))
 
     def look(of: Tables) -> dict[str, np.ndarray]:
-        structure = build_lake_index(make_lake(of), config, CatalogFacts())
-        found = find_positions(structure, config)
-        return {str(column): row for column, row in zip(structure.lake.ids, found, strict=True)}
+        index = build_lake_index(make_lake(of), config, CatalogFacts())
+        found = find_positions(index, config)
+        return {str(column): row for column, row in zip(index.lake.ids, found, strict=True)}
 
     before, after = look(tables), look(dict(reversed(tables.items())))
     assert kind is Positions.NONE or any(row.any() for row in before.values())
@@ -154,11 +154,11 @@ def test_the_order_of_the_lake_makes_no_difference(
 
 def test_the_configuration_names_the_positions(make_lake: MakeLake, airline_tables: Tables) -> None:
     config = ModelConfig()
-    structure = build_lake_index(make_lake(airline_tables), config, CatalogFacts())
+    index = build_lake_index(make_lake(airline_tables), config, CatalogFacts())
 
     def look(kind: Positions) -> np.ndarray:
-        return find_positions(structure, replace(config, setting=replace(OURS, positions=kind)))
+        return find_positions(index, replace(config, setting=replace(OURS, positions=kind)))
 
-    np.testing.assert_array_equal(look(Positions.WALKS), return_probabilities(structure.joins, 16))
+    np.testing.assert_array_equal(look(Positions.WALKS), return_probabilities(index.joins, 16))
     assert sorted(set(np.round(look(Positions.LAPLACIAN)[:, 0], 4))) == [-0.7071, 0, 0.7071]
     assert not look(Positions.NONE).any()

@@ -60,5 +60,7 @@ def test_a_file_that_is_no_model_is_named(tmp_path: Path, content: bytes | None)
     path = tmp_path / "wiki.bin"
     if content:
         path.write_bytes(content)
-    with pytest.raises(VectorFileError, match=r"wiki.bin' is not a fastText model: .* Set it to a .bin"):
+    with pytest.raises(
+        VectorFileError, match=r"wiki.bin' is not a fastText model: .* Set it to a .bin"
+    ):
         WordVectors(path)

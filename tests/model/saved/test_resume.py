@@ -54,23 +54,23 @@ def config(path: Path, method: Method = METHOD, **training: object) -> ModelConf
 
 
 @pytest.fixture(scope="module")
-def structure(make_lake: MakeLake, airline_tables: Tables) -> LakeIndex:
+def index(make_lake: MakeLake, airline_tables: Tables) -> LakeIndex:
     return build_lake_index(make_lake(airline_tables), ModelConfig(), CatalogFacts())
 
 
-def run(structure: LakeIndex, settings: ModelConfig) -> list[Epoch]:
+def run(index: LakeIndex, settings: ModelConfig) -> list[Epoch]:
     epochs: list[Epoch] = []
-    encode(structure, settings, epochs.append)
+    encode(index, settings, epochs.append)
     return epochs
 
 
-def kill(structure: LakeIndex, settings: ModelConfig, after: int) -> None:
+def kill(index: LakeIndex, settings: ModelConfig, after: int) -> None:
     def watch(epoch: Epoch) -> None:
         if epoch.number == after:
             raise KilledError
 
     with pytest.raises(KilledError):
-        encode(structure, settings, watch)
+        encode(index, settings, watch)
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -91,18 +91,18 @@ class Whole:
 
 
 @pytest.fixture(scope="module")
-def whole(structure: LakeIndex, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+def whole(index: LakeIndex, tmp_path_factory: pytest.TempPathFactory) -> Whole:
     folder = tmp_path_factory.mktemp("whole")
-    return Whole(run(structure, config(folder)), content(folder))
+    return Whole(run(index, config(folder)), content(folder))
 
 
 @pytest.mark.usefixtures("always_written")
 @pytest.mark.parametrize("after", range(1, EPOCHS + 1))
 def test_a_run_ended_after_any_epoch_makes_the_same_model(
-    structure: LakeIndex, whole: Whole, tmp_path: Path, after: int
+    index: LakeIndex, whole: Whole, tmp_path: Path, after: int
 ) -> None:
-    kill(structure, config(tmp_path / "ended"), after)
-    rest = run(structure, config(tmp_path / "ended"))
+    kill(index, config(tmp_path / "ended"), after)
+    rest = run(index, config(tmp_path / "ended"))
     assert [epoch.number for epoch in rest] == list(range(after + 1, EPOCHS + 1))
     assert [epoch.resumed for epoch in rest] == [True, *[False] * len(rest)][: len(rest)]
     left = whole.epochs[after:]
@@ -111,15 +111,15 @@ def test_a_run_ended_after_any_epoch_makes_the_same_model(
 
 
 def test_a_process_killed_again_and_again_makes_the_same_model(
-    structure: LakeIndex, tmp_path: Path
+    index: LakeIndex, tmp_path: Path
 ) -> None:
     settings = config(tmp_path / "killed", replace(METHOD, patience=40), epochs=40)
-    run(structure, replace(settings, path=tmp_path / "whole"))
+    run(index, replace(settings, path=tmp_path / "whole"))
     context = multiprocessing.get_context("spawn")
     last = 0
     for epochs in (3, 8):
         seen = context.SimpleQueue()
-        process = context.Process(target=encode, args=(structure, settings, seen.put))
+        process = context.Process(target=encode, args=(index, settings, seen.put))
         process.start()
         numbers = [seen.get().number for _ in range(epochs)]
         process.kill()
@@ -128,24 +128,24 @@ def test_a_process_killed_again_and_again_makes_the_same_model(
         assert numbers[0] > last
         last = numbers[0]
     assert (tmp_path / "killed" / "training.safetensors").exists()
-    assert run(structure, settings)[0].resumed
+    assert run(index, settings)[0].resumed
     assert content(tmp_path / "killed") == content(tmp_path / "whole")
 
 
 @pytest.mark.usefixtures("always_written")
-def test_early_stop_is_remembered(structure: LakeIndex, tmp_path: Path) -> None:
+def test_early_stop_is_remembered(index: LakeIndex, tmp_path: Path) -> None:
     impatient = replace(METHOD, patience=3)
     still = config(tmp_path / "model", impatient, epochs=40, learning_rate=0.0)
-    kill(structure, still, after=2)
-    assert [epoch.number for epoch in run(structure, still)] == [3, 4]
-    kill(structure, replace(still, path=tmp_path / "late"), after=4)
-    assert run(structure, replace(still, path=tmp_path / "late")) == []
+    kill(index, still, after=2)
+    assert [epoch.number for epoch in run(index, still)] == [3, 4]
+    kill(index, replace(still, path=tmp_path / "late"), after=4)
+    assert run(index, replace(still, path=tmp_path / "late")) == []
 
 
 @pytest.mark.usefixtures("always_written")
 @pytest.mark.parametrize("change", ["settings", "data"])
 def test_the_journal_of_another_training_is_ignored_and_removed(
-    structure: LakeIndex,
+    index: LakeIndex,
     make_lake: MakeLake,
     airline_tables: Tables,
     tmp_path: Path,
@@ -154,39 +154,39 @@ def test_the_journal_of_another_training_is_ignored_and_removed(
 ) -> None:
     caplog.set_level(logging.INFO)
     settings = config(tmp_path / "model")
-    kill(structure, settings, after=2)
+    kill(index, settings, after=2)
     if change == "data":
         fewer = make_lake({name: airline_tables[name] for name in ("flights", "planes", "trees")})
-        structure = build_lake_index(fewer, ModelConfig(), CatalogFacts())
+        index = build_lake_index(fewer, ModelConfig(), CatalogFacts())
     else:
         settings = config(tmp_path / "model", replace(METHOD, temperature=0.1))
-    assert [epoch.number for epoch in run(structure, settings)] == list(range(1, EPOCHS + 1))
-    assert "is of another training: ignored" in caplog.text
-    run(structure, replace(settings, path=tmp_path / "other"))
+    assert [epoch.number for epoch in run(index, settings)] == list(range(1, EPOCHS + 1))
+    assert "it is of another training" in caplog.text
+    run(index, replace(settings, path=tmp_path / "other"))
     assert content(tmp_path / "model") == content(tmp_path / "other")
 
 
 @pytest.mark.usefixtures("always_written")
 @pytest.mark.parametrize("kept", [0, 100, -1])
 def test_a_journal_that_cannot_be_read_is_ignored(
-    structure: LakeIndex, tmp_path: Path, kept: int, caplog: pytest.LogCaptureFixture
+    index: LakeIndex, tmp_path: Path, kept: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     settings = config(tmp_path / "model")
-    kill(structure, settings, after=2)
+    kill(index, settings, after=2)
     file = tmp_path / "model" / "training.safetensors"
     file.write_bytes(file.read_bytes()[:kept])
-    assert len(run(structure, settings)) == EPOCHS
-    assert "cannot be read and is ignored" in caplog.text
+    assert len(run(index, settings)) == EPOCHS
+    assert "it cannot be read" in caplog.text
     assert not file.exists()
 
 
-def test_a_journal_half_written_is_no_journal(structure: LakeIndex, tmp_path: Path) -> None:
+def test_a_journal_half_written_is_no_journal(index: LakeIndex, tmp_path: Path) -> None:
     settings = config(tmp_path / "model")
     part = tmp_path / "model" / "training.safetensors.part"
     part.parent.mkdir()
     part.write_bytes(b"half of")
-    assert len(run(structure, settings)) == EPOCHS
+    assert len(run(index, settings)) == EPOCHS
     assert sorted(content(tmp_path / "model")) == [
         "model.json",
         "vectors.bin",
@@ -196,35 +196,35 @@ def test_a_journal_half_written_is_no_journal(structure: LakeIndex, tmp_path: Pa
 
 @pytest.mark.usefixtures("always_written")
 def test_a_model_found_ends_the_training_that_was_left_beside_it(
-    structure: LakeIndex, tmp_path: Path
+    index: LakeIndex, tmp_path: Path
 ) -> None:
     settings = config(tmp_path / "model")
-    run(structure, settings)
+    run(index, settings)
     save_file({"x": torch.zeros(1)}, tmp_path / "model" / "training.safetensors")
-    assert run(structure, settings) == []
+    assert run(index, settings) == []
     assert "training.safetensors" not in content(tmp_path / "model")
 
 
 def test_a_run_ended_while_it_saves_leaves_no_half_model(
-    structure: LakeIndex, whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    index: LakeIndex, whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop(*_: object) -> None:
         raise KilledError
 
     settings = config(tmp_path / "model")
-    run(structure, config(tmp_path / "model", replace(METHOD, temperature=0.1)))
+    run(index, config(tmp_path / "model", replace(METHOD, temperature=0.1)))
     with monkeypatch.context() as patch:
         patch.setattr("datahub_hyperjoin.model.saved.checkpoint.shutil.copyfile", stop)
         with pytest.raises(KilledError):
-            run(structure, settings)
+            run(index, settings)
     assert not holds_model(tmp_path / "model")
-    run(structure, settings)
+    run(index, settings)
     assert content(tmp_path / "model") == whole.content
 
 
-def test_without_a_folder_nothing_is_written(structure: LakeIndex, tmp_path: Path) -> None:
+def test_without_a_folder_nothing_is_written(index: LakeIndex, tmp_path: Path) -> None:
     settings = replace(config(tmp_path), path=None)
-    assert len(run(structure, settings)) == EPOCHS
+    assert len(run(index, settings)) == EPOCHS
     assert list(tmp_path.iterdir()) == []
 
 

@@ -40,7 +40,7 @@ def connect(lake: Lake) -> LakeIndex:
 
 
 @pytest.fixture
-def structure(make_lake: MakeLake, airline_tables: Tables) -> LakeIndex:
+def index(make_lake: MakeLake, airline_tables: Tables) -> LakeIndex:
     return connect(make_lake(airline_tables))
 
 
@@ -52,8 +52,8 @@ def changed(make_lake: MakeLake, airline_tables: Tables) -> LakeIndex:
     return connect(make_lake({"airports": airports, **kept, "trees": {"genus": ["oak", "ash"]}}))
 
 
-def run(structure: LakeIndex, **settings: object) -> Encoding:
-    return encode(structure, replace(BASE, **settings), lambda _: None)  # type: ignore[arg-type]
+def run(index: LakeIndex, **settings: object) -> Encoding:
+    return encode(index, replace(BASE, **settings), lambda _: None)  # type: ignore[arg-type]
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -74,9 +74,9 @@ def table_rows(model: Model) -> dict[str, torch.Tensor]:
 
 @pytest.mark.parametrize("key", ["path", "start"])
 def test_a_saved_model_encodes_other_tables_without_training(
-    structure: LakeIndex, changed: LakeIndex, tmp_path: Path, key: str
+    index: LakeIndex, changed: LakeIndex, tmp_path: Path, key: str
 ) -> None:
-    first = run(structure, path=tmp_path / "model")
+    first = run(index, path=tmp_path / "model")
     before = content(tmp_path / "model")
     other = run(changed, **{key: tmp_path / "model"}, reuse=Reuse.ALWAYS)
     assert (other.trained, other.fingerprint) == (False, first.fingerprint)
@@ -84,25 +84,25 @@ def test_a_saved_model_encodes_other_tables_without_training(
     assert content(tmp_path / "model") == before
 
 
-def test_always_trains_where_there_is_no_model_yet(structure: LakeIndex, tmp_path: Path) -> None:
+def test_always_trains_where_there_is_no_model_yet(index: LakeIndex, tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
-    assert run(structure, path=tmp_path / "model", reuse=Reuse.ALWAYS).trained
-    assert not run(structure, path=tmp_path / "model", reuse=Reuse.ALWAYS).trained
+    assert run(index, path=tmp_path / "model", reuse=Reuse.ALWAYS).trained
+    assert not run(index, path=tmp_path / "model", reuse=Reuse.ALWAYS).trained
 
 
-def test_never_trains_even_on_the_same_tables(structure: LakeIndex, tmp_path: Path) -> None:
-    first = run(structure, path=tmp_path / "model")
+def test_never_trains_even_on_the_same_tables(index: LakeIndex, tmp_path: Path) -> None:
+    first = run(index, path=tmp_path / "model")
     before = content(tmp_path / "model")
-    again = run(structure, path=tmp_path / "model", reuse=Reuse.NEVER)
+    again = run(index, path=tmp_path / "model", reuse=Reuse.NEVER)
     assert again.trained
     np.testing.assert_array_equal(first.embeddings, again.embeddings)
     assert content(tmp_path / "model") == before
 
 
 def test_one_new_table_can_be_encoded_and_not_learnt_from(
-    structure: LakeIndex, make_lake: MakeLake, tmp_path: Path
+    index: LakeIndex, make_lake: MakeLake, tmp_path: Path
 ) -> None:
-    run(structure, path=tmp_path / "model")
+    run(index, path=tmp_path / "model")
     alone = connect(make_lake({"airlines": {"code": ["AA", "UA", "DL"]}}))
     assert not run(alone, path=tmp_path / "model", reuse=Reuse.ALWAYS).trained
     with pytest.raises(NothingToLearnError, match="too few to learn from"):
@@ -110,12 +110,12 @@ def test_one_new_table_can_be_encoded_and_not_learnt_from(
 
 
 def test_a_table_keeps_its_own_row_and_never_gets_that_of_another(
-    structure: LakeIndex, changed: LakeIndex, tmp_path: Path
+    index: LakeIndex, changed: LakeIndex, tmp_path: Path
 ) -> None:
-    run(structure, path=tmp_path / "model")
+    run(index, path=tmp_path / "model")
     model = load_model(tmp_path / "model", BASE)
-    assert [table and table.name for table in model.tables] == list(structure.lake.titles)
-    for of in (structure, changed):
+    assert [table and table.name for table in model.tables] == list(index.lake.titles)
+    for of in (index, changed):
         rows = model.number_tables(of.lake)
         for row, profile in zip(rows, of.lake.profiles, strict=True):
             table = profile.id.table
@@ -124,22 +124,22 @@ def test_a_table_keeps_its_own_row_and_never_gets_that_of_another(
 
 
 def test_the_order_of_tables_changes_no_embedding(
-    structure: LakeIndex, make_lake: MakeLake, airline_tables: Tables, tmp_path: Path
+    index: LakeIndex, make_lake: MakeLake, airline_tables: Tables, tmp_path: Path
 ) -> None:
-    one = run(structure, path=tmp_path / "model")
+    one = run(index, path=tmp_path / "model")
     turned = connect(
         make_lake({name: airline_tables[name] for name in sorted(airline_tables, reverse=True)})
     )
     other = run(turned, path=tmp_path / "model", reuse=Reuse.ALWAYS)
-    place = {column: at for at, column in enumerate(structure.lake.ids)}
+    place = {column: at for at, column in enumerate(index.lake.ids)}
     moved = one.embeddings[[place[column] for column in turned.lake.ids]]
     np.testing.assert_allclose(other.embeddings, moved, atol=1e-5)
 
 
 def test_training_goes_on_from_a_saved_model(
-    structure: LakeIndex, changed: LakeIndex, tmp_path: Path
+    index: LakeIndex, changed: LakeIndex, tmp_path: Path
 ) -> None:
-    first = run(structure, path=tmp_path / "first")
+    first = run(index, path=tmp_path / "first")
     still = replace(BASE.training, learning_rate=1e-30)
     second = run(changed, start=tmp_path / "first", path=tmp_path / "second", training=still)
     assert second.trained
@@ -156,32 +156,32 @@ def test_training_goes_on_from_a_saved_model(
     assert after["airports"].abs().max() < 1e-20
 
 
-def test_a_good_start_is_better_than_none(structure: LakeIndex, tmp_path: Path) -> None:
+def test_a_good_start_is_better_than_none(index: LakeIndex, tmp_path: Path) -> None:
     long = replace(BASE.training, epochs=20)
-    run(structure, path=tmp_path / "first", training=long)
+    run(index, path=tmp_path / "first", training=long)
     losses: list[float] = []
     for start in (None, tmp_path / "first"):
-        encode(structure, replace(BASE, start=start), lambda epoch: losses.append(epoch.loss))
+        encode(index, replace(BASE, start=start), lambda epoch: losses.append(epoch.loss))
     assert losses[3] < 0.7 * losses[0]
 
 
 def test_what_started_from_a_model_is_used_again_only_for_that_start(
-    structure: LakeIndex, tmp_path: Path
+    index: LakeIndex, tmp_path: Path
 ) -> None:
     for seed in (0, 1):
-        run(structure, path=tmp_path / f"{seed}", seed=seed)
+        run(index, path=tmp_path / f"{seed}", seed=seed)
     settings = {"path": tmp_path / "model", "start": tmp_path / "0"}
-    assert [run(structure, **settings).trained for _ in range(2)] == [True, False]
-    assert run(structure, path=tmp_path / "model", start=tmp_path / "1").trained
-    assert run(structure, path=tmp_path / "model").trained
+    assert [run(index, **settings).trained for _ in range(2)] == [True, False]
+    assert run(index, path=tmp_path / "model", start=tmp_path / "1").trained
+    assert run(index, path=tmp_path / "model").trained
 
 
 def test_a_model_that_goes_on_in_its_own_folder_learns_the_same_tables_once(
-    structure: LakeIndex, changed: LakeIndex, tmp_path: Path
+    index: LakeIndex, changed: LakeIndex, tmp_path: Path
 ) -> None:
     folder = tmp_path / "model"
-    run(structure, path=folder)
-    trained = [run(of, path=folder, start=folder).trained for of in (changed, changed, structure)]
+    run(index, path=folder)
+    trained = [run(of, path=folder, start=folder).trained for of in (changed, changed, index)]
     assert trained == [True, False, True]
 
 
@@ -197,12 +197,12 @@ def test_a_model_that_goes_on_in_its_own_folder_learns_the_same_tables_once(
 )
 @pytest.mark.parametrize("key", ["path", "start"])
 def test_another_architecture_is_refused(
-    structure: LakeIndex, tmp_path: Path, settings: dict[str, Any], message: str, key: str
+    index: LakeIndex, tmp_path: Path, settings: dict[str, Any], message: str, key: str
 ) -> None:
-    run(structure, path=tmp_path / "m")
+    run(index, path=tmp_path / "m")
     expected = rf"the model in `model.{key}` '.*/m' has architecture \w{{16}}, this run needs \w"
     with pytest.raises(CheckpointMismatchError, match=expected) as caught:
-        run(structure, **{key: tmp_path / "m"}, reuse=Reuse.ALWAYS, **settings)
+        run(index, **{key: tmp_path / "m"}, reuse=Reuse.ALWAYS, **settings)
     assert caught.match(rf"they differ in .*{message}.*\. Set `model` as it was")
     assert len({caught.value.found, caught.value.expected}) == 2
     assert caught.value.found in str(caught.value)
@@ -212,47 +212,45 @@ def test_another_architecture_is_refused(
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("architecture/format", 1, r"they differ in format \(1, here \d+\)\. Give"),
-        ("architecture", {}, r"they differ in format \(absent, here \d+\)\. Give"),
+        ("architecture/format", 1, r"they differ in format \(1, here \d+\)\. Set"),
+        ("architecture", {}, r"they differ in format \(absent, here \d+\)\. Set"),
         ("vocabulary", ["other", "words"], r"vocabulary \(\w{16}, here \w{16}\)"),
     ],
 )
 def test_another_version_or_vocabulary_is_refused(
-    structure: LakeIndex, tmp_path: Path, key: str, value: object, message: str
+    index: LakeIndex, tmp_path: Path, key: str, value: object, message: str
 ) -> None:
-    run(structure, path=tmp_path / "m")
+    run(index, path=tmp_path / "m")
     edit(tmp_path / "m", key, value)
     with pytest.raises(CheckpointMismatchError, match=message):
-        run(structure, start=tmp_path / "m")
-    assert run(structure, path=tmp_path / "m").trained
+        run(index, start=tmp_path / "m")
+    assert run(index, path=tmp_path / "m").trained
 
 
-def test_other_word_vectors_are_refused(structure: LakeIndex, tmp_path: Path) -> None:
-    run(structure, path=tmp_path / "m")
+def test_other_word_vectors_are_refused(index: LakeIndex, tmp_path: Path) -> None:
+    run(index, path=tmp_path / "m")
     given = FeatureConfig(vectors=tmp_path / "wiki.bin")
-    run(structure, path=tmp_path / "other", seed=1)
+    run(index, path=tmp_path / "other", seed=1)
     (tmp_path / "other" / "vectors.bin").rename(tmp_path / "wiki.bin")
     with pytest.raises(CheckpointMismatchError, match=r"differ in word vectors \(\w+, here \w+\)"):
-        run(structure, start=tmp_path / "m", features=given)
+        run(index, start=tmp_path / "m", features=given)
 
 
-def test_what_says_how_training_goes_is_no_architecture(
-    structure: LakeIndex, tmp_path: Path
-) -> None:
-    run(structure, path=tmp_path / "m")
+def test_what_says_how_training_goes_is_no_architecture(index: LakeIndex, tmp_path: Path) -> None:
+    run(index, path=tmp_path / "m")
     gentler = replace(BASE.setting, dropout=0.3)
-    assert not run(structure, path=tmp_path / "m", reuse=Reuse.ALWAYS, setting=gentler).trained
-    assert run(structure, start=tmp_path / "m", setting=gentler).trained
+    assert not run(index, path=tmp_path / "m", reuse=Reuse.ALWAYS, setting=gentler).trained
+    assert run(index, start=tmp_path / "m", setting=gentler).trained
 
 
 @pytest.mark.parametrize("name", ["model.json", "vectors.bin", "weights.safetensors"])
 def test_a_damaged_model_is_refused_where_it_must_be_used(
-    structure: LakeIndex, tmp_path: Path, name: str
+    index: LakeIndex, tmp_path: Path, name: str
 ) -> None:
-    run(structure, path=tmp_path / "m")
+    run(index, path=tmp_path / "m")
     (tmp_path / "m" / name).write_text("{}")
     with pytest.raises(CheckpointMismatchError, match=r"`model.start` .*(no saved model|differ)"):
-        run(structure, start=tmp_path / "m", reuse=Reuse.ALWAYS)
+        run(index, start=tmp_path / "m", reuse=Reuse.ALWAYS)
 
 
 def test_a_large_file_is_told_apart_by_samples(tmp_path: Path) -> None:

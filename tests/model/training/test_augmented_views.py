@@ -9,13 +9,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.hin import UNSEEN
 from datahub_hyperjoin.model.training.augmented_views import PairBatch, TrainingData, sample_pairs
-from datahub_hyperjoin.tables import CatalogEvidence, Verdict, pair_of
-from switching import SHORT, SMALL, cut_from, switched
+from datahub_hyperjoin.tables import pair_of
+from switching import SHORT, SMALL, data_from, switched
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 KEYS = [0, 1, 3, 5, 7, 9]
@@ -26,16 +27,16 @@ REJECTED = CatalogEvidence(verdict=Verdict.REJECTED)
 
 
 def cut(lake: Lake, folder: Path, knowledge: CatalogFacts = NOTHING) -> TrainingData:
-    return cut_from(build_lake_index(lake, SHORT, knowledge), SHORT, folder)
+    return data_from(build_lake_index(lake, SHORT, knowledge), SHORT, folder)
 
 
 @pytest.fixture
-def material(make_lake: MakeLake, airline_tables: Tables, tmp_path: Path) -> TrainingData:
+def data(make_lake: MakeLake, airline_tables: Tables, tmp_path: Path) -> TrainingData:
     return cut(make_lake(airline_tables), tmp_path)
 
 
-def draw(material: TrainingData, seed: int) -> PairBatch:
-    return sample_pairs(material, np.array(KEYS), np.random.default_rng(seed))
+def draw(data: TrainingData, seed: int) -> PairBatch:
+    return sample_pairs(data, np.array(KEYS), np.random.default_rng(seed))
 
 
 @settings(
@@ -48,12 +49,12 @@ def draw(material: TrainingData, seed: int) -> PairBatch:
     seed=st.integers(0, 2**16),
 )
 def test_nothing_passes_from_one_view_to_the_other(
-    material: TrainingData, keys: set[int], pair: set[int], verdict: Verdict | None, seed: int
+    data: TrainingData, keys: set[int], pair: set[int], verdict: Verdict | None, seed: int
 ) -> None:
-    ids = material.lake.ids
+    ids = data.lake.ids
     said = {pair_of(*(ids[key] for key in pair)): CatalogEvidence(verdict=verdict)}
-    structure = build_lake_index(material.lake, ModelConfig(), CatalogFacts(pairs=said))
-    told = replace(material, structure=structure)
+    index = build_lake_index(data.lake, ModelConfig(), CatalogFacts(pairs=said))
+    told = replace(data, index=index)
     pairs = sample_pairs(told, np.array(sorted(keys)), np.random.default_rng(seed))
     graph, first_right = pairs.batch.graph, int(pairs.candidates[0])
     column, edge = graph.incidence.numpy()
@@ -67,14 +68,14 @@ def test_nothing_passes_from_one_view_to_the_other(
     assert not pairs.negative.gather(1, pairs.positive[:, None]).any()
 
 
-def test_domains_connect_tables_within_a_view(material: TrainingData) -> None:
+def test_domains_connect_tables_within_a_view(data: TrainingData) -> None:
     config = switched(SMALL, setting__context_dropout_rate=0.0)
-    assert int(draw(replace(material, config=config), 0).batch.graph.across.sum()) >= 4
+    assert int(draw(replace(data, config=config), 0).batch.graph.across.sum()) >= 4
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_pair_is_the_same_column_on_both_sides(material: TrainingData, seed: int) -> None:
-    still = replace(material, config=switched(SMALL, setting__corruption=False))
+def test_a_pair_is_the_same_column_on_both_sides(data: TrainingData, seed: int) -> None:
+    still = replace(data, config=switched(SMALL, setting__corruption=False))
     pairs = draw(replace(still, config=switched(still.config, setting__name_variants=False)), seed)
     names = pairs.batch.features.names.vectors
     assert torch.equal(names[pairs.queries], names[pairs.candidates[pairs.positive]])
@@ -83,13 +84,13 @@ def test_a_pair_is_the_same_column_on_both_sides(material: TrainingData, seed: i
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_a_positive_stands_in_another_table_as_often_as_asked(
-    material: TrainingData, share: float
+    data: TrainingData, share: float
 ) -> None:
     config = switched(SMALL, setting__table_swap_rate=share, setting__corruption=False)
     config = switched(config, setting__name_variants=False)
     stayed = []
     for seed in range(10):
-        pairs = draw(replace(material, config=config), seed)
+        pairs = draw(replace(data, config=config), seed)
         titles = pairs.batch.features.tables.vectors
         alike = titles[pairs.queries] == titles[pairs.candidates[pairs.positive]]
         stayed += alike.all(dim=1).tolist()
@@ -101,29 +102,29 @@ def test_a_positive_stands_in_another_table_as_often_as_asked(
 
 
 def test_joinable_columns_are_no_negatives(
-    material: TrainingData, monkeypatch: pytest.MonkeyPatch
+    data: TrainingData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("datahub_hyperjoin.model.training.table_split._COMPANIONS", 0)
-    names = [str(material.lake.ids[key]) for key in KEYS]
-    of_carrier = draw(material, 0).negative[names.index("flights.carrier")]
+    names = [str(data.lake.ids[key]) for key in KEYS]
+    of_carrier = draw(data, 0).negative[names.index("flights.carrier")]
     assert not of_carrier[names.index("airlines.carrier_code")]
     assert of_carrier[names.index("planes.tailnum")]
     assert of_carrier[names.index("flights.tailnum")]
 
 
-def test_the_right_view_is_of_tables_never_seen(material: TrainingData) -> None:
-    pairs = draw(material, 3)
+def test_the_right_view_is_of_tables_never_seen(data: TrainingData) -> None:
+    pairs = draw(data, 3)
     left, right = pairs.batch.tables.tensor_split([int(pairs.candidates[0])])
     assert (right == UNSEEN).all()
     assert (left != UNSEEN).any()
     assert (left == UNSEEN).any()
 
 
-def test_the_same_generator_draws_the_same_pairs(material: TrainingData) -> None:
-    one, other = draw(material, 5), draw(material, 5)
+def test_the_same_generator_draws_the_same_pairs(data: TrainingData) -> None:
+    one, other = draw(data, 5), draw(data, 5)
     assert one.batch.features.content.equal(other.batch.features.content)
     assert one.batch.features.names.tokens.equal(other.batch.features.names.tokens)
-    assert not one.batch.features.content.equal(draw(material, 6).batch.features.content)
+    assert not one.batch.features.content.equal(draw(data, 6).batch.features.content)
 
 
 def place_of(lake: Lake, name: str) -> int:
@@ -140,10 +141,10 @@ def test_a_confirmed_partner_is_the_positive_every_other_time(
     monkeypatch.setattr("datahub_hyperjoin.model.training.table_split._COMPANIONS", 0)
     lake = make_lake(airline_tables)
     odd = ("airlines.carrier_code", "trees.family")
-    material = cut(lake, tmp_path, know({odd: CatalogEvidence(verdict=Verdict.ACCEPTED)}))
+    data = cut(lake, tmp_path, know({odd: CatalogEvidence(verdict=Verdict.ACCEPTED)}))
     code, family = (place_of(lake, name) for name in odd)
     random = np.random.default_rng(0)
-    drawn = [sample_pairs(material, np.array([code]), random) for _ in range(60)]
+    drawn = [sample_pairs(data, np.array([code]), random) for _ in range(60)]
     swapped = [pairs for pairs in drawn if int(pairs.positive[0]) != int(pairs.queries[0])]
     assert 20 <= len(swapped) <= 40
     for pairs in swapped:
@@ -169,7 +170,7 @@ def test_connected_columns_are_no_negatives_and_rejected_ones_are(
     lake = make_lake(airline_tables)
     names = [str(lake.ids[key]) for key in KEYS]
     carrier = names.index("flights.carrier")
-    material = cut(
+    data = cut(
         lake,
         tmp_path,
         know(
@@ -179,7 +180,7 @@ def test_connected_columns_are_no_negatives_and_rejected_ones_are(
             }
         ),
     )
-    negative = draw(material, 0).negative
+    negative = draw(data, 0).negative
     assert not negative[carrier, names.index("herbarium.genus")]
     assert not negative[names.index("herbarium.genus"), carrier]
     assert negative[carrier, names.index("airlines.carrier_code")]
@@ -196,17 +197,17 @@ def test_a_rejected_partner_is_in_the_batch(
     monkeypatch.setattr("datahub_hyperjoin.model.training.table_split._COMPANIONS", 0)
     lake = make_lake(airline_tables)
     knowledge = know({("planes.tailnum", "flights.tailnum"): REJECTED})
-    material = cut(lake, tmp_path, knowledge)
+    data = cut(lake, tmp_path, knowledge)
     for seed in range(5):
         key = np.array([place_of(lake, "planes.tailnum")])
-        pairs = sample_pairs(material, key, np.random.default_rng(seed))
+        pairs = sample_pairs(data, key, np.random.default_rng(seed))
         assert bool(pairs.negative.any())
         assert pairs.positive.tolist() == pairs.queries.tolist()
 
 
 def test_knowledge_of_other_columns_changes_no_batch(
-    material: TrainingData, make_lake: MakeLake, airline_tables: Tables, know: Know, tmp_path: Path
+    data: TrainingData, make_lake: MakeLake, airline_tables: Tables, know: Know, tmp_path: Path
 ) -> None:
     knowledge = know({("lost.x", "flights.carrier"): REJECTED, ("lost.x", "lost.y"): REJECTED})
     other = draw(cut(make_lake(airline_tables), tmp_path, knowledge), 5)
-    assert other.batch.features.content.equal(draw(material, 5).batch.features.content)
+    assert other.batch.features.content.equal(draw(data, 5).batch.features.content)

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.model.config import (
     OURS,
     FeatureConfig,
@@ -24,7 +25,6 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.saved.fingerprints import fingerprint
 from datahub_hyperjoin.model.saved.training_state import Epoch
 from datahub_hyperjoin.model.training import validation
-from datahub_hyperjoin.tables import CatalogEvidence, Verdict
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
@@ -47,7 +47,7 @@ def config(path: Path | None = None, method: Method = METHOD, **training: object
 
 
 @pytest.fixture
-def structure(make_lake: MakeLake, airline_tables: Tables) -> LakeIndex:
+def index(make_lake: MakeLake, airline_tables: Tables) -> LakeIndex:
     return connect(make_lake(airline_tables))
 
 
@@ -55,42 +55,42 @@ def connect(lake: Lake, knowledge: CatalogFacts = NOTHING) -> LakeIndex:
     return build_lake_index(lake, ModelConfig(), knowledge)
 
 
-def run(structure: LakeIndex, settings: ModelConfig) -> tuple[np.ndarray, list[Epoch]]:
+def run(index: LakeIndex, settings: ModelConfig) -> tuple[np.ndarray, list[Epoch]]:
     epochs: list[Epoch] = []
-    return encode(structure, settings, epochs.append).embeddings, epochs
+    return encode(index, settings, epochs.append).embeddings, epochs
 
 
 @pytest.mark.parametrize("loss", list(Loss))
-def test_training_learns_to_find_its_own_columns(structure: LakeIndex, loss: Loss) -> None:
+def test_training_learns_to_find_its_own_columns(index: LakeIndex, loss: Loss) -> None:
     method = replace(METHOD, patience=25, loss=loss)
-    _, epochs = run(structure, config(method=method, epochs=25, learning_rate=2e-3))
+    _, epochs = run(index, config(method=method, epochs=25, learning_rate=2e-3))
     losses = [epoch.loss for epoch in epochs]
     assert np.mean(losses[-5:]) < 0.7 * np.mean(losses[:3])
     assert max(epoch.recall for epoch in epochs) >= 0.8
 
 
-def test_joinable_columns_end_up_closer_than_others(structure: LakeIndex) -> None:
-    embeddings, _ = run(structure, config(epochs=20, learning_rate=2e-3))
-    names = [str(column) for column in structure.lake.ids]
+def test_joinable_columns_end_up_closer_than_others(index: LakeIndex) -> None:
+    embeddings, _ = run(index, config(epochs=20, learning_rate=2e-3))
+    names = [str(column) for column in index.lake.ids]
     place = {name: embeddings[names.index(name)] for name in names}
     carrier = place["flights.carrier"]
     assert carrier @ place["airlines.carrier_code"] > carrier @ place["planes.tailnum"]
     assert carrier @ place["airlines.carrier_code"] > carrier @ place["herbarium.genus"]
 
 
-def test_the_same_seed_gives_the_same_embeddings(structure: LakeIndex) -> None:
-    one, _ = run(structure, config(epochs=3))
+def test_the_same_seed_gives_the_same_embeddings(index: LakeIndex) -> None:
+    one, _ = run(index, config(epochs=3))
     state = torch.random.get_rng_state()
-    other, _ = run(structure, config(epochs=3))
+    other, _ = run(index, config(epochs=3))
     np.testing.assert_array_equal(one, other)
     assert torch.random.get_rng_state().equal(state)
     assert not torch.are_deterministic_algorithms_enabled()
 
 
-def test_a_saved_model_encodes_without_training(structure: LakeIndex, tmp_path: Path) -> None:
+def test_a_saved_model_encodes_without_training(index: LakeIndex, tmp_path: Path) -> None:
     settings = config(tmp_path / "model", epochs=3)
-    first, epochs = run(structure, settings)
-    again, none = run(structure, settings)
+    first, epochs = run(index, settings)
+    again, none = run(index, settings)
     assert (len(epochs), none) == (3, [])
     np.testing.assert_array_equal(first, again)
     assert not list(tmp_path.glob("*.pkl"))
@@ -101,102 +101,102 @@ def test_a_saved_model_encodes_without_training(structure: LakeIndex, tmp_path: 
     ]
 
 
-def test_pretrained_vectors_are_used_and_not_copied(structure: LakeIndex, tmp_path: Path) -> None:
-    run(structure, config(tmp_path / "first", epochs=1))
+def test_pretrained_vectors_are_used_and_not_copied(index: LakeIndex, tmp_path: Path) -> None:
+    run(index, config(tmp_path / "first", epochs=1))
     (tmp_path / "first" / "vectors.bin").rename(tmp_path / "wiki.bin")
     given = replace(
         config(tmp_path / "model", epochs=1), features=FeatureConfig(vectors=tmp_path / "wiki.bin")
     )
-    first, epochs = run(structure, given)
-    again, none = run(structure, given)
+    first, epochs = run(index, given)
+    again, none = run(index, given)
     assert (len(epochs), none) == (1, [])
     np.testing.assert_array_equal(first, again)
     assert not (tmp_path / "model" / "vectors.bin").exists()
 
 
 def test_other_data_or_settings_train_again(
-    structure: LakeIndex, make_lake: MakeLake, airline_tables: Tables, tmp_path: Path
+    index: LakeIndex, make_lake: MakeLake, airline_tables: Tables, tmp_path: Path
 ) -> None:
     path = tmp_path / "model"
-    run(structure, config(path, epochs=2))
-    assert len(run(structure, config(path, epochs=1))[1]) == 1
+    run(index, config(path, epochs=2))
+    assert len(run(index, config(path, epochs=1))[1]) == 1
     changed = {**airline_tables, "trees": {"genus": ["oak", "ash", "elm"]}}
     assert len(run(connect(make_lake(changed)), config(path, epochs=1))[1]) == 1
     assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
 
 
 @pytest.mark.parametrize("name", ["model.json", "vectors.bin", "weights.safetensors"])
-def test_a_damaged_model_is_trained_again(structure: LakeIndex, tmp_path: Path, name: str) -> None:
+def test_a_damaged_model_is_trained_again(index: LakeIndex, tmp_path: Path, name: str) -> None:
     settings = config(tmp_path / "model", epochs=1)
-    first, _ = run(structure, settings)
+    first, _ = run(index, settings)
     (tmp_path / "model" / name).write_text("{")
-    again, epochs = run(structure, settings)
+    again, epochs = run(index, settings)
     assert len(epochs) == 1
     np.testing.assert_array_equal(first, again)
 
 
-def test_ranking_does_not_touch_the_weights(structure: LakeIndex) -> None:
+def test_ranking_does_not_touch_the_weights(index: LakeIndex) -> None:
     other = ModelConfig(ranking=RankingConfig(top_k=9), path=Path("elsewhere"))
-    assert fingerprint(structure, other) == fingerprint(structure, ModelConfig())
+    assert fingerprint(index, other) == fingerprint(index, ModelConfig())
 
 
 def test_one_table_is_nothing_to_learn_from(make_lake: MakeLake) -> None:
-    structure = connect(make_lake({"airlines": {"code": ["AA", "UA", "DL"]}}))
+    index = connect(make_lake({"airlines": {"code": ["AA", "UA", "DL"]}}))
     with pytest.raises(NothingToLearnError, match="1 key columns in 1 tables are too few"):
-        run(structure, config())
+        run(index, config())
 
 
-def test_a_loss_that_is_no_number_stops_training(structure: LakeIndex) -> None:
+def test_a_loss_that_is_no_number_stops_training(index: LakeIndex) -> None:
     unclipped = replace(METHOD, gradient_clip=1e30)
     with pytest.raises(NonFiniteLossError, match=r"the loss became .* in epoch \d+. Lower"):
-        run(structure, config(method=unclipped, learning_rate=1e30))
+        run(index, config(method=unclipped, learning_rate=1e30))
 
 
-def test_collapse_is_named(structure: LakeIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_collapse_is_named(index: LakeIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(validation, "_COLLAPSED", -1.0)
     with pytest.raises(CollapsedError, match=r"all embeddings are nearly identical .* Use"):
-        run(structure, config(epochs=1))
+        run(index, config(epochs=1))
 
 
-def test_training_stops_when_recall_stands_still(structure: LakeIndex) -> None:
+def test_training_stops_when_recall_stands_still(index: LakeIndex) -> None:
     impatient = replace(METHOD, patience=2)
-    _, epochs = run(structure, config(method=impatient, epochs=40, learning_rate=0.0))
+    _, epochs = run(index, config(method=impatient, epochs=40, learning_rate=0.0))
     assert len(epochs) == 3
 
 
 def test_knowing_nothing_of_these_columns_changes_nothing(
-    structure: LakeIndex, airline_tables: Tables, make_lake: MakeLake, know: Know
+    index: LakeIndex, airline_tables: Tables, make_lake: MakeLake, know: Know
 ) -> None:
     elsewhere = know({("lost.x", "lost.y"): ACCEPTED, ("flights.carrier", "lost.y"): REJECTED})
     other = connect(make_lake(airline_tables), elsewhere)
-    assert fingerprint(other, config()) == fingerprint(structure, config())
-    one, _ = run(structure, config(epochs=3))
+    assert fingerprint(other, config()) == fingerprint(index, config())
+    one, _ = run(index, config(epochs=3))
     again, _ = run(other, config(epochs=3))
     np.testing.assert_array_equal(one, again)
 
 
-def cosine(structure: LakeIndex, ends: tuple[str, str]) -> float:
+def cosine(index: LakeIndex, ends: tuple[str, str]) -> float:
     """After a few epochs, of two columns."""
-    embeddings, _ = run(structure, config(epochs=30, learning_rate=2e-3))
-    one, other = (embeddings[[str(c) for c in structure.lake.ids].index(end)] for end in ends)
+    embeddings, _ = run(index, config(epochs=30, learning_rate=2e-3))
+    one, other = (embeddings[[str(c) for c in index.lake.ids].index(end)] for end in ends)
     return float(one @ other)
 
 
 def test_what_people_confirm_comes_closer_than_a_shared_hyperedge_brings_it(
-    structure: LakeIndex, know: Know
+    index: LakeIndex, know: Know
 ) -> None:
     ends = ("airlines.name", "trees.family")
-    declared = connect(structure.lake, know({ends: CatalogEvidence(declared="fk")}))
-    accepted = connect(structure.lake, know({ends: ACCEPTED}))
-    before, linked, taught = (cosine(of, ends) for of in (structure, declared, accepted))
+    declared = connect(index.lake, know({ends: CatalogEvidence(declared="fk")}))
+    accepted = connect(index.lake, know({ends: ACCEPTED}))
+    before, linked, taught = (cosine(of, ends) for of in (index, declared, accepted))
     assert taught > before + 0.3
     assert taught > linked + 0.3
 
 
-def test_what_people_reject_drifts_apart(structure: LakeIndex, know: Know) -> None:
+def test_what_people_reject_drifts_apart(index: LakeIndex, know: Know) -> None:
     ends = ("flights.carrier", "airlines.carrier_code")
-    denied = connect(structure.lake, know({ends: REJECTED}))
-    assert cosine(denied, ends) < cosine(structure, ends) - 0.1
+    denied = connect(index.lake, know({ends: REJECTED}))
+    assert cosine(denied, ends) < cosine(index, ends) - 0.1
 
 
 def test_training_with_decisions_is_repeatable(
@@ -208,9 +208,9 @@ def test_training_with_decisions_is_repeatable(
             ("flights.tailnum", "planes.tailnum"): REJECTED,
         }
     )
-    structure = connect(make_lake(airline_tables), knowledge)
-    one, _ = run(structure, config(epochs=2))
-    again, _ = run(structure, config(epochs=2))
+    index = connect(make_lake(airline_tables), knowledge)
+    one, _ = run(index, config(epochs=2))
+    again, _ = run(index, config(epochs=2))
     np.testing.assert_array_equal(one, again)
 
 
@@ -225,7 +225,7 @@ def test_training_with_decisions_is_repeatable(
     ],
 )
 def test_a_saved_model_is_of_the_decisions_it_learnt_from(
-    structure: LakeIndex,
+    index: LakeIndex,
     airline_tables: Tables,
     make_lake: MakeLake,
     know: Know,
@@ -235,13 +235,13 @@ def test_a_saved_model_is_of_the_decisions_it_learnt_from(
 ) -> None:
     knowledge = know({("flights.carrier", "airlines.carrier_code"): said})
     other = connect(make_lake(airline_tables), knowledge)
-    assert (fingerprint(other, config()) != fingerprint(structure, config())) is changes
+    assert (fingerprint(other, config()) != fingerprint(index, config())) is changes
 
 
-def test_a_saved_model_is_of_the_keys_it_learnt_from(structure: LakeIndex) -> None:
-    ids = structure.lake.ids
-    other = ids[np.setdiff1d(np.arange(len(ids)), structure.keys)[0]]
-    more = connect(structure.lake, CatalogFacts(unique=frozenset([other])))
-    same = connect(structure.lake, CatalogFacts(unique=frozenset([ids[structure.keys[0]]])))
-    assert fingerprint(more, config()) != fingerprint(structure, config())
-    assert fingerprint(same, config()) == fingerprint(structure, config())
+def test_a_saved_model_is_of_the_keys_it_learnt_from(index: LakeIndex) -> None:
+    ids = index.lake.ids
+    other = ids[np.setdiff1d(np.arange(len(ids)), index.keys)[0]]
+    more = connect(index.lake, CatalogFacts(unique=frozenset([other])))
+    same = connect(index.lake, CatalogFacts(unique=frozenset([ids[index.keys[0]]])))
+    assert fingerprint(more, config()) != fingerprint(index, config())
+    assert fingerprint(same, config()) == fingerprint(index, config())

@@ -32,7 +32,7 @@ CONFIG = ModelConfig(
 
 
 @pytest.fixture
-def structure(make_lake: MakeLake, airline_tables: Tables) -> LakeIndex:
+def index(make_lake: MakeLake, airline_tables: Tables) -> LakeIndex:
     return build_lake_index(make_lake(airline_tables), ModelConfig(), CatalogFacts())
 
 
@@ -57,12 +57,12 @@ def test_without_a_share_held_out_there_is_still_a_limit() -> None:
 @pytest.mark.parametrize("margin", [0.3, 0.5, 0.7, 1.0, 1.3, 1.7])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_margins_of_the_paper_do_not_collapse(
-    structure: LakeIndex, loss: Loss, margin: float, seed: int
+    index: LakeIndex, loss: Loss, margin: float, seed: int
 ) -> None:
     epochs: list[Epoch] = []
     method = replace(CONFIG.setting, loss=loss, margin=margin)
     settings = replace(CONFIG, seed=seed, setting=method)
-    embeddings = encode(structure, settings, epochs.append).embeddings
+    embeddings = encode(index, settings, epochs.append).embeddings
     apart = ~np.eye(len(embeddings), dtype=bool)
     assert (embeddings @ embeddings.T)[apart].mean() < 0.9
     losses = [epoch.loss for epoch in epochs]
@@ -78,12 +78,12 @@ def flatten(folder: Path) -> None:
     save_file(weights, folder / "weights.safetensors")
 
 
-def test_a_network_that_collapsed_is_refused(structure: LakeIndex, tmp_path: Path) -> None:
+def test_a_network_that_collapsed_is_refused(index: LakeIndex, tmp_path: Path) -> None:
     settings = replace(CONFIG, training=replace(CONFIG.training, epochs=1, learning_rate=1e-9))
-    encode(structure, replace(settings, path=tmp_path / "flat"), lambda _: None)
+    encode(index, replace(settings, path=tmp_path / "flat"), lambda _: None)
     flatten(tmp_path / "flat")
     again = replace(settings, start=tmp_path / "flat", path=tmp_path / "model")
     with pytest.raises(CollapsedError, match=r"mean cosine of random pairs 1\.000\). Use"):
-        encode(structure, again, lambda _: None)
+        encode(index, again, lambda _: None)
     assert not (tmp_path / "model" / "model.json").exists()
     assert not torch.are_deterministic_algorithms_enabled()

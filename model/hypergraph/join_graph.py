@@ -1,0 +1,138 @@
+"""The join graph: pairs of key columns that look joinable without any label.
+
+An edge connects two key columns whose values nearly contain one another, or whose names are
+variants and whose values overlap (paper, section 4.1, step 3). Pairs that the catalog or its users
+connect are edges whatever their values; rejected pairs are never edges.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Bool, Int
+from scipy.cluster.hierarchy import DisjointSet
+
+from datahub_hyperjoin.model.config import Edges, ModelConfig
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.signals.overlap import ValueOverlap
+from datahub_hyperjoin.model.signals.priors import CatalogPriors
+from datahub_hyperjoin.model.signals.variants import are_variants
+
+_MIN_SHARED = 3
+"""Minimum number of shared values of an edge: columns may share fewer by chance."""
+
+_Pairs = tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]
+"""The left and the right columns of some pairs."""
+
+
+@dataclass(frozen=True)
+class JoinGraph:
+    """Edges between key columns, and the value domains that they connect."""
+
+    left: Int[np.ndarray, " edge"]
+    right: Int[np.ndarray, " edge"]
+
+    component: Int[np.ndarray, " column"]
+    """The connected component of each column; -1 for a column without an edge."""
+
+    @cached_property
+    def components(self) -> tuple[Int[np.ndarray, " _"], ...]:
+        """The columns of each component, its value domain."""
+        order = np.argsort(self.component, kind="stable")
+        count = int(self.component.max(initial=-1)) + 1
+        bounds = np.searchsorted(self.component[order], np.arange(count + 1))
+        return tuple(np.split(order, bounds)[1:-1])
+
+
+def _find_similar(
+    lake: Lake,
+    keys: Int[np.ndarray, " key"],
+    overlap: ValueOverlap,
+    variants: Mapping[int, str],
+    config: ModelConfig,
+) -> _Pairs:
+    """Find pairs of key columns whose values are similar enough, strongest first.
+
+    Two names that are variants are evidence of their own, so such a pair needs only half of the
+    containment. Ties are broken by the columns, which makes the order, and with it the components,
+    the same in every run.
+    """
+    is_key = np.isin(np.arange(len(lake)), keys)
+    names = [profile.id.path for profile in lake.profiles]
+    once = overlap.left < overlap.right  # the overlap holds both directions
+    once &= is_key[overlap.left] & is_key[overlap.right]
+    left, right, weight = overlap.left[once], overlap.right[once], overlap.either_way[once]
+    renamed = are_variants(names, variants, left=left, right=right) & config.uses_variants
+    least = config.hypergraph.min_containment
+    needed = np.where(renamed, least / 2, least)
+    contained = (overlap.shared[once] >= _MIN_SHARED) & (weight >= needed)
+    edges = contained if config.setting.edges is Edges.CONTAINMENT else renamed
+    left, right, weight = left[edges], right[edges], weight[edges]
+    order = np.lexsort((right, left, -weight))
+    return left[order], right[order]
+
+
+def _add_priors(lake: Lake, similar: _Pairs, priors: CatalogPriors) -> _Pairs:
+    """Put connected pairs of two tables first, and remove rejected pairs."""
+    connected = priors.connected
+    apart = connected.once & (lake.table_of[connected.left] != lake.table_of[connected.right])
+    rest = ~(connected.holds(*similar) | priors.rejected.holds(*similar))
+    return (
+        np.concatenate([connected.left[apart], similar[0][rest]]),
+        np.concatenate([connected.right[apart], similar[1][rest]]),
+    )
+
+
+def _keep_within_size(sets: DisjointSet, pairs: _Pairs, max_size: int) -> Bool[np.ndarray, " pair"]:
+    """Merge pairs in order, and return which ones keep every component within its maximum size.
+
+    A chain of weak pairs would connect half a lake. Pairs come strongest first, as in Kruskal's
+    algorithm, so the maximum removes the weakest links of such a chain. A pair within one component
+    adds an edge and no column, so it always stays. Cost is nearly linear in the pairs.
+    """
+    left, right = pairs
+    kept = np.zeros(len(left), dtype=bool)
+    for edge in range(len(left)):
+        first, second = int(left[edge]), int(right[edge])
+        if not sets.connected(first, second):
+            if sets.subset_size(first) + sets.subset_size(second) > max_size:
+                continue
+            sets.merge(first, second)
+        kept[edge] = True
+    return kept
+
+
+def build_join_graph(
+    lake: Lake,
+    keys: Int[np.ndarray, " key"],
+    *,
+    overlap: ValueOverlap,
+    priors: CatalogPriors,
+    config: ModelConfig,
+    variants: Mapping[int, str] | None = None,
+) -> JoinGraph:
+    """Connect key columns: pairs from the catalog first, then similar pairs, strongest first.
+
+    A pair is skipped if its two components together would exceed `hypergraph.max_size`.
+
+    Args:
+        lake: The columns.
+        keys: The key columns.
+        overlap: The overlap of the columns' values.
+        priors: Which pairs are connected, and which are rejected.
+        config: The conditions of an edge, and the maximum size of a component.
+        variants: Name variants from a language model, by column.
+
+    Returns:
+        The edges kept, and the components that they make.
+    """
+    similar = _find_similar(lake, keys, overlap, variants or {}, config)
+    left, right = _add_priors(lake, similar, priors)
+    sets = DisjointSet(range(len(lake)))
+    kept = _keep_within_size(sets, (left, right), config.hypergraph.max_size)
+    component = np.full(len(lake), -1, dtype=np.int64)
+    linked = np.unique(np.concatenate([left[kept], right[kept]]))
+    roots = np.array([sets[int(column)] for column in linked], dtype=np.int64)
+    component[linked] = np.unique(roots, return_inverse=True)[1]
+    return JoinGraph(left=left[kept], right=right[kept], component=component)
