@@ -73,7 +73,7 @@ class LanguageModelConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VariantConfig:
-    """Where name variants of key columns come from."""
+    """The source of name variants of key columns, beside rules."""
 
     llm: LanguageModelConfig | None = None
     """A language model that proposes one name variant of each key column. Without it,

@@ -158,7 +158,7 @@ class Method:
 
 
 OURS = Method()
-"""The choices that this project found to work best."""
+"""The choices that work best in the measurements of this project."""
 
 PAPER = Method(
     dimension=300,

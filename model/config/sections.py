@@ -54,7 +54,7 @@ class Precision(str, Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeyConfig:
-    """Which columns are key columns: those that get suggestions."""
+    """The conditions of key columns: the columns that get suggestions."""
 
     min_completeness: Share = 0.3
     """Minimum share of rows with a value, in [0, 1]. A column whose values are unique needs no
@@ -67,7 +67,7 @@ class KeyConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeatureConfig:
-    """Which facts about columns the model reads."""
+    """The facts about columns that the model reads."""
 
     vectors: Path | None = None
     """File of a pretrained fastText model (.bin). Without it, word vectors are trained on the
@@ -91,7 +91,7 @@ class FeatureConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HypergraphConfig:
-    """Which columns share a hyperedge across tables."""
+    """The conditions under which columns share a hyperedge across tables."""
 
     min_containment: Share = 0.8
     """Minimum estimated containment above chance, in [0, 1], for an edge of the join graph.
@@ -116,7 +116,7 @@ class NetworkConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingConfig:
-    """How the network is trained, without labels (paper, section 4.2)."""
+    """Length and pace of training, which needs no labels (paper, section 4.2)."""
 
     epochs: PositiveInt = 30
     """Maximum number of passes over the key columns. Training may stop earlier."""
@@ -130,7 +130,7 @@ class TrainingConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RankingConfig:
-    """How candidates become suggestions (paper, section 5)."""
+    """The way from candidates to suggestions (paper, section 5)."""
 
     top_k: PositiveInt = 5
     """Maximum number of suggestions for each key column, K."""
@@ -173,25 +173,25 @@ class ModelConfig:
     With `reuse: always`, it encodes without training while `path` holds no model."""
 
     keys: KeyConfig = field(default_factory=KeyConfig)
-    """Which columns are key columns."""
+    """The conditions of key columns: the columns that get suggestions."""
 
     features: FeatureConfig = field(default_factory=FeatureConfig)
-    """Which facts about columns the model reads."""
+    """The facts about columns that the model reads."""
 
     variants: VariantConfig = field(default_factory=VariantConfig)
-    """Where name variants of key columns come from."""
+    """The source of name variants of key columns, beside rules."""
 
     hypergraph: HypergraphConfig = field(default_factory=HypergraphConfig)
-    """Which columns share a hyperedge across tables."""
+    """The conditions under which columns share a hyperedge across tables."""
 
     network: NetworkConfig = field(default_factory=NetworkConfig)
     """Size and precision of the network."""
 
     training: TrainingConfig = field(default_factory=TrainingConfig)
-    """How the network is trained."""
+    """Length and pace of training."""
 
     ranking: RankingConfig = field(default_factory=RankingConfig)
-    """How candidates become suggestions."""
+    """The way from candidates to suggestions."""
 
     @property
     def uses_variants(self) -> bool:

@@ -43,7 +43,7 @@ class LakeIndex:
     """The hypergraph for inference."""
 
     features: FeatureConfig = field(default_factory=FeatureConfig)
-    """Which facts about columns the model reads."""
+    """The facts about columns that the model reads."""
 
     naming: Naming = field(default_factory=Naming)
     """Name variants of key columns from a language model, if the recipe configures one."""
