@@ -157,7 +157,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             profile=self.config.profile,
             model=self.config.model,
             progress=self.report,
-            knowledge=catalog.facts,
+            facts=catalog.facts,
         )
 
     def _write(self, catalog: Catalog, findings: Findings) -> Iterator[MetadataWorkUnit]:
