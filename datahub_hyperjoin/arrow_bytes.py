@@ -155,6 +155,7 @@ class StringBytes:
         min_length = -position if position < 0 else position + 1
         if not len(self.data):
             return np.zeros(len(edges[rows]), np.uint8)
+        # Positions beyond a string read a neighbour's byte, which the next line clears.
         taken = self.data.take(edges[rows] + position, mode="clip")
         taken[self.lengths[rows] < min_length] = 0
         return taken

@@ -67,6 +67,7 @@ def addressable_columns(columns: Sequence[Column], notes: list[str]) -> tuple[Co
         (['id'], "columns left out, because they share a name: 'name'")
     """
     times = Counter([column.path for column in columns])
+    # The usual case, checked first because tables may have thousands of columns.
     if len(times) == len(columns) and all(map(str.strip, times)):
         return tuple(columns)
     repeated = [path for path, count in times.items() if count > 1 and path.strip()]

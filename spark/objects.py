@@ -52,6 +52,7 @@ def batch_of(names: Sequence[str], columns: Sequence[list[object]], *, rows: int
     Returns:
         The batch.
     """
+    # A batch without columns would lose its number of rows.
     if not names:
         return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
     return pa.RecordBatch.from_arrays([array_of(values) for values in columns], names=list(names))

@@ -29,6 +29,7 @@ def pack(tables: Sequence[Table]) -> list[list[int]]:
     by_database: dict[Database | None, list[int]] = defaultdict(list)
     for index, table in enumerate(tables):
         by_database[database_of(table.location)].append(index)
+    # Opening a file costs time even if it is empty, so thousands of tiny tables need several tasks.
     weights = [table.size + _OPENING_BYTES for table in tables]
     groups: list[list[int]] = []
     for database, members in by_database.items():

@@ -126,6 +126,7 @@ def read_file(file: File, paths: Collection[str] | None) -> TableStream:
     """
     path = local_path(file.uri)
     try:
+        # No reader is asked: each would report an empty file in another way.
         if not path.stat().st_size:
             raise EmptyTableError.without_content()
         if file.format in _DELIMITERS:

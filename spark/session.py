@@ -131,6 +131,7 @@ def _create(config: SessionConfig) -> SparkSession:
         builder = builder.config(key, value)
     if config.master.startswith(_CONNECT):
         return builder.remote(config.master).getOrCreate()
+    # Checked first, because PySpark reports missing Java only through a failed process.
     java = find_java()
     try:
         with _environment(_variables(config.master, settings)):
@@ -145,12 +146,14 @@ def _variables(master: str, settings: dict[str, str]) -> dict[str, str]:
     """Return the settings that Spark reads only from the environment, while it starts."""
     variables = {"PYSPARK_PYTHON": settings["spark.pyspark.python"]}
     if master.startswith("local"):
+        # Otherwise Spark looks up the name of this machine, which may not resolve offline.
         variables["SPARK_LOCAL_IP"] = settings["spark.driver.host"]
     return variables
 
 
 @contextmanager
 def _environment(variables: dict[str, str]) -> Iterator[None]:
+    # Restored afterwards, because this process may start Spark again with other settings.
     before = dict(os.environ)
     os.environ.update(variables)
     try:

@@ -107,6 +107,7 @@ def table_path(
     >>> str(table_path(PurePosixPath("sales/orders/part-00000-x.snappy.parquet")))
     'sales/orders'
     """
+    # From the top, so that a table inside a table folder belongs to the outer one.
     parents = [parent for parent in reversed(path.parents) if parent.name]
     for parent in parents:
         if parent in formatted or split_name(parent.name)[1]:

@@ -62,6 +62,7 @@ def scan_folder(
 
 def _files(folder: Path) -> Iterator[ListedFile]:
     """List files, without those that tools hide from people (`.x`, `_SUCCESS`)."""
+    # Resolved, because workers may run in another folder.
     root = folder.resolve()
     for path in sorted(root.rglob("*")):
         below = path.relative_to(root)

@@ -32,6 +32,7 @@ def scan_remote_folder(
     """
     try:
         files = list_files(session, folder.uri)
+        # A Delta table has files of rows, so no log is deeper than they are.
         depth = max((file.path.count("/") for file in files), default=0)
         logs = list_delta_logs(session, folder.uri, depth=depth)
     except SPARK_ERRORS as error:

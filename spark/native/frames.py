@@ -163,7 +163,8 @@ def table_error(location: TableLocation, error: Exception) -> TableError:
     Returns:
         An error with Spark's message in one line, without credentials.
     """
-    kind = UnreadableRelationError if isinstance(location, CatalogTable) else UnreadableTableError
+    in_catalog = isinstance(location, CatalogTable | Relation)
+    kind = UnreadableRelationError if in_catalog else UnreadableTableError
     return kind.because(spark_error_text(error))
 
 

@@ -153,12 +153,14 @@ def read_data_file(file: IcebergDataFile, paths: Collection[str] | None) -> Tabl
     """
     scan: _Scan = pickle.loads(file.scan)  # noqa: S301 - ours
     task: FileScanTask = pickle.loads(file.task)  # noqa: S301 - ours
+    # Delete files refer to the data file by its URI in the metadata, not by that of the copy.
     files = CopiedFiles({**scan.deletes, task.file.file_path: Path(file.uri)})
     return stream_rows(_table(scan.metadata, file.uri, files), paths, [task])
 
 
 def _read_metadata(session: SparkSession, folder: IcebergFolder) -> tuple[TableMetadata, str]:
     listed = {file.path: file for file in list_files(session, f"{folder.uri}/metadata")}
+    # Looked up in the listing: to fetch a file that is missing costs Spark several attempts.
     hint = b""
     if VERSION_HINT in listed:
         uri = listed[VERSION_HINT].uri

@@ -45,6 +45,7 @@ def list_delta_logs(session: SparkSession, folder: str, *, depth: int) -> list[L
     Returns:
         Files, ordered by path.
     """
+    # Recursive listing skips hidden folders, but a pattern that names them does not.
     logs = []
     for level in range(depth + 1):
         pattern = escape_pattern(folder.rstrip("/")) + "/*" * level + "/_delta_log"

@@ -83,6 +83,7 @@ def plan_shipment(session: SparkSession, tables: Sequence[Table]) -> Shipment:
     """
     files: dict[str, ShippedFile] = {}
     errors: dict[int, TableError] = {}
+    # Only Iceberg tables take time here; for the others there is nothing to read.
     with ThreadPoolExecutor(_CONCURRENT_PLANS) as pool:
         plans = pool.map(partial(_locate_copies, session), tables)
         for index, (table, copies) in enumerate(zip(tables, plans, strict=True)):
@@ -154,6 +155,7 @@ def receive_files(
             file = files.get(uri.as_py())
             if file is None:
                 continue  # Spark writes its URI in another way than the table's metadata.
+            # One copy at a time: the disk of a worker may be smaller than a table.
             with _written(Path(file.path), content.as_py()) as folder:
                 yield file, replace(file.table, location=_local(file, folder))
 

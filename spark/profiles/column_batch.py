@@ -87,6 +87,7 @@ class ColumnBatch:
                 rows += len(batch)
                 self._collect(batch)
         except Exception:
+            # Earlier batches of the table may be in the buffer already.
             self._remove(len(self._tables))
             raise
         self._tables.append(_ReadTable(table, stream.columns, rows, tuple(stream.notes)))

@@ -70,6 +70,7 @@ def profile_distributed(
     if not tables:
         return []
     logger.info("Profiling %s tables through Spark's own readers", len(tables))
+    # Tables of one database share a queue, and each other table has its own.
     queues: dict[Database | TableId, list[Table]] = defaultdict(list)
     for table in tables:
         queues[database_of(table.location) or table.id].append(table)
@@ -98,6 +99,7 @@ def _profile(session: SparkSession, table: Table, config: ProfileConfig) -> Tabl
 
 def _read_profile(session: SparkSession, table: Table, config: ProfileConfig) -> TableProfile:
     loaded = _load(session, table, config)
+    # Spark would return no partition at all, and so no row to merge.
     if not loaded.rows:
         raise EmptyRelationError.without_rows()
     if loaded.frame is None:
@@ -127,6 +129,7 @@ def _load(session: SparkSession, table: Table, config: ProfileConfig) -> TableFr
 
 def _sample(everything: DataFrame, config: ProfileConfig, *, share: float) -> TableFrame:
     frame, columns, notes = select_columns(everything, None)
+    # The share to draw depends on the number of rows, which `sample` alone does not know.
     rows = everything.count()
     share = min(share, config.max_rows / max(rows, 1))
     if share < 1:
@@ -142,6 +145,7 @@ def _count(
 
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         stream = TableStream(columns, (batch.rename_columns(names) for batch in batches), [])
+        # Numbered by partition, so that the order of merging is the same in every run.
         yield count_part(0, partition_index(), stream, size=size)
 
     def merge(rows: pa.Table) -> pa.Table:

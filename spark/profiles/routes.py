@@ -46,6 +46,7 @@ def route_of(table: Table, config: ProfileConfig) -> Route:
         The route that the table's location and size call for.
     """
     is_large = table.size >= config.split_bytes
+    # A remote Delta table needs its log interpreted, which only Spark's reader does remotely.
     match table.location:
         case Relation():
             return Route.DISTRIBUTED if is_large else Route.LOCAL_BATCH

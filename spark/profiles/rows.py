@@ -74,6 +74,7 @@ def from_rows(tables: Iterable[Table], rows: pa.RecordBatch) -> list[TableProfil
     bounds = [*pairwise(_bounds(rows["columns"]))]
     others = (_to_list(rows[name]) for name in ("rows", "notes", "fault"))
     fields = [*zip(tables, bounds, *others, strict=True)]
+    # Columns of all tables are converted in one call, and split by table afterwards.
     owners = (table.id for table, (begin, end), *_ in fields for _ in range(begin, end))
     columns = _column_profiles(owners, rows["columns"].flatten())
     return [

@@ -159,6 +159,7 @@ class Store:
 
 
 def _key(table: Table, *settings: str) -> str:
+    # The version is part of the key, because another one may compute other profiles.
     parts = [__version__, repr(table.id), repr(table.location), table.state, *settings]
     return sha256(repr(parts).encode()).hexdigest()
 
@@ -177,6 +178,7 @@ def _pair_keys(
 
 def _matching_profiles(rows: pa.RecordBatch, by_key: Mapping[str, Table]) -> list[TableProfile]:
     tables = [by_key.get(key) for key in rows["key"].to_pylist()]
+    # Filtered before conversion, which is the expensive step.
     chosen = rows.filter(pa.array([table is not None for table in tables], pa.bool_()))
     return from_rows(filter(None, tables), chosen)
 

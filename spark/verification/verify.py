@@ -96,11 +96,13 @@ def verify_joins(
         for kind in dict.fromkeys((_AS_WRITTEN, kinds.kinds.get(pair, _AS_WRITTEN)))
     ]
     counted = dict.fromkeys((column, kind) for pair, kind in compared for column in pair)
+    # Numbers instead of identifiers: every row of every partition carries one.
     numbers = {values: number for number, values in enumerate(counted)}
     requests = _requests(tables, numbers, kinds.texts)
     if not requests:
         return {}
     logger.info("Verifying %s pairs of columns in %s tables", len(pairs), len(requests))
+    # A column counted with itself has its numbers of distinct values and of rows.
     to_count = {(number, number) for number in numbers.values()}
     to_count |= {(numbers[left, kind], numbers[right, kind]) for (left, right), kind in compared}
     partition = partial(partition_lake, session, synonyms=kinds.synonyms, config=config)
@@ -147,6 +149,7 @@ def _count_pairs(
     def worker(rows: pa.Table) -> pa.Table:
         return count_pairs_of_partition(rows, to_count)
 
+    # Partitions hold disjoint values, so their counts add up.
     sums = (
         values.groupBy("partition")
         .applyInArrow(worker, from_arrow_schema(_COUNTS_ROW))
