@@ -8,8 +8,9 @@ from requests import HTTPError, Request, Response, exceptions
 from requests.exceptions import SSLError
 
 from datahub_hyperjoin.catalog.entities import reading
+from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.client_errors import explain, is_denied
-from datahub_hyperjoin.errors import UnknownEntityTypeError, UnreadableCatalogError
+from datahub_hyperjoin.errors import UnknownEntityTypeError
 
 TOKEN = "c2VjcmV0"  # noqa: S105 - of no server
 
@@ -92,8 +93,8 @@ NO_VALUE = (
 )
 def test_an_unknown_entity_type_is_recognised(graph: DataHubGraph, error: Exception) -> None:
     message = (
-        r"^DataHub's server knows no entity type erModelRelationship\. Upgrade the server, or go "
-        r"without what the catalog says through it$"
+        r"^DataHub's server has no entity type erModelRelationship\. Upgrade the server, or run "
+        r"without the features that need it$"
     )
     with (
         pytest.raises(UnknownEntityTypeError, match=message) as raised,
