@@ -70,6 +70,9 @@ class Method:
     vocabulary: int = 1500
     """Number of name tokens with an embedding of their own."""
 
+    entity_kinds: bool = True
+    """Whether pair scoring recognises standard codes and names, such as those of countries."""
+
     edges: Edges = Edges.CONTAINMENT
     """The rule for edges of the join graph."""
 
@@ -162,6 +165,7 @@ OURS = Method()
 
 PAPER = Method(
     dimension=300,
+    entity_kinds=False,
     edges=Edges.VARIANTS,
     positions=Positions.LAPLACIAN,
     name_vectors=False,

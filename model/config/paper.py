@@ -5,7 +5,6 @@ from dataclasses import asdict
 
 from datahub_hyperjoin.model.config.method import PAPER
 from datahub_hyperjoin.model.config.sections import (
-    FeatureConfig,
     HypergraphConfig,
     ModelConfig,
     RankingConfig,
@@ -24,7 +23,6 @@ def paper() -> ModelConfig:
     """
     return ModelConfig(
         setting=PAPER,
-        features=FeatureConfig(reference=False),
         hypergraph=HypergraphConfig(max_size=_UNBOUNDED),
         ranking=RankingConfig(
             top_k=25,

@@ -13,6 +13,7 @@ RETIRED: Mapping[str, str] = {
     "keys.max_length": _FIXED.format(64),
     "features.dimension": _METHOD,
     "features.vocabulary": _FIXED.format(1500),
+    "features.reference": _METHOD,
     "hypergraph.min_shared": _FIXED.format(3),
     "hypergraph.walk_length": _FIXED.format(16),
     "hypergraph.edges": _METHOD,

@@ -79,9 +79,6 @@ class FeatureConfig:
     values: bool = True
     """Whether the network and the blend read values."""
 
-    reference: bool = True
-    """Whether the blend recognises standard codes and names, such as those of countries."""
-
     def __post_init__(self) -> None:
         """Refuse to read nothing."""
         if not (self.names or self.values):

@@ -45,6 +45,9 @@ class LakeIndex:
     features: FeatureConfig = field(default_factory=FeatureConfig)
     """The facts about columns that the model reads."""
 
+    entity_kinds: bool = True
+    """Whether standard codes and names in values are recognised."""
+
     naming: Naming = field(default_factory=Naming)
     """Name variants of key columns from a language model, if the recipe configures one."""
 
@@ -64,9 +67,9 @@ class LakeIndex:
 
     @cached_property
     def entities(self) -> EntityOverlap:
-        """The standard entities in text columns; none if values or reference data are not read."""
+        """The standard entities in text columns; none if values or entity kinds are not read."""
         lake = self.lake
-        if not (self.features.values and self.features.reference):
+        if not (self.features.values and self.entity_kinds):
             return EntityOverlap.empty(len(lake))
         columns = zip(lake.profiles, lake.is_text, strict=True)
         sketches = [profile.sketch if is_text else b"" for profile, is_text in columns]
@@ -118,5 +121,6 @@ def build_lake_index(
         joins=joins,
         graph=build_hypergraph(lake, joins, config.setting),
         features=config.features,
+        entity_kinds=config.setting.entity_kinds,
         naming=naming,
     )

@@ -28,7 +28,7 @@ FORMAT = 2
 """Version of the network and its features; increase it so that older weights are refused."""
 _SHAPE = ("heads", "mixer_layers", "name_vectors", "node_layers", "positions")
 """Choices of the method that determine which weights there are and what they mean."""
-_AFTER_TRAINING = ("hyperedges_at_inference", "candidates", "defer_duplicates")
+_AFTER_TRAINING = ("hyperedges_at_inference", "candidates", "defer_duplicates", "entity_kinds")
 """Choices of the method that do not change the weights."""
 
 
@@ -109,7 +109,6 @@ def fingerprint(index: LakeIndex, config: ModelConfig, start: str = "") -> str:
         settings.pop(key)
     for choice in _AFTER_TRAINING:
         settings["setting"].pop(choice)
-    settings["features"].pop("reference")
     hashed = hashlib.sha256(f"{FORMAT}{start}{json.dumps(settings, default=str)}".encode())
     lake = index.lake
     for table, profile in zip(lake.table_of, lake.profiles, strict=True):

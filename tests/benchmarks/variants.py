@@ -58,7 +58,7 @@ ABLATIONS = (
     Variant("w/o rerank", {"model.ranking.coherence": 0.0}),
     Variant("w/o HIN", {"model.ranking.scoring": "signals"}),
     Variant("w/o hypergraph at inference", method={"hyperedges_at_inference": False}),
-    Variant("w/o reference tables", {"model.features.reference": False}),
+    Variant("w/o reference tables", method={"entity_kinds": False}),
     Variant("w/o within-table edges", method={"within_tables": False}),
     Variant("w/o across-table edges", method={"across_tables": False}),
     Variant("w/o variants", method={"name_variants": False}),

@@ -4,7 +4,6 @@ from typing import Protocol
 
 import pytest
 from datahub.emitter.aspect import JSON_PATCH_CONTENT_TYPE
-from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import (
     AuditStampClass,
@@ -12,7 +11,6 @@ from datahub.metadata.schema_classes import (
     DatasetProfileClass,
     DatasetPropertiesClass,
     DatasetSnapshotClass,
-    ERModelRelationshipPropertiesClass,
     FineGrainedLineageClass,
     FineGrainedLineageDownstreamTypeClass,
     FineGrainedLineageUpstreamTypeClass,
@@ -20,10 +18,7 @@ from datahub.metadata.schema_classes import (
     GlobalTagsClass,
     MetadataChangeEventClass,
     MetadataChangeProposalClass,
-    QueryLanguageClass,
     QueryPropertiesClass,
-    QuerySourceClass,
-    QueryStatementClass,
     StatusClass,
     StructuredPropertiesClass,
     StructuredPropertyDefinitionClass,
@@ -32,7 +27,6 @@ from datahub.metadata.schema_classes import (
     TagPropertiesClass,
     UpstreamClass,
     UpstreamLineageClass,
-    _Aspect,
 )
 
 from datahub_hyperjoin.emit.differences import keep_changes
@@ -44,13 +38,25 @@ from datahub_hyperjoin.emit.patches import (
     upstream_path,
 )
 from gms import Gms
-
-DATASET = "urn:li:dataset:(urn:li:dataPlatform:file,flights,PROD)"
-OTHER = "urn:li:dataset:(urn:li:dataPlatform:file,airlines,PROD)"
-COLUMN, KEY = f"urn:li:schemaField:({DATASET},carrier)", f"urn:li:schemaField:({OTHER},carrier)"
-JOIN, QUERY = "urn:li:erModelRelationship:ab", "urn:li:query:ab"
-THEIRS, HIGH, LOW = (f"urn:li:tag:{name}" for name in ("checked", "join:high", "join:low"))
-SCORE, RETENTION = (f"urn:li:structuredProperty:{name}" for name in ("score", "retention"))
+from workunits import (
+    COLUMN,
+    DATASET,
+    HIGH,
+    JOIN,
+    KEY,
+    LOW,
+    OTHER,
+    QUERY,
+    RETENTION,
+    SCORE,
+    THEIRS,
+    edge,
+    everything,
+    hide,
+    query,
+    relationship,
+    whole,
+)
 
 
 class MakeStatus(Protocol):
@@ -84,49 +90,6 @@ def gms() -> Iterator[Gms]:
             )
             double.put(name, definition)
         yield double
-
-
-def whole(urn: str, aspect: _Aspect, change: str = ChangeTypeClass.UPSERT) -> MetadataWorkUnit:
-    proposal = MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect, changeType=change)
-    return proposal.as_workunit()
-
-
-def relationship(name: str = "flights.carrier = airlines.carrier") -> MetadataWorkUnit:
-    aspect = ERModelRelationshipPropertiesClass(
-        name=name, source=DATASET, destination=OTHER, relationshipFieldMappings=[]
-    )
-    return whole(JOIN, aspect)
-
-
-def query(statement: str = "SELECT 1", *, time: int = 1) -> MetadataWorkUnit:
-    stamp = AuditStampClass(time=time, actor="urn:li:corpuser:datahub")
-    aspect = QueryPropertiesClass(
-        statement=QueryStatementClass(value=statement, language=QueryLanguageClass.SQL),
-        source=QuerySourceClass.MANUAL,
-        created=stamp,
-        lastModified=stamp,
-    )
-    return whole(QUERY, aspect)
-
-
-def edge(score: float) -> MetadataWorkUnit:
-    change = {"op": "add", "path": edge_path(KEY, COLUMN), "value": {"confidenceScore": score}}
-    return change_lineage(DATASET, [change])
-
-
-def hide(urn: str, *, removed: bool = True) -> MetadataWorkUnit:
-    return whole(urn, StatusClass(removed=removed))
-
-
-def everything() -> list[MetadataWorkUnit]:
-    return [
-        relationship(),
-        swap_tag(JOIN, HIGH, context="0.93", stale=[LOW]),
-        set_properties(COLUMN, {SCORE: [0.93]}),
-        query(),
-        edge(0.9312),
-        hide(JOIN, removed=False),
-    ]
 
 
 def compare(gms: Gms, units: Sequence[MetadataWorkUnit]) -> tuple[list[MetadataWorkUnit], Report]:

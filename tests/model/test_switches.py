@@ -82,9 +82,7 @@ def test_names_that_are_not_read_make_no_difference(lake: Lake, renamed: Lake) -
     config = switched(config, setting__name_variants=False, setting__name_vectors=True)
     same = build(lake, config).keys
     assert set(build(renamed, config).keys) <= set(same)
-    one, other = (
-        find(index, config) for index in (build(lake, config), build(renamed, config))
-    )
+    one, other = (find(index, config) for index in (build(lake, config), build(renamed, config)))
     np.testing.assert_allclose(one, other)
 
 

@@ -56,7 +56,7 @@ def at(config: ModelConfig, key: str) -> object:
         ("setting.exclude_similar_negatives", False),
         ("setting.defer_duplicates", False),
         ("setting.candidates", 50),
-        ("features.reference", False),
+        ("setting.entity_kinds", False),
         ("hypergraph.max_size", 10**9),
         ("ranking.top_k", 25),
         ("ranking.coherence", 1.0),

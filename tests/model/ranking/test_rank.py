@@ -188,7 +188,7 @@ def test_codes_are_joined_with_names_of_the_same_entities(make_lake: MakeLake) -
 
 
 def test_without_reference_tables_codes_are_letters(make_lake: MakeLake) -> None:
-    config = ModelConfig(features=FeatureConfig(reference=False))
+    config = ModelConfig(setting=replace(OURS, entity_kinds=False))
     index = build_lake_index(make_lake(COUNTRIES), config, NOTHING)
     assert (index.entities.form == -1).all()
     blind = ModelConfig(features=FeatureConfig(values=False))

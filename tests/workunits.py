@@ -1,0 +1,72 @@
+"""Workunits of a run that writes one join, for tests of what is sent to DataHub."""
+
+from datahub.emitter.mcp import MetadataChangeProposalWrapper
+from datahub.ingestion.api.workunit import MetadataWorkUnit
+from datahub.metadata.schema_classes import (
+    AuditStampClass,
+    ChangeTypeClass,
+    ERModelRelationshipPropertiesClass,
+    QueryLanguageClass,
+    QueryPropertiesClass,
+    QuerySourceClass,
+    QueryStatementClass,
+    StatusClass,
+    _Aspect,
+)
+
+from datahub_hyperjoin.emit.patches import (
+    change_lineage,
+    edge_path,
+    set_properties,
+    swap_tag,
+)
+
+DATASET = "urn:li:dataset:(urn:li:dataPlatform:file,flights,PROD)"
+OTHER = "urn:li:dataset:(urn:li:dataPlatform:file,airlines,PROD)"
+COLUMN, KEY = f"urn:li:schemaField:({DATASET},carrier)", f"urn:li:schemaField:({OTHER},carrier)"
+JOIN, QUERY = "urn:li:erModelRelationship:ab", "urn:li:query:ab"
+THEIRS, HIGH, LOW = (f"urn:li:tag:{name}" for name in ("checked", "join:high", "join:low"))
+SCORE, RETENTION = (f"urn:li:structuredProperty:{name}" for name in ("score", "retention"))
+
+
+def whole(urn: str, aspect: _Aspect, change: str = ChangeTypeClass.UPSERT) -> MetadataWorkUnit:
+    proposal = MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect, changeType=change)
+    return proposal.as_workunit()
+
+
+def relationship(name: str = "flights.carrier = airlines.carrier") -> MetadataWorkUnit:
+    aspect = ERModelRelationshipPropertiesClass(
+        name=name, source=DATASET, destination=OTHER, relationshipFieldMappings=[]
+    )
+    return whole(JOIN, aspect)
+
+
+def query(statement: str = "SELECT 1", *, time: int = 1) -> MetadataWorkUnit:
+    stamp = AuditStampClass(time=time, actor="urn:li:corpuser:datahub")
+    aspect = QueryPropertiesClass(
+        statement=QueryStatementClass(value=statement, language=QueryLanguageClass.SQL),
+        source=QuerySourceClass.MANUAL,
+        created=stamp,
+        lastModified=stamp,
+    )
+    return whole(QUERY, aspect)
+
+
+def edge(score: float) -> MetadataWorkUnit:
+    change = {"op": "add", "path": edge_path(KEY, COLUMN), "value": {"confidenceScore": score}}
+    return change_lineage(DATASET, [change])
+
+
+def hide(urn: str, *, removed: bool = True) -> MetadataWorkUnit:
+    return whole(urn, StatusClass(removed=removed))
+
+
+def everything() -> list[MetadataWorkUnit]:
+    return [
+        relationship(),
+        swap_tag(JOIN, HIGH, context="0.93", stale=[LOW]),
+        set_properties(COLUMN, {SCORE: [0.93]}),
+        query(),
+        edge(0.9312),
+        hide(JOIN, removed=False),
+    ]
