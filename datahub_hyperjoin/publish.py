@@ -246,7 +246,7 @@ def _hidden(last: WrittenState, written: WrittenState, run_id: str) -> dict[str,
 def _read_existing(
     publication: Publication, catalog: Catalog, context: PublishContext, graph: DataHubGraph
 ) -> ExistingState:
-    """Read the metadata that the catalog holds where this run is about to write."""
+    """Read the metadata that the catalog already holds for the entities that this run writes."""
     config, last = context.config, context.handler.last() or WrittenState()
     relationships = catalog.relationships.values()
     foreign = [relationship for relationship in relationships if not relationship.ours]

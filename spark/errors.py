@@ -95,7 +95,7 @@ class UnreachableDatabaseError(CatalogError, OSError):
 
     @classmethod
     def without_driver(cls, connection: str, package: str) -> Self:
-        """Name the connection's recipe key and the missing package."""
+        """Report which connection lacks a driver, and which package provides it."""
         return cls(
             f"the database of `{connection}` cannot be read: its driver {package} is not "
             f"installed. Install it with `pip install {package}`, or name another driver in the "

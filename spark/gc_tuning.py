@@ -1,4 +1,4 @@
-"""Spares Python's garbage collector work that finds nothing.
+"""Avoids useless work of Python's garbage collector.
 
 The collector visits every object to find reference cycles; profiles and imported modules have none.
 """

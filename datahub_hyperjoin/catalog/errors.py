@@ -65,7 +65,7 @@ class MissingServerError(CatalogError, ValueError):
 
     @classmethod
     def to_choose_datasets(cls) -> Self:
-        """Report that a dataset filter is set without a server."""
+        """Report that the recipe filters datasets but configures no DataHub server."""
         return cls(
             "`catalog.domains`, `containers` and `tags` filter datasets by what a DataHub server "
             "stores. Configure a `datahub-rest` sink, or remove these keys"

@@ -136,7 +136,7 @@ def _tables_with_metadata(
 
 
 def _format_of(path: PurePosixPath) -> FileFormat | None:
-    """Return the format of a file of rows; the files of a Delta log hold no rows."""
+    """Return the format of a data file; None for other files, such as those of a Delta log."""
     return None if path.parent.name == DELTA_LOG else split_name(path.name)[1]
 
 

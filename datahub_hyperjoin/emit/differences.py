@@ -110,7 +110,7 @@ class _ServerSnapshot:
         self._lineage: dict[_Target, dict[str, Change]] = defaultdict(dict)
 
     def read(self, units: Sequence[MetadataWorkUnit], graph: DataHubGraph) -> None:
-        """Read the aspects that some workunits write, with one request for each entity type."""
+        """Read the server's version of the aspects to write, in one request per entity type."""
         urns: dict[str, dict[str, None]] = defaultdict(dict)
         names: dict[str, set[str]] = defaultdict(set)
         for unit in units:

@@ -73,7 +73,7 @@ def read_changes(
 
 
 def with_changes(unit: MetadataWorkUnit, changes: Sequence[Change]) -> MetadataWorkUnit:
-    """Return a patch of lineage with other operations."""
+    """Return a copy of a lineage patch with its operations replaced."""
     changed = copy.deepcopy(unit)
     if isinstance(changed.metadata, MetadataChangeProposalClass):
         changed.metadata.aspect = _serialize(changes)

@@ -29,7 +29,7 @@ def _title(first: ColumnId, second: ColumnId, names: Mapping[TableId, str]) -> s
 
 
 def _describe(join: Join, first: ColumnId) -> str:
-    """Describe the evidence.
+    """Describe the evidence for a join in English sentences.
 
     Tables are named by their aliases in the statement, because DataHub reads the text as Markdown
     and would format some of their names.

@@ -139,7 +139,7 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
 
     @property
     def job_id(self) -> JobId:
-        """Name of the checkpoint; the framework's own removal has another one."""
+        """Name of the checkpoint; DataHub's own removal of stale entities uses another one."""
         return JobId("hyperjoin_written_state")
 
     @property

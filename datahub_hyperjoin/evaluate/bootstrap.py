@@ -36,7 +36,7 @@ class Interval:
 
 
 class Bootstrap:
-    """Draws of query columns, shared by all methods so that their differences are paired.
+    """Bootstrap samples of query columns, shared by all methods so that comparisons are paired.
 
     Memory is proportional to draws times query columns.
 
@@ -61,7 +61,7 @@ class Bootstrap:
         values: Float[np.ndarray, " query"],
         ceiling: Float[np.ndarray, " query"] | None = None,
     ) -> Interval:
-        """Return the mean of values, or its ratio to the mean of a ceiling, with its interval.
+        """Return a mean and its confidence interval, optionally as a share of the mean ceiling.
 
         To compare two methods, pass the differences of their values.
 

@@ -112,7 +112,7 @@ def _name(column: ColumnId) -> ColumnName:
 
 
 def _query_columns(index: LakeIndex, labelled: LabelledLake) -> Int[np.ndarray, " query"]:
-    """Return the positions of the query columns in the index, without those that have no values."""
+    """Return the index positions of the query columns that have values."""
     return np.flatnonzero([_name(column) in labelled.truth for column in index.lake.ids])
 
 

@@ -141,7 +141,7 @@ class _Summariser:
             self.reliability = Reliability.of(np.nanmean(self._binned, axis=0), bootstrap)
 
     def summary(self, first: "_Summariser | None") -> MethodSummary:
-        """Return the summary, with differences to the first method unless this is the first."""
+        """Return the summary, with differences from the first method unless this is the first."""
         runs = self.values.runs
         return MethodSummary(
             name=self.name,
@@ -176,6 +176,11 @@ class _Summariser:
         *,
         ceiling: Float[np.ndarray, " query"] | None = None,
     ) -> MetricSummary:
+        """Summarise one metric: its interval over query columns, and its spread over seeds.
+
+        With a ceiling, which is the best value possible for each query column, the value, the
+        difference and the spread are shares of the mean ceiling.
+        """
         means, difference = self.values.mean(metric), None
         if first is not None:
             difference = self._bootstrap.interval(means - first.values.mean(metric), ceiling)

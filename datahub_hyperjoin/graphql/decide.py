@@ -75,7 +75,7 @@ def _define(graph: DataHubGraph, tag: str) -> None:
 
 
 def _describe(graph: DataHubGraph, join: CatalogJoin, why: str) -> None:
-    """Store a reason; the update would drop the name that people gave the join, so send it too."""
+    """Store a decision's reason. Send the join's name too, or the update would delete it."""
     if why:
         execute(graph, "describe_join", join=join.urn, description=why, name=join.title or None)
 

@@ -68,7 +68,7 @@ class UnknownNameError(CatalogError, LookupError):
 
     @classmethod
     def nothing(cls, kind: str, name: str, *, near: Sequence[str]) -> Self:
-        """Report the name and, if there are any, similar names."""
+        """Report that no entity has this name, and suggest similar names if there are any."""
         similar = name_some([*map(repr, near)])
         hint = f"Did you mean {similar}?" if near else "Give its URN, as DataHub's pages show"
         return cls(f"the catalog has no {kind} {name!r}. {hint}")

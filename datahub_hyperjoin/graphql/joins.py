@@ -88,7 +88,7 @@ class CatalogJoin:
 
     @property
     def condition(self) -> str:
-        """The condition of the join in SQL's form.
+        """The join condition, written as in SQL.
 
         >>> orders, customers = TableId("file", "orders"), TableId("file", "customers")
         >>> pair = (ColumnId(orders, "customer"), ColumnId(customers, "id"))

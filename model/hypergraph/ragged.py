@@ -28,7 +28,7 @@ class Lists:
     def from_pairs(
         cls, owner: Int[Tensor, " entry"], member: Int[Tensor, " entry"], count: int
     ) -> "Lists":
-        """Group pairs into lists.
+        """Group pairs of a list and a member by list.
 
         Args:
             owner: The list of each pair.

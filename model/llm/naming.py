@@ -17,7 +17,7 @@ from datahub_hyperjoin.model.llm.failure import Failure
 from datahub_hyperjoin.model.llm.parsing import usable_name
 from datahub_hyperjoin.model.llm.prompt import Prompt
 from datahub_hyperjoin.model.llm.question import Question
-from datahub_hyperjoin.model.llm.reply import NoReplyError
+from datahub_hyperjoin.model.errors import NoReplyError
 from datahub_hyperjoin.model.llm.requester import Requester
 
 logger = logging.getLogger(__name__)
@@ -184,5 +184,5 @@ def _split(questions: Sequence[Question], config: LanguageModelConfig) -> list[P
 
 
 def _starts_line(done: int, total: int) -> bool:
-    """Return whether progress is reported after this request: `_PROGRESS_LINES` times in all."""
+    """Return whether to report progress now; there are at most `_PROGRESS_LINES` reports in all."""
     return done * _PROGRESS_LINES // total > (done - 1) * _PROGRESS_LINES // total

@@ -72,7 +72,7 @@ def read_names(text: str, count: int) -> dict[int, str]:
 
 
 def usable_name(answer: str, question: Question) -> str | None:
-    """Return an answer if the column could have this name in another table.
+    """Return the answer if it could be the column's name in another table; otherwise None.
 
     Args:
         answer: The name from the language model.

@@ -84,7 +84,7 @@ class Prompt:
 
     @property
     def most_tokens(self) -> int:
-        """Upper bound of the request's tokens: no tokenizer makes more tokens than bytes."""
+        """Upper bound on the request's token count: no tokenizer makes more tokens than bytes."""
         return _OVERHEAD + sum(len(message["content"].encode()) for message in self.messages)
 
 

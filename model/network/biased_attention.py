@@ -34,7 +34,7 @@ def _by_row(heads: Float[Tensor, "1 head row size"]) -> Float[Tensor, "row head 
 
 
 def _exact(rows: Float[Tensor, "row head size"]) -> Float[Tensor, "row head size"]:
-    """Convert to single precision at least, because the correction is a ratio of exponentials."""
+    """Convert to at least single precision, because the correction is a ratio of exponentials."""
     return rows.to(torch.promote_types(rows.dtype, torch.float32))
 
 
@@ -43,7 +43,7 @@ def _products(
     left: Float[Tensor, "row head size"],
     right: Float[Tensor, "row head size"],
 ) -> Float[Tensor, "entry head"]:
-    """Compute the inner product of each entry's row on the left and its neighbour on the right."""
+    """Compute the inner product of left row i and right row j for each entry (i, j) of A."""
     entries = zip(adjacency.row.split(_BLOCK), adjacency.lists.members.split(_BLOCK), strict=True)
     products = [
         (left.index_select(0, row) * right.index_select(0, neighbour)).sum(dim=2)
@@ -63,7 +63,7 @@ def _sums(
 
 
 class _BiasedAttention(torch.autograd.Function):
-    """Plain attention by a kernel, then a correction on the non-zeros of A.
+    """Plain attention computed by a kernel, then corrected at the non-zero entries of A.
 
     Both passes call the kernel once, on all pairs, and then visit only the biased pairs: `added` is
     p of the module's formula, and `beyond` is what a pair's weight has in excess of the kernel's.

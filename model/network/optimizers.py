@@ -62,7 +62,7 @@ def take_step(network: nn.Module, optimizers: Optimizers, loss: Tensor, clip: fl
 
 
 def _clip(weights: list[nn.Parameter], greatest: float) -> None:
-    """Clip like `clip_grad_norm_`, which refuses sparse gradients."""
+    """Clip the gradient norm like `clip_grad_norm_`, but accept sparse gradients too."""
     norms = []
     for weight in weights:
         if weight.grad is not None and weight.grad.is_sparse:

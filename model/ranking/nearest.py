@@ -11,7 +11,7 @@ NO_CANDIDATE = -1
 
 
 class ColumnIndex:
-    """An exact search index of columns by cosine.
+    """An index that finds the exact nearest columns by cosine similarity.
 
     A search skips the columns of the query's own table.
 

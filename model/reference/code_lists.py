@@ -52,6 +52,7 @@ def _kind(name: str, *forms: _Source) -> EntityKind:
 
 
 def _countries() -> EntityKind:
+    # CLDR identifies territories by alpha-2 codes, so these identify the countries in all forms.
     countries = list(pycountry.countries)
     return _kind(
         "countries",
@@ -159,6 +160,6 @@ def _in_all_languages(table: str, codes: set[str]) -> Iterator[tuple[str, str]]:
 
 @cache
 def _locales() -> tuple[Locale, ...]:
-    """Return one locale for each language, English first; a language's regions differ in little."""
+    """Return one locale per language, English first; the regions of a language hardly differ."""
     others = sorted(name for name in locale_identifiers() if "_" not in name and name != "en")
     return (Locale("en"), *map(Locale.parse, others))

@@ -65,7 +65,7 @@ class Model:
         return np.array([rows.get(table, UNSEEN) for table in tables], dtype=np.int64)
 
     def describe_architecture(self, config: ModelConfig) -> Architecture:
-        """Return the architecture that the weights fit, under some settings."""
+        """Return the architecture of the model's network under the given settings."""
         return describe_architecture(config, self.sizes, self.vocabulary, self.vectors.path)
 
 
@@ -152,29 +152,29 @@ def _check_architecture(
     folder: Path, config: ModelConfig, description: dict[str, Any], key: str
 ) -> None:
     # The description of a damaged or older model may lack any entry: `load_model` catches that.
-    found: Architecture = description.get("architecture", {})
+    saved: Architecture = description.get("architecture", {})
     sizes, vocabulary = NetworkSizes(**description["sizes"]), description["vocabulary"]
     needed = dataclasses.replace(
         sizes, steps=config.setting.walk_length, vocabulary=len(vocabulary)
     )
     vectors = config.features.vectors or folder / VECTORS
     expected = describe_architecture(config, needed, vocabulary, vectors)
-    differs = sorted(name for name in {*found, *expected} if found.get(name) != expected.get(name))
+    differs = sorted(name for name in {*saved, *expected} if saved.get(name) != expected.get(name))
     if "format" in differs:
         differs = ["format"]  # in another format, the other entries may have another meaning
     if differs:
         raise CheckpointMismatchError.from_architectures(
             key,
             str(folder),
-            found=fingerprint_architecture(found),
+            saved=fingerprint_architecture(saved),
             expected=fingerprint_architecture(expected),
-            differs=_list(differs, found, expected),
+            differs=_list(differs, saved, expected),
         )
 
 
-def _list(names: Sequence[str], found: Architecture, expected: Architecture) -> str:
+def _list(names: Sequence[str], saved: Architecture, expected: Architecture) -> str:
     return ", ".join(
-        f"{name} ({found.get(name, 'absent')}, here {expected.get(name, 'absent')})"
+        f"{name} ({saved.get(name, 'absent')}, here {expected.get(name, 'absent')})"
         for name in names
     )
 

@@ -126,7 +126,10 @@ def _subtract_chance(
     right: Int[np.ndarray, " pair"],
     containment: Float[np.ndarray, " pair"],
 ) -> Float[np.ndarray, " pair"]:
-    """Subtract each left column's mean containment in columns of its kind, text or other."""
+    """Subtract from each containment the left column's mean over columns of the same kind.
+
+    There are two kinds: text and other.
+    """
     is_text = lake.is_text
     same_kind: Bool[np.ndarray, " pair"] = is_text[left] == is_text[right]
     total = np.bincount(left, np.where(same_kind, containment, 0.0), minlength=len(lake))

@@ -28,7 +28,7 @@ _QUERY_SCALE = 3.0
 
 @dataclass(frozen=True)
 class CatalogPriors:
-    """Catalog facts about a lake's columns, indexed like the lake."""
+    """Catalog facts about a lake's columns, identified by their indices in the lake."""
 
     uniqueness: Float[np.ndarray, " column"]
     """Distinct values per row with a value, from the catalog's profile where it has one."""

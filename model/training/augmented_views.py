@@ -84,7 +84,7 @@ class TrainingData:
 
     index: LakeIndex
     featurizer: Featurizer
-    walks: Float32[np.ndarray, "column step"]
+    positions: Float32[np.ndarray, "column step"]
     """The positional encoding of each column."""
 
     cells: tuple[Float32[np.ndarray, "_ feature"], ...]
@@ -158,7 +158,7 @@ def _choose_variant(index: LakeIndex, column: int, random: np.random.Generator) 
 def _rename_tables(
     data: TrainingData, tables: Int[np.ndarray, " column"], random: np.random.Generator
 ) -> dict[int, str]:
-    """Return a title for each table of the right view: opaque, a variant, or its own."""
+    """Choose each table's title in the right view: an opaque name, a variant or the original."""
     titles, method = data.lake.titles, data.config.setting
 
     def rewrite(title: str) -> str:
@@ -223,7 +223,7 @@ def _right_view(
 
 
 def _groups(labels: Int[np.ndarray, " column"]) -> list[Int[np.ndarray, " _"]]:
-    """Return the indices of each label; labels below 0 form no group."""
+    """Group the indices of columns by label, and ignore labels below 0."""
     order = np.argsort(labels, kind="stable")
     order = order[labels[order] >= 0]
     cuts = np.flatnonzero(np.diff(labels[order])) + 1
@@ -239,7 +239,7 @@ def _join(data: TrainingData, left: _View, right: _View, random: np.random.Gener
     """
     within: list[Int[np.ndarray, " _"]] = []
     across: list[Int[np.ndarray, " _"]] = []
-    walks = []
+    positions = []
     method = data.config.setting
     for view, start in ((left, 0), (right, len(left.columns))):
         within += [start + group for group in _groups(view.tables) if method.within_tables]
@@ -251,7 +251,7 @@ def _join(data: TrainingData, left: _View, right: _View, random: np.random.Gener
             if keep and len(group) > 1 and method.across_tables
         ]
         placed = random.random(len(view.columns)) >= method.context_dropout_rate
-        walks.append(np.where(placed[:, None], data.walks[view.columns], 0))
+        positions.append(np.where(placed[:, None], data.positions[view.columns], 0))
     count = len(left.columns) + len(right.columns)
     tables = np.concatenate([left.table_vectors, right.table_vectors])
     return Batch(
@@ -263,7 +263,7 @@ def _join(data: TrainingData, left: _View, right: _View, random: np.random.Gener
         ),
         graph=Hypergraph.from_groups(count, within=within, across=across),
         tables=torch.from_numpy(tables.astype(np.int64)),
-        walks=torch.from_numpy(np.concatenate(walks).astype(np.float32)),
+        positions=torch.from_numpy(np.concatenate(positions).astype(np.float32)),
     )
 
 

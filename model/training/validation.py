@@ -19,7 +19,7 @@ More would enlarge the one batch that they form, and be missing from training.""
 
 
 def measure_cosines(network: HIN, pairs: PairBatch) -> Float[Tensor, "pair candidate"]:
-    """Compute the cosine of each query and each candidate.
+    """Compute the cosine similarity of each query to each candidate.
 
     Args:
         network: The network that encodes both.

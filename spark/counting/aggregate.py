@@ -1,4 +1,4 @@
-"""Count rows of columns into partial aggregates, and merge them.
+"""Compute partial aggregates of columns, and merge them.
 
 A partial aggregate has a bounded size, however long the column is. The aggregate of a whole column
 is the merge of the aggregates of its parts, so one pass can read a table batch by batch.
@@ -135,7 +135,7 @@ def merge_aggregates(
 
 
 def _aggregate_chunk(columns: Sequence[TextCounts], size: int) -> list[ColumnAggregate]:
-    """Aggregate columns together.
+    """Compute the aggregate of each column, processing all columns at once.
 
     Each text belongs to one of three groups: nulls, null words and values. Null words stay apart
     until the type of the whole column is known; there are few of them, so all are kept.

@@ -78,7 +78,7 @@ class TextStream(io.RawIOBase):
         return self._ready.decode("utf-8")
 
     def rest(self) -> bytes | None:
-        """Consume a short file at once.
+        """Read the rest of a short file in one call.
 
         Returns:
             All that is left, as UTF-8; None if the file is longer than one block.

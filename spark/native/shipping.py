@@ -140,7 +140,7 @@ def _plan_iceberg(
 def receive_files(
     batches: Iterator[pa.RecordBatch], files: Mapping[str, ShippedFile]
 ) -> Iterator[tuple[ShippedFile, Table]]:
-    """Write the files that arrive at a worker to its disk, one at a time.
+    """Write the files that a worker receives to its local disk, one at a time.
 
     Args:
         batches: URIs and contents.

@@ -37,7 +37,7 @@ def result_folder() -> Iterator[Path]:
 def send_profiles(
     tables: Sequence[int], profiles: Sequence[TableProfile], folder: Path
 ) -> pa.RecordBatch:
-    """Pack profiles in a worker.
+    """Pack profiles into a row that the worker returns to the driver.
 
     Args:
         tables: Indices of the tables.

@@ -1,4 +1,4 @@
-"""Chooses the route on which the rows of a table are read."""
+"""Chooses how to read the rows of a table."""
 
 from enum import Enum
 

@@ -107,7 +107,7 @@ def partition_local_batch(
     *,
     count: int,
 ) -> DataFrame:
-    """Partition columns of tables that tasks open themselves.
+    """Hash-partition columns of tables that the Spark tasks themselves open.
 
     Args:
         session: Runs the Spark job.
