@@ -63,7 +63,7 @@ test-cluster: $(VENV)/.dev ## Run the Spark tests on a standalone cluster of two
 test-connect: $(VENV)/.dev ## Run the Spark tests through a Spark Connect server
 	@HYPERJOIN_SPARK=connect OMP_NUM_THREADS=1 $(BIN)/pytest -m 'spark and not slow'
 
-compat: $(VENV)/.dev ## Run the tests of all that DataHub receives with its older releases
+compat: $(VENV)/.dev ## Run the tests of what DataHub receives with each supported release
 	@.ci/compat 1.5.0.1 1.6.0 1.7.0.4
 
 matrix: prerequisites ## Run the fast tests with each Python from 3.10 to 3.13 that is installed
@@ -78,7 +78,7 @@ bench-profile: $(VENV)/.dev ## Time profiling on lakes of 250 to 10,000 tables, 
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_tpch --scale 10 --rows 1000000
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_unchanged
 
-bench-rankings: $(VENV)/.dev ## Measure rankings on LAKES="FOLDER ..." beside variants and rivals (ARGS); hours
+bench-rankings: $(VENV)/.dev ## Measure rankings on LAKES="FOLDER ...", with ARGS also of variants and rivals; hours
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.evaluate $(LAKES) $(ARGS)
 
 golden: $(VENV)/.dev ## Rewrite the golden files; review the difference

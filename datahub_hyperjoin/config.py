@@ -41,7 +41,7 @@ class HyperJoinConfig(
     model_config = ConfigDict(use_attribute_docstrings=True, hide_input_in_errors=True)
 
     catalog: CatalogConfig = CatalogConfig()
-    """The tables to read, and what is read about them from DataHub."""
+    """The folder of tables to read, and the use of DataHub's catalog."""
 
     connections: list[ConnectionConfig] = Field(default=[])
     """Databases, Spark catalogs and remote folders whose tables are read in addition to those of
@@ -51,18 +51,18 @@ class HyperJoinConfig(
     """The Spark session to start if none is active."""
 
     profile: ProfileConfig = ProfileConfig()
-    """How much of each table is read, and what a profile keeps of it."""
+    """Limits on what is read of each table and kept in its profile."""
 
     # A factory: in the JSON schema, a default value would spell out the whole method.
     model: ModelConfig = Field(default_factory=ModelConfig)
-    """How joins are learned and ranked."""
+    """The method: key columns, features, training and ranking."""
 
     emit: EmitConfig = EmitConfig()
-    """What is written to DataHub."""
+    """The layers of metadata that are written to DataHub."""
 
     page: Path | None = None
-    """File of an HTML page that shows the joins. Without it, no page is written. A dry run writes
-    no page either."""
+    """File to write an HTML page of the joins to. By default, no page is written. A dry run never
+    writes one."""
 
     # DataHub's own sources narrow the type in the same way.
     stateful_ingestion: StatefulStaleMetadataRemovalConfig | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -96,7 +96,7 @@ class HyperJoinConfig(
     @model_validator(mode="after")
     def _refuse_to_read_nothing(self) -> Self:
         if not self.catalog.folder and (self.catalog.demo or not self.connections):
-            message = "There are no tables to read: give `catalog.folder` or `connections`"
+            message = "There are no tables to read. Set `catalog.folder` or `connections`"
             raise ValueError(message)
         return self
 

@@ -44,7 +44,7 @@ class CheckpointMismatchError(ModelError, ValueError):
         """Report a model in the configured folder that does not fit this run."""
         return cls(
             f"the saved model has fingerprint {found}, this run needs {expected}. Point "
-            "`model.path` at another folder, or remove the old one to train again",
+            "`model.path` at another folder, or delete the saved model to train again",
             found=found,
             expected=expected,
         )

@@ -46,8 +46,8 @@ class Dialect:
     """Character before one that is to be read literally."""
 
     encoding: str | None = None
-    """Python's name of the encoding, as in `cp1251`. By default each file is read as UTF-8, as its
-    byte order mark says, or as Windows-1252."""
+    """Python's name of the encoding, as in `cp1251`. By default, it is detected in each file: the
+    encoding of its byte order mark, UTF-8 or Windows-1252."""
 
     def __post_init__(self) -> None:
         """Reject a dialect with which no file can be read."""
@@ -57,7 +57,7 @@ class Dialect:
                 message = f"`{name}` is {character!r}; it must be one ASCII character"
                 raise ValueError(message)
         if self.delimiter == "":
-            message = "`delimiter` is empty; leave it out to detect it in each file"
+            message = "`delimiter` is empty. Remove the key to detect it in each file"
             raise ValueError(message)
         characters = [c for c in (self.delimiter, self.quote, self.escape) if c]
         if len(characters) > len({*characters}):
@@ -162,11 +162,11 @@ class Database:
     """SQLAlchemy's URL: `postgresql+psycopg2://reader@host/shop`."""
 
     password: SecretStr | None = field(default=None, repr=False)
-    """The user's password, unless the URL has it. Write `${SHOP_PASSWORD}` and set the password in
-    the environment."""
+    """The user's password, if the URL does not contain it. Write `${SHOP_PASSWORD}` and set the
+    password in the environment."""
 
     max_connections: int = 2
-    """Connections open at once; each is used by one Spark task."""
+    """Maximum number of connections open at once; each is used by one Spark task."""
 
     timeout: float = 600.0
     """Time limit of a statement, in seconds. PostgreSQL, MariaDB and MySQL support it."""

@@ -101,7 +101,7 @@ def _combine(
             continue
         if not tables or not isinstance(error, CatalogError):
             raise error
-        warn("Connection skipped", "Its tables get no suggestions; the others do", str(error))
+        warn("Connection skipped", "Its tables get no suggestions. All other tables do", str(error))
     connections = config.connections_by_key
     unreachable = tuple(connections[key].instance for key, (_, error) in listings.items() if error)
     return Scan(_without_duplicates(tables, warn), unreachable)

@@ -189,7 +189,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         except OSError as error:
             self.report.warn(
                 "Page not written",
-                "The joins are in the catalog all the same. Correct `page`",
+                "The catalog receives the joins nevertheless. Correct `page`",
                 f"{page}: {error}",
             )
         else:

@@ -32,13 +32,14 @@ class ProfileConfig:
     tasks at once."""
 
     sketch_size: int = 4096
-    """Number of hashes to keep per column. The error of a containment is about 1/sqrt of it."""
+    """Number of hashes to keep per column. The error of an estimated containment is about
+    1/sqrt(sketch_size)."""
 
     sample_size: int = 64
     """Number of distinct values to keep per column, for the model's features."""
 
     pattern_count: int = 3
-    """Number of patterns to keep per column."""
+    """Number of value patterns to keep per column."""
 
     store: Path | None = None
     """Folder that keeps profiles and evidence, so that unchanged tables are not read again. It

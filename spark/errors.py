@@ -74,12 +74,12 @@ class EmptyTableError(TableError, ValueError):
     @classmethod
     def without_content(cls) -> Self:
         """Report a file without a byte."""
-        return cls("is an empty file. Fill it")
+        return cls("is an empty file. Add rows")
 
     @classmethod
     def without_rows(cls) -> Self:
         """Report a file that has only a header."""
-        return cls("has a header and no rows. Fill it")
+        return cls("has a header but no rows. Add rows")
 
 
 class UnreachableDatabaseError(CatalogError, OSError):
@@ -130,13 +130,13 @@ class UnreadableRelationError(UnreadableTableError):
     def because(cls, reason: str) -> Self:
         """Quote the database."""
         return cls(
-            f"cannot be read: {reason.rstrip('.')}. Let the user of the connection select from it"
+            f"cannot be read: {reason.rstrip('.')}. Let the connection's user select from it"
         )
 
     @classmethod
     def removed(cls) -> Self:
         """Report a table that was removed after it was listed."""
-        return cls.because("it no longer exists")
+        return cls("cannot be read: it no longer exists. Run again")
 
 
 class EmptyRelationError(EmptyTableError):
@@ -145,7 +145,7 @@ class EmptyRelationError(EmptyTableError):
     @classmethod
     def without_rows(cls) -> Self:
         """Report that no row was selected."""
-        return cls("has no rows. Fill it")
+        return cls("has no rows. Add rows")
 
 
 class MissingDeltaError(UnreadableTableError):
@@ -202,6 +202,7 @@ class UnshippedFileError(UnreadableTableError):
     def at_all(cls) -> Self:
         """List the possible reasons: Spark skips such files without giving one."""
         return cls(
-            "cannot be read: Spark cannot copy it, because it was removed, may not be read, or is "
-            "larger than 1 GiB. Let Spark's user read it, or store it as Parquet"
+            "cannot be read: Spark cannot copy it, because it was removed, Spark's user has no "
+            "permission to read it, or it is larger than 1 GiB. Grant the permission, or store it "
+            "as Parquet"
         )

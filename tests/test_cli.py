@@ -135,7 +135,7 @@ def test_a_rejection_by_tag_alone_is_not_listed_either(shop: Shop) -> None:
 
 def test_nothing_is_decided_when_one_name_is_wrong(shop: Shop) -> None:
     assert fail("reject", CUSTOMER, "nothing") == (
-        "Error: the catalog has no join 'nothing'. Give its URN, as DataHub's pages show"
+        "Error: the catalog has no join 'nothing'. Use the URN that its page in DataHub shows"
     )
     assert shop.gms.writes == []
 
@@ -160,7 +160,7 @@ def test_a_path_is_shown_with_its_conditions() -> None:
     lines = succeed("path", "refunds", "regions").splitlines()
     chain = ("refunds", "orders", "customers", "regions")
     assert lines[0] == " → ".join(f"shop.public.{name}" for name in chain)
-    assert lines[1] == "3 joins with a joint joinability of 0.52"
+    assert lines[1] == "3 joins with a combined joinability of 0.52"
     for line, condition in zip(
         lines[-3:],
         ("refunds.order = shop.public.orders.id", CUSTOMER, "region = shop.public.regions.id"),

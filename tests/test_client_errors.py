@@ -32,7 +32,7 @@ def answer(status: int, reason: str, body: str) -> HTTPError:
 def test_an_unreachable_server_is_named_with_the_fix(graph: DataHubGraph) -> None:
     message = (
         r"Tables cannot be read from DataHub: nothing answers at http://\*\*\*@127.0.0.1:1/api/graphql"
-        r"\. Check the address and the token of the recipe's `sink` or `datahub_api`, and that the "
+        r"\. Check the URL and the token of the recipe's `sink` or `datahub_api`, and that the "
         r"token's owner may read metadata$"
     )
     with pytest.raises(UnreadableCatalogError, match=message) as raised, reading(graph, "Tables"):
@@ -53,7 +53,7 @@ def test_a_refusal_quotes_the_server_without_secrets(
     graph: DataHubGraph, body: str, said: str
 ) -> None:
     refusal = answer(401, "Unauthorized", body)
-    told = rf"^Tables cannot be read from DataHub: 401 Unauthorized{said} Check the address"
+    told = rf"^Tables cannot be read from DataHub: 401 Unauthorized{said} Check the URL"
     with pytest.raises(UnreadableCatalogError, match=told) as raised, reading(graph, "Tables"):
         raise refusal
     assert raised.value.__cause__ is refusal

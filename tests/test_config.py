@@ -130,12 +130,12 @@ def test_the_model_has_few_keys() -> None:
 @pytest.mark.parametrize(
     ("recipe", "message"),
     [
-        ({}, r"There are no tables to read: give `catalog.folder` or `connections`"),
+        ({}, r"There are no tables to read. Set `catalog.folder` or `connections`"),
         (
             {"catalog": {"folder": "lake", "tags": ["pii"], "known_only": False}},
             r"catalog\n.*`domains`, `containers` and `tags` need `known_only: true`",
         ),
-        ({"catalog": {"demo": True}}, r"give `catalog.folder` or `connections`"),
+        ({"catalog": {"demo": True}}, r"Set `catalog.folder` or `connections`"),
         (
             {"connections": [{"database": {"url": "hush"}}]},
             r"connections.0.database\n.*`url` is not an SQLAlchemy URL\. Write it as in postgresql",

@@ -127,7 +127,7 @@ def test_remote_tables_join_with_those_of_a_database(
     [(title, context)] = warnings_of(report)
     assert title == "Table skipped"
     assert context.endswith(
-        "odd.csv: has a header and no rows. Fill it, or exclude it with `connections[1].tables`"
+        "odd.csv: has a header but no rows. Add rows, or exclude it with `connections[1].tables`"
     )
     joined = {urn.split(",")[1] for pair in ends(tmp_path / "out.json") for urn in pair}
     assert joined == {"main.airlines", "main.flights", "lake/delays.csv", "default.hubs"}

@@ -114,11 +114,11 @@ def repeated(folder: Path) -> None:
     [
         (
             lambda folder: folder.joinpath("odd.csv").touch(),
-            "is an empty file. Fill it, or exclude it with `catalog.tables`$",
+            "is an empty file. Add rows, or exclude it with `catalog.tables`$",
         ),
         (
             lambda folder: folder.joinpath("odd.csv").write_text("code,name\n"),
-            "has a header and no rows. Fill it, or exclude it with `catalog.tables`$",
+            "has a header but no rows. Add rows, or exclude it with `catalog.tables`$",
         ),
         (
             lambda folder: folder.joinpath("odd.csv").write_bytes(bytes(range(256)) * 40),
@@ -234,7 +234,7 @@ def test_a_kept_model_is_not_learnt_twice(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("catalog", "reason"),
     [
-        ({"folder": "empty"}, "has 0 files and no table"),
+        ({"folder": "empty"}, "has 0 files, but no table"),
         ({"folder": "lost"}, "no such folder exists"),
         ({"folder": "lake", "tabels": []}, "catalog.tabels\n  Extra inputs are not permitted"),
         ({"folder": "lake"}, None),

@@ -34,9 +34,9 @@ class CatalogConfig(ConfigModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     folder: Path | None = None
-    """Local folder to scan for tables, including its sub-folders. Tables are files with the ending
-    .csv, .tsv, .jsonl, .parquet, .orc or .avro, and folders of such files. Names that begin with a
-    dot or an underscore are ignored."""
+    """Local folder to scan for tables, including its subfolders. Tables are files with the
+    extension .csv, .tsv, .jsonl, .parquet, .orc or .avro, and folders of such files. Names that
+    begin with a dot or an underscore are ignored."""
 
     platform: str = "file"
     """DataHub platform of the folder's tables. Together with `platform_instance` and `env` it forms
@@ -66,7 +66,7 @@ class CatalogConfig(ConfigModel):
     """Read only datasets with one of these tags, given by URN or name. Needs a DataHub server."""
 
     queries: NonNegativeInt = 1000
-    """Largest number of SQL queries read from the catalog, newest first, to count which columns
+    """Maximum number of SQL queries read from the catalog, newest first, to count which columns
     people join. Raise it for catalogs with many queries; parsing takes some milliseconds per query.
     0 reads none."""
 
@@ -129,7 +129,7 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
     )
 
     views: bool = True
-    """Whether views are read. Turn it off if views are expensive to compute."""
+    """Whether views are read. Set it to `false` if views are expensive to compute."""
 
     dialect: Dialect = Dialect()
     """Format of the folder's delimited text files. Set it where automatic detection is wrong."""

@@ -21,15 +21,15 @@ class NoTablesError(CatalogError, ValueError):
     def in_folder(cls, folder: str, *, seen: int) -> Self:
         """Report the folder and the number of files in it."""
         return cls(
-            f"`catalog.folder` {folder!r} has {seen} files and no table that `catalog.tables` "
-            "allows. Check both; files must end in .csv, .tsv, .jsonl, .parquet, .orc or .avro"
+            f"`catalog.folder` {folder!r} has {seen} files, but no table that `catalog.tables` "
+            "allows. Check both; table files end in .csv, .tsv, .jsonl, .parquet, .orc or .avro"
         )
 
     @classmethod
     def in_database(cls, connection: str, *, seen: int) -> Self:
         """Report the connection and the number of tables in its database or catalog."""
         return cls(
-            f"`{connection}` has {seen} tables and none that its `tables` and `schemas` allow. "
+            f"`{connection}` has {seen} tables, but none that its `tables` and `schemas` allow. "
             "Widen these patterns"
         )
 
@@ -41,7 +41,7 @@ class UnreadableCatalogError(CatalogError, OSError):
     def because(cls, what: str, reason: str) -> Self:
         """Report what was to be read, and the reason."""
         return cls(
-            f"{what} cannot be read from DataHub: {reason.rstrip('.')}. Check the address and the "
+            f"{what} cannot be read from DataHub: {reason.rstrip('.')}. Check the URL and the "
             "token of the recipe's `sink` or `datahub_api`, and that the token's owner may read "
             "metadata"
         )
@@ -79,7 +79,7 @@ class NoRemoteTablesError(NoTablesError):
     def in_folder_of(cls, connection: str, *, seen: int) -> Self:
         """Report the connection and the number of files in its folder."""
         return cls(
-            f"the folder of `{connection}` has {seen} files and no table that its `tables` allow. "
-            "Check `folder` and `tables`; files must end in .csv, .tsv, .jsonl, .parquet, .orc or "
+            f"the folder of `{connection}` has {seen} files, but no table that its `tables` allow. "
+            "Check `folder` and `tables`; table files end in .csv, .tsv, .jsonl, .parquet, .orc or "
             ".avro"
         )

@@ -49,7 +49,7 @@ class Scope:
     """Whether tables and columns that the catalog does not know are left out."""
 
     max_queries: int
-    """Largest number of SQL queries that are read."""
+    """Maximum number of SQL queries that are read."""
 
     namespace: str
     """Namespace of this package's structured properties."""

@@ -54,7 +54,7 @@ def count_joins(
     Args:
         graph: DataHub's server.
         datasets: The tables whose joins are counted.
-        most: Largest number of SQL queries to read, newest first; 0 sends no request.
+        most: Maximum number of SQL queries to read, newest first; 0 sends no request.
         warn: Receives SQL queries that cannot be read.
 
     Returns:

@@ -1,4 +1,4 @@
-"""The command `hyperjoin`: list, accept, reject and connect joins, and evaluate rankings."""
+"""The command `hyperjoin`: list, accept and reject joins, find paths, and evaluate rankings."""
 
 from datahub_hyperjoin.cli.commands import main
 

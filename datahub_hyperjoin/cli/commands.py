@@ -30,7 +30,7 @@ _format = click.option(
     help="Format of the output.",
 )
 _why = click.option(
-    "--why", default="", help="Reason of the decision, stored as the join's description."
+    "--why", default="", help="Reason for the decision, stored as the join's description."
 )
 _decided = click.argument("joins", metavar="JOIN...", nargs=-1, required=True)
 
@@ -49,12 +49,13 @@ main.add_command(evaluate_rankings)
 
 @main.command("joins")
 @click.option("--dataset", required=True, help="URN or name of a dataset.")
-@click.option("--column", help="One of its columns; all columns by default.")
+@click.option("--column", help="A column of the dataset; all columns by default.")
 @click.option(
     "--min-score",
     type=click.FloatRange(0, 1),
     default=0.0,
-    help="Skip suggestions with a lower joinability; joins that users accepted or created stay.",
+    help="Skip suggestions with a lower joinability. Joins that people accepted or created are "
+    "always listed.",
 )
 @click.option("--all", "every", is_flag=True, help="Also list rejected and hidden joins.")
 @_format
@@ -81,7 +82,7 @@ def list_joins(
 @_decided
 @_why
 def accept_joins(*, joins: tuple[str, ...], why: str) -> None:
-    """Accept joins as right.
+    """Accept joins.
 
     JOIN is a URN, or a join as `hyperjoin joins` lists it. Later runs always publish it.
     """
@@ -92,9 +93,9 @@ def accept_joins(*, joins: tuple[str, ...], why: str) -> None:
 @_decided
 @_why
 def reject_joins(*, joins: tuple[str, ...], why: str) -> None:
-    """Reject joins as wrong.
+    """Reject joins.
 
-    JOIN is a URN, or a join as `hyperjoin joins` lists it. It is hidden, and later runs never
+    JOIN is a URN, or a join as `hyperjoin joins` lists it. DataHub hides it, and later runs never
     publish it.
     """
     _decide(joins, lambda graph, urn: reject(graph, urn, why=why), "Rejected")
@@ -112,13 +113,14 @@ def _decide(names: tuple[str, ...], decide: Callable[[DataHubGraph, str], None],
 @main.command("path")
 @click.argument("start", metavar="A")
 @click.argument("end", metavar="B")
-@click.option("--max-hops", type=click.IntRange(min=1), help="Greatest number of joins.")
+@click.option("--max-hops", type=click.IntRange(min=1), help="Maximum number of joins in the path.")
 @_format
 def show_path(*, start: str, end: str, max_hops: int | None, output_format: str) -> None:
-    """Show a chain of joins from dataset A to dataset B.
+    """Show the best path of joins from dataset A to dataset B.
 
-    It is the chain with the greatest product of joinabilities, and among equal ones the shortest.
-    Joins that users accepted or created count as 1; rejected and hidden joins are never used.
+    The best path has the greatest product of joinabilities; of equal paths, it is the shortest. The
+    joinability of a join that a person accepted or created counts as 1. Rejected and hidden joins
+    are never used.
     """
     with connected() as graph:
         tables = [table_id(find_dataset(graph, name)) for name in (start, end)]

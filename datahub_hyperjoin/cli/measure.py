@@ -27,20 +27,21 @@ def _create(_: click.Context, __: click.Parameter, folder: Path | None) -> Path 
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Number of times to train and measure, with seeds that count from model.seed.",
+    help="Number of times to train and measure. The seeds are model.seed, model.seed + 1 and "
+    "so on.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False, writable=True),
     callback=_create,
     help="Folder for evaluation.txt, evaluation.csv and predictions-full.csv. With several lakes, "
-    "the predictions of each lake go to a sub-folder.",
+    "the predictions of each lake go to a subfolder of their own.",
 )
 @click.option(
-    "--setting", type=click.Choice(["ours", "paper"]), help="Short for --set model.setting=..."
+    "--setting", type=click.Choice(["ours", "paper"]), help="Shorthand for --set model.setting=..."
 )
 @click.option(
-    "--epochs", type=click.IntRange(min=1), help="Short for --set model.training.epochs=..."
+    "--epochs", type=click.IntRange(min=1), help="Shorthand for --set model.training.epochs=..."
 )
 @click.option(
     "--set",
@@ -58,7 +59,7 @@ def evaluate_rankings(
     epochs: int | None,
     texts: tuple[str, ...],
 ) -> None:
-    """Measure rankings on lakes whose joins you know.
+    """Measure rankings on lakes whose joins are known.
 
     Each FOLDER has tables/*.csv, queries.csv (table, column) and ground_truth.csv (query_table,
     query_column, candidate_table, candidate_column). Candidates are ranked as in

@@ -64,16 +64,16 @@ def _dump(value: object) -> str:
 
 
 def path_as_table(path: Path) -> str:
-    """Format a chain of joins: its tables in one line, then its joins as a table."""
+    """Format a path of joins: its tables in one line, then its joins as a table."""
     tables = [path[0].left.table, *(join.right.table for join in path)]
     chain = " → ".join(table.name for table in tables)
     joins = "1 join" if len(path) == 1 else f"{len(path)} joins"
-    total = f"{joins} with a joint joinability of {strength(path):.2f}"
+    total = f"{joins} with a combined joinability of {strength(path):.2f}"
     return f"{chain}\n{total}\n\n{as_table(path)}"
 
 
 def path_as_json(path: Path) -> str:
-    """Format a chain of joins as JSON."""
+    """Format a path of joins as JSON."""
     tables = [path[0].left.table, *(join.right.table for join in path)]
     return _dump(
         {

@@ -12,7 +12,7 @@ class RefusedError(CatalogError, RuntimeError):
     def definition(cls, urn: str, *, reason: str) -> Self:
         """Report the URN of the definition, and quote the server."""
         return cls(
-            f"DataHub's server did not define {urn}: {reason.rstrip('.')}. Let the sink's token "
-            "manage structured properties and tags, or set `emit.properties` or "
-            "`emit.relationships` to `false`"
+            f"DataHub's server refuses to define {urn}: {reason.rstrip('.')}. Grant the owner of "
+            "the sink's token the privilege to manage structured properties and tags, or set "
+            "`emit.properties` or `emit.relationships` to `false`"
         )

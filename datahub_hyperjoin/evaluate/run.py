@@ -90,7 +90,7 @@ def evaluate(
 
     All folders and settings are checked before the first computation. Spark profiles the tables
     once for all methods and seeds. A method that cannot be trained has empty rankings, and the
-    other methods go on.
+    the other methods continue.
 
     Args:
         folders: The labelled lakes.
@@ -184,7 +184,9 @@ def _run(
             rankings = method.rank(lake, seed=seed, models=models, progress=progress)
         except ModelError as error:
             fault = str(error)
-            progress.warn("Method failed", "Its rankings are empty; other methods go on", fault)
+            progress.warn(
+                "Method failed", "Its rankings are empty. The other methods continue", fault
+            )
     truth = lake.labelled.truth
     scores = score_rankings(truth, rankings)
     progress.say(

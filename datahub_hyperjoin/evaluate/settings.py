@@ -46,7 +46,7 @@ def recipe_config(settings: RecipeSettings, folder: Path = Path()) -> HyperJoinC
 
     Args:
         settings: The keys that differ from the defaults.
-        folder: The folder with the tables; tables in its sub-folders are ignored.
+        folder: The folder with the tables; tables in its subfolders are ignored.
 
     Raises:
         SettingError: A key does not exist, or its value is not allowed.

@@ -5,7 +5,7 @@ CatalogError
 ├─ UnansweredError       the server cannot be reached or fails
 ├─ DeniedError           the server refuses a request
 ├─ UnknownNameError      a name matches no entity, or several
-└─ NoPathError           no chain of joins connects two tables
+└─ NoPathError           no path of joins connects two tables
 """
 
 from collections.abc import Sequence
@@ -70,18 +70,18 @@ class UnknownNameError(CatalogError, LookupError):
     def nothing(cls, kind: str, name: str, *, near: Sequence[str]) -> Self:
         """Report that no entity has this name, and suggest similar names if there are any."""
         similar = name_some([*map(repr, near)])
-        hint = f"Did you mean {similar}?" if near else "Give its URN, as DataHub's pages show"
+        hint = f"Did you mean {similar}?" if near else "Use the URN that its page in DataHub shows"
         return cls(f"the catalog has no {kind} {name!r}. {hint}")
 
     @classmethod
     def several(cls, kind: str, name: str, *, urns: Sequence[str]) -> Self:
         """Report the name and the URNs of its matches."""
         matches = name_some([*map(repr, urns)])
-        return cls(f"{len(urns)} {kind}s have the name {name!r}: {matches}. Give a URN")
+        return cls(f"{len(urns)} {kind}s have the name {name!r}: {matches}. Use a URN")
 
 
 class NoPathError(CatalogError, LookupError):
-    """No chain of joins connects two tables."""
+    """No path of joins connects two tables."""
 
     @classmethod
     def between(cls, start: str, end: str, *, most: int | None) -> Self:

@@ -1,4 +1,4 @@
-"""Find the best chain of joins between two tables."""
+"""Find the best path of joins between two tables."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ _DIGITS = 12
 
 
 def strength(path: Path) -> float:
-    """Return the reliability of a chain of joins: the product over its joins, in [0, 1].
+    """Return the reliability of a path of joins: the product over its joins, in [0, 1].
 
     Args:
         path: The joins, in order.
@@ -27,7 +27,7 @@ def strength(path: Path) -> float:
 def find_path(
     joins: Iterable[CatalogJoin], start: TableId, end: TableId, *, most: int | None = None
 ) -> Path:
-    """Find the most reliable chain of joins between two tables; among equal ones, the shortest.
+    """Find the most reliable path of joins between two tables; among equal ones, the shortest.
 
     After round n, `best` holds the best chain of at most n joins to each table, as in the algorithm
     of Bellman and Ford. Unlike Dijkstra's, it respects a limit on the number of joins. A join never
@@ -37,7 +37,7 @@ def find_path(
         joins: All joins of the catalog; rejected and hidden ones are ignored.
         start: The first table.
         end: The last table.
-        most: Largest number of joins; None for no limit.
+        most: Maximum number of joins; None for no limit.
 
     Returns:
         The joins in order, each with the table it starts from on the left.

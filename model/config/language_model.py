@@ -1,4 +1,4 @@
-"""The language model that proposes name variants: its endpoint, what it may see and cost."""
+"""The language model that suggests name variants: its endpoint, what it may see and cost."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ class LanguageModelConfig:
     of your own may need none."""
 
     send_values: bool = False
-    """Whether requests hold up to five values of each key column. By default they hold names
+    """Whether requests contain up to five values of each key column. By default, they contain names
     only."""
 
     concurrency: PositiveInt = 4
@@ -34,7 +34,8 @@ class LanguageModelConfig:
     """Time limit of a request, in seconds."""
 
     answer_tokens: PositiveInt = 100
-    """Maximum number of tokens in an answer, for each column. A model that reasons needs more."""
+    """Maximum number of tokens in an answer for each of its columns. Raise it for models that
+    reason."""
 
     max_tokens: PositiveInt = 2_000_000
     """Maximum number of tokens in all requests and answers of a run. Rules provide the remaining
@@ -50,7 +51,7 @@ class LanguageModelConfig:
     """Price of a million tokens of answers."""
 
     cache: Path | None = None
-    """Folder that keeps answers, so that no run asks a question again. It holds names and no
+    """Folder that keeps answers, so that no run repeats a request. It contains names and no
     values."""
 
     def __post_init__(self) -> None:
@@ -60,14 +61,14 @@ class LanguageModelConfig:
             message = "`base_url` must begin with http:// or https:// and name a host"
             raise ValueError(message)
         if address.username or address.password:
-            message = "`base_url` must not hold a user or password; give `api_key`"
+            message = "`base_url` must not contain a user or password. Set `api_key` instead"
             raise ValueError(message)
         key = self.api_key.get_secret_value() if self.api_key else "none"
         if not (key.isascii() and key.isprintable()) or " " in key:
-            message = "`api_key` has spaces or other characters that no key has"
+            message = "`api_key` contains spaces or other characters that no key has. Correct it"
             raise ValueError(message)
         if self.max_cost is not None and None in {self.input_price, self.output_price}:
-            message = "`max_cost` needs `input_price` and `output_price`"
+            message = "`max_cost` needs `input_price` and `output_price`. Set both"
             raise ValueError(message)
 
 
@@ -76,5 +77,5 @@ class VariantConfig:
     """The source of name variants of key columns, beside rules."""
 
     llm: LanguageModelConfig | None = None
-    """A language model that proposes one name variant of each key column. Without it,
-    nothing is sent, and rules alone provide variants."""
+    """A language model that suggests one name variant of each key column. By default, nothing is
+    sent, and rules alone provide variants."""

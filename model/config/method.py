@@ -129,7 +129,7 @@ class Method:
     """Temperature of InfoNCE."""
 
     gradient_clip: float = 1.0
-    """Greatest norm of the gradient."""
+    """Maximum norm of the gradient."""
 
     held_out: float = 0.1
     """Share of the key columns held out for selecting the best epoch, in [0, 1]."""

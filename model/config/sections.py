@@ -57,8 +57,8 @@ class KeyConfig:
     """The conditions of key columns: the columns that get suggestions."""
 
     min_completeness: Share = 0.3
-    """Minimum share of rows with a value, in [0, 1]. A column whose values are unique needs no
-    such share. Lower it to rank sparse columns too."""
+    """Minimum share of rows with a value, in [0, 1]. A column whose values are unique is
+    exempt. Lower it to get suggestions for sparse columns too."""
 
     min_uniqueness: Share = 0.9
     """Minimum number of distinct values per filled row, in [0, 1]. It applies to columns with few
@@ -119,7 +119,7 @@ class TrainingConfig:
     """Maximum number of passes over the key columns. Training may stop earlier."""
 
     batch_size: PositiveInt = 64
-    """Key columns in a training step. Lower it if memory runs out."""
+    """Number of key columns in a training step. Lower it if memory runs out."""
 
     learning_rate: PositiveFloat = 4e-4
     """Adam's step size. Lower it if the loss becomes infinite or undefined."""
@@ -145,7 +145,7 @@ class RankingConfig:
 
     min_containment: Share = 0.1
     """Minimum share of one side's values that the data must confirm on the other side, in [0, 1].
-    0 keeps suggestions that agree in meaning only."""
+    0 also keeps suggestions without shared values."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -154,7 +154,7 @@ class ModelConfig:
 
     setting: Setting = OURS
     """The method and the defaults of the other keys: `ours`, or `paper` for the paper's. With
-    `paper`, every key column gets as many suggestions as it may have, however weak."""
+    `paper`, every key column gets `ranking.top_k` suggestions, however weak."""
 
     seed: int = 0
     """Seed of all randomness."""

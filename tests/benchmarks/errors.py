@@ -2,7 +2,7 @@
 
 HyperJoinError
 ├─ ModelError
-│  └─ NoPairsError          a rival finds no training pairs; the other methods go on
+│  └─ NoPairsError          a rival finds no training pairs; the other methods continue
 └─ EvaluationError
    ├─ CutError              a lake cannot be cut to a size
    ├─ UnknownVariantError   there is no variant of this name
@@ -74,7 +74,7 @@ class MissingPlotterError(EvaluationError, ImportError):
         """The pictures of an evaluation cannot be drawn."""
         return cls(
             "matplotlib, which draws the pictures of --out, is not installed. Run `make setup`, or "
-            "leave --out away"
+            "omit --out"
         )
 
 

@@ -190,15 +190,15 @@ def test_a_server_and_a_file_get_the_same_definitions(emit: Emit, describe: Desc
 @pytest.mark.parametrize(
     ("info", "reason"),
     [
-        ({"message": "Unauthorized."}, "Unauthorized. Let the sink's token manage"),
-        ({}, "Unable to emit. Let the sink's token manage"),
+        ({"message": "Unauthorized."}, "Unauthorized. Grant the owner of the sink's token"),
+        ({}, "Unable to emit. Grant the owner of the sink's token"),
     ],
 )
 def test_a_server_that_refuses_is_quoted(info: dict[str, str], reason: str, emit: Emit) -> None:
     server = create_autospec(DataHubGraph, instance=True)
     server.config = DatahubClientConfig(server="http://gms:8080")
     server.emit_mcp.side_effect = OperationalError("Unable to emit", info)
-    with pytest.raises(RefusedError, match=f"did not define urn:li:tag:join.*-high: {reason}"):
+    with pytest.raises(RefusedError, match=f"refuses to define urn:li:tag:join.*-high: {reason}"):
         emit(graph=server)
 
 

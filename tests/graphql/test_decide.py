@@ -101,7 +101,7 @@ def test_decisions_keep_the_evidence(shop: Shop, urn: str) -> None:
 
 def test_an_unknown_join_cannot_be_accepted(shop: Shop) -> None:
     unknown = "urn:li:erModelRelationship:none"
-    with pytest.raises(UnknownNameError, match=f"has no join '{unknown}'. Give its URN, as"):
+    with pytest.raises(UnknownNameError, match=f"has no join '{unknown}'. Use the URN"):
         accept(shop.graph, unknown)
     assert shop.gms.writes == []
 

@@ -50,7 +50,7 @@ def test_an_ambiguous_join_needs_a_urn(shop: Shop) -> None:
     assert find_join(shop.graph, "bought by").joinability is None
     shop.gms.delete(find_join(shop.graph, CONDITION).urn)
     shop.write("bought  by", ("orders.customer", "customers.id"))
-    expected = r"^2 joins have the name '.*': 'urn:.*:bought--by', 'urn:.*:bought-by'\. Give a URN"
+    expected = r"^2 joins have the name '.*': 'urn:.*:bought--by', 'urn:.*:bought-by'\. Use a URN"
     with pytest.raises(UnknownNameError, match=expected):
         find_join(shop.graph, CONDITION)
 
@@ -73,14 +73,14 @@ def test_a_full_name_precedes_a_title_and_a_title_precedes_a_partial_name(shop: 
 def test_an_ambiguous_dataset_needs_a_urn(shop: Shop) -> None:
     other = dataset_urn(TableId("mysql", "shop.public.orders"))
     shop.gms.put(other, DatasetPropertiesClass(name="Orders"))
-    expected = re.escape(f"2 datasets have the name 'Orders': '{other}', '{ORDERS}'. Give a URN")
+    expected = re.escape(f"2 datasets have the name 'Orders': '{other}', '{ORDERS}'. Use a URN")
     with pytest.raises(UnknownNameError, match=expected):
         find_dataset(shop.graph, "Orders")
 
 
 def test_many_candidates_are_counted() -> None:
     found = [(dataset_urn(TableId("file", f"{number}/a.csv")), "") for number in range(7)]
-    with pytest.raises(UnknownNameError, match=r"^7 datasets have the name .* and 2 more\. Give a"):
+    with pytest.raises(UnknownNameError, match=r"^7 datasets have the name .* and 2 more\. Use a"):
         choose_dataset("a.csv", found)
 
 

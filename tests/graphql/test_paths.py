@@ -1,4 +1,4 @@
-"""The best chain of joins between two tables is found."""
+"""The best path of joins between two tables is found."""
 
 import itertools
 import random

@@ -156,7 +156,7 @@ def test_an_error_concerns_only_its_table(server: Server, spark: SparkSession) -
         spark, [server.table(name) for name in ("missing", "void", "words")], IN_PARTS
     )
     assert missing.fault.startswith("cannot be read: ")
-    assert void.fault == "has no rows. Fill it"
+    assert void.fault == "has no rows. Add rows"
     assert words.fault == ""
 
 

@@ -100,9 +100,9 @@ def test_views_are_listed_on_request_and_empty_tables_are_reported(server: Serve
     assert listed(views=True) == ["northern", "orders", "vacant"]
     assert listed(views=False) == ["orders", "vacant"]
     assert profile_of(server.table("northern")).rows == 1
-    assert profile_of(server.table("vacant")).fault == "has no rows. Fill it"
+    assert profile_of(server.table("vacant")).fault == "has no rows. Add rows"
     assert profile_of(server.table("gone")).fault == (
-        "cannot be read: it no longer exists. Let the user of the connection select from it"
+        "cannot be read: it no longer exists. Run again"
     )
 
 
@@ -200,8 +200,8 @@ def test_a_table_without_permission_is_reported_and_the_others_are_read(
         server.run(f"DROP OWNED BY {reader}", f"DROP ROLE {reader}")
     assert (readable.rows, readable.fault) == (1, "")
     assert refused.fault == (
-        "cannot be read: permission denied for table secret. Let the user of the connection "
-        "select from it"
+        "cannot be read: permission denied for table secret. Let the connection's user select "
+        "from it"
     )
 
 

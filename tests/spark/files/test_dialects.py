@@ -148,7 +148,7 @@ def test_files_of_a_folder_have_its_dialect(write: Write) -> None:
         ({"delimiter": "||"}, "`delimiter` is '||'; it must be one ASCII character"),
         ({"quote": "\u00ab"}, "`quote` is '«'; it must be one ASCII character"),
         ({"escape": "\n"}, r"`escape` is '\\n'; it must be one ASCII character"),
-        ({"delimiter": ""}, "`delimiter` is empty; leave it out to detect it in each file"),
+        ({"delimiter": ""}, "`delimiter` is empty. Remove the key to detect it in each file"),
         ({"delimiter": '"'}, "`delimiter`, `quote` and `escape` must be different characters"),
         ({"encoding": "klingon"}, "`encoding` is 'klingon', which Python does not know"),
     ],

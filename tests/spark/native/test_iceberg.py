@@ -131,7 +131,7 @@ def test_a_table_without_rows_is_empty(spark: SparkSession, lake: Lake) -> None:
     profiles = profile_lake(spark, scan(spark, lake), CONFIG)
     faults = {profile.table.title: profile.fault for profile in profiles}
     assert faults["lands"] == ""
-    assert faults["empty"] == faults["people"] == "has a header and no rows. Fill it"
+    assert faults["empty"] == faults["people"] == "has a header but no rows. Add rows"
 
 
 def test_unreadable_metadata_is_the_fault_of_one_table(spark: SparkSession, lake: Lake) -> None:

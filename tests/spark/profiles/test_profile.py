@@ -49,8 +49,8 @@ def test_profiles_are_in_the_order_of_tables(spark: SparkSession, make_table: Ma
 @pytest.mark.parametrize(
     ("name", "content", "fault"),
     [
-        ("empty.csv", "", "is an empty file. Fill it"),
-        ("header.csv", "id,city\n", "has a header and no rows. Fill it"),
+        ("empty.csv", "", "is an empty file. Add rows"),
+        ("header.csv", "id,city\n", "has a header but no rows. Add rows"),
         ("junk.csv", bytes(range(256)) * 8, "cannot be read: its bytes are not text. Fix"),
         ("gone.parquet", b"PAR1", "cannot be read: Parquet file size is 4 bytes"),
     ],

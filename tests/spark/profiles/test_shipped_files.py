@@ -119,8 +119,9 @@ def test_a_removed_file_is_the_fault_of_its_table(spark: SparkSession, lake: Lak
     gone = file(lake.far, "gone.csv", FileFormat.CSV)
     found = profile_lake(spark, [gone, *tables(lake.far)[:3]], CONFIG)
     assert found[0].fault == (
-        "cannot be read: Spark cannot copy it, because it was removed, may not be read, or is "
-        "larger than 1 GiB. Let Spark's user read it, or store it as Parquet"
+        "cannot be read: Spark cannot copy it, because it was removed, Spark's user has no "
+        "permission to read it, or it is larger than 1 GiB. Grant the permission, or store it "
+        "as Parquet"
     )
     assert [profile.fault for profile in found[1:]] == ["", "", ""]
     assert found[3].notes == ("files left out, because Spark cannot copy them: 1",)
