@@ -154,7 +154,7 @@ class ModelConfig:
 
     setting: Setting = OURS
     """The method and the defaults of the other keys: `ours`, or `paper` for the paper's. With
-    `paper`, every key column gets `ranking.top_k` suggestions, however weak."""
+    `paper`, every key column gets up to `ranking.top_k` suggestions, however weak."""
 
     seed: int = 0
     """Seed of all randomness."""
