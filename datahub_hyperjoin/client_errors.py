@@ -55,6 +55,7 @@ def explain(error: Exception, token: str | None) -> str:
 
 
 def _reason(error: Exception) -> str:
+    """Prefer the server's own message: the client's errors often hide it behind a generic one."""
     response = response_of(error)
     if response is not None:
         return f"{response.status_code} {response.reason}: {_message(response)}".rstrip(": ")

@@ -33,19 +33,19 @@ class ModelError(HyperJoinError):
 class CheckpointMismatchError(ModelError, ValueError):
     """A saved model has another configuration or other training data than this run."""
 
-    def __init__(self, message: str, *, found: str = "", expected: str = "") -> None:
+    def __init__(self, message: str, *, saved: str = "", expected: str = "") -> None:
         """Store both fingerprints next to the message."""
         super().__init__(message)
-        self.found = found
+        self.saved = saved
         self.expected = expected
 
     @classmethod
-    def from_fingerprints(cls, *, found: str, expected: str) -> Self:
+    def from_fingerprints(cls, *, saved: str, expected: str) -> Self:
         """Report a model in the configured folder that does not fit this run."""
         return cls(
-            f"the saved model has fingerprint {found}, this run needs {expected}. Point "
+            f"the saved model has fingerprint {saved}, this run needs {expected}. Point "
             "`model.path` at another folder, or delete the saved model to train again",
-            found=found,
+            saved=saved,
             expected=expected,
         )
 
@@ -55,19 +55,19 @@ class CheckpointMismatchError(ModelError, ValueError):
         return cls(
             f"`{key}` is {folder!r}, which holds no saved model. Set it to the folder that "
             "`model.path` named in an earlier run, or remove the key",
-            found="none",
+            saved="none",
         )
 
     @classmethod
     def from_architectures(
-        cls, key: str, folder: str, *, found: str, expected: str, differs: str
+        cls, key: str, folder: str, *, saved: str, expected: str, differs: str
     ) -> Self:
         """Report a model of another architecture, and the settings that differ."""
         return cls(
-            f"the model in `{key}` {folder!r} has architecture {found}, this run needs {expected}: "
+            f"the model in `{key}` {folder!r} has architecture {saved}, this run needs {expected}: "
             f"they differ in {differs}. Set `model` as it was when that model was trained, name "
             f"another folder, or train without it (`model.reuse: never`, no `model.start`)",
-            found=found,
+            saved=saved,
             expected=expected,
         )
 

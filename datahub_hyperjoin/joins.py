@@ -35,9 +35,9 @@ class Cardinality(str, Enum):
         """The cardinality in words.
 
         >>> Cardinality.MANY_ONE.words
-        'many to one'
+        'many-to-one'
         """
-        return " to ".join("one" if side == "ONE" else "many" for side in self.value.split("_"))
+        return "-to-".join("one" if side == "ONE" else "many" for side in self.value.split("_"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

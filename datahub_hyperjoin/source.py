@@ -161,6 +161,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         )
 
     def _write(self, catalog: Catalog, findings: Findings) -> Iterator[MetadataWorkUnit]:
+        """Emit the suggestions, then write the page; if the page fails, the run still succeeds."""
         self.report.show_joins(findings.joins)
         context = PublishContext(
             config=self.config.emit,
@@ -177,6 +178,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                 self._write_page(self.config.page, findings)
 
     def _write_page(self, page: Path, findings: Findings) -> None:
+        """Write the page; only warn if that fails, since the suggestions have been emitted."""
         try:
             write_page(
                 page,

@@ -91,6 +91,10 @@ def read_profiles(
 
 
 def _report_profiles(profiles: Sequence[TableProfile], progress: Progress) -> None:
+    """Warn of tables that are skipped or partly read.
+
+    The table's name is in the context, since DataHub's report groups warnings by title and message.
+    """
     for profile in profiles:
         name = str(profile.table.id)
         if profile.fault:

@@ -19,5 +19,23 @@ def name_some(names: Sequence[str], most: int = 5) -> str:
         >>> name_some(["orders", "planes", "routes"], most=2)
         'orders, planes and 1 more'
     """
-    listed = ", ".join(names[:most])
-    return listed if len(names) <= most else f"{listed} and {len(names) - most} more"
+    return " ".join([", ".join(names[:most]), *count_others(len(names), most)])
+
+
+def count_others(count: int, most: int) -> list[str]:
+    """Count the names that a shortened list does not show.
+
+    Args:
+        count: Number of all names.
+        most: Maximum number of names in the list.
+
+    Returns:
+        One phrase that ends the list; none if the list is complete.
+
+    Examples:
+        >>> count_others(3, most=2)
+        ['and 1 more']
+        >>> count_others(2, most=2)
+        []
+    """
+    return [f"and {count - most} more"] if count > most else []

@@ -46,7 +46,7 @@ def _prepare_data(index: LakeIndex, featurizer: Featurizer, config: ModelConfig)
     return TrainingData(
         index=index,
         featurizer=featurizer,
-        walks=find_positions(index, config),
+        positions=find_positions(index, config),
         cells=tuple(featurizer.cells(profile.sample) for profile in index.lake.profiles),
         config=config,
     )
@@ -58,7 +58,7 @@ def _embed(model: Model, data: TrainingData) -> Float32[np.ndarray, "column widt
         features=data.whole(),
         graph=data.index.graph,
         tables=torch.from_numpy(model.number_tables(data.lake)),
-        walks=torch.from_numpy(data.walks),
+        positions=torch.from_numpy(data.positions),
     )
     device = _device()
     embeddings = model.network.to(device).eval()(to_device(batch, device))

@@ -54,7 +54,7 @@ def addressable_columns(columns: Sequence[Column], notes: list[str]) -> tuple[Co
 
     Args:
         columns: All columns of a table.
-        notes: Receives a note about the columns that are left out.
+        notes: Receives a note about the skipped columns.
 
     Returns:
         The columns with a name that no other column has.
@@ -64,7 +64,7 @@ def addressable_columns(columns: Sequence[Column], notes: list[str]) -> tuple[Co
         >>> names = ["id", "name", "name", ""]
         >>> kept = addressable_columns([Column(name, at) for at, name in enumerate(names)], notes)
         >>> [column.path for column in kept], notes[0]
-        (['id'], "columns left out, because they share a name: 'name'")
+        (['id'], "skipped columns with the same name: 'name'")
     """
     times = Counter([column.path for column in columns])
     # The usual case, checked first because tables may have thousands of columns.
@@ -73,10 +73,10 @@ def addressable_columns(columns: Sequence[Column], notes: list[str]) -> tuple[Co
     repeated = [path for path, count in times.items() if count > 1 and path.strip()]
     if repeated:
         listed = name_some([*map(repr, repeated)])
-        notes.append(f"columns left out, because they share a name: {listed}")
+        notes.append(f"skipped columns with the same name: {listed}")
     blank = sum(not column.path.strip() for column in columns)
     if blank:
-        notes.append(f"columns left out, because they have no name: {blank}")
+        notes.append(f"skipped columns without a name: {blank}")
     return tuple(column for column in columns if column.path.strip() and times[column.path] == 1)
 
 

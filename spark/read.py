@@ -79,6 +79,7 @@ def read_table(
 def _open(
     table: Table, databases: Databases, paths: Collection[str] | None, *, max_rows: int
 ) -> TableStream:
+    """Open a table with the reader for its kind of location."""
     location = table.location
     match location:
         case File():

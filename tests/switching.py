@@ -56,7 +56,7 @@ def data_from(index: LakeIndex, config: ModelConfig, folder: Path) -> TrainingDa
     return TrainingData(
         index=index,
         featurizer=featurizer,
-        walks=find_positions(index, config),
+        positions=find_positions(index, config),
         cells=tuple(featurizer.cells(profile.sample) for profile in lake.profiles),
         config=config,
     )

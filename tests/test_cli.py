@@ -64,9 +64,9 @@ def test_joins_are_listed_best_first(shop: Shop) -> None:
     assert lines[0].split() == ["joinability", "join", "cardinality", "decision"]
     rows = [line.split("  ") for line in lines[2:]]
     assert [[cell.strip() for cell in row if cell.strip()] for row in rows] == [
-        ["shop.public.orders.region = shop.public.regions.id", "many to one", "created by a user"],
-        ["0.93", CUSTOMER, "many to one"],
-        ["0.70", "shop.public.orders.id = shop.public.refunds.order", "one to many"],
+        ["shop.public.orders.region = shop.public.regions.id", "many-to-one", "created by a user"],
+        ["0.93", CUSTOMER, "many-to-one"],
+        ["0.70", "shop.public.orders.id = shop.public.refunds.order", "one-to-many"],
     ]
 
 

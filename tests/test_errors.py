@@ -60,6 +60,6 @@ def test_every_error_has_a_constructor_that_writes_its_message(
 
 
 def test_a_mismatch_keeps_both_fingerprints_when_pickled() -> None:
-    error = errors.CheckpointMismatchError.from_fingerprints(found="aa", expected="bb")
+    error = errors.CheckpointMismatchError.from_fingerprints(saved="aa", expected="bb")
     assert str(pickle.loads(pickle.dumps(error))) == str(error)  # noqa: S301 - our own bytes
-    assert (error.found, error.expected) == ("aa", "bb")
+    assert (error.saved, error.expected) == ("aa", "bb")

@@ -87,3 +87,16 @@ def test_functions_are_short() -> None:
         if length(function) > MAX_FUNCTION_LINES
     ]
     assert long_functions == []
+
+
+def test_errors_are_defined_in_modules_called_errors() -> None:
+    """Private classes, and those of test modules, never leave their own module."""
+    offenders = [
+        f"{path}:{node.lineno} {node.name}"
+        for path, text in sources()
+        if not Path(path).name.startswith(("errors.py", "test_"))
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ClassDef)
+        if node.name.endswith("Error") and not node.name.startswith("_")
+    ]
+    assert offenders == []

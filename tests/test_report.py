@@ -38,9 +38,7 @@ def test_the_end_of_the_report_is_a_table_people_can_read() -> None:
         "100%",
         "/",
         "50%",
-        "many",
-        "to",
-        "one",
+        "many-to-one",
     ]
 
 

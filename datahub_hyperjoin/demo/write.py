@@ -32,6 +32,7 @@ def _provenance() -> str:
     ]
     for name, publisher in PUBLISHERS.items():
         package = metadata(publisher.distribution)
+        # Older packages have `License` instead, which may hold the full text below its name.
         licences = package.get_all("License-Expression") or package.get_all("License")
         licence = str(licences[0]).strip().splitlines()[0] if licences else "see the package"
         rows.append(f"| {name} | {publisher.distribution} {package['Version']} | {licence} |")

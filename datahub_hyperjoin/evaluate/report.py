@@ -110,6 +110,7 @@ def as_csv(results: Sequence[LakeResult]) -> str:
 
 
 def _lines(result: LakeResult) -> Iterator[dict[str, object]]:
+    """Yield one row per method and metric, so that new metrics need no new columns."""
     for summary in summarise(result):
         for metric, values in summary.metrics.items():
             difference = values.difference

@@ -176,6 +176,7 @@ def _run(
     models: Path,
     progress: EvaluationProgress,
 ) -> Run:
+    """Measure one method; if it fails, it scores 0 and the other methods still run."""
     rankings: Rankings = {}
     fault = ""
     trained_before = progress.counts["models_trained"]

@@ -8,6 +8,7 @@ import networkx as nx
 
 from datahub_hyperjoin.page.contents import Contents
 from datahub_hyperjoin.page.layout import place_nodes
+from datahub_hyperjoin.wording import count_others
 
 MOST_TABLES = 120
 MOST_LINES = 300
@@ -184,9 +185,7 @@ def _joins_tooltip(
 ) -> str:
     titles = [str(contents.tables[table][1]) for table in tables]
     lines = [_join_tooltip(contents, tables, join) for join in joins[:_MOST_TOOLTIP_JOINS]]
-    more = (
-        [f"and {len(joins) - _MOST_TOOLTIP_JOINS} more"] if len(joins) > _MOST_TOOLTIP_JOINS else []
-    )
+    more = count_others(len(joins), _MOST_TOOLTIP_JOINS)
     return "\n".join([" – ".join(titles), *lines, *more])
 
 

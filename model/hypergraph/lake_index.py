@@ -30,7 +30,7 @@ class LakeIndex:
 
     lake: Lake
     priors: CatalogPriors
-    """What the catalog and its users state about columns and pairs."""
+    """The catalog facts about columns and pairs, as arrays."""
 
     keys: Int[np.ndarray, " key"]
     """The key columns, ascending."""
@@ -93,7 +93,7 @@ def build_lake_index(
     Args:
         lake: The columns.
         config: The conditions of key columns and edges.
-        facts: What the catalog and its users state about columns and pairs.
+        facts: The catalog facts about columns and pairs.
         say: Receives the progress of a language model, if one is asked for names.
 
     Returns:

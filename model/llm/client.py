@@ -15,8 +15,9 @@ import httpx2
 import openai
 
 from datahub_hyperjoin.model.config import LanguageModelConfig
+from datahub_hyperjoin.model.errors import NoReplyError
 from datahub_hyperjoin.model.llm.prompt import Form, Prompt
-from datahub_hyperjoin.model.llm.reply import NoReplyError, Outcome, Reply
+from datahub_hyperjoin.model.llm.reply import Outcome, Reply
 from datahub_hyperjoin.redact import in_short
 
 _MAX_BYTES = 1 << 20

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from datahub_hyperjoin.model.config import LanguageModelConfig
+from datahub_hyperjoin.model.errors import NoReplyError
 from datahub_hyperjoin.model.llm.budget import Budget, Usage
 from datahub_hyperjoin.model.llm.failure import Failure
 from datahub_hyperjoin.model.llm.parsing import read_names
 from datahub_hyperjoin.model.llm.prompt import FORMS, Form, Prompt
-from datahub_hyperjoin.model.llm.reply import NoReplyError, Outcome, Reply
+from datahub_hyperjoin.model.llm.reply import Outcome, Reply
 
 _RETRIES = 4
 """Repetitions of a request when the endpoint is busy, fails or does not answer."""

@@ -40,7 +40,7 @@ class Batch:
     tables: Int[Tensor, " column"]
     """The number of each column's table, from 1; `UNSEEN` for a table without a vector."""
 
-    walks: Float[Tensor, "column step"]
+    positions: Float[Tensor, "column step"]
     """The positional encoding of each column."""
 
 
@@ -170,7 +170,7 @@ class HIN(nn.Module):
             columns = run(self.encoder, batch.features)
             if self.placed:
                 columns = columns + self.table_weight * self.table_position(batch.tables)
-                columns = columns + self.walk_weight * self.walk_position(batch.walks)
+                columns = columns + self.walk_weight * self.walk_position(batch.positions)
             context = to_column(self.back(self._mix(columns, batch.graph, run)), batch.graph)
         return normalize(self.norm(columns + context), dim=-1)
 

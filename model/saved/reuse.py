@@ -1,4 +1,4 @@
-"""Choose the model that encodes: a saved one as it is or trained further, or a new one."""
+"""Choose the model that encodes columns: a new one, or a saved one, trained further or not."""
 
 import logging
 from dataclasses import replace
@@ -51,7 +51,7 @@ def _find_exact(index: LakeIndex, config: ModelConfig) -> Model | None:
     expected = fingerprint(index, config, _start_of(config))
     try:
         if saved != expected:
-            raise CheckpointMismatchError.from_fingerprints(found=saved, expected=expected)
+            raise CheckpointMismatchError.from_fingerprints(saved=saved, expected=expected)
         model = load_model(config.path, config)
     except CheckpointMismatchError as error:
         logger.info("Training again: %s", error)

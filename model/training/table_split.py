@@ -34,9 +34,9 @@ def split_columns(
         others = np.setdiff1d(lake.columns_of[table], needed)
         count = min(len(others), int(random.integers(_COMPANIONS + 1)))
         companions = random.choice(others, size=count, replace=False)
-        place = random.random(count)
-        halves[0].append(companions[place < 1 - _ALONE])
-        halves[1].append(companions[place >= _ALONE])
+        draws = random.random(count)
+        halves[0].append(companions[draws < 1 - _ALONE])
+        halves[1].append(companions[draws >= _ALONE])
     left, right = (np.unique(np.concatenate(half)) for half in halves)
     return left, right
 

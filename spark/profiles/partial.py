@@ -113,7 +113,7 @@ def uncounted_part(table: int, part: int, *, file: str = "", fault: str = "") ->
     Returns:
         A row of `PART_ROW`.
     """
-    count = PartCount(1, 0, (f"left out: {file} {fault}",), (fault,)) if fault else PartCount(1)
+    count = PartCount(1, 0, (f"skipped file: {file} {fault}",), (fault,)) if fault else PartCount(1)
     return _part_rows(table, part, {"": count})
 
 
@@ -169,7 +169,7 @@ def assemble_profile(table: Table, counted: Iterable[bytes], *, files: int = 0) 
     if len(total.notes) > _MAX_NOTES:
         notes.append(f"{len(total.notes) - _MAX_NOTES} more notes of its files")
     if lost > 0:
-        notes.append(f"files left out, because Spark cannot copy them: {lost}")
+        notes.append(f"skipped files that Spark cannot copy: {lost}")
     columns = (
         replace(column, rows=total.rows, nulls=column.nulls + total.rows - column.rows)
         for column in merged

@@ -86,6 +86,7 @@ def from_rows(tables: Iterable[Table], rows: pa.RecordBatch) -> list[TableProfil
 
 
 def _column_profiles(tables: Iterable[TableId], rows: pa.StructArray) -> list[ColumnProfile]:
+    """Convert rows to column profiles, without the dict per row that `to_pylist` would build."""
     fields = zip(tables, *map(_to_list, rows.flatten()), strict=True)
     return [
         ColumnProfile(

@@ -99,6 +99,10 @@ def _profile_files(
 def _profile_folders(
     session: SparkSession, tables: Sequence[Table], config: ProfileConfig
 ) -> Iterator[TableProfile]:
+    """Profile folders, whose files may be counted by different tasks.
+
+    Spark merges the counts by column, so that the driver receives one per column, not one per file.
+    """
     shipment = plan_shipment(session, tables)
     files = shipment.files
 

@@ -119,6 +119,7 @@ def verify_joins(
 def _requests(
     tables: Sequence[Table], numbers: Mapping[CountedValues, int], texts: AbstractSet[ColumnId]
 ) -> list[RequestedColumns]:
+    """Group the columns by table, so that each table is read once for all of its pairs."""
     columns: dict[TableId, dict[str, dict[str, int]]] = {}
     for (column, kind), number in numbers.items():
         columns.setdefault(column.table, {}).setdefault(column.path, {})[kind] = number

@@ -137,7 +137,7 @@ def make_batch(columns: int, random: np.random.Generator) -> Batch:
         ),
         graph=graph,
         tables=torch.from_numpy(tables + 1),
-        walks=torch.from_numpy(random.random((columns, STEPS), np.float32)),
+        positions=torch.from_numpy(random.random((columns, STEPS), np.float32)),
     )
 
 

@@ -113,7 +113,7 @@ def wide_graph(columns: int, tables: int) -> Batch:
         features=Features(tables=names, names=names, content=torch.ones(columns, 8)),
         graph=Hypergraph.from_groups(columns, within=within, across=across),
         tables=torch.from_numpy(of + 1),
-        walks=torch.ones(columns, 2),
+        positions=torch.ones(columns, 2),
     )
 
 

@@ -53,7 +53,7 @@ def make_data(make_lake: MakeLake, tmp_path: Path) -> MakeData:
         return TrainingData(
             index=index,
             featurizer=featurizer,
-            walks=return_probabilities(index.joins, STEPS),
+            positions=return_probabilities(index.joins, STEPS),
             cells=tuple(featurizer.cells(profile.sample) for profile in lake.profiles),
         )
 

@@ -146,7 +146,7 @@ def batch_of(lake: Lake, config: ModelConfig, folder: Path) -> tuple[HIN, Batch]
         features=made.whole(),
         graph=made.index.graph,
         tables=torch.from_numpy(lake.table_of + 1),
-        walks=torch.from_numpy(made.walks),
+        positions=torch.from_numpy(made.positions),
     )
 
 
@@ -159,7 +159,7 @@ def test_without_positions_neither_tables_nor_places_are_heard(
     network, batch = batch_of(lake, config, tmp_path)
     heard = kind is not Positions.NONE
     elsewhere = replace(batch, tables=torch.zeros_like(batch.tables))
-    moved = replace(batch, walks=torch.ones_like(batch.walks))
+    moved = replace(batch, positions=torch.ones_like(batch.positions))
     for other in (elsewhere, moved):
         assert torch.equal(network(batch), network(other)) is not heard
 

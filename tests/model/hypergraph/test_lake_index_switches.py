@@ -154,7 +154,7 @@ def test_forgetting_hides_tables_domains_and_positions(
     assert (left == UNSEEN).all().item() is bool(share)
     assert (left != UNSEEN).all().item() is not bool(share)
     assert pairs.batch.graph.across.any().item() is not bool(share)
-    assert pairs.batch.walks.any(dim=1).sum().item() == (0 if share else 2 * linked.sum())
+    assert pairs.batch.positions.any(dim=1).sum().item() == (0 if share else 2 * linked.sum())
 
 
 def test_columns_that_may_be_joinable_are_negatives_only_if_not_spared(

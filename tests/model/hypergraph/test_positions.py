@@ -32,15 +32,15 @@ def graph(edges: list[tuple[int, int]], components: list[int]) -> JoinGraph:
 
 
 def test_a_pair_returns_every_second_step() -> None:
-    walks = return_probabilities(graph([(0, 2)], [0, -1, 0]), 4)
-    np.testing.assert_allclose(walks, [[0, 1, 0, 1], [0, 0, 0, 0], [0, 1, 0, 1]])
+    probabilities = return_probabilities(graph([(0, 2)], [0, -1, 0]), 4)
+    np.testing.assert_allclose(probabilities, [[0, 1, 0, 1], [0, 0, 0, 0], [0, 1, 0, 1]])
 
 
 def test_a_triangle_beside_a_path() -> None:
     joins = graph([(0, 1), (1, 2), (0, 2), (3, 4), (4, 5)], [0, 0, 0, 1, 1, 1])
-    walks = return_probabilities(joins, 3)
-    np.testing.assert_allclose(walks[:3], np.tile([0, 0.5, 0.25], (3, 1)))
-    np.testing.assert_allclose(walks[3:], np.array([[0, 0.5, 0], [0, 1, 0], [0, 0.5, 0]]))
+    probabilities = return_probabilities(joins, 3)
+    np.testing.assert_allclose(probabilities[:3], np.tile([0, 0.5, 0.25], (3, 1)))
+    np.testing.assert_allclose(probabilities[3:], np.array([[0, 0.5, 0], [0, 1, 0], [0, 0.5, 0]]))
 
 
 @pytest.mark.parametrize("seed", range(3))

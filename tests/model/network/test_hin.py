@@ -38,7 +38,7 @@ def batch() -> Batch:
         ),
         graph=Hypergraph.from_groups(COLUMNS, within=WITHIN, across=ACROSS),
         tables=TABLES,
-        walks=torch.rand(COLUMNS, 5, generator=random),
+        positions=torch.rand(COLUMNS, 5, generator=random),
     )
 
 
@@ -80,7 +80,7 @@ def test_order_of_columns_and_hyperedges_makes_no_difference(
             across=[place[group] for group in reversed(ACROSS)],
         ),
         tables=one.tables[moved],
-        walks=one.walks[moved],
+        positions=one.positions[moved],
     )
     torch.testing.assert_close(network(other), network(one)[moved], atol=1e-5, rtol=1e-5)
 
@@ -88,14 +88,14 @@ def test_order_of_columns_and_hyperedges_makes_no_difference(
 def test_context_reaches_a_column_through_its_hyperedges(network: HIN) -> None:
     one = batch()
     bare = Hypergraph.from_groups(COLUMNS, within=WITHIN, across=[])
-    without = network(Batch(one.features, bare, one.tables, one.walks))
+    without = network(Batch(one.features, bare, one.tables, one.positions))
     assert not torch.allclose(network(one), without, atol=1e-3)
 
 
 def test_both_kinds_of_hyperedge_have_weights_of_their_own(network: HIN) -> None:
     one = batch()
     swapped = Hypergraph(COLUMNS, one.graph.incidence, ~one.graph.across)
-    other = network(Batch(one.features, swapped, one.tables, one.walks))
+    other = network(Batch(one.features, swapped, one.tables, one.positions))
     assert not torch.allclose(network(one), other, atol=1e-3)
 
 

@@ -204,8 +204,8 @@ def test_another_architecture_is_refused(
     with pytest.raises(CheckpointMismatchError, match=expected) as caught:
         run(index, **{key: tmp_path / "m"}, reuse=Reuse.ALWAYS, **settings)
     assert caught.match(rf"they differ in .*{message}.*\. Set `model` as it was")
-    assert len({caught.value.found, caught.value.expected}) == 2
-    assert caught.value.found in str(caught.value)
+    assert len({caught.value.saved, caught.value.expected}) == 2
+    assert caught.value.saved in str(caught.value)
     assert caught.value.expected in str(caught.value)
 
 

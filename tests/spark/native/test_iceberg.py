@@ -115,7 +115,7 @@ def test_a_removed_data_file_is_left_out(spark: SparkSession, lake: Lake) -> Non
     file.unlink()
     [profile] = profile_lake(spark, [people], CONFIG)
     assert (profile.fault, profile.rows) == ("", 4)
-    assert profile.notes[-1] == "files left out, because Spark cannot copy them: 1"
+    assert profile.notes[-1] == "skipped files that Spark cannot copy: 1"
 
 
 def test_each_data_file_has_its_share_of_the_rows(spark: SparkSession, lake: Lake) -> None:

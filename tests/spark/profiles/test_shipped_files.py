@@ -124,7 +124,7 @@ def test_a_removed_file_is_the_fault_of_its_table(spark: SparkSession, lake: Lak
         "as Parquet"
     )
     assert [profile.fault for profile in found[1:]] == ["", "", ""]
-    assert found[3].notes == ("files left out, because Spark cannot copy them: 1",)
+    assert found[3].notes == ("skipped files that Spark cannot copy: 1",)
     assert found[3].rows == 3
     assert found[3].columns[1].distinct == 2
     id_, lost = ColumnId(TableId("file", "cities.csv"), "id"), ColumnId(gone.id, "id")
@@ -148,7 +148,7 @@ def test_an_unreadable_file_of_a_folder_is_named(spark: SparkSession, lake: Lake
     [found] = profile_lake(spark, [folder(lake.far)], CONFIG)
     assert (found.fault, found.rows) == ("", 2)
     assert found.notes[0].startswith(
-        "left out: year=2023/part-0.csv cannot be read: its bytes are not text."
+        "skipped file: year=2023/part-0.csv cannot be read: its bytes are not text."
     )
 
 
