@@ -179,7 +179,7 @@ def test_only_requested_columns_are_read(make_table: MakeTable) -> None:
     [
         ("empty.csv", "", EmptyTableError, "is an empty file"),
         ("blank.csv", "\n\n", EmptyTableError, "is an empty file"),
-        ("header.csv", "id,city", EmptyTableError, "has a header and no rows"),
+        ("header.csv", "id,city", EmptyTableError, "has a header but no rows"),
         ("header.parquet", pa.table({"id": pa.array([], pa.int64())}), EmptyTableError, "no rows"),
         ("empty.parquet", "", EmptyTableError, "is an empty file"),
         ("text.parquet", CITIES, UnreadableTableError, "cannot be read: Parquet magic bytes"),

@@ -120,5 +120,5 @@ def test_a_truncated_file_is_rejected(tmp_path: Path) -> None:
 
 def test_a_file_without_records_is_empty(tmp_path: Path) -> None:
     stream = read_table(write(tmp_path / "orders.avro", []), Databases(), max_rows=9)
-    with pytest.raises(EmptyTableError, match="has a header and no rows"):
+    with pytest.raises(EmptyTableError, match="has a header but no rows"):
         list(stream.batches)

@@ -137,7 +137,7 @@ def test_a_table_without_rows_is_empty(catalog: SqlCatalog, people: IcebergTable
     new = catalog.create_table("shop.empty", schema=PEOPLE.schema)
     people.delete("id > 0")
     for table in (new, people):
-        with pytest.raises(EmptyTableError, match="has a header and no rows"):
+        with pytest.raises(EmptyTableError, match="has a header but no rows"):
             rows_of(folder_of(table))
 
 

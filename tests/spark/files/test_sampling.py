@@ -217,5 +217,5 @@ def test_at_least_one_row_is_read() -> None:
 
 
 def test_a_table_without_rows_is_rejected() -> None:
-    with pytest.raises(EmptyTableError, match="has a header and no rows"):
+    with pytest.raises(EmptyTableError, match="has a header but no rows"):
         _ids(_stream([0], 0), 9)
