@@ -1,4 +1,4 @@
-"""Finds which columns of a data lake join with which, and tells DataHub."""
+"""Find joinable columns in a data lake and write them into DataHub."""
 
 __all__ = ["__version__"]
 

@@ -21,7 +21,7 @@ _CHUNK_BYTES = 1 << 22
 
 
 def bounds_of(sizes: npt.ArrayLike) -> Indices:
-    """Return the bounds of sequences that are concatenated.
+    """Return where each of several concatenated sequences starts, and where the last one ends.
 
     Args:
         sizes: The length of each sequence.
@@ -206,7 +206,7 @@ class StringBytes:
         return np.frombuffer(bytearray(self.data).translate(table), np.uint8)
 
     def classes(self, table: bytes) -> Bytes:
-        """Combine the classes of each string's bytes.
+        """Return the classes of bytes that occur in each string, combined by bitwise OR.
 
         Args:
             table: For each of the 256 bytes, bits that represent its classes.

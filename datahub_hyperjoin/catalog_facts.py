@@ -25,7 +25,7 @@ class ColumnStatistics:
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogFacts:
-    """Everything the catalog says before any value is read; empty without a catalog."""
+    """What the catalog records about columns and pairs of columns; empty without a catalog."""
 
     pairs: Mapping[Pair, CatalogEvidence] = field(default_factory=dict)
     """Catalog evidence of the pairs that the catalog mentions."""
@@ -42,7 +42,7 @@ class CatalogFacts:
 
     @cached_property
     def connected(self) -> frozenset[Pair]:
-        """Pairs that are declared, related or accepted, and not rejected."""
+        """Pairs that a foreign key, a relationship or a person connects, except rejected ones."""
         return frozenset(pair for pair, evidence in self.pairs.items() if evidence.connects)
 
     @cached_property

@@ -55,7 +55,7 @@ def explain(error: Exception, token: str | None) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Prefer the server's own message: the client's errors often hide it behind a generic one."""
+    """Return the reason for an error, with the server's own message if the server responded."""
     response = response_of(error)
     if response is not None:
         return f"{response.status_code} {response.reason}: {_message(response)}".rstrip(": ")
@@ -73,7 +73,7 @@ def _reason(error: Exception) -> str:
 
 
 def _message(response: Response) -> str:
-    """Return the server's own message; empty for an HTML page, as proxies send."""
+    """Return the server's own message; empty if there is none, as in a proxy's HTML page."""
     try:
         body = response.json()
     except ValueError:
@@ -82,7 +82,7 @@ def _message(response: Response) -> str:
 
 
 def _graphql_reason(errors: object) -> str:
-    """Join GraphQL's messages, each after the top-level field that it concerns."""
+    """Join GraphQL's error messages, each prefixed with the top-level field that it concerns."""
     if not isinstance(errors, list):
         return str(errors)
     reasons = []

@@ -126,7 +126,7 @@ class HyperJoinConfig(
 
     @model_validator(mode="after")
     def _refuse_a_start_without_model(self) -> Self:
-        """Refuse a folder without a model before any table is read."""
+        """Refuse a `model.start` folder that holds no model, before any table is read."""
         key, folder = "model.start", self.model.start
         if folder and not holds_model(folder):
             raise CheckpointMismatchError.without_model(key, str(folder))
@@ -151,7 +151,10 @@ def _against_page(file: Path) -> str:
 
 
 def _against_model(folder: Path) -> str:
-    """Saving replaces the whole folder, so it must hold nothing but a model."""
+    """Return why a model cannot be saved in a folder; empty if it can.
+
+    Saving replaces the whole folder, so it must hold nothing but a model.
+    """
     if not folder.exists():
         return _against_making(folder)
     if not folder.is_dir():

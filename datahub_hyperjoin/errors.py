@@ -41,7 +41,7 @@ class CheckpointMismatchError(ModelError, ValueError):
 
     @classmethod
     def from_fingerprints(cls, *, saved: str, expected: str) -> Self:
-        """Report a model in the configured folder that does not fit this run."""
+        """Report that the saved model in `model.path` does not fit this run."""
         return cls(
             f"the saved model has fingerprint {saved}, this run needs {expected}. Point "
             "`model.path` at another folder, or delete the saved model to train again",
@@ -90,7 +90,7 @@ class UnknownEntityTypeError(CatalogError, LookupError):
 
     @classmethod
     def named(cls, entity: str) -> Self:
-        """Report the entity type by its name in DataHub's metadata model."""
+        """Report that the server does not support an entity type, and name the type."""
         return cls(
             f"DataHub's server has no entity type {entity}. Upgrade the server, or run without "
             "the features that need it",

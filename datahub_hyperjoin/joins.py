@@ -68,7 +68,7 @@ class Evidence:
 
     @property
     def containment(self) -> float:
-        """The higher containment of both directions."""
+        """The greater of the left and the right containment."""
         return max(self.left_containment, self.right_containment)
 
     @property
@@ -125,7 +125,7 @@ class CatalogEvidence:
 
     @property
     def descriptions(self) -> tuple[str, ...]:
-        """The same in words, one phrase per statement.
+        """The statements as phrases, one per statement.
 
         >>> CatalogEvidence(queries=2, verdict=Verdict.ACCEPTED).descriptions
         ('joined in 2 SQL queries', 'accepted by people')

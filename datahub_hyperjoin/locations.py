@@ -32,7 +32,7 @@ def _is_encoding(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """The syntax of files of delimited text."""
+    """The syntax of delimited text files, such as CSV."""
 
     delimiter: str | None = None
     """Character between fields. By default a tab in .tsv files; in others, comma, semicolon, tab or
@@ -50,7 +50,7 @@ class Dialect:
     encoding of its byte order mark, UTF-8 or Windows-1252."""
 
     def __post_init__(self) -> None:
-        """Reject a dialect with which no file can be read."""
+        """Reject invalid or equal characters, and unknown encodings."""
         for name in ("delimiter", "quote", "escape"):
             character = getattr(self, name)
             if character and not _can_delimit(character):
@@ -131,7 +131,7 @@ class DeltaFolder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IcebergFolder:
-    """An Iceberg table: a folder with metadata that name the table's files and columns."""
+    """An Iceberg table: a folder with metadata that lists the table's files and columns."""
 
     uri: str
     """Path or URI."""
@@ -156,7 +156,7 @@ class IcebergDataFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Database:
-    """A database, and the load that reading may put on it."""
+    """A database, with limits on the connections and statements that read it."""
 
     url: SecretStr
     """SQLAlchemy's URL: `postgresql+psycopg2://reader@host/shop`."""
@@ -172,7 +172,7 @@ class Database:
     """Time limit of a statement, in seconds. PostgreSQL, MariaDB and MySQL support it."""
 
     def __post_init__(self) -> None:
-        """Reject numbers with which no table could be read."""
+        """Reject limits below 1, with which no table could be read."""
         for name in ("max_connections", "timeout"):
             if getattr(self, name) < 1:
                 message = f"`{name}` is {getattr(self, name)}; it must be at least 1"
@@ -218,7 +218,7 @@ TableLocation = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkCatalog:
-    """A catalog that Spark is configured with."""
+    """A catalog in Spark's configuration."""
 
     name: str
     """Its name, as in `spark_catalog`."""
@@ -257,7 +257,7 @@ def database_of(location: TableLocation) -> Database | None:
 
 
 def is_remote(uri: str) -> bool:
-    """Whether a path or URI is in a file system that possibly only Spark can reach.
+    """Whether a path or URI is in a file system that only Spark may be able to reach.
 
     Args:
         uri: A path or a URI.

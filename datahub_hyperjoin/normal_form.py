@@ -122,7 +122,7 @@ class Synonyms:
     """The meaning of each: a hash that all values with the same meaning share."""
 
     def translate(self, hashes: Hashes) -> Hashes:
-        """Replace hashes of values by their meanings.
+        """Replace each hash of a value by the meaning of the value, if it is known.
 
         Args:
             hashes: Hashes of any values.
@@ -144,7 +144,7 @@ def _fold(value: str) -> str:
 
 
 def _may_have_extra_spaces(strings: StringBytes) -> Mask:
-    """Mark a superset of the strings with surrounding, repeated or unusual spaces."""
+    """Mark every string that may have surrounding, repeated or unusual spaces."""
     is_space = strings.data == _SPACE
     is_extra = strings.data < _SPACE
     is_extra[:-1] |= is_space[:-1] & is_space[1:]
@@ -153,7 +153,7 @@ def _may_have_extra_spaces(strings: StringBytes) -> Mask:
 
 
 def _may_need_rewrite(strings: StringBytes) -> Mask:
-    """Mark a superset of the strings that match `_NEEDS_REWRITE`."""
+    """Mark every string that may match `_NEEDS_REWRITE`."""
     suspects = np.zeros(len(strings.lengths), np.bool_)
     ends_in_zero = np.flatnonzero(strings.at(-1) == _ZERO)
     before = strings.at(-2, ends_in_zero)

@@ -18,7 +18,7 @@ class Progress(Protocol):
     """A receiver of a run's progress, counters and warnings."""
 
     def stage(self, name: str) -> AbstractContextManager[object]:
-        """Measure the duration of a stage, named as users read it."""
+        """Measure the duration of a stage, whose name is shown to users."""
         ...
 
     def count(self, name: str, by: float) -> None:

@@ -108,7 +108,7 @@ def _titles(catalog: Catalog, joins: Iterable[Join]) -> dict[TableId, str]:
 
 
 def recall(handler: WrittenStateHandler) -> History:
-    """Return what earlier runs of this pipeline recorded about relationships.
+    """Return the history that earlier runs of this pipeline stored.
 
     Args:
         handler: Loads the state that the last run wrote.
@@ -131,7 +131,7 @@ def _pairs(ends: Mapping[str, tuple[str, str]]) -> dict[str, Pair]:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishContext:
-    """The destination and the settings of a run's writes."""
+    """The server, settings and stored state that a run needs to write metadata."""
 
     config: EmitConfig
     """The layers to write."""

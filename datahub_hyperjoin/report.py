@@ -118,7 +118,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         *,
         read: Collection[TableId],
     ) -> None:
-        """Count the datasets of the catalog, and what it holds about joins.
+        """Count the catalog's datasets, and the facts about joins that the catalog holds.
 
         Args:
             datasets: The tables that have a dataset in the catalog.

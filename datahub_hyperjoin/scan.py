@@ -1,4 +1,4 @@
-"""Lists the tables of a recipe, and tests recipes for `datahub ingest --test-source-connection`."""
+"""List the tables of a recipe, and test recipes for `datahub ingest --test-source-connection`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

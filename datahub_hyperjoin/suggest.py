@@ -36,7 +36,7 @@ _NO_FACTS = CatalogFacts()
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """The result of a run."""
+    """The results of a run: profiles, key columns, suggestions and joins."""
 
     profiles: tuple[TableProfile, ...]
     """Every table, including unreadable ones, with the columns that are in the catalog."""
@@ -275,7 +275,7 @@ def _confirm(
 def _collect_joins(
     suggestions: Sequence[Suggestion], evidence: Mapping[Pair, Evidence], facts: CatalogFacts
 ) -> tuple[Join, ...]:
-    """Combine the suggestions of both directions into joins, with the better of both scores."""
+    """Combine suggestions into one join per pair of columns, with the higher score."""
     best: dict[Pair, float] = {}
     for suggestion in suggestions:
         pair = _pair_of(suggestion)

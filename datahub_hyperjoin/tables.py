@@ -125,7 +125,7 @@ class Lengths:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """A shape of values: letters as `A`, digits as `9`, runs of them marked with `+`."""
+    """A shape that values share: `A` is a letter, `9` a digit, and `A+` or `9+` a run of them."""
 
     shape: str
     """For example `A9999` or `A+ A+`."""

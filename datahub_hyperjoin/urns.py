@@ -47,7 +47,7 @@ def dataset_urn(table: TableId) -> str:
 
 
 def table_id(urn: str) -> TableId:
-    """Return the table of a dataset's URN.
+    """Return the table that a dataset's URN identifies.
 
     >>> str(table_id("urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"))
     'shop.public.orders'
@@ -69,7 +69,7 @@ def column_urn(column: ColumnId) -> str:
 
 
 def column_id(urn: str) -> ColumnId:
-    """Return the column of a schema field's URN, with its plain path.
+    """Return the column that a schema field's URN identifies, with its plain path.
 
     >>> orders = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
     >>> str(column_id(f"urn:li:schemaField:({orders},[version=2.0].[type=string].customer_id)"))
@@ -94,7 +94,7 @@ def plain_path(field_path: str) -> str:
 
 
 def relationship_urn(*, source: str, destination: str, name: str) -> str:
-    """Return the URN of a relationship, built as DataHub's server builds it in its pages.
+    """Return the URN of a relationship, the same as DataHub's pages give it.
 
     The URN depends on the datasets and the name only, so the name must differ for each pair of
     columns.

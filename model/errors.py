@@ -21,7 +21,7 @@ class NothingToLearnError(ModelError, ValueError):
 
     @classmethod
     def from_counts(cls, *, tables: int, keys: int) -> "NothingToLearnError":
-        """Report too few tables or key columns for one pair and one negative."""
+        """Report that the lake has too few tables or key columns for one training pair."""
         return cls(
             f"{keys} key columns in {tables} tables are too few to learn from: at least 2 key "
             "columns in 2 tables are needed. Widen `catalog`, or loosen `model.keys`"
@@ -33,7 +33,7 @@ class VectorFileError(ModelError, ValueError):
 
     @classmethod
     def from_path(cls, path: str, *, reason: str) -> "VectorFileError":
-        """Report the file, and quote fastText."""
+        """Report the file and fastText's reason for rejecting it."""
         return cls(
             f"`model.features.vectors` {path!r} is not a fastText model: {reason} Set it to a .bin "
             "file, or remove the key to train on the lake"
@@ -58,7 +58,7 @@ class NonFiniteLossError(ModelError, ArithmeticError):
 
     @classmethod
     def at_epoch(cls, epoch: int, loss: float) -> "NonFiniteLossError":
-        """Report the first epoch whose loss is not a number, which ends the training."""
+        """Report the epoch in which the loss became infinite or undefined."""
         return cls(f"the loss became {loss} in epoch {epoch}. Lower `model.training.learning_rate`")
 
 
@@ -84,7 +84,7 @@ class DimensionMismatchError(SearchError, ValueError):
 
     @classmethod
     def from_sizes(cls, *, index: int, queries: int) -> "DimensionMismatchError":
-        """Report both lengths, to show which side is wrong."""
+        """Report the embedding lengths of the index and of the queries."""
         return cls(
             f"queries have {queries} dimensions, the index has {index}. Encode both with the "
             "same model"
@@ -92,7 +92,7 @@ class DimensionMismatchError(SearchError, ValueError):
 
 
 class EmptyIndexError(SearchError, ValueError):
-    """An index has no column."""
+    """An index contains no columns."""
 
     @classmethod
     def without_columns(cls) -> "EmptyIndexError":
@@ -101,7 +101,7 @@ class EmptyIndexError(SearchError, ValueError):
 
 
 class NoReplyError(ModelError, ConnectionError):
-    """A request failed.
+    """A request to a language model failed.
 
     The message never repeats the endpoint's text, which may hold values or the key.
     """
@@ -158,5 +158,5 @@ class NoReplyError(ModelError, ConnectionError):
 
     @classmethod
     def without_names(cls) -> "NoReplyError":
-        """The answer holds no name with one of the requested numbers."""
+        """The answer has no name for any of the requested column numbers."""
         return cls("answer without names", outcome=Outcome.INVALID)

@@ -16,7 +16,7 @@ _NUMBERS = (DataType.INTEGER, DataType.DECIMAL)
 
 
 def _density(profile: ColumnProfile) -> float:
-    """Return the share of the integers between the sampled extremes that the column holds."""
+    """Estimate which share of the integers in the sampled range the column contains."""
     if profile.type not in _NUMBERS:
         return 0.0
     # `float` does not read all characters that count as digits, such as superscripts.
@@ -73,7 +73,7 @@ class Lake:
 
     @cached_property
     def density(self) -> Float[np.ndarray, " column"]:
-        """Share of their range that numbers fill, in [0, 1].
+        """Share of the integers in its range that each column contains, in [0, 1].
 
         It is 1 for consecutive numbers and 0 for a column of another type.
         """

@@ -1,1 +1,1 @@
-"""Everything that reads the lake: sessions, profiles and verification on Spark."""
+"""List the tables of a lake, profile them with Spark, and verify joins between them."""

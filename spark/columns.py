@@ -50,7 +50,7 @@ class TableStream:
 
 
 def addressable_columns(columns: Sequence[Column], notes: list[str]) -> tuple[Column, ...]:
-    """Keep the columns that their name identifies.
+    """Return the columns that have a unique and non-blank name.
 
     Args:
         columns: All columns of a table.
@@ -81,7 +81,7 @@ def addressable_columns(columns: Sequence[Column], notes: list[str]) -> tuple[Co
 
 
 def note_opaque(columns: Sequence[Column], notes: list[str]) -> None:
-    """Note the columns whose values cannot be compared.
+    """Add a note that lists the columns whose values cannot be compared.
 
     Args:
         columns: Columns of a table.
@@ -96,7 +96,7 @@ def note_opaque(columns: Sequence[Column], notes: list[str]) -> None:
 def requested_columns(
     columns: Sequence[Column], paths: Collection[str] | None
 ) -> tuple[Column, ...]:
-    """Keep the requested columns.
+    """Return the columns whose paths were requested, or all columns if none were specified.
 
     Args:
         columns: Columns of a table.

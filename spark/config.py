@@ -49,7 +49,7 @@ class ProfileConfig:
     """Whether all tables are read again, even if the store has their profiles."""
 
     def __post_init__(self) -> None:
-        """Reject sizes with which nothing could be compared."""
+        """Reject limits below 1, with which no values could be compared."""
         for name, value in asdict(self).items():
             if isinstance(value, int) and not isinstance(value, bool) and value < 1:
                 message = f"`{name}` is {value}; it must be at least 1"

@@ -27,7 +27,7 @@ class MissingJavaError(SparkError, OSError):
 
     @classmethod
     def nowhere(cls) -> Self:
-        """Report that neither JAVA_HOME nor PATH leads to Java."""
+        """Report that Java was found neither through JAVA_HOME nor on PATH."""
         return cls(
             "Spark needs Java 17 or newer, and neither JAVA_HOME nor PATH leads to one. Install "
             "it, for example with `apt-get install openjdk-17-jre-headless`, or set "
@@ -36,7 +36,7 @@ class MissingJavaError(SparkError, OSError):
 
     @classmethod
     def refused(cls, java: str) -> Self:
-        """Report a Java that ended before Spark started, most often because it is too old."""
+        """Report that Java exited before Spark started, usually because its version is too old."""
         return cls(
             f"Spark needs Java 17 or newer, and {java} ended before Spark had started. Read its "
             "messages above, and check `java -version`. Java 17 can be installed, for example, "
@@ -45,26 +45,26 @@ class MissingJavaError(SparkError, OSError):
 
 
 class UnreadableTableError(TableError, ValueError):
-    """The bytes of a table do not have the format that its name announces."""
+    """A table cannot be read, for example because a file is damaged."""
 
     @classmethod
     def because(cls, reason: str) -> Self:
-        """Quote the reader."""
+        """Report why a table cannot be read, in the words of the library that reads it."""
         return cls(f"cannot be read: {reason}. Fix the file")
 
     @classmethod
     def not_text(cls) -> Self:
-        """Report a file that is named like text and is binary."""
+        """Report a binary file that has the name of a text file."""
         return cls.because("its bytes are not text")
 
     @classmethod
     def without_names(cls) -> Self:
-        """Report a header of blank and repeated names."""
+        """Report a header in which all names are blank or repeated."""
         return cls.because("no column has a unique name")
 
     @classmethod
     def ragged(cls, rows: int) -> Self:
-        """Report that no row fits the header."""
+        """Report that no row has as many fields as the header."""
         return cls.because(f"none of its {rows} rows has as many fields as the header")
 
 
@@ -73,7 +73,7 @@ class EmptyTableError(TableError, ValueError):
 
     @classmethod
     def without_content(cls) -> Self:
-        """Report a file without a byte."""
+        """Report a file of zero bytes."""
         return cls("is an empty file. Add rows")
 
     @classmethod
@@ -87,7 +87,7 @@ class UnreachableDatabaseError(CatalogError, OSError):
 
     @classmethod
     def because(cls, connection: str, reason: str) -> Self:
-        """Name the connection's recipe key, and quote the database or its driver."""
+        """Report why a database cannot be read, in the words of the database or its driver."""
         return cls(
             f"the database of `{connection}` cannot be read: {reason.rstrip('.')}. Check its `url` "
             "and `password`, and that the database is running"
@@ -108,7 +108,7 @@ class UnreachableSourceError(CatalogError, OSError):
 
     @classmethod
     def of_catalog(cls, connection: str, reason: str) -> Self:
-        """Name the connection's recipe key, and quote Spark."""
+        """Report why Spark cannot list a catalog, in the words of Spark."""
         return cls(
             f"the catalog of `{connection}` cannot be listed: {reason.rstrip('.')}. Check its "
             "`spark_catalog`, and the catalog's entries in `spark.settings`"
@@ -116,7 +116,7 @@ class UnreachableSourceError(CatalogError, OSError):
 
     @classmethod
     def of_folder(cls, connection: str, reason: str) -> Self:
-        """Name the connection's recipe key, and quote Spark."""
+        """Report why Spark cannot list a folder, in the words of Spark."""
         return cls(
             f"the folder of `{connection}` cannot be listed: {reason.rstrip('.')}. Check its "
             "`folder`, and that `spark.settings` let Spark reach it"
@@ -128,7 +128,7 @@ class UnreadableRelationError(UnreadableTableError):
 
     @classmethod
     def because(cls, reason: str) -> Self:
-        """Quote the database."""
+        """Report why a table cannot be read, in the words of the database or catalog."""
         return cls(
             f"cannot be read: {reason.rstrip('.')}. Let the connection's user select from it"
         )
@@ -153,7 +153,7 @@ class MissingDeltaError(UnreadableTableError):
 
     @classmethod
     def of_table(cls) -> Self:
-        """Name the package, and the extra that installs it."""
+        """Report that reading a Delta table needs another package."""
         return cls(
             "is a Delta table, which needs the package deltalake. Install it with "
             "`pip install 'datahub-hyperjoin[delta]'`"
@@ -165,7 +165,7 @@ class MissingIcebergError(UnreadableTableError):
 
     @classmethod
     def of_table(cls) -> Self:
-        """Name the package, and the extra that installs it."""
+        """Report that reading an Iceberg table needs another package."""
         return cls(
             "is an Iceberg table, which needs the package pyiceberg. Install it with "
             "`pip install 'datahub-hyperjoin[iceberg]'`"
@@ -177,30 +177,30 @@ class NoMetadataError(UnreadableTableError):
 
     @classmethod
     def in_file(cls, name: str) -> Self:
-        """Name the metadata file that does not parse."""
+        """Report a metadata file that cannot be parsed."""
         return cls.because(f"{name} is not the metadata of an Iceberg table")
 
     @classmethod
     def of_any_version(cls) -> Self:
-        """Report that no file is named like metadata."""
+        """Report that no file in the metadata folder has a version in its name."""
         return cls.because("its metadata folder has no file with a version")
 
 
 class NotAvroError(UnreadableTableError):
-    """A file is named like an Avro file and has another format."""
+    """A file has the name of an Avro file but another format."""
 
     @classmethod
     def at_the_beginning(cls) -> Self:
-        """Report a file that does not begin with the four bytes of Avro."""
+        """Report a file that does not begin with the four magic bytes of Avro."""
         return cls.because("it does not begin like an Avro file")
 
 
 class UnshippedFileError(UnreadableTableError):
-    """Spark has listed a file and cannot copy it."""
+    """Spark listed a file but cannot copy it to a worker."""
 
     @classmethod
     def at_all(cls) -> Self:
-        """List the possible reasons: Spark skips such files without giving one."""
+        """Report all possible reasons, because Spark skips such files without giving any."""
         return cls(
             "cannot be read: Spark cannot copy it, because it was removed, Spark's user has no "
             "permission to read it, or it is larger than 1 GiB. Grant the permission, or store it "

@@ -1,4 +1,4 @@
-"""Avoids useless work of Python's garbage collector.
+"""Saves time that Python's garbage collector would spend without freeing memory.
 
 The collector visits every object to find reference cycles; profiles and imported modules have none.
 """
@@ -11,7 +11,7 @@ from functools import cache
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Pause garbage collection while many objects are created that all stay.
+    """Pause garbage collection while a block creates many objects that stay in use.
 
     Otherwise the collector visits the growing number of objects again and again, which takes as
     long as creating them.
@@ -27,7 +27,7 @@ def gc_paused() -> Iterator[None]:
 
 @cache
 def exempt_imports() -> None:
-    """Exempt the modules that a worker has imported from collection, once per process.
+    """Exclude existing objects, such as imported modules, from garbage collection, once.
 
     Spark collects garbage after every task, and most objects of a worker are from imports.
     """

@@ -67,7 +67,7 @@ def borrow_session(config: SessionConfig) -> Iterator[SparkSession]:
 
 @contextmanager
 def lazy_session(config: SessionConfig) -> Iterator[Session]:
-    """Provide a session for the length of a `with` block, if the block asks for it.
+    """Provide a session for the length of a `with` block, opened when it is first needed.
 
     Args:
         config: The session to create if none is active.

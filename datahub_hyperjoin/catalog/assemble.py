@@ -57,7 +57,7 @@ def assemble_facts(
 
 
 def related_pairs(relationships: Iterable[Relationship]) -> dict[Pair, str]:
-    """Return the pairs that relationships of other authors join.
+    """Return the pairs of columns that other authors' relationships join.
 
     Args:
         relationships: Relationships of all authors; ours and hidden ones are ignored.

@@ -14,7 +14,7 @@ from datahub_hyperjoin.catalog.entities import Aspects, aspect_of
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetFilter:
-    """A filter that keeps a dataset if it has one of each kind that is set; empty keeps all."""
+    """A filter for datasets: each criterion that is set must match; an empty filter keeps all."""
 
     domains: Sequence[str] = ()
     """URNs or IDs of domains."""

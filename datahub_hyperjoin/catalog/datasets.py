@@ -36,7 +36,7 @@ _MESSAGE_KEY = "[key=True]"
 
 @dataclass(frozen=True, kw_only=True)
 class PlatformInstance:
-    """A platform instance and environment of DataHub, which the names of tables are part of."""
+    """A DataHub platform with an environment and, optionally, one of its platform instances."""
 
     platform: str
     """DataHub platform."""
@@ -95,7 +95,10 @@ class Dataset:
 
 
 def _columns(schema: SchemaMetadataClass) -> tuple[tuple[str, str], ...]:
-    """List columns by plain path; the members of a union share one, and the first counts."""
+    """Return the plain path and the DataHub field path of each column.
+
+    Members of a union have the same plain path; only the first member is returned.
+    """
     field_paths: dict[str, str] = {}
     for field in schema.fields:
         field_paths.setdefault(plain_path(field.fieldPath), field.fieldPath)
@@ -174,7 +177,10 @@ def dataset_of(urn: str, aspects: Aspects, *, warn: NoteSkipped = log_skipped) -
 
 
 def _belongs_to(instance: PlatformInstance, table: TableId, aspects: Aspects) -> bool:
-    """Return whether a dataset belongs to a platform instance, by its aspect or else its name."""
+    """Return whether a dataset belongs to a platform instance.
+
+    Its `dataPlatformInstance` aspect decides; if that names no instance, the dataset's name does.
+    """
     declared = aspect_of(aspects, DataPlatformInstanceClass)
     if not instance.instance or declared is None or not declared.instance:
         return instance.contains(table)

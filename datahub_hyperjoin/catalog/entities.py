@@ -34,7 +34,7 @@ _Kind = TypeVar("_Kind", bound=_Aspect)
 
 
 def log_skipped(urn: str, reason: str) -> None:
-    """Log a skipped entity; the default where no report collects warnings.
+    """Log a skipped entity as a warning; used by default if no report collects warnings.
 
     Args:
         urn: URN of the skipped entity.
@@ -74,7 +74,7 @@ def batches(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
 
 
 def reading(graph: DataHubGraph, subject: str, *, entity: str = "") -> AbstractContextManager[None]:
-    """Turn errors of the client into errors of this package while something is read.
+    """Convert errors that DataHub's client raises while reading into errors of this package.
 
     Args:
         graph: The client.
@@ -235,7 +235,7 @@ def fetch(
 def _fetch_batch(
     graph: DataHubGraph, entity: str, urns: list[str], aspects: Sequence[str], *, warn: NoteSkipped
 ) -> dict[str, Aspects]:
-    """Read a batch, and halve it as long as the client cannot parse one of its entities.
+    """Read a batch of entities; split it in half if the client cannot parse one of them.
 
     The client's error does not name the entity. Halving isolates one bad entity among n with about
     2 log2(n) requests instead of n.

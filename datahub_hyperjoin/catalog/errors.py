@@ -10,7 +10,7 @@ class MissingFolderError(CatalogError, FileNotFoundError):
 
     @classmethod
     def at(cls, folder: str) -> Self:
-        """Report the folder as the recipe writes it."""
+        """Report that the configured folder does not exist."""
         return cls(f"`catalog.folder` is {folder!r}, and no such folder exists. Correct the path")
 
 
@@ -39,7 +39,7 @@ class UnreadableCatalogError(CatalogError, OSError):
 
     @classmethod
     def because(cls, what: str, reason: str) -> Self:
-        """Report what was to be read, and the reason."""
+        """Report what cannot be read from DataHub, and the reason."""
         return cls(
             f"{what} cannot be read from DataHub: {reason.rstrip('.')}. Check the URL and the "
             "token of the recipe's `sink` or `datahub_api`, and that the token's owner may read "

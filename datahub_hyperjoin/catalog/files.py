@@ -141,7 +141,7 @@ def _format_of(path: PurePosixPath) -> FileFormat | None:
 
 
 def _uri(table: PurePosixPath, file: ListedFile) -> str:
-    """Return the URI of a table, as Spark writes the URI of one of its files."""
+    """Derive the URI of a table from the URI of one of its files."""
     return file.uri.removesuffix(file.path) + str(table)
 
 
@@ -159,6 +159,6 @@ def _location(
 
 
 def _state(files: Sequence[ListedFile]) -> str:
-    """Hash sizes and times of change: every writer of a file changes at least one of them."""
+    """Hash the path, size and modification time of each file, to detect changes of a table."""
     seen = sorted((file.path, file.size, file.changed) for file in files)
     return sha256(repr(seen).encode()).hexdigest()

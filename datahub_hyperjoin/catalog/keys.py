@@ -41,7 +41,7 @@ def unique_columns(datasets: Iterable[Dataset]) -> frozenset[ColumnId]:
 
 
 def _parts(key: ForeignKey) -> Iterator[tuple[Pair, str]]:
-    """Yield the pairs of a foreign key, each with the name of its part."""
+    """Yield a foreign key's column pairs, each with the key's name and its part number, if any."""
     name, count = key.name or "without a name", len(key.pairs)
     for part, pair in enumerate(key.pairs, start=1):
         # A key of a table to itself may contain a column twice, for example the tenant.

@@ -1,4 +1,4 @@
-"""Read the lineage that datasets already have."""
+"""Read the existing upstream lineage of datasets."""
 
 from collections.abc import Iterable
 

@@ -17,7 +17,7 @@ _ASPECTS = [QueryPropertiesClass.ASPECT_NAME, StatusClass.ASPECT_NAME]
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedQueries:
-    """URNs of query entities of this package, by what happened to them since they were written."""
+    """URNs of this package's query entities, grouped by what happened to them after publication."""
 
     hidden: frozenset[str] = frozenset()
     """Queries that an earlier run hid; a run may show them again."""

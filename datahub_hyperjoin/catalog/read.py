@@ -174,7 +174,7 @@ def read_catalog(
 def _read_join_history(
     graph: DataHubGraph, *, scope: Scope, history: History, warn: Warn
 ) -> _JoinHistory:
-    """Read relationships and decisions, and add the rejections that only earlier runs remember.
+    """Read relationships and decisions, and add rejections that only the history records.
 
     A relationship that people hard-deleted leaves no trace in the catalog. It is recognised once,
     as written by the last run and missing now, and recorded as rejected from then on, until a
@@ -227,7 +227,10 @@ def _have_writes_arrived(graph: DataHubGraph, history: History, namespace: str, 
 
 
 def _if_supported(read: Callable[[], dict[Key, Value]]) -> dict[Key, Value]:
-    """Read entities; return nothing if the server lacks their type, which writing them reports."""
+    """Read entities; return an empty dictionary if the server does not support their type.
+
+    There is no warning here, because writing entities of that type reports the problem.
+    """
     try:
         return read()
     except UnknownEntityTypeError as error:
@@ -236,7 +239,7 @@ def _if_supported(read: Callable[[], dict[Key, Value]]) -> dict[Key, Value]:
 
 
 def _if_readable(read: Callable[[], dict[Key, Value]], warn: Warn) -> dict[Key, Value]:
-    """Read what a run can do without; return nothing, with a warning, if it cannot be read."""
+    """Read an optional part of the catalog; if it cannot be read, warn and return nothing."""
     try:
         return _if_supported(read)
     except UnreadableCatalogError as error:

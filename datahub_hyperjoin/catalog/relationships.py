@@ -79,7 +79,7 @@ class Relationship:
 
     @property
     def hidden_by_people(self) -> bool:
-        """Whether this package wrote it and a person hid it.
+        """Whether this package wrote the relationship and a person hid it.
 
         Returns:
             False for a relationship of another author, whoever hid it.

@@ -28,7 +28,7 @@ _UNREADABLE = (SqlglotError, RecursionError, TypeError, ValueError)
 
 
 class _Resolver(SchemaResolverInterface):
-    """The tables of one statement, in the form in which DataHub's parser asks for them."""
+    """Resolves the tables of one statement for DataHub's SQL parser."""
 
     def __init__(
         self, platform: str, tables: Mapping[str, TableId], columns: Mapping[TableId, list[str]]
@@ -145,7 +145,7 @@ def _stays_in(equality: exp.EQ, sources: set[str]) -> bool:
 
 
 def _equalities(condition: exp.Expr) -> Iterator[exp.EQ]:
-    """Yield the equalities of two columns that hold wherever a condition holds."""
+    """Yield the comparisons `column = column` that must be true if a condition is true."""
     condition = condition.unnest()
     # Below `OR` and `NOT`, an equality need not hold for the rows of the result.
     parts = condition.flatten() if isinstance(condition, exp.And) else [condition]
@@ -165,7 +165,7 @@ def _strip(side: exp.Expr) -> exp.Expr:
 
 
 def _match(join: JoinInfo, condition: exp.Expr) -> Iterator[tuple[ColumnRef, ColumnRef]]:
-    """Yield the pairs of columns that a join of the parser's result sets equal."""
+    """Yield the pairs of columns that one join in the parser's result compares for equality."""
     match list(_equalities(condition)), join.columns_involved:
         case [_], [left, right]:
             yield left, right
@@ -195,7 +195,7 @@ def _resolve(first: ColumnRef, second: ColumnRef, tables: TableLookup) -> Pair |
 
 
 def _column(reference: ColumnRef, tables: TableLookup) -> ColumnId | None:
-    """Return a column in the catalog's spelling; the parser folds the case of some dialects."""
+    """Find the catalog's column for a parsed reference; ignore case if there is no exact match."""
     table = table_id(reference.table)
     paths = tables.columns(table)
     for fold in (str, str.casefold):

@@ -59,7 +59,7 @@ class TableLookup:
 
 
 def _ends_match(name: str, parts: Name) -> bool:
-    """Return whether two names agree in as many last parts as the shorter one has.
+    """Return whether the shorter of two names equals the last parts of the longer one.
 
     SQL may also give more parts than the catalog, for example the name of a Spark catalog.
     """

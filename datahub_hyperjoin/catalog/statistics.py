@@ -52,7 +52,7 @@ def _share(part: float, whole: float) -> float:
 
 
 def statistics_of(rows: int | None, field: dict[str, Any]) -> ColumnStatistics | None:
-    """Compute a column's statistics from the counts of its profile, or else its proportions.
+    """Compute a column's statistics from the counts in its profile, or else from the proportions.
 
     Args:
         rows: Row count of the table; None if the profile lacks it.
@@ -84,7 +84,10 @@ def statistics_of(rows: int | None, field: dict[str, Any]) -> ColumnStatistics |
 def _of_table(
     table: TableId, profile: dict[str, Any]
 ) -> Iterator[tuple[ColumnId, ColumnStatistics]]:
-    """Yield statistics by column; the members of a union share a path, and the first counts."""
+    """Yield the statistics of each column in a table's profile.
+
+    Members of a union have the same path; only the first one with statistics is used.
+    """
     seen: set[str] = set()
     for field in profile.get("fieldProfiles") or ():
         path = plain_path(field["fieldPath"])

@@ -98,7 +98,7 @@ class TableSelection:
 
 
 def platform_of(source: TableSource) -> str:
-    """Return the DataHub platform that a source's tables are most likely on.
+    """Guess the DataHub platform of a source's tables.
 
     Args:
         source: The source.

@@ -102,7 +102,7 @@ def reject_joins(*, joins: tuple[str, ...], why: str) -> None:
 
 
 def _decide(names: tuple[str, ...], decide: Callable[[DataHubGraph, str], None], done: str) -> None:
-    """Find all joins before the first decision, so that a wrong name changes nothing."""
+    """Accept or reject joins; find all of them first, so that a wrong name changes nothing."""
     with connected() as graph:
         joins = {join.urn: join for join in [find_join(graph, name) for name in names]}
         for urn, join in joins.items():

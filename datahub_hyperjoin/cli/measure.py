@@ -8,7 +8,7 @@ from datahub_hyperjoin.errors import HyperJoinError
 
 
 def _create(_: click.Context, __: click.Parameter, folder: Path | None) -> Path | None:
-    """Create the folder at once, so that an evaluation of hours cannot fail at its end."""
+    """Create the output folder before the evaluation, which may take hours, starts."""
     try:
         if folder:
             folder.mkdir(parents=True, exist_ok=True)

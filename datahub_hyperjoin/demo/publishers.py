@@ -63,7 +63,7 @@ def _country_converter() -> Iterator[DemoTable]:
 
 
 def _countryinfo() -> Iterator[DemoTable]:
-    """Split nested records: each list becomes a table of its own, with the country's code."""
+    """Convert nested country records to a table of countries and one table per list in them."""
     files = sorted(data_folder("countryinfo", "data").glob("*.json"))
     by_code = {country["ISO"]["alpha3"]: country for country in map(read_json, files)}
     countries = list(by_code.values())

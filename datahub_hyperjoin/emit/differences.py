@@ -100,7 +100,7 @@ def _target(unit: MetadataWorkUnit) -> _Target | None:
 
 
 class _ServerSnapshot:
-    """The aspects that a run is about to write, as the server holds them, and its writes so far."""
+    """The server's versions of the aspects to write, and what the run has written so far."""
 
     def __init__(self) -> None:
         self.unpatchable: set[str] = set()
@@ -132,7 +132,7 @@ class _ServerSnapshot:
                 self._aspects.update({(urn, name): held for name, (held, _) in aspects.items()})
 
     def admit(self, unit: MetadataWorkUnit) -> MetadataWorkUnit | None:
-        """Return the workunit to send, and take it as sent; None if it would change nothing."""
+        """Return the workunit and record it as sent; return None if it would change nothing."""
         target, proposal = _target(unit), unit.metadata
         if target is None or isinstance(proposal, MetadataChangeEventClass):
             return unit
@@ -173,7 +173,7 @@ class _ServerSnapshot:
         return unit if wanted == changes else with_changes(unit, wanted)
 
     def _is_news(self, target: _Target, written: object, *, in_place: bool) -> bool:
-        """Return whether a write has an effect; if so, take it as sent.
+        """Return whether a write has an effect; if so, record it as sent.
 
         After a write the snapshot is out of date; then only a repetition has no effect.
         """

@@ -14,7 +14,7 @@ from datahub_hyperjoin.emit.written_state import WrittenEdge
 
 @dataclass(frozen=True, kw_only=True)
 class ExistingState:
-    """Metadata that a run must not overwrite, or must show again; empty without a server."""
+    """Existing metadata that limits what a run may write; empty without a server."""
 
     foreign: frozenset[str] = frozenset()
     """URNs of relationships that a person wrote, or edited after this source wrote them."""

@@ -1,4 +1,4 @@
-"""Decide whether an aspect already shows what a patch would write.
+"""Decide whether an aspect already has the values that a patch would write.
 
 The values that our patches name are read from the typed aspect, each under the path that a patch
 gives it. A patch is in place if its operations leave these values as they are.
@@ -43,12 +43,12 @@ def timeless(part: DictWrapper) -> dict[str, Any]:
 
 
 def is_comparable(changes: Iterable[Change]) -> bool:
-    """Return whether a patch has only the paths of our patches, which `in_place` understands."""
+    """Return whether `in_place` supports every path in a patch."""
     return all(_PATH.fullmatch(change["path"]) for change in changes)
 
 
 def in_place(aspect: _Aspect | None, changes: Iterable[Change]) -> bool:
-    """Return whether a comparable patch would leave an aspect, or its absence, as it is."""
+    """Return whether a comparable patch would change nothing in an aspect, which may be missing."""
     present = _values(aspect)
     after = dict(present)
     for change in changes:

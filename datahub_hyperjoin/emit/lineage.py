@@ -87,7 +87,7 @@ def _parent(urn: str) -> str | None:
 
 
 def _flows(upstreams: Mapping[str, UpstreamLineageClass]) -> "nx.DiGraph[str]":
-    """Return a graph of datasets, with an edge for each dataset that flows into another."""
+    """Build a directed graph of datasets from their lineage; edges lead downstream."""
     flows: nx.DiGraph[str] = nx.DiGraph()
     for downstream, lineage in upstreams.items():
         flows.add_edges_from((upstream.dataset, downstream) for upstream in lineage.upstreams)
@@ -98,7 +98,7 @@ def _flows(upstreams: Mapping[str, UpstreamLineageClass]) -> "nx.DiGraph[str]":
 
 
 def direct_joins(joins: Iterable[Join], upstreams: Mapping[str, UpstreamLineageClass]) -> Lineage:
-    """Give each join a direction, the best first, and skip joins that would close a cycle.
+    """Give joins a direction, starting with the best, and skip joins that would close a cycle.
 
     Many-to-many joins and joins of a table with itself have no direction.
 

@@ -85,7 +85,7 @@ def _keyed(keys: dict[str, list[str]], changes: Sequence[Change]) -> dict[str, A
 
 
 def tag_path(tag: str) -> str:
-    """Return the path of a tag that no other program has attributed to itself.
+    """Return the path of a tag that has no attribution to a source.
 
     >>> tag_path("urn:li:tag:a/b")
     '/tags//urn:li:tag:a~1b'

@@ -65,7 +65,7 @@ def partners(
 
 
 def _fit(text: str) -> str:
-    """Cut a text to what fits into one value; only extremely long names are cut."""
+    """Truncate a text to the maximum size of a property value; only very long names exceed it."""
     return text.encode()[:_MAX_BYTES].decode(errors="ignore")
 
 

@@ -64,7 +64,7 @@ class _SqlWriter:
 
     @classmethod
     def of(cls, platform: str) -> Self:
-        """Return the dialect that DataHub chooses, or standard SQL for other platforms."""
+        """Create a writer for a platform's SQL dialect, or for standard SQL if it has none."""
         try:
             return cls(platform, get_dialect("duckdb" if platform in _STORES else platform))
         except ValueError:
@@ -135,7 +135,7 @@ class _SqlWriter:
 
 
 def _comparable(left: DataType | None, right: DataType | None) -> bool:
-    """Return whether databases compare two types; unknown types may be comparable."""
+    """Return whether databases can compare values of two types; True if a type is unknown."""
     if left is None or right is None:
         return True
     return _COMPARED_AS.get(left, left) is _COMPARED_AS.get(right, right)

@@ -57,7 +57,7 @@ def find_unsupported(graph: DataHubGraph, config: EmitConfig) -> dict[str, str]:
 
 
 def _read_registry(graph: DataHubGraph) -> Mapping[str, set[str]] | None:
-    """Return the server's aspects by entity type; None before release 1.7 of the client."""
+    """Return the server's aspects by entity type; None if the client is older than release 1.7."""
     read = getattr(graph, "get_entity_aspect_specs", None)
     specifications = read() if read else None
     return specifications.entity_aspects if specifications else None

@@ -1,4 +1,4 @@
-"""Withdraw what an earlier run wrote and this run does not: our metadata and no other."""
+"""Withdraw metadata of this package that an earlier run wrote and this run does not write."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ _EVERYTHING = 100.0
 def withdraw(
     last: WrittenState, current: WrittenState, *, namespace: str, threshold: float, warn: Warn
 ) -> tuple[list[MetadataWorkUnit], WrittenState]:
-    """Withdraw what the last run wrote and this run does not.
+    """Withdraw the metadata that the last run wrote and this run does not write.
 
     Args:
         last: The state that the last run wrote.
@@ -78,7 +78,7 @@ def _size(written: WrittenState) -> int:
 def _remove(
     stale: WrittenState, current: WrittenState, namespace: str
 ) -> Iterator[MetadataWorkUnit]:
-    """Remove stale metadata, each kind as far as it is ours.
+    """Remove or hide stale metadata that this package wrote.
 
     Columns and datasets belong to their connectors, so they only lose our properties. Queries are
     ours, but they are hidden rather than deleted: a link to one still leads to it. Relationships

@@ -48,7 +48,7 @@ class WrittenEdge(NamedTuple):
 
 
 class WrittenState(CheckpointStateBase):
-    """The metadata that a run wrote, and what people rejected of it; all by URN."""
+    """URNs of the metadata that a run wrote, and of what people rejected or deleted."""
 
     # A later version may store more.
     model_config = ConfigDict(extra="ignore", use_attribute_docstrings=True)

@@ -31,7 +31,7 @@ class Interval:
 
     @property
     def excludes_zero(self) -> bool:
-        """Whether the mean differs from zero by more than the choice of queries explains."""
+        """Whether zero lies outside the confidence interval."""
         return self.low > 0 or self.high < 0
 
 
@@ -61,7 +61,7 @@ class Bootstrap:
         values: Float[np.ndarray, " query"],
         ceiling: Float[np.ndarray, " query"] | None = None,
     ) -> Interval:
-        """Return a mean and its confidence interval, optionally as a share of the mean ceiling.
+        """Return a mean, optionally divided by the mean ceiling, and its confidence interval.
 
         To compare two methods, pass the differences of their values.
 

@@ -1,4 +1,4 @@
-r"""Calibration of scores: the distance between a joinability and the share of right candidates.
+r"""Calibration of scores: how far they differ from the share of right candidates.
 
 Scores are sorted into M = 15 bins of equal width. With $B_m$ the candidates whose score lies in
 $((m-1)/M, m/M]$, of n candidates in all, the expected calibration error is
@@ -73,7 +73,7 @@ def bin_scores(
 
 @dataclass(frozen=True)
 class Reliability:
-    """A method's scores compared with its right candidates, bin by bin."""
+    """Averages of a method's binned scores, from which its calibration error is computed."""
 
     whole: Float[np.ndarray, "bin fact"]
     """Mean of the binned scores over query columns; holds at least one candidate."""
@@ -97,7 +97,7 @@ class Reliability:
         return Interval(interval.mean, max(0.0, interval.low), interval.high)
 
     def difference_to(self, other: Self) -> Interval:
-        """Subtract another method's error, on the same draws of the same query columns.
+        """Return this method's calibration error minus another's, both on the same bootstrap draws.
 
         Args:
             other: The method that this one is compared with.

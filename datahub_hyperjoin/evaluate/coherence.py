@@ -32,7 +32,7 @@ class JoinedGroups:
                 self._groups[column].add(query)
 
     def coherence(self, candidates: Sequence[ColumnName]) -> float:
-        """Return the share of coherent pairs.
+        """Return the share of candidate pairs whose two columns belong to a common group.
 
         Args:
             candidates: The first K candidates of one query column.

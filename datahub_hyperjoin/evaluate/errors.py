@@ -99,7 +99,7 @@ class LabelledLakeError(EvaluationError, ValueError):
 
 
 class SettingError(EvaluationError, ValueError):
-    """A setting is not one of a recipe."""
+    """A setting is malformed, or a recipe does not allow it."""
 
     @classmethod
     def because(cls, key: str, reason: str) -> Self:

@@ -1,4 +1,4 @@
-"""Methods that rank candidates for query columns, above all the pipeline of an ingestion."""
+"""Methods that rank candidates for query columns, including the pipeline of an ingestion."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-r"""Quality of a ranking, for each query column.
+r"""Metrics of ranking quality, computed for each query column.
 
 With $R_K(q)$ the first K candidates for a query column and $R^*(q)$ the columns that join with it,
 
@@ -62,7 +62,7 @@ def score_rankings(
 
 
 def _score(candidates: Sequence[ColumnName], gold: frozenset[ColumnName]) -> dict[str, float]:
-    """Return all metrics of one query column but coherence."""
+    """Return all metrics of one query column except coherence."""
     right = np.array([candidate in gold for candidate in candidates], dtype=bool)
     ranks = np.flatnonzero(right) + 1
     metrics: dict[str, float] = {}

@@ -16,7 +16,7 @@ _HEADER = (
 
 
 def write_predictions(path: Path, rankings: Rankings) -> None:
-    """Write one line per candidate, with ranks that count from 1.
+    """Write one line per candidate; ranks start at 1.
 
     Args:
         path: The file; its folder is created if necessary.

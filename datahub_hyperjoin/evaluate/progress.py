@@ -11,7 +11,7 @@ _MINUTE = 60
 
 
 class EvaluationProgress:
-    """Progress of an evaluation; each line starts with the run that it belongs to.
+    """Progress of an evaluation; each line starts with the name of the current run.
 
     Args:
         write: Shows a line to the user.

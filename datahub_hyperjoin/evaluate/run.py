@@ -25,7 +25,7 @@ from datahub_hyperjoin.suggest import read_profiles
 
 @dataclass(frozen=True)
 class Run:
-    """One method on one lake with one seed."""
+    """The result of one method on one lake with one seed."""
 
     rankings: Rankings
     """The method's rankings; empty if it failed."""
@@ -48,7 +48,7 @@ class Run:
 
 @dataclass(frozen=True)
 class MethodRuns:
-    """One method on one lake."""
+    """A method and its runs on one lake."""
 
     method: RankingMethod
     """The method."""

@@ -27,7 +27,7 @@ METRICS = (*_RANKED, COHERENCE, SHARE, ERROR)
 
 @dataclass(frozen=True)
 class MetricSummary:
-    """One metric of one method on one lake, over query columns and seeds."""
+    """A summary of one metric of a method over a lake's query columns and seeds."""
 
     value: Interval
     """Each query column is averaged over seeds first; then the mean and its interval are taken."""
@@ -41,7 +41,7 @@ class MetricSummary:
 
 @dataclass(frozen=True)
 class MethodSummary:
-    """One method on one lake."""
+    """A summary of the runs of one method on one lake."""
 
     name: str
     """The name shown in reports."""
@@ -69,14 +69,14 @@ class MethodSummary:
 
 
 def ceilings(result: LakeResult) -> dict[str, float]:
-    """Return the values that a perfect ranking reaches for each main metric."""
+    """Return the mean score of a perfect ranking for each main metric."""
     values = _QueryValues(result, result.methods[0])
     return {metric: float(values.mean(f"{metric} ceiling").mean()) for metric in COMPARED}
 
 
 @lru_cache(maxsize=32)
 def summarise(result: LakeResult) -> tuple[MethodSummary, ...]:
-    """Summarise all methods on a lake, in their order.
+    """Summarise each method on a lake, in the order of `result.methods`.
 
     Texts, files and pictures all ask for the same summaries, so recent ones are cached.
     """
@@ -86,7 +86,7 @@ def summarise(result: LakeResult) -> tuple[MethodSummary, ...]:
 
 
 class _QueryValues:
-    """One method's values, with one row per seed and one column per query column of any seed.
+    """One method's values: a row for each seed, and a column for each query column in any lake.
 
     Args:
         result: The lake's result.
@@ -106,7 +106,7 @@ class _QueryValues:
         return np.nanmean(self.scores(metric), axis=0)
 
     def binned(self) -> Float[np.ndarray, "seed query bin fact"] | None:
-        """Return the binned scores; None if a seed has scores outside [0, 1], or none has any."""
+        """Return the binned scores, or None if no score exists or one lies outside [0, 1]."""
         runs = [run.binned for run in self.runs]
         binned = [scores for scores in runs if scores is not None]
         if len(binned) < len(runs) or not any(scores.any() for scores in binned):
@@ -116,7 +116,7 @@ class _QueryValues:
     def _aligned(
         self, seeds: Sequence[Float[np.ndarray, "query ..."]]
     ) -> Float[np.ndarray, "seed query ..."]:
-        """Put values of each seed's own query columns into the columns of all seeds."""
+        """Arrange each seed's values by the query columns of all seeds, with NaN in gaps."""
         aligned = np.full((len(seeds), len(self._positions), *seeds[0].shape[1:]), np.nan)
         for row, lake, values in zip(aligned, self._lakes, seeds, strict=True):
             row[[self._positions[query] for query in lake.labelled.truth]] = values

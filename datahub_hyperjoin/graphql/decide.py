@@ -75,7 +75,7 @@ def _define(graph: DataHubGraph, tag: str) -> None:
 
 
 def _describe(graph: DataHubGraph, join: CatalogJoin, why: str) -> None:
-    """Store a decision's reason. Send the join's name too, or the update would delete it."""
+    """Store a decision's reason, and send the join's name again, or the update deletes it."""
     if why:
         execute(graph, "describe_join", join=join.urn, description=why, name=join.title or None)
 

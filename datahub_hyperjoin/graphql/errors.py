@@ -39,7 +39,7 @@ class NoServerError(CatalogError, OSError):
 
 
 class UnansweredError(CatalogError, OSError):
-    """DataHub's server cannot be reached or fails."""
+    """DataHub's server cannot be reached, or fails during a request."""
 
     @classmethod
     def to(cls, request: str, *, reason: str) -> Self:

@@ -54,7 +54,7 @@ def find_join(graph: DataHubGraph, name_or_urn: str) -> CatalogJoin:
 
 
 def _spellings(name: str) -> list[str]:
-    """Return a name and, if it is an equality, the same with its sides swapped.
+    """Return a name and, if it is an equality, also the equality with its sides swapped.
 
     >>> _spellings("orders.customer = customers.id")
     ['orders.customer = customers.id', 'customers.id = orders.customer']

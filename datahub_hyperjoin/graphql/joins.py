@@ -18,7 +18,7 @@ _VERDICTS = {REJECTED: Verdict.REJECTED, ACCEPTED: Verdict.ACCEPTED}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogJoin:
-    """A relationship of the catalog: a suggestion of this package, or written by a person."""
+    """A relationship in the catalog, which this package suggested or a person wrote."""
 
     urn: str
     """URN of the relationship."""
@@ -83,7 +83,7 @@ class CatalogJoin:
 
     @property
     def open(self) -> bool:
-        """Whether it is neither rejected nor hidden."""
+        """Whether the join is neither rejected nor hidden."""
         return not self.removed and self.verdict is not Verdict.REJECTED
 
     @property
@@ -190,13 +190,13 @@ def _pairs(properties: dict[str, Any]) -> tuple[tuple[ColumnId, ColumnId], ...]:
 
 
 def _tags(entity: dict[str, Any]) -> dict[str, str]:
-    """Return the URNs of tags, each with its context."""
+    """Return the contexts of an entity's tags, by the tags' URNs."""
     assignments = (entity.get("tags") or {}).get("tags") or ()
     return {entry["tag"]["urn"]: entry.get("context") or "" for entry in assignments}
 
 
 def _score(entity: dict[str, Any]) -> tuple[str, float | None]:
-    """Return the confidence band and the joinability, which its tag's context holds."""
+    """Return the confidence band from a join's tag, and the joinability from the tag's context."""
     for tag, context in _tags(entity).items():
         if tag in _BANDS:
             try:

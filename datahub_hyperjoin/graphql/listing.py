@@ -103,7 +103,7 @@ def joins_in_band(graph: DataHubGraph, band: str) -> list[CatalogJoin]:
 
 
 def joinable_columns(graph: DataHubGraph, column: str, *, namespace: str) -> list[ColumnId]:
-    """List the columns that join with a column, as its structured property names them.
+    """List the columns that join with a column, read from its structured property.
 
     Args:
         graph: DataHub's server.
@@ -121,7 +121,7 @@ def joinable_columns(graph: DataHubGraph, column: str, *, namespace: str) -> lis
 def columns_above(
     graph: DataHubGraph, score: float, *, namespace: str
 ) -> list[tuple[ColumnId, float]]:
-    """List the columns whose best join reaches a score.
+    """List the columns whose best join has at least a given score.
 
     Args:
         graph: DataHub's server.

@@ -61,7 +61,7 @@ def execute(graph: DataHubGraph, name: str, /, **variables: Any) -> GraphQLObjec
 
 
 def requesting(graph: DataHubGraph, name: str) -> AbstractContextManager[None]:
-    """Turn errors of the client into errors of this package during a request.
+    """Translate the client's errors during a request into errors of this package.
 
     Args:
         graph: DataHub's server.

@@ -27,7 +27,7 @@ def strength(path: Path) -> float:
 def find_path(
     joins: Iterable[CatalogJoin], start: TableId, end: TableId, *, most: int | None = None
 ) -> Path:
-    """Find the most reliable path of joins between two tables; among equal ones, the shortest.
+    """Find the most reliable path of joins between two tables, or the shortest if several tie.
 
     After round n, `best` holds the best chain of at most n joins to each table, as in the algorithm
     of Bellman and Ford. Unlike Dijkstra's, it respects a limit on the number of joins. A join never
@@ -61,7 +61,7 @@ def find_path(
 def _extend(
     frontier: Mapping[TableId, Path], best: Mapping[TableId, Path], neighbours: Neighbours
 ) -> dict[TableId, Path]:
-    """Extend chains by one join; keep those that are better than all shorter chains."""
+    """Extend paths by one join; keep each that is more reliable than shorter paths to its end."""
     reached: dict[TableId, Path] = {}
     for table, path in sorted(frontier.items(), key=lambda item: item[0]):
         for neighbour, join in neighbours.get(table, {}).items():
@@ -73,7 +73,7 @@ def _extend(
 
 
 def _neighbours(joins: Iterable[CatalogJoin]) -> Neighbours:
-    """Return the best join between each two tables, from both sides."""
+    """Return the best join between each pair of joined tables, in both directions."""
     best: defaultdict[TableId, dict[TableId, CatalogJoin]] = defaultdict(dict)
     usable = (join for join in joins if join.open and join.left.table != join.right.table)
     for join in sorted(usable, key=lambda join: (-join.strength, join.urn)):

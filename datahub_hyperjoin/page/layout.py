@@ -1,4 +1,4 @@
-"""Lay out the tables of the picture: joined tables are close together, labels do not overlap."""
+"""Lay out the picture's tables: joined tables close together, and labels without overlap."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""The language model that suggests name variants: its endpoint, what it may see and cost."""
+"""The language model that suggests name variants: its endpoint, its input and its limits."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +55,7 @@ class LanguageModelConfig:
     values."""
 
     def __post_init__(self) -> None:
-        """Refuse values that cannot work, without repeating what may be secret."""
+        """Reject invalid values, without repeating them, since they may be secret."""
         address = urlsplit(self.base_url)
         if address.scheme not in {"http", "https"} or not address.hostname or address.port == 0:
             message = "`base_url` must begin with http:// or https:// and name a host"
@@ -74,7 +74,7 @@ class LanguageModelConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VariantConfig:
-    """The source of name variants of key columns, beside rules."""
+    """The source of name variants of key columns, in addition to rules."""
 
     llm: LanguageModelConfig | None = None
     """A language model that suggests one name variant of each key column. By default, nothing is

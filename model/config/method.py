@@ -1,4 +1,4 @@
-"""The method: each choice that the paper and this project make differently, and fixed sizes.
+"""The method: the choices in which the paper and this project differ, and fixed sizes.
 
 A recipe selects one of two methods as a whole with `model.setting`. Code that measures a single
 departure derives a method of its own: `dataclasses.replace(OURS, loss=Loss.TRIPLET)`.
@@ -62,7 +62,7 @@ class Loss(str, Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Method:
-    """Choices and sizes that a recipe cannot set one by one; the defaults are ours."""
+    """Choices and sizes that a recipe cannot set one by one; the defaults are this project's."""
 
     dimension: int = 100
     """Length of word vectors trained on the lake."""

@@ -1,4 +1,4 @@
-"""Defaults of the remaining recipe keys under `model.setting: paper`."""
+"""Defaults of a recipe's section `model` under `model.setting: paper`."""
 
 from collections.abc import Mapping
 from dataclasses import asdict

@@ -80,7 +80,7 @@ class FeatureConfig:
     """Whether the network and the blend read values."""
 
     def __post_init__(self) -> None:
-        """Refuse to read nothing."""
+        """Reject a configuration that reads neither names nor values."""
         if not (self.names or self.values):
             message = "`names` and `values` are both false; read at least one of them"
             raise ValueError(message)
@@ -127,7 +127,7 @@ class TrainingConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RankingConfig:
-    """The way from candidates to suggestions (paper, section 5)."""
+    """The scoring and selection of suggestions among candidates (paper, section 5)."""
 
     top_k: PositiveInt = 5
     """Maximum number of suggestions for each key column, K."""
@@ -192,5 +192,5 @@ class ModelConfig:
 
     @property
     def uses_variants(self) -> bool:
-        """Whether name variants count; they do not if names are not read."""
+        """Whether name variants count, which they do only if names are read."""
         return self.setting.name_variants and self.features.names

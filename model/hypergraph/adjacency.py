@@ -68,5 +68,5 @@ class Adjacency:
 
     @property
     def entries(self) -> Lists:
-        """The entry indices of each row."""
+        """The indices of the entries in each row of the adjacency."""
         return Lists(torch.arange(len(self.row), device=self.row.device), self.lists.starts)

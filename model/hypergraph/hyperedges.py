@@ -66,7 +66,7 @@ class Hypergraph:
 
     @cached_property
     def adjacency(self) -> Adjacency:
-        """The share of columns that every two hyperedges have in common (paper, equation 9)."""
+        """The row-normalised number of columns that hyperedges share (paper, equation 9)."""
         return Adjacency.from_incidence(self.columns, len(self.across), self.incidence)
 
 

@@ -38,7 +38,7 @@ class JoinGraph:
 
     @cached_property
     def components(self) -> tuple[Int[np.ndarray, " _"], ...]:
-        """The columns of each component, its value domain."""
+        """The columns of each component; each component is a value domain."""
         order = np.argsort(self.component, kind="stable")
         count = int(self.component.max(initial=-1)) + 1
         bounds = np.searchsorted(self.component[order], np.arange(count + 1))

@@ -72,7 +72,7 @@ def return_probabilities(joins: JoinGraph, steps: int) -> Float32[np.ndarray, "c
 def _smallest(
     linked: sparse.csr_array, count: int
 ) -> tuple[Float[np.ndarray, " eigenvalue"], Float[np.ndarray, "member eigenvalue"]]:
-    """Compute the smallest eigenvalues of a component's normalised Laplacian, with eigenvectors.
+    """Compute the smallest eigenvalues and eigenvectors of a component's normalised Laplacian.
 
     Small components are solved densely, which also gives all equal eigenvalues. For large ones the
     iteration looks for the greatest eigenvalues of I - L instead, where it converges faster, from a
@@ -92,7 +92,7 @@ def _smallest(
 def pin_basis(
     vectors: Float[np.ndarray, "member eigenvalue"],
 ) -> Iterator[Float[np.ndarray, " member"]]:
-    """Compute a basis of an eigenspace that depends on the space alone.
+    """Compute the canonical basis of an eigenspace, whatever basis the solver returned.
 
     Solvers return an arbitrary basis. Here, each vector is the projection onto the space of the
     member that is closest to the space (of several, the first); the next vector comes from the rest

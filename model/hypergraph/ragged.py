@@ -28,7 +28,7 @@ class Lists:
     def from_pairs(
         cls, owner: Int[Tensor, " entry"], member: Int[Tensor, " entry"], count: int
     ) -> "Lists":
-        """Group pairs of a list and a member by list.
+        """Build lists from pairs of a list's index and one of its members.
 
         Args:
             owner: The list of each pair.
@@ -75,7 +75,7 @@ class Lists:
 
 
 class _ListSum(torch.autograd.Function):
-    """A sum along lists; its gradient is the sum along their inverse."""
+    """The sum of each list's rows; the backward pass sums over the inverse lists."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, forth: Lists, back: Lists) -> Tensor:  # noqa: ANN401 - torch's own context has no public type

@@ -17,7 +17,7 @@ class Usage:
 
     @property
     def tokens(self) -> int:
-        """Sum of both."""
+        """Total number of tokens."""
         return self.request + self.answer
 
     def __add__(self, other: "Usage") -> "Usage":

@@ -85,7 +85,7 @@ class Client:
             raise self._classify(error) from error
 
     def _classify(self, error: Exception) -> NoReplyError:
-        """Classify a failed connection; `openai` wraps errors before the first byte only."""
+        """Classify a connection error, which `openai` wraps only before the answer's first byte."""
         cause = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
         if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout):
             return NoReplyError.unreachable()
@@ -94,7 +94,7 @@ class Client:
         return NoReplyError.connection_lost()
 
     def _post(self, prompt: Prompt, form: Form) -> bytes:
-        """Return the answer's bytes.
+        """Send a request and return the answer's bytes.
 
         The client's time limit applies to each packet, so a deadline limits the whole answer.
         """
@@ -152,7 +152,7 @@ def read_wait(header: str) -> float | None:
 
 
 def _read(body: bytes) -> Reply:
-    """Read a chat completion; any other content raises an error, whatever its shape."""
+    """Parse a chat completion, or raise an error if the content is not one."""
     try:
         answer = json.loads(body)
         choice = answer["choices"][0]

@@ -1,4 +1,4 @@
-"""Write the messages of a request, after the paper's prompt (box 1), and list request forms."""
+"""Write the messages of a request, based on the paper's box 1, and define request forms."""
 
 import json
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ _STRUCTURED: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Form:
-    """A form of request for JSON of limited length; endpoints differ in the forms they support."""
+    """One way to request JSON of limited length; endpoints support different ones."""
 
     response_format: dict[str, Any] | None
     """The kind of answer that the request demands; None if only the messages ask for JSON."""

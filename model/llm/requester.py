@@ -126,7 +126,7 @@ class Requester:
         return names
 
     def _simplify(self, form: int) -> bool:
-        """Move on to a simpler form; return whether a simpler one than `form` is in use.
+        """Switch to the next simpler form if possible; return whether `form` was replaced.
 
         A form that was accepted once stays: the endpoint then refuses the request for another
         reason. Several threads can fail with the same form, but only the first one moves on.
@@ -146,7 +146,7 @@ class Requester:
         return True
 
     def _record_failure(self, error: NoReplyError) -> None:
-        """Leave the request's columns to the rules, and stop if further requests will fail too."""
+        """Record a failed request, and stop if further requests are likely to fail too."""
         if error.outcome is Outcome.REFUSED:
             self._stop_for(Failure.refused(error.status))
             return

@@ -29,7 +29,7 @@ class NameEncoder(nn.Module):
         self.name_vectors = name_vectors
 
     def forward(self, names: Names) -> Float[Tensor, "column width"]:
-        """Encode names."""
+        """Compute one vector for each name."""
         tokens = self.embedding(names.tokens, names.starts)
         return tokens + self.subwords(names.vectors) if self.name_vectors else tokens
 
@@ -71,7 +71,7 @@ class ColumnEncoder(nn.Module):
         self.output = nn.Linear(width, width)
 
     def forward(self, features: Features) -> Float[Tensor, "column width"]:
-        """Encode each column alone."""
+        """Encode each column independently of the others."""
         table, name, content = torch.softmax(self.fusion, dim=0)
         fused = (
             table * self.table(features.tables)

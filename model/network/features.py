@@ -70,7 +70,7 @@ def _shape(text: str) -> tuple[float, ...]:
 
 
 class Featurizer:
-    """A converter of names and cells into tensors, by one vocabulary and one fastText model.
+    """Converts names and cells to numbers with a vocabulary and a fastText model.
 
     Args:
         vectors: Word vectors.
@@ -83,7 +83,7 @@ class Featurizer:
         self.cell_width = vectors.dimension + _SHAPE
 
     def names(self, texts: Sequence[str]) -> Names:
-        """Convert names.
+        """Convert names to bags of tokens and word vectors.
 
         Args:
             texts: Table or column names, as written.
@@ -116,7 +116,7 @@ class Featurizer:
 def pool(
     cells: Float32[np.ndarray, "cell feature"], starts: Int[np.ndarray, " column"]
 ) -> Float[Tensor, "column content"]:
-    """Pool the cells of each column to mean | std | max | min.
+    """Concatenate the mean, standard deviation, maximum and minimum of each column's cells.
 
     Args:
         cells: Cells of all columns, column after column.

@@ -103,7 +103,7 @@ def _call(layer: nn.Module, *inputs: object) -> Tensor:
 
 
 def _runner(columns: int) -> Callable[..., Tensor]:
-    """Return a function that calls a layer; for a large batch it keeps only the layer's inputs."""
+    """Return a function that calls a layer, with gradient checkpointing for a large batch."""
     if columns > _LARGE and torch.is_grad_enabled():
         return partial(checkpoint, use_reentrant=False)
     return _call

@@ -62,7 +62,7 @@ class NodeLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, columns: Float[Tensor, "column width"]) -> Float[Tensor, "column width"]:
-        """Transform each column alone."""
+        """Transform each column independently of the others."""
         return self.dropout(self.norm(torch.relu(self.linear(columns))))
 
 

@@ -1,4 +1,4 @@
-"""Train fastText's skip-gram model. Run as a module, in a process of its own."""
+"""Train fastText's skip-gram model; this module runs in a separate process."""
 
 import sys
 
@@ -6,7 +6,7 @@ import fasttext
 
 
 def train_skipgram(corpus: str, path: str, dimension: int) -> None:
-    """Train on a text file and save the model.
+    """Train a skip-gram model on a text file and save it.
 
     Training uses one thread, because fastText's threads race and a run must be repeatable.
 

@@ -30,7 +30,7 @@ def words(text: str) -> str:
 
 
 def _sentences(lake: Lake, config: FeatureConfig, random: np.random.Generator) -> Iterable[str]:
-    """Yield two lines per column, its names and values, so that a domain shares contexts."""
+    """Yield two training lines per column, each with its names and its shuffled values."""
     for table, profile in zip(lake.table_of, lake.profiles, strict=True):
         names = [*tokens(lake.titles[table]), *tokens(profile.id.path)]
         names = names if config.names else []
@@ -73,7 +73,7 @@ class WordVectors:
 
 
 def _skipgram(corpus: Path, path: Path, dimension: int) -> None:
-    """Run fastText in a process of its own.
+    """Train fastText in a separate process.
 
     With one thread, fastText 0.9.3 fills only the first tenth of its matrix and expects the rest to
     be zero. That is true for fresh memory from the kernel, which glibc returns if the threshold

@@ -22,7 +22,7 @@ _EDGE = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    r"""A map of scores that keeps their order.
+    r"""A monotone map from scores to calibrated scores.
 
     $$c(s) = \sigma(a\,\mathrm{logit}(s) + b),\quad a > 0$$
 
@@ -36,7 +36,7 @@ class Calibration:
     """b."""
 
     def apply(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-        """Map scores.
+        """Apply the calibration to scores.
 
         Args:
             scores: Scores in [0, 1].
@@ -59,7 +59,7 @@ def _log_odds(scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"
 def calibrate(
     accepted: Float[np.ndarray, " accepted"], rejected: Float[np.ndarray, " rejected"]
 ) -> Calibration:
-    r"""Fit the map to the scores of decided pairs.
+    r"""Fit a calibration to the scores of pairs that people accepted or rejected.
 
     It is the most probable map under a Gaussian prior around the identity,
 

@@ -114,7 +114,7 @@ class PairSignals:
 
 
 def weigh_shared(shared: Int[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]:
-    """Return the weight of overlap that rests on so many shared values, in [0, 1)."""
+    """Return the weight of an overlap, in [0, 1), which grows with its number of shared values."""
     return 1 - np.exp(-shared / _SHARED_SCALE)
 
 
@@ -171,6 +171,6 @@ def combine(signals: PairSignals, strengths: SignalStrengths) -> Measure:
 
 
 def _trust_in_numbers(signals: PairSignals) -> Measure:
-    """Return the factor that discounts evidence from numbers, in (0, 1]; 1 for equal names."""
+    """Return the factor in (0, 1] that discounts evidence from numbers unless names are equal."""
     names = (signals.names + _MIN_NAME_SIMILARITY) / (1 + _MIN_NAME_SIMILARITY)
     return names ** (_SPARSE_POWER + (_DENSE_POWER - _SPARSE_POWER) * signals.density)

@@ -23,7 +23,7 @@ from datahub_hyperjoin.model.signals.pairs import PairValues
 
 
 class PairScorer(ABC):
-    """A score for every pair of columns."""
+    """Scores how joinable pairs of columns are."""
 
     @abstractmethod
     def score(
@@ -40,7 +40,7 @@ class PairScorer(ABC):
         """
 
     def to_probability(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-        """Return the probability of joins before any decision is known.
+        """Convert scores to probabilities of a join, before any calibration by decisions.
 
         Args:
             scores: Scores of pairs, in [0, 1].
@@ -128,7 +128,7 @@ class NoisyOrScorer(PairScorer):
         )
 
     def to_probability(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-        """Square the odds.
+        """Convert scores to probabilities by squaring their odds.
 
         A noisy-or assumes independent signals. They are not: several weak signals are chance more
         often than it predicts, and one strong signal is mostly right.
@@ -138,7 +138,7 @@ class NoisyOrScorer(PairScorer):
 
 
 class RejectionAwareScorer(PairScorer):
-    """Another scorer whose score is 0 for pairs that people rejected.
+    """Scores pairs with another scorer, but gives 0 to pairs that people rejected.
 
     Args:
         scorer: Scores pairs without regard to decisions.
@@ -152,7 +152,7 @@ class RejectionAwareScorer(PairScorer):
     def score(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
-        """Score pairs by the other scorer unless they are rejected."""
+        """Score pairs with the other scorer, and rejected pairs with 0."""
         scores = self._scorer.score(left, right)
         if not len(self._rejected):
             return scores
@@ -163,7 +163,7 @@ class RejectionAwareScorer(PairScorer):
 def build_scorer(
     index: LakeIndex, embeddings: Float32[np.ndarray, "column width"], scoring: Scoring
 ) -> PairScorer:
-    """Return the scorer that the configuration selects; it does not regard decisions.
+    """Return the scorer that the configuration selects; it ignores people's rejections.
 
     Args:
         index: The columns with their signals and catalog priors.

@@ -70,7 +70,7 @@ def _score_pairs(
 
 
 def _calibrate(scorer: PairScorer, priors: CatalogPriors) -> Calibration:
-    """Fit the calibration to decisions, each pair scored in its better direction."""
+    """Fit the calibration to decided pairs, using the higher of each pair's two scores."""
 
     def probabilities(pairs: PairValues) -> Float[np.ndarray, " pair"]:
         left, right = pairs.left[pairs.once], pairs.right[pairs.once]
@@ -85,7 +85,7 @@ def _score_among(
     candidates: Int[np.ndarray, "query candidate"],
     positions: Int[np.ndarray, " query"],
 ) -> Float[np.ndarray, "query candidate"]:
-    """Score one candidate of each query with all candidates of the query."""
+    """Score one candidate of each query against all candidates of the same query."""
     selected = np.take_along_axis(candidates, positions[:, None], axis=1)
     return scorer.score(selected, candidates)[:, 0]
 

@@ -70,7 +70,7 @@ class EntityOverlap:
         return cls(form, PairValues(columns, left, right, overlap))
 
     def kind(self, left: int, right: int) -> str | None:
-        """Return the entity kind of two columns.
+        """Return the entity kind that two columns have in common.
 
         Args:
             left: A column index.

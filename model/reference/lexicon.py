@@ -136,7 +136,7 @@ class Lexicon:
     def _find(
         self, sketch: UInt64[np.ndarray, " value"]
     ) -> tuple[Int[np.ndarray, " value"], Int[np.ndarray, " value"]]:
-        """Return the first row of each hash, and its number of rows: one for each kind."""
+        """Return the first row of each hash and its number of rows, one for each kind."""
         start = np.searchsorted(self.hashes, sketch)
         return start, np.searchsorted(self.hashes, sketch, side="right") - start
 

@@ -22,7 +22,7 @@ _SHARE = 0.1
 
 
 class Journal:
-    """The saved progress of a training.
+    """The saved progress of a training run.
 
     Args:
         folder: The folder of the model; without it nothing is saved.

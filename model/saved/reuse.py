@@ -122,7 +122,7 @@ def _find_vectors(lake: Lake, config: ModelConfig, folder: Path) -> WordVectors:
 
 
 def _continue(model: Model, index: LakeIndex, config: ModelConfig) -> Model:
-    """Keep the weights, and arrange the table vectors for this lake's tables.
+    """Adapt a model to this lake's tables: keep its weights, and rearrange its table vectors.
 
     Rows are matched by the table's name, because a table's number changes with the lake. A new
     table's vector starts at zero, which is also what an unseen table has.

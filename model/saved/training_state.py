@@ -102,7 +102,7 @@ class TrainingState:
         return tensors
 
     def facts(self) -> str:
-        """Return the rest of the state, as JSON."""
+        """Return the random generator's state, the history and the best result, as JSON."""
         return json.dumps(
             {
                 "random": self.random.bit_generator.state,

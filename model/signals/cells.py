@@ -41,12 +41,12 @@ _PROJECTION: dict[str, Any] = {
 
 @cache
 def _projection() -> SparseRandomProjection:
-    """Draw the projection once per process: it takes most of a second and depends on no lake."""
+    """Create the random projection once per process: it is slow and independent of the lake."""
     return SparseRandomProjection(**_PROJECTION).fit(np.zeros((1, _TRIGRAMS), dtype=np.float32))
 
 
 class CellSimilarity:
-    """Cosine similarity of the trigrams of columns.
+    """Cosine similarity of columns by the weighted trigrams of their cells.
 
     Args:
         samples: Some cells of each column, as written; letter case and accents are ignored.

@@ -141,7 +141,7 @@ def _subtract_chance(
 def _complete_up_to(
     lake: Lake, hashes: UInt64[np.ndarray, " hash"], bounds: Int[np.ndarray, " _"]
 ) -> UInt64[np.ndarray, " column"]:
-    """Return the greatest hash up to which each sketch holds every hash of its column."""
+    """Return, for each sketch, the hash up to which it contains all hashes of its column."""
     unlimited = np.iinfo(np.uint64).max
     return np.array(
         [

@@ -56,7 +56,7 @@ class SparsePairs:
 
     @cached_property
     def _flat_indices(self) -> Int[np.ndarray, " pair"]:
-        """Ascending, since the pairs are sorted."""
+        """Flattened indices of the pairs, in ascending order."""
         return self.left * self.columns + self.right
 
 
@@ -69,7 +69,7 @@ class PairValues(SparsePairs):
 
     @classmethod
     def from_mapping(cls, columns: int, values: Mapping[tuple[int, int], float]) -> "PairValues":
-        """Store each pair in both orders.
+        """Build the values from a mapping that lists each pair in one order.
 
         Args:
             columns: Number of columns in the lake.
@@ -102,7 +102,7 @@ class PairValues(SparsePairs):
         return self.right[slice(*np.searchsorted(self.left, [column, column + 1]))]
 
     def select(self, mask: Bool[np.ndarray, " pair"]) -> "PairValues":
-        """Return some of the pairs.
+        """Return the pairs that a mask keeps.
 
         Args:
             mask: The pairs to keep; the same for both orders of a pair.

@@ -95,11 +95,11 @@ class TrainingData:
 
     @property
     def lake(self) -> Lake:
-        """The columns."""
+        """The lake that contains the columns to train on."""
         return self.index.lake
 
     def whole(self) -> Features:
-        """Compute the features of every column of the lake, from its whole sample."""
+        """Compute the features of every column of the lake from all its sampled values."""
         return _features(
             self,
             titles=[self.lake.titles[table] for table in self.lake.table_of],
@@ -148,7 +148,7 @@ def _left_view(
 
 
 def _choose_variant(index: LakeIndex, column: int, random: np.random.Generator) -> str:
-    """Return a name variant: every other time the language model's if there is one, or by rule."""
+    """Choose a name variant at random: the language model's, if there is one, or one by rule."""
     variant = index.naming.variants.get(column)
     if variant is not None and random.random() < _FROM_LLM:
         return variant
@@ -184,7 +184,7 @@ def _rewrite_cells(
     side: Bool[np.ndarray, " value"],
     random: np.random.Generator,
 ) -> Float32[np.ndarray, "_ feature"]:
-    """Return the features of a column's values, every other time in another spelling."""
+    """Return the features of a column's values, rewritten at random in another spelling."""
     if random.random() >= _CORRUPTED * data.config.setting.corruption:
         return data.cells[column][side]
     sample = data.lake.profiles[column].sample
@@ -202,7 +202,7 @@ def _right_view(
     held: ValueSplit,
     random: np.random.Generator,
 ) -> _View:
-    """Draw the right view: the tables as another publisher might have written them.
+    """Draw the right view, which imitates the same tables as written by another publisher.
 
     Its columns never have a table vector. A table of another publisher is new to the network, and
     this is how training covers that case.
@@ -231,7 +231,7 @@ def _groups(labels: Int[np.ndarray, " column"]) -> list[Int[np.ndarray, " _"]]:
 
 
 def _join(data: TrainingData, left: _View, right: _View, random: np.random.Generator) -> Batch:
-    """Put both views into one batch, so that a training step is one forward pass.
+    """Combine two views into one batch, so that a training step needs only one forward pass.
 
     Groups are formed view by view and shifted by the start of the view, so that no hyperedge ever
     contains columns of both. A view drops value domains and positions at random

@@ -70,7 +70,7 @@ _CORRUPTIONS: tuple[Corruption, ...] = (
 
 
 def corrupt(values: Sequence[str], random: np.random.Generator) -> _Values:
-    """Rewrite the values of a column with one or two changes, the same for every value.
+    """Apply one or two randomly chosen kinds of change to all values of a column.
 
     Args:
         values: The values of one column.

@@ -1,4 +1,4 @@
-"""Split tables into two overlapping halves: columns, values, and the table of each column."""
+"""Split the columns and values of tables into overlapping halves, and regroup the columns."""
 
 from collections.abc import Sequence
 
@@ -44,7 +44,7 @@ def split_columns(
 def split_values(
     counts: Sequence[int], random: np.random.Generator
 ) -> tuple[Bool[np.ndarray, " value"], Bool[np.ndarray, " value"]]:
-    """Draw two overlapping subsets of the rows, and return the values that each contains.
+    """Draw two overlapping random subsets of a column's values, as if its rows had been split.
 
     Args:
         counts: The number of rows with each value.

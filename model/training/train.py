@@ -61,7 +61,7 @@ def fit(
     random: np.random.Generator,
     journal: Journal = _NO_JOURNAL,
 ) -> Iterator[Epoch]:
-    """Train a network in place; after the last epoch it has the weights of the best one.
+    """Train a network in place, and restore the weights of the best epoch at the end.
 
     Iterate inside `repeatable`, from the first epoch to the last.
 

@@ -97,7 +97,7 @@ EMPTY_AGGREGATE = ColumnAggregate(0, 0, frozenset(), NO_VALUES, NO_VALUES, _NO_L
 
 
 def aggregate_columns(columns: Sequence[TextCounts], size: int) -> list[ColumnAggregate]:
-    """Aggregate one batch of each of several columns.
+    """Compute the aggregates of several columns, from one batch of values for each.
 
     Args:
         columns: The texts of each column's batch.

@@ -79,7 +79,7 @@ def opaque_profile(id_: ColumnId, column: Column, *, rows: int) -> ColumnProfile
 
 
 def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> list[ColumnProfile]:
-    """Profile columns together.
+    """Profile several columns with shared calls to Arrow.
 
     Sketch, sample and patterns nest: the sample is the beginning of the sketch, and the patterns
     are those of the sample. All samples are converted to Python in one call, because the calls
@@ -123,7 +123,7 @@ def _concatenate_texts(columns: Sequence[DistinctValues]) -> tuple[pa.Array, Ind
 
 
 def _means(columns: Sequence[DistinctValues]) -> list[float]:
-    """Return the mean text length of each column, 0 for a column without values."""
+    """Return the mean text length of each column, or 0 if the column has no values."""
     texts, bounds = _concatenate_texts(columns)
     sums = reduce_each(np.add, pc.utf8_length(texts).to_numpy(), bounds)
     return (sums / np.maximum(np.diff(bounds), 1)).tolist()

@@ -122,7 +122,7 @@ def _collapse_runs(strings: StringBytes) -> tuple[Bytes, Mask]:
 
 
 def _shifted(marks: Mask, distance: int) -> Mask:
-    """Move marks to later bytes, or to earlier ones for a negative distance."""
+    """Shift a mask to later positions, or to earlier ones if the distance is negative."""
     shifted = np.zeros_like(marks)
     if distance > 0:
         shifted[distance:] = marks[:-distance]

@@ -60,7 +60,7 @@ class DistinctValues:
         return DistinctValues(self.hashes, self.counts, pa.nulls(len(self), pa.string()))
 
     def translate(self, synonyms: Synonyms) -> "DistinctValues":
-        """Replace each value by its meaning.
+        """Replace the hash of each value by the hash that all its synonyms share.
 
         Args:
             synonyms: The hashes that have the same meaning.
@@ -94,7 +94,7 @@ class ValueCounts:
     """Start of each column, and the end of the last one."""
 
     def filter(self, mask: Mask) -> "ValueCounts":
-        """Keep some of the texts.
+        """Return only the texts that a mask selects.
 
         Args:
             mask: True for each text to keep.

@@ -58,7 +58,7 @@ def texts_of(column: pa.Array) -> pa.Array:
 
 
 def countable(column: pa.Array) -> pa.Array:
-    """Convert rows to a type that Arrow can take, count and cast to strings.
+    """Convert rows to a type whose values Arrow can select, count and cast to strings.
 
     Arrow supports these operations for most types, but not for all of them.
 

@@ -132,7 +132,7 @@ def load_relation(
 
 
 def _options(relation: Relation) -> dict[str, str]:
-    """Return the options under names whose values Spark hides: it redacts `url` and `password`."""
+    """Return the reader's options, named so that Spark redacts `url` and `password`."""
     database = relation.database
     return {
         "url": database.url.get_secret_value(),

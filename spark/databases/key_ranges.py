@@ -24,7 +24,7 @@ _RANGES_PER_CONNECTION = 16
 
 
 class RowSample(NamedTuple):
-    """The rows to read of a table that has too many."""
+    """The rows to read from a table that has too many rows to read them all."""
 
     ranges: list[KeyRange]
     """Disjoint ranges of the key that cover the table."""
@@ -151,7 +151,7 @@ def within_key_range(
 
 
 def _query_number(engine: Engine, statement: Select[tuple[int]]) -> int | None:
-    """Run a statement that returns one number; None is the result for a table without rows."""
+    """Return the number that a statement selects, or None if the table has no rows."""
     try:
         with engine.connect() as connection:
             return connection.execute(statement).scalar_one()

@@ -37,7 +37,7 @@ class DecompressedFile(io.RawIOBase):
         self._bytes_read = 0
 
     def readable(self) -> bool:
-        """Return true: the stream can be read."""
+        """Return True, because the stream can be read."""
         return True
 
     def read(self, size: int = -1, /) -> bytes:

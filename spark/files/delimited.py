@@ -183,7 +183,7 @@ def _batches(
 
 
 def _source(stream: TextStream) -> io.BufferedReader | pa.BufferReader:
-    """Return a short file from memory, where it is already, and a longer one as a stream."""
+    """Return the text in memory if the file is short, and as a stream otherwise."""
     text = stream.rest()
     return io.BufferedReader(stream, _BLOCK) if text is None else pa.BufferReader(text)
 

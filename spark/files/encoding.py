@@ -91,7 +91,7 @@ class TextStream(io.RawIOBase):
         return rest
 
     def readable(self) -> bool:
-        """Return true: the stream can be read."""
+        """Return True, because the stream can be read."""
         return True
 
     def readinto(self, buffer: Buffer) -> int:
@@ -169,7 +169,7 @@ def _refuse_binary(block: bytes, delimiter: bytes) -> None:
 
 
 def _count(block: bytes, char: bytes) -> int:
-    """Count a character, or return 0 if none is given.
+    """Count how often a character occurs in a block; an empty character occurs 0 times.
 
     `bytes.count` is slower where the character is frequent.
     """

@@ -122,7 +122,7 @@ def leaf_expressions(frame: DataFrame) -> tuple[list[Column], dict[str, Expressi
 def select_columns(
     frame: DataFrame, paths: Collection[str] | None
 ) -> tuple[DataFrame, tuple[Column, ...], list[str]]:
-    """Select the columns to read of a table.
+    """Select the columns of a table that are to be read.
 
     Args:
         frame: Its rows.
@@ -191,7 +191,7 @@ def _load_files(session: SparkSession, location: File | Folder) -> DataFrame:
 
 
 def _with_partition_keys(frame: DataFrame, keys: Collection[str]) -> DataFrame:
-    """Add the partition keys as columns of text, except those that the files have as columns."""
+    """Add a text column for each partition key that is not already a column of the files."""
     names = {name.lower() for name in frame.columns}
     for key in keys:
         if key.lower() not in names:

@@ -30,7 +30,7 @@ from datahub_hyperjoin.spark.native.remote import fetch_files, list_files
 
 
 class CopiedFiles(FileIO):
-    """Read-only file system of copies, by the URIs that the table's metadata has for the files.
+    """Read-only file system that maps the URIs in a table's metadata to copies of the files.
 
     Args:
         copies: Content of each file, or the path of its copy.
@@ -124,7 +124,7 @@ def plan_scan(session: SparkSession, folder: IcebergFolder) -> PlannedScan:
         return file if below == file else f"{folder.uri}/{below}"
 
     def fetch(wanted: Iterable[str]) -> dict[str, bytes]:
-        """One Spark job for all files: pyiceberg alone would ask for one after the other."""
+        """Fetch all files in one Spark job, where pyiceberg would read them one by one."""
         uris = {file: relocate(file) for file in wanted}
         contents = fetch_files(session, [*uris.values()])
         return {file: contents[at] for file, at in uris.items() if at in contents}
@@ -178,7 +178,7 @@ def _read_metadata(session: SparkSession, folder: IcebergFolder) -> tuple[TableM
 def _plan_tasks(
     table: StaticTable, files: CopiedFiles, fetch: Callable[[Iterable[str]], dict[str, bytes]]
 ) -> list[FileScanTask]:
-    """Fetch level by level what the plan reads: the manifest list, then all manifests at once."""
+    """Fetch the manifest list, then all manifests at once, and plan the scan from them."""
     snapshot = table.current_snapshot()
     if snapshot is None:
         return []

@@ -57,7 +57,7 @@ def list_delta_logs(session: SparkSession, folder: str, *, depth: int) -> list[L
 
 
 def copy_files(session: SparkSession, uris: Sequence[str]) -> DataFrame:
-    """Read whole files.
+    """Load the content of files into a Spark data frame.
 
     Args:
         session: Reads the files.
@@ -137,7 +137,7 @@ def _listed(files: DataFrame, folder: str) -> list[ListedFile]:
 
 
 def _path_of(uri: str) -> str:
-    """Return the path within a file system, to whose name Spark may have added a host.
+    """Return the path of a URI, without the scheme and the host.
 
     >>> _path_of("s3a://lake/a b/c.csv"), _path_of("file:/lake/c.csv"), _path_of("hdfs:///lake")
     ('/a b/c.csv', '/lake/c.csv', '/lake')

@@ -67,7 +67,7 @@ class ColumnBatch:
         """Whether further tables should be added to another batch."""
 
     def add(self, table: Table) -> None:
-        """Read a table.
+        """Read a table and add its values to the batch.
 
         Args:
             table: The table.
@@ -93,7 +93,7 @@ class ColumnBatch:
         self._tables.append(_ReadTable(table, stream.columns, rows, tuple(stream.notes)))
 
     def profiles(self) -> list[TableProfile]:
-        """Profile the tables.
+        """Profile all tables that were added to the batch.
 
         Returns:
             One profile per table, in the order in which they were added.

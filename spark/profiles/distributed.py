@@ -76,7 +76,7 @@ def profile_distributed(
         queues[database_of(table.location) or table.id].append(table)
 
     def profile(queue: Sequence[Table]) -> list[TableProfile]:
-        """Profile one table at a time, because each uses all connections of its database."""
+        """Profile tables one by one, because each uses all connections of its database."""
         return [_profile(session, table, config) for table in queue]
 
     with ThreadPoolExecutor(_CONCURRENT_JOBS) as pool:

@@ -102,7 +102,7 @@ def count_part(
 
 
 def uncounted_part(table: int, part: int, *, file: str = "", fault: str = "") -> pa.RecordBatch:
-    """Report a part that has no rows or cannot be read.
+    """Return the row for a part that has no rows or cannot be read.
 
     Args:
         table: The table's index.

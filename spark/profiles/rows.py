@@ -133,7 +133,7 @@ def _to_array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
 
 
 def _to_list(array: pa.Array) -> list[Any]:
-    """Convert like Arrow's `to_pylist`, but lists to tuples and without its cost per value."""
+    """Convert an array faster than Arrow's `to_pylist`, with tuples in place of inner lists."""
     if pa.types.is_list(array.type):
         items = _to_list(array.flatten())
         return [tuple(items[begin:end]) for begin, end in pairwise(_bounds(array))]

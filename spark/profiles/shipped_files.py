@@ -128,7 +128,7 @@ def _profile_folders(
 
 
 def _count(file: ShippedFile, table: Table, config: ProfileConfig) -> pa.RecordBatch:
-    """Count a file, reading at most its share of the rows that are read of the table."""
+    """Count the values of a file, reading at most an equal share of the table's row limit."""
     rows, size = -(-config.max_rows // file.file_count), config.sketch_size + 1
     part = file.table_index, file.file_index
     try:

@@ -48,7 +48,7 @@ _ALL = sys.maxsize
 
 @dataclass(frozen=True, slots=True)
 class RequestedColumns:
-    """The columns of a table that pairs compare."""
+    """The columns of one table that occur in the pairs to verify."""
 
     table: Table
     """The table."""
@@ -250,7 +250,7 @@ def _partition(
     *,
     count: int,
 ) -> Iterator[pa.RecordBatch]:
-    """Split values into equal ranges of hashes: as written, and as entities of each kind."""
+    """Split the values of a column, and its entities of each kind, into equal ranges of hashes."""
     edges = np.array([(index << 64) // count for index in range(1, count)], np.uint64)
     for kind, number in numbers.items():
         values = written.translate(synonyms[kind]) if kind else written
@@ -268,7 +268,7 @@ def _partition(
 
 
 def _union(frames: Sequence[DataFrame]) -> DataFrame:
-    """Unite frames by halves: Spark fails on a plan that is as deep as there are tables."""
+    """Unite frames by halves, because Spark fails on the deep plan of a chain of unions."""
     if len(frames) == 1:
         return frames[0]
     half = len(frames) // 2

@@ -13,7 +13,7 @@ from datahub_hyperjoin.spark.counting.sketch import Counts
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """Counts of a join of two columns. Counts of hash partitions add up to those of all values."""
+    """Counts for a join of two columns, which can be added up over hash partitions."""
 
     shared: int
     """Distinct values on both sides."""

@@ -55,7 +55,7 @@ _COUNTS_ROW = pa.schema(
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnKinds:
-    """Facts from profiles that reading a part of a table cannot determine."""
+    """Facts that only profiles of whole tables provide: entity kinds and text columns."""
 
     kinds: Mapping[Pair, str] = field(default_factory=dict)
     """The entity kind of pairs whose columns hold entities of one kind."""
@@ -209,7 +209,7 @@ def _choose_evidence(
     numbers: Mapping[CountedValues, int],
     counts: Mapping[tuple[int, int], PairCounts],
 ) -> dict[Pair, Evidence]:
-    """Choose for each pair the evidence by values, or by entities if it is much stronger.
+    """Choose the evidence of each pair: by values, or by entities if that is much stronger.
 
     In `compared`, a pair as written comes before the same pair as entities.
     """

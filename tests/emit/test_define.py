@@ -78,5 +78,5 @@ def test_a_server_that_does_not_tell_what_it_has_keeps_it(gms: Gms) -> None:
 
 def test_a_server_that_refuses_is_quoted(gms: Gms) -> None:
     gms.fail("POST /aspects|POST /openapi/v3/entity/tag$", status=401, times=99, message="Not you")
-    with pytest.raises(RefusedError, match=r"-high: .*Not you\. Let the sink"):
+    with pytest.raises(RefusedError, match=r"-high: .*Not you\. Grant the owner of the sink"):
         list(define(define_tags(), gms.graph()))
