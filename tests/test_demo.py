@@ -33,6 +33,9 @@ FAMILIES = {
 with (Path(__file__).parent / "known_joins.csv").open(newline="", encoding="utf-8") as file:
     KNOWN = list(csv.DictReader(file))
 
+NEW_CODES = ("countryinfo/countries.csv", "numeric")
+"""A column that the release of countryinfo for Python 3.10 does not have."""
+
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -134,6 +137,9 @@ def test_the_known_joins_are_many_and_of_every_family() -> None:
 
 @pytest.mark.parametrize("join", KNOWN, ids=lambda join: "-".join(join.values()))
 def test_a_known_join_shares_half_of_its_smaller_side(lake: Path, join: dict[str, str]) -> None:
+    ends = [(join[f"{side}_table"], join[f"{side}_column"]) for side in ("query", "candidate")]
+    if sys.version_info < (3, 11) and NEW_CODES in ends:
+        pytest.skip("countryinfo for Python 3.10 has no numeric codes")
     query = values(lake / join["query_table"], join["query_column"])
     candidate = values(lake / join["candidate_table"], join["candidate_column"])
     assert len(query & candidate) >= 0.5 * min(len(query), len(candidate)) > 0

@@ -65,7 +65,9 @@ def _country_converter() -> Iterator[DemoTable]:
 def _countryinfo() -> Iterator[DemoTable]:
     """Convert nested country records to a table of countries and one table per list in them."""
     files = sorted(data_folder("countryinfo", "data").glob("*.json"))
-    by_code = {country["ISO"]["alpha3"]: country for country in map(read_json, files)}
+    # The release for Python 3.10 also has places without codes, which later ones keep elsewhere.
+    coded = (country for country in map(read_json, files) if country["ISO"])
+    by_code = {country["ISO"]["alpha3"]: country for country in coded}
     countries = list(by_code.values())
     texts = ("name", "capital", "region", "subregion", "demonym", "nativeName")
     numbers = ("population", "area")
