@@ -25,7 +25,7 @@ class ColumnStatistics:
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogFacts:
-    """What the catalog records about columns and pairs of columns; empty without a catalog."""
+    """Everything that the catalog records about columns and pairs; empty without a catalog."""
 
     pairs: Mapping[Pair, CatalogEvidence] = field(default_factory=dict)
     """Catalog evidence of the pairs that the catalog mentions."""
