@@ -83,11 +83,11 @@ class Reliability:
 
     @classmethod
     def of(cls, binned: BinnedScores, bootstrap: Bootstrap) -> Self:
-        """Average binned scores over query columns and over each draw of them.
+        """Average binned scores over all query columns, and over each bootstrap sample of them.
 
         Args:
             binned: A method's scores.
-            bootstrap: Draws of its query columns.
+            bootstrap: The bootstrap samples of its query columns.
         """
         return cls(binned.mean(axis=0), bootstrap.resampled(binned))
 

@@ -9,7 +9,7 @@ from datahub_hyperjoin.model.network.biased_attention import biased_attention
 
 
 class StructureAwareAttention(nn.Module):
-    r"""Multi-head self-attention with an additive bias for shared columns.
+    r"""Multi-head self-attention between hyperedges, biased towards those that share columns.
 
     $$\mathrm{head}_i = \mathrm{softmax}\left(\frac{Q_i K_i^\top}{\sqrt{d_k}}
     + \lambda A\right) V_i$$

@@ -68,9 +68,10 @@ def trigrams(name: str) -> frozenset[str]:
 
 
 def qualify(table: str, name: str) -> str:
-    """Return a column's name as another table would write it.
+    """Put the table's name in front of a column name that is a bare identifier, such as `id`.
 
-    A bare identifier such as `id` gets its table's name in front; other names stay as they are.
+    Other tables refer to such a column by both names, as in `customer_id`. Any other column name is
+    returned unchanged.
 
     Args:
         table: The table's name.

@@ -126,9 +126,9 @@ def _subtract_chance(
     right: Int[np.ndarray, " pair"],
     containment: Float[np.ndarray, " pair"],
 ) -> Float[np.ndarray, " pair"]:
-    """Subtract from each containment the left column's mean over columns of the same kind.
+    """Subtract from each pair's containment the value that chance explains; return at least 0.
 
-    There are two kinds: text and other.
+    Chance is the left column's mean containment in all columns of its kind: text, or not text.
     """
     is_text = lake.is_text
     same_kind: Bool[np.ndarray, " pair"] = is_text[left] == is_text[right]
