@@ -48,7 +48,12 @@ def is_comparable(changes: Iterable[Change]) -> bool:
 
 
 def in_place(aspect: _Aspect | None, changes: Iterable[Change]) -> bool:
-    """Return whether a comparable patch would change nothing in an aspect, which may be missing."""
+    """Return whether a patch would leave the current aspect as it is.
+
+    Args:
+        aspect: The current aspect; None if the entity has none.
+        changes: The operations of a patch for which `is_comparable` holds.
+    """
     present = _values(aspect)
     after = dict(present)
     for change in changes:

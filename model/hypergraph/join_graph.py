@@ -74,7 +74,7 @@ def _find_similar(
 
 
 def _add_priors(lake: Lake, similar: _Pairs, priors: CatalogPriors) -> _Pairs:
-    """Put connected pairs of two tables first, and remove rejected pairs."""
+    """Put the joins that the catalog states before similar pairs, and drop rejected pairs."""
     connected = priors.connected
     apart = connected.once & (lake.table_of[connected.left] != lake.table_of[connected.right])
     rest = ~(connected.holds(*similar) | priors.rejected.holds(*similar))

@@ -69,7 +69,7 @@ class PairValues(SparsePairs):
 
     @classmethod
     def from_mapping(cls, columns: int, values: Mapping[tuple[int, int], float]) -> "PairValues":
-        """Build the values from a mapping that lists each pair in one order.
+        """Build symmetric values from a mapping with one entry per pair, (a, b) or (b, a).
 
         Args:
             columns: Number of columns in the lake.
