@@ -114,7 +114,7 @@ class Catalog:
 
 @dataclass(frozen=True)
 class _JoinHistory:
-    """The relationships of the catalog and people's decisions."""
+    """The relationships in the catalog, and the decisions of its users."""
 
     relationships: dict[str, Relationship]
     rejected: dict[str, Pair]

@@ -75,7 +75,7 @@ def _define(graph: DataHubGraph, tag: str) -> None:
 
 
 def _describe(graph: DataHubGraph, join: CatalogJoin, why: str) -> None:
-    """Store a decision's reason, and send the join's name again, or the update deletes it."""
+    """Store the reason of a decision; the join's name is sent, too, so that it stays."""
     if why:
         execute(graph, "describe_join", join=join.urn, description=why, name=join.title or None)
 

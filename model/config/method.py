@@ -62,7 +62,7 @@ class Loss(str, Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Method:
-    """Choices and sizes that a recipe cannot set one by one; the defaults are this project's."""
+    """Choices and sizes that a recipe can select only together; the defaults are ours."""
 
     dimension: int = 100
     """Length of word vectors trained on the lake."""

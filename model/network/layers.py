@@ -1,4 +1,4 @@
-"""The layers of HIN: message passing between columns and hyperedges, and the mixer between.
+"""The layers of HIN: messages between columns and hyperedges, and mixing of hyperedges.
 
 Equation numbers are the paper's (section 4.2).
 """

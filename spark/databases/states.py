@@ -163,7 +163,7 @@ def _states_in_postgresql(connection: Connection) -> StateRows:
 
 
 def _states_in_mariadb(connection: Connection) -> StateRows:
-    """Return the states of the tables that no recent or open transaction can have changed."""
+    """Return the states of tables, except those that a recent or open transaction may change."""
     server = connection.execute(_MARIADB_SERVER).scalar_one_or_none()
     # MariaDB caches its list of transactions until nobody has read it for 0.1 seconds. The list is
     # up to date if our own transaction is in it; the statement returns no time if it is not.

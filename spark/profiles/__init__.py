@@ -1,1 +1,1 @@
-"""Profiles of tables on every route of reading, and the store that keeps them."""
+"""Profile tables, whichever way their rows are read, and store the profiles."""
