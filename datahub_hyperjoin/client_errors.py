@@ -26,7 +26,7 @@ _GRAPHQL_TYPES = {"erModelRelationship": "ERModelRelationship"}
 
 
 def response_of(error: BaseException) -> Response | None:
-    """Return the server's response behind an error.
+    """Return the server's response that is stored in an error or in its cause.
 
     Args:
         error: The error; the client keeps some responses in the cause of its own error.

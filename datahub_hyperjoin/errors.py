@@ -103,7 +103,7 @@ class OutputError(HyperJoinError):
 
 
 class UnwritablePathError(OutputError, ValueError):
-    """Writing to a path would fail at the end of the run, or destroy what it holds."""
+    """Writing to a path would fail at the end of the run, or destroy existing data."""
 
     @classmethod
     def because(cls, key: str, path: str, *, reason: str) -> Self:

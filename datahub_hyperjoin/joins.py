@@ -10,7 +10,7 @@ from datahub_hyperjoin.tables import ColumnId
 
 
 class Cardinality(str, Enum):
-    """How many rows of each side of a join match a row of the other side.
+    """Cardinality of a join, read from left to right: one-to-one, one-to-many and so on.
 
     The values are those of DataHub's `ERModelRelationshipCardinality`.
     """

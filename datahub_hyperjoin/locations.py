@@ -50,7 +50,7 @@ class Dialect:
     encoding of its byte order mark, UTF-8 or Windows-1252."""
 
     def __post_init__(self) -> None:
-        """Reject invalid or equal characters, and unknown encodings."""
+        """Reject unknown encodings, and invalid or identical delimiters, quotes or escapes."""
         for name in ("delimiter", "quote", "escape"):
             character = getattr(self, name)
             if character and not _can_delimit(character):

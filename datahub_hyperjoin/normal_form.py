@@ -1,4 +1,4 @@
-"""The normal form of a value, in which columns are compared.
+"""The normal form of a value: the form in which values of different columns are compared.
 
 The normal form ignores case, character width, surrounding and repeated spaces, and differences in
 how the same whole number or the same time is written. Leading zeros are kept, because they
@@ -113,7 +113,7 @@ def hash_values(normal: pa.Array) -> Hashes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Synonyms:
-    """Values that mean the same entity, such as `US` and `USA`, by their hashes."""
+    """A mapping from value hashes to meanings; synonyms such as `US` and `USA` share a meaning."""
 
     hashes: Hashes
     """Hashes of normal forms, ascending, without duplicates."""
@@ -122,7 +122,7 @@ class Synonyms:
     """The meaning of each: a hash that all values with the same meaning share."""
 
     def translate(self, hashes: Hashes) -> Hashes:
-        """Replace each hash of a value by the meaning of the value, if it is known.
+        """Replace each value's hash by the value's meaning, if the meaning is known.
 
         Args:
             hashes: Hashes of any values.

@@ -36,7 +36,7 @@ def band(joinability: float) -> str:
 
 
 def _orient(join: Join) -> tuple[ColumnId, ColumnId, Evidence]:
-    """Return the source column, the destination column, and the evidence in that direction."""
+    """Return the source and destination columns, and the evidence with the source on the left."""
     if dataset_urn(join.left.table) > dataset_urn(join.right.table):
         return join.left, join.right, join.evidence
     return join.right, join.left, join.evidence.reversed
@@ -143,7 +143,7 @@ def _read_evidence(cardinality: Cardinality, properties: Mapping[str, str]) -> E
 
 
 def from_aspect(aspect: ERModelRelationshipPropertiesClass) -> Join | None:
-    """Return the join in a relationship of this package, without its catalog evidence.
+    """Convert a relationship of this package back to a join, without catalog evidence.
 
     Args:
         aspect: A relationship of any author.

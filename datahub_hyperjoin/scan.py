@@ -94,7 +94,7 @@ def _combine(
     listings: Mapping[str, _Listing],
     warn: Warn,
 ) -> Scan:
-    """Add the tables of connections to those of the folder."""
+    """Combine the tables from the folder with those from the connections."""
     tables = [*tables, *(table for listed, _ in listings.values() for table in listed)]
     for _, error in listings.values():
         if error is None:

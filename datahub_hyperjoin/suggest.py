@@ -214,7 +214,7 @@ def _pair_of(suggestion: Suggestion) -> Pair:
 
 
 def _recognise_kinds(index: LakeIndex, pairs: Sequence[Pair]) -> dict[Pair, str]:
-    """Return the entity kind of each pair whose two columns hold the same standard entities."""
+    """Map each pair whose columns hold the same kind of standard entity to that kind."""
     row = {column: number for number, column in enumerate(index.lake.ids)}
     kinds = ((pair, index.entities.kind(row[pair[0]], row[pair[1]])) for pair in pairs)
     return {pair: kind for pair, kind in kinds if kind}

@@ -94,7 +94,7 @@ def plain_path(field_path: str) -> str:
 
 
 def relationship_urn(*, source: str, destination: str, name: str) -> str:
-    """Return the URN of a relationship, the same as DataHub's pages give it.
+    """Return the URN of a relationship, computed as DataHub's pages compute it.
 
     The URN depends on the datasets and the name only, so the name must differ for each pair of
     columns.

@@ -26,7 +26,7 @@ def _density(profile: ColumnProfile) -> float:
 
 @dataclass(frozen=True)
 class Lake:
-    """The columns with values of all tables, table by table.
+    """Columns whose values a join can compare, grouped by table.
 
     The model addresses a column by its index in `profiles` and a table by its index in `titles`.
     """

@@ -200,7 +200,7 @@ class UnshippedFileError(UnreadableTableError):
 
     @classmethod
     def at_all(cls) -> Self:
-        """Report all possible reasons, because Spark skips such files without giving any."""
+        """Report all possible reasons, because Spark skips such files without giving a reason."""
         return cls(
             "cannot be read: Spark cannot copy it, because it was removed, Spark's user has no "
             "permission to read it, or it is larger than 1 GiB. Grant the permission, or store it "

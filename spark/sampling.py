@@ -18,7 +18,7 @@ SEED = 0
 def draw(
     stream: TableStream, *, max_rows: int, max_bytes: int
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Draw from each batch its share of the wanted rows.
+    """Draw rows from each batch in proportion to its size.
 
     If n rows are still wanted, and N rows remain including this batch of b rows, then n b / N rows
     of the batch are drawn at random: proportional allocation to strata (Cochran, Sampling

@@ -34,7 +34,7 @@ _Kind = TypeVar("_Kind", bound=_Aspect)
 
 
 def log_skipped(urn: str, reason: str) -> None:
-    """Log a skipped entity as a warning; used by default if no report collects warnings.
+    """Log a skipped entity as a warning; the default for callers that have no report.
 
     Args:
         urn: URN of the skipped entity.

@@ -41,7 +41,7 @@ def unique_columns(datasets: Iterable[Dataset]) -> frozenset[ColumnId]:
 
 
 def _parts(key: ForeignKey) -> Iterator[tuple[Pair, str]]:
-    """Yield a foreign key's column pairs, each with the key's name and its part number, if any."""
+    """Yield each column pair of a foreign key, with the key's name and, if composite, the part."""
     name, count = key.name or "without a name", len(key.pairs)
     for part, pair in enumerate(key.pairs, start=1):
         # A key of a table to itself may contain a column twice, for example the tenant.

@@ -52,7 +52,7 @@ def _share(part: float, whole: float) -> float:
 
 
 def statistics_of(rows: int | None, field: dict[str, Any]) -> ColumnStatistics | None:
-    """Compute a column's statistics from the counts in its profile, or else from the proportions.
+    """Compute a column's statistics from its profile: from counts if present, else proportions.
 
     Args:
         rows: Row count of the table; None if the profile lacks it.

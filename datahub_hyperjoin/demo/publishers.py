@@ -63,7 +63,7 @@ def _country_converter() -> Iterator[DemoTable]:
 
 
 def _countryinfo() -> Iterator[DemoTable]:
-    """Convert nested country records to a table of countries and one table per list in them."""
+    """Convert nested country records to a table of countries and one table per nested list."""
     files = sorted(data_folder("countryinfo", "data").glob("*.json"))
     # The release for Python 3.10 also has places without codes, which later ones keep elsewhere.
     coded = (country for country in map(read_json, files) if country["ISO"])

@@ -1,4 +1,4 @@
-"""The metadata that DataHub already holds where a run is about to write."""
+"""Existing metadata in DataHub for the entities that a run is about to write."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -134,7 +134,7 @@ def _properties(
 def _queries(
     publication: Publication, existing: ExistingState, written: WrittenState, count: Count
 ) -> Iterator[MetadataWorkUnit]:
-    """Write a query for each join that has SQL, except for queries that a person closed."""
+    """Write a query for each join that has SQL, unless a person changed or deleted that query."""
     names = labels(publication.titles)
     for join in publication.joins:
         urn = query_urn(join_urn(join))

@@ -37,7 +37,7 @@ _STAMPS = ("created", "lastModified")
 
 
 def timeless(part: DictWrapper) -> dict[str, Any]:
-    """Return an aspect or an element of one as JSON, without the stamps that the server adds."""
+    """Convert an aspect, or a part of it, to JSON without creation and modification stamps."""
     fields = pre_json_transform(part.to_obj())
     return {name: value for name, value in fields.items() if name not in _STAMPS}
 
@@ -95,7 +95,7 @@ def _values(aspect: _Aspect | None) -> _Values:
 
 
 def _settle(values: _Values) -> _Values:
-    """Return the values as the server stores them.
+    """Convert values to the form in which the server would store them.
 
     It has one confidence for all edges into a column, the lowest of theirs, in single precision.
     """
@@ -109,7 +109,7 @@ def _settle(values: _Values) -> _Values:
 
 
 def drop_foreign(lineage: _Aspect | None, changes: Iterable[Change]) -> list[Change]:
-    """Return a patch of lineage without its changes to other people's edges between datasets.
+    """Remove changes to other people's edges between datasets from a lineage patch.
 
     An existing edge has the meaning of ours, so it is not replaced. An edge is removed only if we
     are its author: a connector may have written its own in the same position since then.

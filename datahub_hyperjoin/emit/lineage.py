@@ -79,7 +79,7 @@ def reference(join: Join) -> tuple[ColumnId, ColumnId] | None:
 
 
 def _parent(urn: str) -> str | None:
-    """Return the dataset of a column; None for other entities, which lineage may name too."""
+    """Return the dataset of a column; None if the URN is not that of a column."""
     try:
         return SchemaFieldUrn.from_string(urn).parent
     except InvalidUrnError:

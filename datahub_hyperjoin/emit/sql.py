@@ -128,7 +128,7 @@ class _SqlWriter:
         )
 
     def limit(self, statement: exp.Select) -> exp.Select:
-        """Limit the rows; Oracle's usual form rejects duplicate column names."""
+        """Limit the rows; use `ROWNUM` for Oracle, whose usual form rejects duplicate names."""
         if self.name == "oracle":
             return statement.where(exp.column("ROWNUM") <= _ROWS)
         return statement.limit(_ROWS)

@@ -139,7 +139,7 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
 
     @property
     def job_id(self) -> JobId:
-        """Name of the checkpoint; DataHub's own removal of stale entities uses another one."""
+        """Name of the checkpoint, distinct from that of DataHub's own removal of stale entities."""
         return JobId("hyperjoin_written_state")
 
     @property
@@ -148,7 +148,7 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
 
     @property
     def removal(self) -> StatefulStaleMetadataRemovalConfig | None:
-        """Settings of the removal of stale metadata; None if the recipe does not allow it."""
+        """Settings for removing stale metadata; None if the recipe does not allow removal."""
         config = self._config
         if not isinstance(config, StatefulStaleMetadataRemovalConfig):
             return None
@@ -206,7 +206,7 @@ def stale_removal(
     config: StatefulIngestionConfigBase[Any],
     ctx: PipelineContext,
 ) -> list[MetadataWorkUnitProcessor]:
-    """Return the framework's processor that removes stale entities, if the source must add it.
+    """Return DataHub's processor that removes stale entities, unless the base class adds it.
 
     Args:
         source: The source.

@@ -61,7 +61,7 @@ class Bootstrap:
         values: Float[np.ndarray, " query"],
         ceiling: Float[np.ndarray, " query"] | None = None,
     ) -> Interval:
-        """Return a mean, optionally divided by the mean ceiling, and its confidence interval.
+        """Return a mean and its confidence interval, optionally relative to the possible maximum.
 
         To compare two methods, pass the differences of their values.
 

@@ -86,7 +86,7 @@ def summarise(result: LakeResult) -> tuple[MethodSummary, ...]:
 
 
 class _QueryValues:
-    """One method's values: a row for each seed, and a column for each query column in any lake.
+    """Values of one method: a row for each seed, a column for each query column of any seed's lake.
 
     Args:
         result: The lake's result.
@@ -141,7 +141,7 @@ class _Summariser:
             self.reliability = Reliability.of(np.nanmean(self._binned, axis=0), bootstrap)
 
     def summary(self, first: "_Summariser | None") -> MethodSummary:
-        """Return the summary, with differences from the first method unless this is the first."""
+        """Summarise this method, and compare it with the first method unless it is the first."""
         runs = self.values.runs
         return MethodSummary(
             name=self.name,

@@ -75,7 +75,7 @@ def _define(graph: DataHubGraph, tag: str) -> None:
 
 
 def _describe(graph: DataHubGraph, join: CatalogJoin, why: str) -> None:
-    """Store the reason of a decision; the join's name is sent, too, so that it stays."""
+    """Store the reason for a decision, and resend the join's name so that the server keeps it."""
     if why:
         execute(graph, "describe_join", join=join.urn, description=why, name=join.title or None)
 

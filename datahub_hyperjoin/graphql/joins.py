@@ -190,7 +190,7 @@ def _pairs(properties: dict[str, Any]) -> tuple[tuple[ColumnId, ColumnId], ...]:
 
 
 def _tags(entity: dict[str, Any]) -> dict[str, str]:
-    """Return the contexts of an entity's tags, by the tags' URNs."""
+    """Return the context of each tag of an entity, keyed by the tag's URN."""
     assignments = (entity.get("tags") or {}).get("tags") or ()
     return {entry["tag"]["urn"]: entry.get("context") or "" for entry in assignments}
 

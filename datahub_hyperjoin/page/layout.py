@@ -61,7 +61,7 @@ def _by_size(part: Sequence[int]) -> tuple[int, Sequence[int]]:
 def _arrange(
     graph: nx.Graph, part: Sequence[int], sizes: NodeSizes
 ) -> tuple[NodePositions, NodePositions]:
-    """Lay out a connected part with its upper left corner at the origin.
+    """Lay out a connected component of a graph, with its upper left corner at the origin.
 
     Returns:
         The centres of the nodes, and the width and height of the part.

@@ -1,4 +1,4 @@
-"""The method: the choices in which the paper and this project differ, and fixed sizes.
+"""The model's methods: fixed sizes, and the choices in which this project and the paper differ.
 
 A recipe selects one of two methods as a whole with `model.setting`. Code that measures a single
 departure derives a method of its own: `dataclasses.replace(OURS, loss=Loss.TRIPLET)`.
@@ -62,7 +62,7 @@ class Loss(str, Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Method:
-    """Choices and sizes that a recipe can select only together; the defaults are ours."""
+    """Settings that a recipe can select only as a whole; the defaults are this project's method."""
 
     dimension: int = 100
     """Length of word vectors trained on the lake."""

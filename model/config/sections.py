@@ -54,7 +54,7 @@ class Precision(str, Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeyConfig:
-    """The conditions of key columns: the columns that get suggestions."""
+    """Conditions that make a column a key column; only key columns get suggestions."""
 
     min_completeness: Share = 0.3
     """Minimum share of rows with a value, in [0, 1]. A column whose values are unique is
@@ -192,5 +192,5 @@ class ModelConfig:
 
     @property
     def uses_variants(self) -> bool:
-        """Whether name variants count, which they do only if names are read."""
+        """Whether the model uses name variants, which requires that it reads names."""
         return self.setting.name_variants and self.features.names

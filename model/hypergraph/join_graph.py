@@ -85,7 +85,7 @@ def _add_priors(lake: Lake, similar: _Pairs, priors: CatalogPriors) -> _Pairs:
 
 
 def _keep_within_size(sets: DisjointSet, pairs: _Pairs, max_size: int) -> Bool[np.ndarray, " pair"]:
-    """Merge pairs in order, and return which ones keep every component within its maximum size.
+    """Merge pairs in order, and mark those that respect the maximum size of a component.
 
     A chain of weak pairs would connect half a lake. Pairs come strongest first, as in Kruskal's
     algorithm, so the maximum removes the weakest links of such a chain. A pair within one component

@@ -67,7 +67,7 @@ class LakeIndex:
 
     @cached_property
     def entities(self) -> EntityOverlap:
-        """The standard entities in text columns; none if values or entity kinds are not read."""
+        """Countries, currencies and other entities in text columns, if the method uses them."""
         lake = self.lake
         if not (self.features.values and self.entity_kinds):
             return EntityOverlap.empty(len(lake))

@@ -28,7 +28,7 @@ class Lists:
     def from_pairs(
         cls, owner: Int[Tensor, " entry"], member: Int[Tensor, " entry"], count: int
     ) -> "Lists":
-        """Build lists from pairs of a list's index and one of its members.
+        """Build lists from (list, member) pairs of indices.
 
         Args:
             owner: The list of each pair.
@@ -75,7 +75,7 @@ class Lists:
 
 
 class _ListSum(torch.autograd.Function):
-    """The sum of each list's rows; the backward pass sums over the inverse lists."""
+    """The sum of each list's rows. For its gradient, `back` maps each row to its lists."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, forth: Lists, back: Lists) -> Tensor:  # noqa: ANN401 - torch's own context has no public type
@@ -90,7 +90,7 @@ class _ListSum(torch.autograd.Function):
 def mean_of_members(
     values: Float[Tensor, "source width"], forth: Lists, back: Lists
 ) -> Float[Tensor, "list width"]:
-    """Compute the mean of each list's rows, with a gradient, in single precision at least.
+    """Compute the differentiable mean of each list's rows, in at least single precision.
 
     Args:
         values: The rows that `forth` indexes.

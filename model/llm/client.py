@@ -85,7 +85,7 @@ class Client:
             raise self._classify(error) from error
 
     def _classify(self, error: Exception) -> NoReplyError:
-        """Classify a connection error, which `openai` wraps only before the answer's first byte."""
+        """Classify a connection error; `openai` wraps only those before the answer's first byte."""
         cause = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
         if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout):
             return NoReplyError.unreachable()

@@ -21,7 +21,7 @@ _NO_MORE_REQUESTS: LiteralString = (
 
 @dataclass(frozen=True)
 class Failure:
-    """A reason why rules instead of the model provide some name variants."""
+    """A reason why some name variants come from rules and not from the language model."""
 
     title: LiteralString
     """The kind of failure."""

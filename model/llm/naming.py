@@ -54,7 +54,7 @@ class NamingCounts:
 
     @property
     def by_rules(self) -> int:
-        """Key columns whose variants come from rules."""
+        """Number of key columns whose variants come from rules."""
         return self.requested - self.received - self.cached
 
 

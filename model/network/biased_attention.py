@@ -34,7 +34,7 @@ def _by_row(heads: Float[Tensor, "1 head row size"]) -> Float[Tensor, "row head 
 
 
 def _exact(rows: Float[Tensor, "row head size"]) -> Float[Tensor, "row head size"]:
-    """Convert to at least single precision, because the correction is a ratio of exponentials."""
+    """Convert rows to at least single precision, for the ratios of exponentials that follow."""
     return rows.to(torch.promote_types(rows.dtype, torch.float32))
 
 

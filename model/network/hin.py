@@ -46,7 +46,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class NetworkSizes:
-    """The sizes of a network that the lake determines."""
+    """Network sizes that depend on the lake."""
 
     vocabulary: int
     """Number of name tokens with an embedding."""

@@ -67,7 +67,7 @@ class NodeLayer(nn.Module):
 
 
 class MixerLayer(nn.Module):
-    r"""A global mixing layer between hyperedges, then channels (equations 9 to 11).
+    r"""A layer that mixes hyperedges by attention, then the channels of each (equations 9 to 11).
 
     $$Z' = Z + \mathrm{Attention}(\mathrm{LayerNorm}(Z)),\quad
     Z'' = Z' + W_2\,\mathrm{GELU}(W_1\,\mathrm{LayerNorm}(Z'))$$

@@ -65,7 +65,7 @@ _SPARSE_POWER, _DENSE_POWER = 0.5, 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class PairSignals:
-    """Signals of pairs of columns, one array for each, all of the same shape.
+    """Signals of pairs of columns: one array per signal, all of the same shape.
 
     Values are in [0, 1] unless stated otherwise.
     """
@@ -114,7 +114,7 @@ class PairSignals:
 
 
 def weigh_shared(shared: Int[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]:
-    """Return the weight of an overlap, in [0, 1), which grows with its number of shared values."""
+    """Return the weight of an overlap, in [0, 1); it grows with the number of shared values."""
     return 1 - np.exp(-shared / _SHARED_SCALE)
 
 

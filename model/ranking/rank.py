@@ -70,7 +70,7 @@ def _score_pairs(
 
 
 def _calibrate(scorer: PairScorer, priors: CatalogPriors) -> Calibration:
-    """Fit the calibration to decided pairs, using the higher of each pair's two scores."""
+    """Fit the calibration to decided pairs, each scored in its better direction."""
 
     def probabilities(pairs: PairValues) -> Float[np.ndarray, " pair"]:
         left, right = pairs.left[pairs.once], pairs.right[pairs.once]

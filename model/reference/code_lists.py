@@ -21,7 +21,7 @@ _Source = Iterable[tuple[str, str | None]]
 
 @cache
 def load_kinds() -> tuple[EntityKind, ...]:
-    """Load all kinds, which takes three seconds the first time.
+    """Load all entity kinds; the first call takes three seconds.
 
     Returns:
         Countries, the subdivisions of each country, currencies, languages, chemical elements,

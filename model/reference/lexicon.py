@@ -136,13 +136,13 @@ class Lexicon:
     def _find(
         self, sketch: UInt64[np.ndarray, " value"]
     ) -> tuple[Int[np.ndarray, " value"], Int[np.ndarray, " value"]]:
-        """Return the first row of each hash and its number of rows, one for each kind."""
+        """Return each hash's first row in the lexicon, and its number of rows (one per kind)."""
         start = np.searchsorted(self.hashes, sketch)
         return start, np.searchsorted(self.hashes, sketch, side="right") - start
 
 
 def _chance(kind: EntityKind, form: int) -> float:
-    """Return the probability that a random word of the same lengths is a name of this form.
+    """Return the probability that a random word, as long as a name of this form, is one.
 
     Only forms made of letters alone or digits alone can be hit by chance.
     """

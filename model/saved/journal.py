@@ -61,7 +61,7 @@ class Journal:
         return True
 
     def note(self, state: TrainingState) -> None:
-        """Save a state, unless writing would take more than a tenth of the time.
+        """Save a state, unless saving would take more than a tenth of the time since the last save.
 
         Args:
             state: The state at the end of an epoch.

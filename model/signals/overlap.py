@@ -27,7 +27,7 @@ overlap expected by chance."""
 
 @dataclass(frozen=True)
 class ValueOverlap(SparsePairs):
-    """Estimated overlap of the pairs of columns of different tables that share a value."""
+    """Estimated overlap of columns of different tables, for pairs that share a value."""
 
     shared: Int[np.ndarray, " pair"]
     """Number of hashes that both sketches hold."""
@@ -56,7 +56,7 @@ class ValueOverlap(SparsePairs):
 
     @cached_property
     def either_way(self) -> Float[np.ndarray, " pair"]:
-        """Containment beyond chance in the better of both directions, in [0, 1]."""
+        """Containment beyond chance, in [0, 1]: the higher of left in right and right in left."""
         reverse = self.look_up(self.beyond_chance, self.right, self.left)
         return np.maximum(self.beyond_chance, reverse)
 
@@ -141,7 +141,7 @@ def _subtract_chance(
 def _complete_up_to(
     lake: Lake, hashes: UInt64[np.ndarray, " hash"], bounds: Int[np.ndarray, " _"]
 ) -> UInt64[np.ndarray, " column"]:
-    """Return, for each sketch, the hash up to which it contains all hashes of its column."""
+    """Return the hash up to which each column's sketch is complete."""
     unlimited = np.iinfo(np.uint64).max
     return np.array(
         [

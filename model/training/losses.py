@@ -93,7 +93,7 @@ def measure_loss(
     negative: Bool[Tensor, "pair candidate"],
     method: Method,
 ) -> Float[Tensor, ""]:
-    """Compute the loss that the settings of the method name.
+    """Compute the loss that `method` selects.
 
     Args:
         cosines: The cosine of every query and candidate.

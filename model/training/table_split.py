@@ -1,4 +1,4 @@
-"""Split the columns and values of tables into overlapping halves, and regroup the columns."""
+"""Split tables into two overlapping parts, by columns and by values, and swap their columns."""
 
 from collections.abc import Sequence
 

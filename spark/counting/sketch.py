@@ -129,7 +129,7 @@ def distinct_values(entries: ValueCounts, size: int = sys.maxsize) -> list[Disti
 
 
 def filtered_bounds(mask: Mask, bounds: Indices) -> Indices:
-    """Compute the bounds of columns after some of their values have been filtered out.
+    """Compute where each column starts after some values have been filtered out.
 
     Args:
         mask: True for each value that is kept.

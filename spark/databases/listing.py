@@ -92,7 +92,7 @@ def _names(inspector: Inspector, schema: str, *, views: bool) -> set[str]:
 
 
 def _sizes(engine: Engine) -> dict[tuple[str, str], int]:
-    """Return the sizes of all tables, or nothing if the database has no statement for them."""
+    """Return the sizes of all tables, or an empty dict if `_SIZES` lacks the database system."""
     statement = _SIZES.get(engine.dialect.name)
     if statement is None:
         return {}

@@ -110,7 +110,7 @@ def partition_keys(part: str) -> dict[str, str | None]:
 
 
 def _open_first(folder: Folder, parts: Sequence[str], open_file: OpenFile) -> TableStream:
-    """Return the stream of the first readable file, closed, for its columns and notes."""
+    """Open the first readable file for its columns and notes, and return its closed stream."""
     errors = []
     for part in parts:
         try:

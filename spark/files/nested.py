@@ -49,7 +49,7 @@ def leaf_columns(schema: pa.Schema) -> list[Column]:
 
 
 def top_level_fields(schema: pa.Schema, paths: Sequence[str]) -> list[str]:
-    """List the top-level fields that contain some columns, because structs are read whole.
+    """List the top-level fields to read for some columns; a struct is always read whole.
 
     Args:
         schema: The file's schema.

@@ -35,7 +35,7 @@ def list_files(session: SparkSession, folder: str) -> list[ListedFile]:
 
 
 def list_delta_logs(session: SparkSession, folder: str, *, depth: int) -> list[ListedFile]:
-    """List the logs of Delta tables below a folder, which Spark treats as hidden.
+    """List the logs of Delta tables below a folder; Spark treats these logs as hidden.
 
     Args:
         session: Lists the folders.

@@ -172,7 +172,7 @@ def _local(file: ShippedFile, folder: Path) -> CopyLocation:
 
 @contextmanager
 def _written(path: Path, content: bytes) -> Iterator[Path]:
-    """Write a file to a temporary folder, under its relative path, which has the partition keys."""
+    """Write a file to a temporary folder; its relative path contains the partition keys."""
     with TemporaryDirectory(prefix="hyperjoin-") as folder:
         copy = Path(folder) / path
         copy.parent.mkdir(parents=True, exist_ok=True)

@@ -112,7 +112,7 @@ def fault_text(error: Exception) -> str:
 
 
 def _try_add(table: Table, batch: ColumnBatch) -> str:
-    """Add a table to a batch, and return its fault, which is empty after success."""
+    """Add a table to a batch; return its fault, or an empty string after success."""
     try:
         batch.add(table)
     except Exception as error:  # noqa: BLE001 (the guard that keeps one table from ending the run)

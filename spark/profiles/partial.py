@@ -44,7 +44,7 @@ _MAX_NOTES = 3
 
 @dataclass(frozen=True, slots=True)
 class PartCount:
-    """Sums over some parts of a table."""
+    """Counts, notes and faults of some parts of a table."""
 
     parts: int = 0
     """Number of parts."""
@@ -102,7 +102,7 @@ def count_part(
 
 
 def uncounted_part(table: int, part: int, *, file: str = "", fault: str = "") -> pa.RecordBatch:
-    """Return the row for a part that has no rows or cannot be read.
+    """Return the result for a part of a table that is empty or cannot be read.
 
     Args:
         table: The table's index.

@@ -68,7 +68,7 @@ def partition_lake(
     synonyms: Mapping[str, Synonyms],
     config: ProfileConfig,
 ) -> DataFrame:
-    """Partition columns of tables, each table on its own route.
+    """Partition columns by hash, and choose for each table how its rows are read.
 
     Args:
         session: Runs the Spark jobs.
@@ -268,7 +268,7 @@ def _partition(
 
 
 def _union(frames: Sequence[DataFrame]) -> DataFrame:
-    """Unite frames by halves, because Spark fails on the deep plan of a chain of unions."""
+    """Unite frames as a balanced tree, because Spark fails on a long chain of unions."""
     if len(frames) == 1:
         return frames[0]
     half = len(frames) // 2

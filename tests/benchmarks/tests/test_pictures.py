@@ -114,7 +114,7 @@ def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     message = (
         "matplotlib, which draws the pictures of --out, is not installed. Run `make setup`, or "
-        "leave --out away"
+        "omit --out"
     )
     with pytest.raises(MissingPlotterError, match=re.escape(message)):
         require_pictures()

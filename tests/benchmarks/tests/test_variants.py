@@ -14,7 +14,7 @@ from datahub_hyperjoin.model.config.method import OURS, PAPER
 
 DOCUMENT = Path(__file__).parents[3].joinpath("model", "README.md").read_text("utf-8")
 EVERY = (*ABLATIONS, *DEPARTURES)
-SECTION = DOCUMENT.partition("## How it is measured")[2].partition("\n## ")[0]
+SECTION = DOCUMENT.partition("## Measurement")[2].partition("\n## ")[0]
 
 
 def config(variant: Variant, **settings: object) -> ModelConfig:
