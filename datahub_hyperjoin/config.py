@@ -103,7 +103,7 @@ class HyperJoinConfig(
     @field_validator("model", mode="before")
     @classmethod
     def _fill_by_setting(cls, written: object) -> object:
-        """Fill in the defaults of the setting that the recipe selects."""
+        """Fill in the defaults of `model.setting`, which is `ours` or `paper`."""
         if not isinstance(written, Mapping):
             return written
         refuse_retired_keys(written)

@@ -1,4 +1,4 @@
-"""Errors of training and searching the model, and of asking a language model.
+"""Errors of training and searching the model.
 
 ModelError
 ├─ NothingToLearnError   the lake has too few key columns to train on
@@ -6,14 +6,12 @@ ModelError
 ├─ VectorTrainingError   word vectors cannot be trained on the lake
 ├─ NonFiniteLossError    the training loss is infinite or undefined
 ├─ CollapsedError        all columns get nearly the same embedding
-├─ NoReplyError          a request to a language model failed
 └─ SearchError           an index cannot answer a search
    ├─ DimensionMismatchError
    └─ EmptyIndexError
 """
 
 from datahub_hyperjoin.errors import ModelError
-from datahub_hyperjoin.model.llm.reply import Outcome
 
 
 class NothingToLearnError(ModelError, ValueError):
@@ -98,65 +96,3 @@ class EmptyIndexError(SearchError, ValueError):
     def without_columns(cls) -> "EmptyIndexError":
         """Report a search before any column was added."""
         return cls("the index holds no column. Add embeddings before searching")
-
-
-class NoReplyError(ModelError, ConnectionError):
-    """A request to a language model failed.
-
-    The message never repeats the endpoint's text, which may hold values or the key.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        outcome: Outcome = Outcome.INVALID,
-        status: int = 0,
-        wait: float | None = None,
-    ) -> None:
-        """Store the message, the outcome, the HTTP status and the requested wait."""
-        super().__init__(message)
-        self.outcome = outcome
-        self.status = status
-        self.wait = wait
-        """Seconds to wait before the next try, if the endpoint asks for it."""
-
-    @classmethod
-    def from_status(cls, status: int, *, outcome: Outcome, wait: float | None) -> "NoReplyError":
-        """The endpoint replied with an HTTP error status."""
-        return cls(f"HTTP {status}", outcome=outcome, status=status, wait=wait)
-
-    @classmethod
-    def timed_out(cls, seconds: float) -> "NoReplyError":
-        """The answer was not complete in time."""
-        return cls(f"no complete answer within {seconds:g} s", outcome=Outcome.LOST)
-
-    @classmethod
-    def misconfigured(cls, reason: str) -> "NoReplyError":
-        """The environment's settings do not allow any request."""
-        return cls(reason, outcome=Outcome.REFUSED)
-
-    @classmethod
-    def unreachable(cls) -> "NoReplyError":
-        """Nothing answers at the URL."""
-        return cls("no connection", outcome=Outcome.BUSY)
-
-    @classmethod
-    def connection_lost(cls) -> "NoReplyError":
-        """The connection ended before the answer was complete."""
-        return cls("connection lost", outcome=Outcome.LOST)
-
-    @classmethod
-    def too_large(cls, size: int) -> "NoReplyError":
-        """The answer is larger than any valid answer."""
-        return cls(f"answer larger than {size} bytes", outcome=Outcome.INVALID)
-
-    @classmethod
-    def not_a_completion(cls) -> "NoReplyError":
-        """The answer is not a chat completion."""
-        return cls("answer is not a chat completion", outcome=Outcome.INVALID)
-
-    @classmethod
-    def without_names(cls) -> "NoReplyError":
-        """The answer has no name for any of the requested column numbers."""
-        return cls("answer without names", outcome=Outcome.INVALID)

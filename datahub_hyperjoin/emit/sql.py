@@ -128,8 +128,9 @@ class _SqlWriter:
         )
 
     def limit(self, statement: exp.Select) -> exp.Select:
-        """Limit the rows; use `ROWNUM` for Oracle, whose usual form rejects duplicate names."""
+        """Limit the rows of a statement; for Oracle by a condition on `ROWNUM`."""
         if self.name == "oracle":
+            # Oracle's usual form, FETCH FIRST, rejects the duplicate names of `a.*, b.*`.
             return statement.where(exp.column("ROWNUM") <= _ROWS)
         return statement.limit(_ROWS)
 

@@ -15,7 +15,7 @@ import httpx2
 import openai
 
 from datahub_hyperjoin.model.config import LanguageModelConfig
-from datahub_hyperjoin.model.errors import NoReplyError
+from datahub_hyperjoin.model.llm.errors import NoReplyError
 from datahub_hyperjoin.model.llm.prompt import Form, Prompt
 from datahub_hyperjoin.model.llm.reply import Outcome, Reply
 from datahub_hyperjoin.redact import in_short

@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Int
 
 from datahub_hyperjoin.model.config import LanguageModelConfig, VariantConfig
-from datahub_hyperjoin.model.errors import NoReplyError
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.cache import Cache
+from datahub_hyperjoin.model.llm.errors import NoReplyError
 from datahub_hyperjoin.model.llm.failure import Failure
 from datahub_hyperjoin.model.llm.parsing import usable_name
 from datahub_hyperjoin.model.llm.prompt import Prompt

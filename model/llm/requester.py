@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from datahub_hyperjoin.model.config import LanguageModelConfig
-from datahub_hyperjoin.model.errors import NoReplyError
 from datahub_hyperjoin.model.llm.budget import Budget, Usage
+from datahub_hyperjoin.model.llm.errors import NoReplyError
 from datahub_hyperjoin.model.llm.failure import Failure
 from datahub_hyperjoin.model.llm.parsing import read_names
 from datahub_hyperjoin.model.llm.prompt import FORMS, Form, Prompt

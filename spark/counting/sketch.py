@@ -1,4 +1,4 @@
-"""Hash, merge and cut the distinct values of columns.
+"""Hash the distinct values of columns, merge them, and keep those with the smallest hashes.
 
 A value is identified by a 64-bit hash of its normal form. The k smallest hashes of a column are a
 random sample of its distinct values, and every column is sampled in the same way: a value that two
