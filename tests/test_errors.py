@@ -14,6 +14,7 @@ from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.evaluate import errors as evaluate_errors
 from datahub_hyperjoin.graphql import errors as graphql_errors
 from datahub_hyperjoin.model import errors as model_errors
+from datahub_hyperjoin.model.llm import errors as llm_errors
 from datahub_hyperjoin.spark import errors as spark_errors
 
 MODULES = [
@@ -23,6 +24,7 @@ MODULES = [
     emit_errors,
     evaluate_errors,
     graphql_errors,
+    llm_errors,
     model_errors,
     spark_errors,
 ]
