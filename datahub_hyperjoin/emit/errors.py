@@ -6,7 +6,7 @@ from datahub_hyperjoin.errors import CatalogError
 
 
 class RefusedError(CatalogError, RuntimeError):
-    """DataHub's server refuses a definition that a run must write first."""
+    """DataHub's server refuses to define a structured property or tag."""
 
     @classmethod
     def definition(cls, urn: str, *, reason: str) -> Self:

@@ -107,7 +107,7 @@ class CatalogJoin:
 
 
 def from_table(join: CatalogJoin, table: TableId) -> CatalogJoin:
-    """Return a join with one of its tables on the left.
+    """Return the join with the given table on its left side.
 
     Args:
         join: The join.

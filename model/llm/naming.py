@@ -32,7 +32,7 @@ _PROGRESS_LINES = 10
 
 @dataclass(frozen=True)
 class NamingCounts:
-    """Numbers of key columns by the source of their name variant, and the cost of the requests."""
+    """Counts of key columns by the source of their alternative name, and the cost of requests."""
 
     requested: int = 0
     """Key columns for which a variant was requested from the cache or the model."""
