@@ -61,7 +61,7 @@ def find_path(
 def _extend(
     frontier: Mapping[TableId, Path], best: Mapping[TableId, Path], neighbours: Neighbours
 ) -> dict[TableId, Path]:
-    """Extend paths by one join; keep the best new path to each table if no shorter path is better."""
+    """Extend paths by one join; keep the best path to each table unless a shorter one is better."""
     reached: dict[TableId, Path] = {}
     for table, path in sorted(frontier.items(), key=lambda item: item[0]):
         for neighbour, join in neighbours.get(table, {}).items():
