@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import os
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -34,7 +35,7 @@ class DecompressedFile(io.RawIOBase):
         self._file = path.open("rb")
         decompress = COMPRESSIONS.get(path.suffix.lower())
         self._content = cast("BinaryIO", decompress(self._file)) if decompress else self._file
-        self._bytes_read = 0
+        self._progress = [(0, 0)]
 
     def readable(self) -> bool:
         """Return True, because the stream can be read."""
@@ -50,17 +51,26 @@ class DecompressedFile(io.RawIOBase):
             The bytes; fewer than `size` at the end of the file.
         """
         content = self._content.read(size)
-        self._bytes_read += len(content)
+        if content:
+            self._progress.append((self._progress[-1][0] + len(content), self._file.tell()))
         return content
 
-    def size(self) -> float:
+    def size(self, parsed: int = sys.maxsize) -> float:
         """Return the number of decompressed bytes of the whole file.
 
-        For a compressed file it is an estimate: the ratio of the part read so far is applied to
-        the size on disk.
+        For a compressed file it is an estimate: the compression ratio of the first part is applied
+        to the size on disk.
+
+        Args:
+            parsed: Decompressed bytes of the first part; everything read so far if fewer. A reader
+                with a thread that reads ahead passes it, so that the estimate is reproducible.
         """
         size = os.fstat(self._file.fileno()).st_size
-        return size if self._content is self._file else size * self._bytes_read / self._file.tell()
+        if self._content is self._file:
+            return size
+        last = self._progress[-1]
+        read, compressed = next((part for part in self._progress if part[0] >= parsed), last)
+        return size * read / compressed
 
     def close(self) -> None:
         """Close the stream and the file."""

@@ -63,5 +63,5 @@ def _batches(
         for blocks, batch in enumerate(lines, start=1):
             rows += len(batch)
             # Each batch is one block; the blocks left have about as many rows each.
-            extent.rows = rows * max(1.0, source.size() / _BLOCK / blocks)
+            extent.rows = rows * max(1.0, source.size(blocks * _BLOCK) / _BLOCK / blocks)
             yield flatten(batch, paths)
