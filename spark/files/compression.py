@@ -6,6 +6,7 @@ import io
 import lzma
 import os
 import sys
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -35,7 +36,7 @@ class DecompressedFile(io.RawIOBase):
         self._file = path.open("rb")
         decompress = COMPRESSIONS.get(path.suffix.lower())
         self._content = cast("BinaryIO", decompress(self._file)) if decompress else self._file
-        self._progress = [(0, 0)]
+        self._progress: list[tuple[int, ...]] = [(0, 0)]
 
     def readable(self) -> bool:
         """Return True, because the stream can be read."""
@@ -68,8 +69,8 @@ class DecompressedFile(io.RawIOBase):
         size = os.fstat(self._file.fileno()).st_size
         if self._content is self._file:
             return size
-        last = self._progress[-1]
-        read, compressed = next((part for part in self._progress if part[0] >= parsed), last)
+        part = min(bisect_left(self._progress, (parsed,)), len(self._progress) - 1)
+        read, compressed = self._progress[part]
         return size * read / compressed
 
     def close(self) -> None:
