@@ -1,7 +1,7 @@
-"""Vectorised tests on the bytes of many strings at once.
+"""Vectorised operations on the bytes of many strings.
 
-A regular expression runs once per value. One comparison of all bytes first finds the few values for
-which it is needed.
+A regular expression runs once per value. One comparison of all bytes first finds the few values
+that need a regular expression.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _CHUNK_BYTES = 1 << 22
 
 
 def bounds_of(sizes: npt.ArrayLike) -> Indices:
-    """Return where each of several concatenated sequences starts, and where the last one ends.
+    """Compute the bounds of concatenated sequences from their lengths.
 
     Args:
         sizes: The length of each sequence.
@@ -42,7 +42,7 @@ def reduce_each(
     bounds: npt.NDArray[np.signedinteger],
     dtype: npt.DTypeLike = np.int64,
 ) -> npt.NDArray[Any]:
-    """Reduce each of several concatenated sequences to one value.
+    """Reduce each concatenated sequence to one value.
 
     Args:
         ufunc: The function that combines two values.
@@ -67,7 +67,7 @@ def reduce_each(
 
 
 def index_within(bounds: Indices) -> Indices:
-    """Return the index of each item within its own sequence, for concatenated sequences.
+    """Number the items of each concatenated sequence, starting from 0.
 
     Args:
         bounds: The start of each sequence, followed by the end of the last one.
@@ -108,7 +108,7 @@ def chunks_of(sizes: Sequence[int], limit: int = _CHUNK_BYTES) -> Iterator[slice
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StringBytes:
-    """Concatenated strings in UTF-8."""
+    """An array of strings, stored as their concatenated UTF-8 bytes."""
 
     data: Bytes
     """The bytes of all strings."""
@@ -121,7 +121,7 @@ class StringBytes:
 
     @classmethod
     def of(cls, strings: pa.Array) -> "StringBytes":
-        """View an array without copying its bytes.
+        """Create a view of an Arrow array of strings without copying its bytes.
 
         Args:
             strings: Strings without nulls, of Arrow's type `string`.
@@ -138,7 +138,7 @@ class StringBytes:
         return cls(used, bounds - bounds[0], np.diff(bounds))
 
     def at(self, position: int, rows: Indices | slice = slice(None)) -> Bytes:
-        r"""Return one byte of each string.
+        r"""Return the byte at a given position of each string.
 
         Args:
             position: Position of the byte, from 0; from the end if negative.
@@ -161,7 +161,7 @@ class StringBytes:
         return taken
 
     def containing(self, marked: Mask) -> Mask:
-        """Mark the strings that contain a marked byte.
+        """Return a mask of the strings that contain at least one marked byte.
 
         Args:
             marked: A mask of `data`.
@@ -179,7 +179,7 @@ class StringBytes:
         return reduce_each(np.logical_or, marked, self.bounds, np.bool_)
 
     def count(self, marked: Mask) -> npt.NDArray[np.int32]:
-        """Count the marked bytes of each string.
+        """Count the marked bytes in each string.
 
         Args:
             marked: A mask of `data`.
@@ -195,7 +195,7 @@ class StringBytes:
         return reduce_each(np.add, marked, self.bounds, np.int32)
 
     def translate(self, table: bytes) -> Bytes:
-        """Replace each byte by its entry in a table.
+        """Replace each byte by its entry in a lookup table.
 
         Args:
             table: A replacement for each of the 256 bytes.
@@ -206,7 +206,7 @@ class StringBytes:
         return np.frombuffer(bytearray(self.data).translate(table), np.uint8)
 
     def classes(self, table: bytes) -> Bytes:
-        """Return the classes of bytes that occur in each string, combined by bitwise OR.
+        """Combine the classes of all bytes in each string by bitwise OR.
 
         Args:
             table: For each of the 256 bytes, bits that represent its classes.

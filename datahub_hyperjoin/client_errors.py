@@ -55,7 +55,7 @@ def explain(error: Exception, token: str | None) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason for an error, with the server's own message if the server responded."""
+    """Return the reason for an error, including the server's message if the server responded."""
     response = response_of(error)
     if response is not None:
         return f"{response.status_code} {response.reason}: {_message(response)}".rstrip(": ")
@@ -73,7 +73,7 @@ def _reason(error: Exception) -> str:
 
 
 def _message(response: Response) -> str:
-    """Return the server's own message; empty if there is none, as in a proxy's HTML page."""
+    """Return the message in the server's response, or an empty string if there is none."""
     try:
         body = response.json()
     except ValueError:
@@ -82,7 +82,7 @@ def _message(response: Response) -> str:
 
 
 def _graphql_reason(errors: object) -> str:
-    """Join GraphQL's error messages, each prefixed with the top-level field that it concerns."""
+    """Join the messages of GraphQL errors, each prefixed with its top-level field."""
     if not isinstance(errors, list):
         return str(errors)
     reasons = []
@@ -93,7 +93,9 @@ def _graphql_reason(errors: object) -> str:
 
 
 def is_unknown_entity(entity: str, error: Exception) -> bool:
-    """Return whether the server reports, by REST or by GraphQL, that it lacks an entity type.
+    """Return whether an error states that the server does not support an entity type.
+
+    The server may report this in a REST or a GraphQL response.
 
     Args:
         entity: The entity type, for example `query`.
@@ -129,7 +131,7 @@ def is_denied(error: Exception) -> bool:
 def translate_errors(
     graph: DataHubGraph, build: Callable[[Exception, str], HyperJoinError], *, entity: str = ""
 ) -> Iterator[None]:
-    """Turn errors of the client into errors of this package.
+    """Translate client errors in a `with` block into errors of this package.
 
     Args:
         graph: The client.

@@ -1,4 +1,4 @@
-"""The recipe's configuration.
+"""The configuration of the source in a recipe.
 
 Each section is a dataclass of the package that uses it, so that every default, bound and
 description is in one place. Unknown keys are refused at every level.
@@ -35,7 +35,7 @@ class HyperJoinConfig(
     PlatformInstanceConfigMixin,
     EnvConfigMixin,
 ):
-    """A recipe's `source.config`."""
+    """The settings in a recipe's `source.config`."""
 
     # Values may be secret, so errors name the key without its value.
     model_config = ConfigDict(use_attribute_docstrings=True, hide_input_in_errors=True)
@@ -88,7 +88,7 @@ class HyperJoinConfig(
 
     @property
     def connections_by_key(self) -> dict[str, ConnectionConfig]:
-        """The connections by their keys in the recipe."""
+        """The recipe's connections by key, such as `connections[0]`."""
         return {
             f"connections[{index}]": connection for index, connection in enumerate(self.connections)
         }
@@ -103,7 +103,7 @@ class HyperJoinConfig(
     @field_validator("model", mode="before")
     @classmethod
     def _fill_by_setting(cls, written: object) -> object:
-        """Fill in the defaults of `model.setting`, which is `ours` or `paper`."""
+        """Complete the section `model` with the defaults that `model.setting` selects."""
         if not isinstance(written, Mapping):
             return written
         refuse_retired_keys(written)
@@ -111,7 +111,7 @@ class HyperJoinConfig(
 
     @model_validator(mode="after")
     def _refuse_unwritable_paths(self) -> Self:
-        """Refuse paths that would fail only at the end of the run."""
+        """Refuse unwritable output paths before the run starts."""
         if self.catalog.demo and self.catalog.folder:
             _refuse("catalog.folder", self.catalog.folder, _against_lake)
         if self.page:
@@ -126,7 +126,7 @@ class HyperJoinConfig(
 
     @model_validator(mode="after")
     def _refuse_a_start_without_model(self) -> Self:
-        """Refuse a `model.start` folder that holds no model, before any table is read."""
+        """Refuse a folder in `model.start` that contains no model."""
         key, folder = "model.start", self.model.start
         if folder and not holds_model(folder):
             raise CheckpointMismatchError.without_model(key, str(folder))
@@ -151,7 +151,7 @@ def _against_page(file: Path) -> str:
 
 
 def _against_model(folder: Path) -> str:
-    """Return why a model cannot be saved in a folder; empty if it can.
+    """Return the reason why a folder cannot store a model, or an empty string if it can.
 
     Saving replaces the whole folder, so it must hold nothing but a model.
     """

@@ -1,4 +1,4 @@
-"""Errors of this package: the root of the tree, and the classes that several packages use.
+"""Errors that several folders of this package raise, and the base class of all its errors.
 
     HyperJoinError
     ├─ TableError            one table cannot be used; the run continues without it
@@ -10,8 +10,8 @@
     └─ OutputError           a path in the recipe cannot be written
        └─ UnwritablePathError
 
-A class that one package raises is in the package's own `errors` module. Every error is created by a
-named constructor, which writes the message. A message ends with an instruction that fixes the
+An error that one folder raises is in the `errors` module of that folder. Every error is created by
+a named constructor, which writes the message. A message ends with an instruction that fixes the
 problem.
 """
 
@@ -23,7 +23,10 @@ class HyperJoinError(Exception):
 
 
 class TableError(HyperJoinError):
-    """One table cannot be used. The report adds the recipe key that skips the table."""
+    """One table cannot be used.
+
+    The report adds the recipe key that skips the table.
+    """
 
 
 class ModelError(HyperJoinError):
@@ -31,17 +34,17 @@ class ModelError(HyperJoinError):
 
 
 class CheckpointMismatchError(ModelError, ValueError):
-    """A saved model has another configuration or other training data than this run."""
+    """A saved model does not match the configuration or training data of this run."""
 
     def __init__(self, message: str, *, saved: str = "", expected: str = "") -> None:
-        """Store both fingerprints next to the message."""
+        """Store the message and the fingerprints of the saved and the expected model."""
         super().__init__(message)
         self.saved = saved
         self.expected = expected
 
     @classmethod
     def from_fingerprints(cls, *, saved: str, expected: str) -> Self:
-        """Report that the saved model in `model.path` does not fit this run."""
+        """Report that the fingerprint of the saved model does not match this run."""
         return cls(
             f"the saved model has fingerprint {saved}, this run needs {expected}. Point "
             "`model.path` at another folder, or delete the saved model to train again",
@@ -51,7 +54,7 @@ class CheckpointMismatchError(ModelError, ValueError):
 
     @classmethod
     def without_model(cls, key: str, folder: str) -> Self:
-        """Report a folder without a complete model, and the recipe key that names it."""
+        """Report that the folder named by a recipe key holds no saved model."""
         return cls(
             f"`{key}` is {folder!r}, which holds no saved model. Set it to the folder that "
             "`model.path` named in an earlier run, or remove the key",
@@ -81,10 +84,13 @@ class CatalogError(HyperJoinError):
 
 
 class UnknownEntityTypeError(CatalogError, LookupError):
-    """DataHub's server does not have an entity type, because it is too old or built without it."""
+    """DataHub's server does not support an entity type.
+
+    The server is too old or was built without the type.
+    """
 
     def __init__(self, message: str, *, entity: str = "") -> None:
-        """Store the entity type next to the message."""
+        """Store the message and the unsupported entity type."""
         super().__init__(message)
         self.entity = entity
 

@@ -8,7 +8,7 @@ from typing_extensions import assert_never
 
 
 class FileFormat(str, Enum):
-    """The format of a file of rows."""
+    """The format of a file that holds rows of a table."""
 
     CSV = "csv"
     TSV = "tsv"
@@ -50,7 +50,7 @@ class Dialect:
     encoding of its byte order mark, UTF-8 or Windows-1252."""
 
     def __post_init__(self) -> None:
-        """Reject unknown encodings, and invalid or identical delimiters, quotes or escapes."""
+        """Check that the encoding is known, and that the characters are valid and different."""
         for name in ("delimiter", "quote", "escape"):
             character = getattr(self, name)
             if character and not _can_delimit(character):
@@ -91,7 +91,7 @@ class ListedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """A table in one file."""
+    """A table stored in one file."""
 
     uri: str
     """Path or URI, as in `s3a://lake/orders.csv`."""
@@ -105,7 +105,7 @@ class File:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
-    """A table in many files of one format, as Spark writes it."""
+    """A table stored in a folder of files of one format, the way Spark writes tables."""
 
     uri: str
     """Path or URI."""
@@ -156,7 +156,7 @@ class IcebergDataFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Database:
-    """A database, with limits on the connections and statements that read it."""
+    """A database to read, with its URL, its password, a connection limit and a time limit."""
 
     url: SecretStr
     """SQLAlchemy's URL: `postgresql+psycopg2://reader@host/shop`."""
@@ -172,7 +172,7 @@ class Database:
     """Time limit of a statement, in seconds. PostgreSQL, MariaDB and MySQL support it."""
 
     def __post_init__(self) -> None:
-        """Reject limits below 1, with which no table could be read."""
+        """Reject a connection limit or time limit below 1."""
         for name in ("max_connections", "timeout"):
             if getattr(self, name) < 1:
                 message = f"`{name}` is {getattr(self, name)}; it must be at least 1"
@@ -218,7 +218,7 @@ TableLocation = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkCatalog:
-    """A catalog in Spark's configuration."""
+    """A catalog that Spark's configuration defines."""
 
     name: str
     """Its name, as in `spark_catalog`."""
@@ -237,7 +237,7 @@ TableSource = Database | SparkCatalog | RemoteFolder
 
 
 def database_of(location: TableLocation) -> Database | None:
-    """Return the database that a table is in.
+    """Return the database that holds a table, if any.
 
     Args:
         location: The table's location.
@@ -257,13 +257,13 @@ def database_of(location: TableLocation) -> Database | None:
 
 
 def is_remote(uri: str) -> bool:
-    """Whether a path or URI is in a file system that only Spark may be able to reach.
+    """Return whether a path or URI is in a remote file system.
 
     Args:
         uri: A path or a URI.
 
     Returns:
-        True for a URI with a scheme other than `file:`.
+        True for a URI with a scheme other than `file:`. Perhaps only Spark can read it.
 
     Examples:
         >>> is_remote("s3a://lake/orders.csv"), is_remote("file:///lake/a.csv"), is_remote("lake")

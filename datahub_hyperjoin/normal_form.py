@@ -93,7 +93,7 @@ def normal_forms(values: pa.Array) -> pa.Array:
 
 
 def hash_values(normal: pa.Array) -> Hashes:
-    """Return a 64-bit hash of each value: SipHash with a fixed key, the same on every machine.
+    """Return a 64-bit SipHash of each value, with a key that is the same on every machine.
 
     Args:
         normal: Normal forms, without nulls.
@@ -122,7 +122,7 @@ class Synonyms:
     """The meaning of each: a hash that all values with the same meaning share."""
 
     def translate(self, hashes: Hashes) -> Hashes:
-        """Replace each value's hash by the value's meaning, if the meaning is known.
+        """Replace each hash with its meaning; keep hashes without a known meaning.
 
         Args:
             hashes: Hashes of any values.
@@ -135,9 +135,10 @@ class Synonyms:
 
 
 def _fold(value: str) -> str:
-    """Normalise case, width and spaces.
+    """Normalise case, character width and spaces.
 
-    Compatibility normalisation before and after case folding, because each can undo the other.
+    Compatibility normalisation runs both before and after case folding, because each can undo the
+    other.
     """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", value).casefold())
     return " ".join(folded.split())
@@ -164,7 +165,7 @@ def _may_need_rewrite(strings: StringBytes) -> Mask:
 
 
 def _rewrite(values: pa.Array, chosen: Mask, rewrites: Sequence[tuple[str, str]]) -> pa.Array:
-    """Apply replacements to the chosen values."""
+    """Apply regular-expression replacements, in order, to the chosen values."""
     if not chosen.any():
         return values
     rewritten = values.filter(pa.array(chosen))

@@ -7,7 +7,7 @@ from typing import Protocol
 from typing_extensions import LiteralString
 
 Warn = Callable[[LiteralString, LiteralString, str], None]
-"""Reports a problem that the run continues after: its kind, its effect and the fix, and where it
+"""Reports a problem that does not stop the run: its kind, its effect and the fix, and where it
 occurred."""
 
 Count = Callable[[str, float], None]
@@ -18,11 +18,11 @@ class Progress(Protocol):
     """A receiver of a run's progress, counters and warnings."""
 
     def stage(self, name: str) -> AbstractContextManager[object]:
-        """Measure the duration of a stage, whose name is shown to users."""
+        """Return a context manager that reports one stage under the given name."""
         ...
 
     def count(self, name: str, by: float) -> None:
-        """Add to a counter."""
+        """Add an amount to a counter of the run."""
         ...
 
     def say(self, line: str) -> None:
@@ -30,7 +30,7 @@ class Progress(Protocol):
         ...
 
     def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:
-        """Report a problem that the run continues after.
+        """Report a problem that does not stop the run.
 
         Args:
             title: The kind of problem.

@@ -1,4 +1,4 @@
-"""Shorten errors to one line, and mask the passwords and tokens in them."""
+"""Shorten error messages to one line, and mask passwords and tokens."""
 
 import re
 
@@ -6,7 +6,7 @@ _MAX_LENGTH = 300
 
 
 def in_short(text: str, token: str | None = None) -> str:
-    r"""Return an error's text on one line, without passwords and tokens.
+    r"""Return an error's text as one short line, with passwords and tokens masked.
 
     Args:
         text: The text.

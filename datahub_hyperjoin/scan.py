@@ -1,4 +1,4 @@
-"""List the tables of a recipe, and test recipes for `datahub ingest --test-source-connection`."""
+"""List a recipe's tables, and run the checks of `datahub ingest --test-source-connection`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ _Listing = tuple[list[Table], HyperJoinError | None]
 
 @dataclass(frozen=True)
 class Scan:
-    """The tables of a recipe's folder and connections."""
+    """The tables found for a recipe, and the platform instances that could not be listed."""
 
     tables: list[Table]
     """Tables, those of the folder first. Of tables with the same name, the first is listed."""
@@ -38,7 +38,7 @@ class Scan:
 
 
 def scan(config: HyperJoinConfig, warn: Warn, session: Session) -> Scan:
-    """List the tables of a recipe's folder and connections.
+    """List the tables in a recipe's folder and connections.
 
     Args:
         config: The recipe.
@@ -57,13 +57,13 @@ def scan(config: HyperJoinConfig, warn: Warn, session: Session) -> Scan:
 
 
 def check(config_dict: dict[str, Any]) -> TestConnectionReport:
-    """Test that a recipe is valid, that it has tables, and that Spark can start.
+    """Check that a recipe is valid, that its tables can be listed and that Java is available.
 
     Args:
         config_dict: The recipe's `source.config`.
 
     Returns:
-        The result of each test, with the reasons of failures.
+        The result of each check, with the reason of a failure.
     """
     try:
         config = HyperJoinConfig.model_validate(config_dict)
@@ -94,7 +94,7 @@ def _combine(
     listings: Mapping[str, _Listing],
     warn: Warn,
 ) -> Scan:
-    """Combine the tables from the folder with those from the connections."""
+    """Combine the tables of the folder and of all connections, without duplicates."""
     tables = [*tables, *(table for listed, _ in listings.values() for table in listed)]
     for _, error in listings.values():
         if error is None:

@@ -1,10 +1,10 @@
-"""Phrases that messages share."""
+"""Format shortened lists of names for messages."""
 
 from collections.abc import Sequence
 
 
 def name_some(names: Sequence[str], most: int = 5) -> str:
-    """List some names and count the others.
+    """Return a phrase that lists the first few names and counts the rest.
 
     Args:
         names: All names, as they are to be written.
@@ -23,7 +23,7 @@ def name_some(names: Sequence[str], most: int = 5) -> str:
 
 
 def count_others(count: int, most: int) -> list[str]:
-    """Count the names that a shortened list does not show.
+    """Return the phrase that ends a shortened list, such as `and 3 more`.
 
     Args:
         count: Number of all names.

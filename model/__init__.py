@@ -1,4 +1,4 @@
-"""HIN, the hypergraph network: from profiles to embeddings, candidates and rankings."""
+"""HIN, the hypergraph network that embeds columns, and the ranking of join candidates."""
 
 import os
 

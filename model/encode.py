@@ -1,4 +1,4 @@
-"""Encode every column of a lake, with a model trained in this run or an earlier one."""
+"""Encode every column of a lake with a saved or newly trained model."""
 
 import tempfile
 from collections.abc import Callable
@@ -81,7 +81,7 @@ def _train(
     data: TrainingData,
     watch: Callable[[Epoch], None],
 ) -> None:
-    """Train a model in place, and save it if the configuration has a path.
+    """Train a model in place, and save it if `model.path` is set.
 
     The journal belongs to one training: the same data and settings, architecture and kind of
     device. It is deleted only after the model is saved, so a run that is killed between the two
@@ -100,7 +100,7 @@ def _train(
 
 
 def encode(index: LakeIndex, config: ModelConfig, watch: Callable[[Epoch], None]) -> Encoding:
-    """Encode every column, with a saved model if the configuration permits one.
+    """Encode every column, and train a model first unless a saved model can be used.
 
     If the ranking does not use the network, nothing is trained, and names alone are encoded.
 

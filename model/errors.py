@@ -1,4 +1,4 @@
-"""Errors of training and searching the model.
+"""Errors that occur when a model is trained or an index of embeddings is searched.
 
 ModelError
 ├─ NothingToLearnError   the lake has too few key columns to train on
@@ -6,7 +6,7 @@ ModelError
 ├─ VectorTrainingError   word vectors cannot be trained on the lake
 ├─ NonFiniteLossError    the training loss is infinite or undefined
 ├─ CollapsedError        all columns get nearly the same embedding
-└─ SearchError           an index cannot answer a search
+└─ SearchError           an index of embeddings cannot be searched
    ├─ DimensionMismatchError
    └─ EmptyIndexError
 """
@@ -15,11 +15,11 @@ from datahub_hyperjoin.errors import ModelError
 
 
 class NothingToLearnError(ModelError, ValueError):
-    """The lake has too few key columns for a training pair."""
+    """The lake has too few key columns for training."""
 
     @classmethod
     def from_counts(cls, *, tables: int, keys: int) -> "NothingToLearnError":
-        """Report that the lake has too few tables or key columns for one training pair."""
+        """Report that the lake has too few tables or key columns for training."""
         return cls(
             f"{keys} key columns in {tables} tables are too few to learn from: at least 2 key "
             "columns in 2 tables are needed. Widen `catalog`, or loosen `model.keys`"
@@ -65,7 +65,7 @@ class CollapsedError(ModelError, ArithmeticError):
 
     @classmethod
     def from_cosine(cls, cosine: float) -> "CollapsedError":
-        """Report that random pairs are as similar as joinable ones."""
+        """Report the mean cosine of random pairs of columns, which is too close to 1."""
         return cls(
             "all embeddings are nearly identical (mean cosine of random pairs "
             f"{cosine:.3f}). Use `model.setting: ours`, or rank without the network: "
@@ -74,11 +74,11 @@ class CollapsedError(ModelError, ArithmeticError):
 
 
 class SearchError(ModelError):
-    """An index cannot answer a search."""
+    """An index of embeddings cannot be searched."""
 
 
 class DimensionMismatchError(SearchError, ValueError):
-    """Queries and index have embeddings of different lengths."""
+    """The embeddings of the queries and of the index differ in length."""
 
     @classmethod
     def from_sizes(cls, *, index: int, queries: int) -> "DimensionMismatchError":
@@ -94,5 +94,5 @@ class EmptyIndexError(SearchError, ValueError):
 
     @classmethod
     def without_columns(cls) -> "EmptyIndexError":
-        """Report a search before any column was added."""
+        """Report that an index without columns cannot be searched."""
         return cls("the index holds no column. Add embeddings before searching")

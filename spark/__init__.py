@@ -1,1 +1,1 @@
-"""List the tables of a lake, profile them with Spark, and verify joins between them."""
+"""List the tables of a lake, profile the columns with Spark, and verify joins."""

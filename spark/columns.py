@@ -1,4 +1,4 @@
-"""Columns of a table, and the stream in which their values are read."""
+"""The columns of a table, and a stream that reads the rows in batches."""
 
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Sequence
@@ -12,7 +12,7 @@ from datahub_hyperjoin.wording import name_some
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column as its file or database defines it."""
+    """A column in the schema of a file or of a database table."""
 
     path: str
     """Its name. Members of a struct are joined by dots."""
@@ -26,7 +26,7 @@ class Column:
 
 @dataclass(slots=True)
 class RowEstimate:
-    """A table's number of rows, as its reader knows or estimates it."""
+    """The known or estimated number of rows of a table."""
 
     rows: float = 0
     """Number of rows; 0 if unknown. A reader that estimates it corrects it while it reads."""
@@ -34,7 +34,7 @@ class RowEstimate:
 
 @dataclass(frozen=True, slots=True)
 class TableStream:
-    """A table being read in batches."""
+    """A table that is read as a stream of batches."""
 
     columns: tuple[Column, ...]
     """The addressable columns, in the order of the table."""
@@ -50,7 +50,7 @@ class TableStream:
 
 
 def addressable_columns(columns: Sequence[Column], notes: list[str]) -> tuple[Column, ...]:
-    """Return the columns that have a unique and non-blank name.
+    """Return the columns that have a unique, non-blank name.
 
     Args:
         columns: All columns of a table.
@@ -81,7 +81,7 @@ def addressable_columns(columns: Sequence[Column], notes: list[str]) -> tuple[Co
 
 
 def note_opaque(columns: Sequence[Column], notes: list[str]) -> None:
-    """Add a note that lists the columns whose values cannot be compared.
+    """Add a note about columns that cannot be compared, such as columns of lists or bytes.
 
     Args:
         columns: Columns of a table.
@@ -96,7 +96,7 @@ def note_opaque(columns: Sequence[Column], notes: list[str]) -> None:
 def requested_columns(
     columns: Sequence[Column], paths: Collection[str] | None
 ) -> tuple[Column, ...]:
-    """Return the columns whose paths were requested, or all columns if none were specified.
+    """Return the requested columns, or all columns if `paths` is None.
 
     Args:
         columns: Columns of a table.
@@ -111,7 +111,7 @@ def requested_columns(
 def choose_columns(
     columns: Sequence[Column], paths: Collection[str] | None
 ) -> tuple[tuple[Column, ...], list[str]]:
-    """Choose the columns of a table to read.
+    """Select which columns of a table to read, and collect notes for users.
 
     Args:
         columns: All columns.
@@ -128,5 +128,5 @@ def choose_columns(
 
 
 def readable_paths(columns: Iterable[Column]) -> list[str]:
-    """Return the paths of the columns whose values are read, in order."""
+    """Return the paths of all columns with comparable values, in the given order."""
     return [column.path for column in columns if not column.opaque]

@@ -1,4 +1,4 @@
-"""Settings of Spark, and limits on what is read and kept of a table."""
+"""Settings of the Spark session, and settings for reading and profiling tables."""
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SessionConfig:
-    """The Spark session to create if none is active."""
+    """Settings of the Spark session that is created if no session is active."""
 
     master: str = "local[*]"
     """Spark's master URL; `sc://host:port` for a Spark Connect server."""
@@ -17,7 +17,7 @@ class SessionConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProfileConfig:
-    """Limits on what is read of a table and kept in its profile."""
+    """Settings for reading tables and building profiles."""
 
     max_rows: int = 1_000_000
     """Maximum number of rows to profile of each table. Of a table with more rows, a random sample
@@ -49,7 +49,7 @@ class ProfileConfig:
     """Whether all tables are read again, even if the store has their profiles."""
 
     def __post_init__(self) -> None:
-        """Reject limits below 1, with which no values could be compared."""
+        """Reject limits below 1, because no values could then be compared."""
         for name, value in asdict(self).items():
             if isinstance(value, int) and not isinstance(value, bool) and value < 1:
                 message = f"`{name}` is {value}; it must be at least 1"

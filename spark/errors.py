@@ -1,4 +1,4 @@
-"""Errors of Spark, of listing sources, and of reading tables.
+"""Errors raised when Spark starts, when sources are listed and when tables are read.
 
 SparkError
 └─ MissingJavaError
@@ -23,7 +23,7 @@ from datahub_hyperjoin.errors import CatalogError, SparkError, TableError
 
 
 class MissingJavaError(SparkError, OSError):
-    """Spark needs Java, and no usable one is installed."""
+    """No usable installation of Java was found for Spark."""
 
     @classmethod
     def nowhere(cls) -> Self:
@@ -36,7 +36,7 @@ class MissingJavaError(SparkError, OSError):
 
     @classmethod
     def refused(cls, java: str) -> Self:
-        """Report that Java exited before Spark started, usually because its version is too old."""
+        """Report that Java exited before Spark started, usually because Java is too old."""
         return cls(
             f"Spark needs Java 17 or newer, and {java} ended before Spark had started. Read its "
             "messages above, and check `java -version`. Java 17 can be installed, for example, "
@@ -49,12 +49,12 @@ class UnreadableTableError(TableError, ValueError):
 
     @classmethod
     def because(cls, reason: str) -> Self:
-        """Report why a table cannot be read, in the words of the library that reads it."""
+        """Report why a table cannot be read."""
         return cls(f"cannot be read: {reason}. Fix the file")
 
     @classmethod
     def not_text(cls) -> Self:
-        """Report a binary file that has the name of a text file."""
+        """Report a binary file with the extension of a text file."""
         return cls.because("its bytes are not text")
 
     @classmethod
@@ -83,11 +83,11 @@ class EmptyTableError(TableError, ValueError):
 
 
 class UnreachableDatabaseError(CatalogError, OSError):
-    """A database does not answer, or its answer cannot be used."""
+    """A database cannot be reached, or its tables cannot be listed."""
 
     @classmethod
     def because(cls, connection: str, reason: str) -> Self:
-        """Report why a database cannot be read, in the words of the database or its driver."""
+        """Report why a database cannot be read."""
         return cls(
             f"the database of `{connection}` cannot be read: {reason.rstrip('.')}. Check its `url` "
             "and `password`, and that the database is running"
@@ -95,7 +95,7 @@ class UnreachableDatabaseError(CatalogError, OSError):
 
     @classmethod
     def without_driver(cls, connection: str, package: str) -> Self:
-        """Report which connection lacks a driver, and which package provides it."""
+        """Report that the database driver of a connection is not installed."""
         return cls(
             f"the database of `{connection}` cannot be read: its driver {package} is not "
             f"installed. Install it with `pip install {package}`, or name another driver in the "
@@ -108,7 +108,7 @@ class UnreachableSourceError(CatalogError, OSError):
 
     @classmethod
     def of_catalog(cls, connection: str, reason: str) -> Self:
-        """Report why Spark cannot list a catalog, in the words of Spark."""
+        """Report why Spark cannot list a catalog."""
         return cls(
             f"the catalog of `{connection}` cannot be listed: {reason.rstrip('.')}. Check its "
             "`spark_catalog`, and the catalog's entries in `spark.settings`"
@@ -116,7 +116,7 @@ class UnreachableSourceError(CatalogError, OSError):
 
     @classmethod
     def of_folder(cls, connection: str, reason: str) -> Self:
-        """Report why Spark cannot list a folder, in the words of Spark."""
+        """Report why Spark cannot list a folder."""
         return cls(
             f"the folder of `{connection}` cannot be listed: {reason.rstrip('.')}. Check its "
             "`folder`, and that `spark.settings` let Spark reach it"
@@ -128,7 +128,7 @@ class UnreadableRelationError(UnreadableTableError):
 
     @classmethod
     def because(cls, reason: str) -> Self:
-        """Report why a table cannot be read, in the words of the database or catalog."""
+        """Report why the database or catalog does not return the rows of a table."""
         return cls(
             f"cannot be read: {reason.rstrip('.')}. Let the connection's user select from it"
         )
@@ -144,7 +144,7 @@ class EmptyRelationError(EmptyTableError):
 
     @classmethod
     def without_rows(cls) -> Self:
-        """Report that no row was selected."""
+        """Report that a query returned no rows."""
         return cls("has no rows. Add rows")
 
 
@@ -153,7 +153,7 @@ class MissingDeltaError(UnreadableTableError):
 
     @classmethod
     def of_table(cls) -> Self:
-        """Report that reading a Delta table needs another package."""
+        """Report that a Delta table needs the package `deltalake`."""
         return cls(
             "is a Delta table, which needs the package deltalake. Install it with "
             "`pip install 'datahub-hyperjoin[delta]'`"
@@ -165,7 +165,7 @@ class MissingIcebergError(UnreadableTableError):
 
     @classmethod
     def of_table(cls) -> Self:
-        """Report that reading an Iceberg table needs another package."""
+        """Report that an Iceberg table needs the package `pyiceberg`."""
         return cls(
             "is an Iceberg table, which needs the package pyiceberg. Install it with "
             "`pip install 'datahub-hyperjoin[iceberg]'`"
@@ -182,12 +182,12 @@ class NoMetadataError(UnreadableTableError):
 
     @classmethod
     def of_any_version(cls) -> Self:
-        """Report that no file in the metadata folder has a version in its name."""
+        """Report a metadata folder in which no file name contains a version."""
         return cls.because("its metadata folder has no file with a version")
 
 
 class NotAvroError(UnreadableTableError):
-    """A file has the name of an Avro file but another format."""
+    """A file is named like an Avro file but has another format."""
 
     @classmethod
     def at_the_beginning(cls) -> Self:
@@ -200,7 +200,7 @@ class UnshippedFileError(UnreadableTableError):
 
     @classmethod
     def at_all(cls) -> Self:
-        """Report all possible reasons, because Spark skips such files without giving a reason."""
+        """Report that Spark skipped a file, and list the possible reasons."""
         return cls(
             "cannot be read: Spark cannot copy it, because it was removed, Spark's user has no "
             "permission to read it, or it is larger than 1 GiB. Grant the permission, or store it "

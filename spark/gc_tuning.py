@@ -1,4 +1,4 @@
-"""Saves time that Python's garbage collector would spend without freeing memory.
+"""Avoids runs of Python's garbage collector that would free no memory.
 
 The collector visits every object to find reference cycles; profiles and imported modules have none.
 """
@@ -11,7 +11,7 @@ from functools import cache
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Pause garbage collection while a block creates many objects that stay in use.
+    """Pause garbage collection in a `with` block that creates many long-lived objects.
 
     Otherwise the collector visits the growing number of objects again and again, which takes as
     long as creating them.
@@ -27,8 +27,9 @@ def gc_paused() -> Iterator[None]:
 
 @cache
 def exempt_imports() -> None:
-    """Exclude existing objects, such as imported modules, from garbage collection, once.
+    """Exclude all existing objects, such as imported modules, from garbage collection.
 
     Spark collects garbage after every task, and most objects of a worker are from imports.
+    Only the first call has an effect.
     """
     gc.freeze()

@@ -57,7 +57,7 @@ def read_table(
     max_bytes: int = sys.maxsize,
     paths: Collection[str] | None = None,
 ) -> TableStream:
-    """Open a table.
+    """Open a table as a stream of rows, within limits on rows and bytes.
 
     Args:
         table: The table.
@@ -113,7 +113,7 @@ def _read_data_file(file: IcebergDataFile, paths: Collection[str] | None) -> Tab
 
 
 def read_file(file: File, paths: Collection[str] | None) -> TableStream:
-    """Open a file.
+    """Open a file with the reader for its format.
 
     Args:
         file: The file.
@@ -139,7 +139,7 @@ def read_file(file: File, paths: Collection[str] | None) -> TableStream:
 
 
 def local_path(uri: str) -> Path:
-    """Convert a path or a `file:` URI to a path.
+    """Convert a string, either a path or a `file:` URI, to a `Path`.
 
     Args:
         uri: A path or a URI.

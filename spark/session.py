@@ -1,4 +1,4 @@
-"""Uses the active Spark session, or creates one and stops it afterwards.
+"""Provides the active Spark session, or a new session that is stopped after use.
 
 Other modules use only data frames and SQL, and never the driver's Java process, so that they work
 on Spark Connect, too.
@@ -42,7 +42,7 @@ _LOCAL = {
 
 @contextmanager
 def borrow_session(config: SessionConfig) -> Iterator[SparkSession]:
-    """Provide a session for the length of a `with` block.
+    """Provide a Spark session for the length of a `with` block.
 
     Args:
         config: The session to create if none is active.
@@ -67,7 +67,7 @@ def borrow_session(config: SessionConfig) -> Iterator[SparkSession]:
 
 @contextmanager
 def lazy_session(config: SessionConfig) -> Iterator[Session]:
-    """Provide a session for the length of a `with` block, opened when it is first needed.
+    """Provide a function that opens a Spark session when first called.
 
     Args:
         config: The session to create if none is active.
@@ -80,7 +80,7 @@ def lazy_session(config: SessionConfig) -> Iterator[Session]:
 
 
 def settings_for(config: SessionConfig) -> dict[str, str]:
-    """Return the settings of a new session.
+    """Return the Spark settings for a new session.
 
     Args:
         config: Its master, and the settings that override the defaults.
@@ -104,7 +104,7 @@ def settings_for(config: SessionConfig) -> dict[str, str]:
 
 
 def find_java() -> str:
-    """Return the path of the Java that Spark would start.
+    """Return the path of the Java executable that Spark would start.
 
     Raises:
         MissingJavaError: Neither JAVA_HOME nor PATH leads to Java.
@@ -143,7 +143,7 @@ def _create(config: SessionConfig) -> SparkSession:
 
 
 def _variables(master: str, settings: dict[str, str]) -> dict[str, str]:
-    """Return the settings that Spark reads only from the environment, while it starts."""
+    """Return the environment variables that Spark reads when it starts."""
     variables = {"PYSPARK_PYTHON": settings["spark.pyspark.python"]}
     if master.startswith("local"):
         # Otherwise Spark looks up the name of this machine, which may not resolve offline.

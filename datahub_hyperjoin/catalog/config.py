@@ -1,4 +1,4 @@
-"""The recipe keys below `catalog` and `connections`."""
+"""Configuration of the recipe's sections `catalog` and `connections`."""
 
 import re
 from pathlib import Path
@@ -29,7 +29,7 @@ from datahub_hyperjoin.locations import (
 
 
 class CatalogConfig(ConfigModel):
-    """The folder of tables to read, and how DataHub's catalog is used."""
+    """Settings for the local folder of tables and for the use of DataHub's catalog."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -76,7 +76,7 @@ class CatalogConfig(ConfigModel):
 
     @property
     def dataset_filter(self) -> DatasetFilter:
-        """The filter by domain, container and tag."""
+        """The dataset filter that `domains`, `containers` and `tags` define."""
         return DatasetFilter(domains=self.domains, containers=self.containers, tags=self.tags)
 
     @model_validator(mode="after")
@@ -91,7 +91,7 @@ class CatalogConfig(ConfigModel):
 
 
 class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
-    """A database, a Spark catalog or a remote folder with tables, and their names in DataHub."""
+    """Settings for reading tables from a database, a Spark catalog or a remote folder."""
 
     # Values of a recipe may be secret, so errors show the key only.
     model_config = ConfigDict(use_attribute_docstrings=True, hide_input_in_errors=True)
@@ -136,7 +136,7 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
 
     @property
     def source(self) -> TableSource:
-        """The source of the tables."""
+        """The database, Spark catalog or remote folder that contains the tables."""
         if self.database:
             return self.database
         if self.spark_catalog:
@@ -145,7 +145,7 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
 
     @property
     def selection(self) -> TableSelection:
-        """The tables to read, and their names in DataHub."""
+        """Rules that select the tables to read and determine their names in DataHub."""
         return TableSelection(
             platform=self.platform or platform_of(self.source),
             env=self.env,
@@ -159,7 +159,7 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
 
     @property
     def instance(self) -> PlatformInstance:
-        """The platform instance of the tables."""
+        """The platform instance to which the connection's tables belong."""
         selection = self.selection
         return PlatformInstance(
             platform=selection.platform, env=selection.env, instance=selection.instance

@@ -1,4 +1,4 @@
-"""Lists the tables of a database."""
+"""List the tables of a database."""
 
 from datahub_hyperjoin.catalog.errors import NoTablesError
 from datahub_hyperjoin.catalog.table_selection import TableSelection

@@ -14,7 +14,10 @@ from datahub_hyperjoin.catalog.entities import Aspects, aspect_of
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetFilter:
-    """A filter for datasets: each criterion that is set must match; an empty filter keeps all."""
+    """A filter for datasets by domain, container and tag.
+
+    A dataset must match each criterion that is set. An empty filter keeps all datasets.
+    """
 
     domains: Sequence[str] = ()
     """URNs or IDs of domains."""
@@ -30,7 +33,7 @@ class DatasetFilter:
 
     @property
     def aspects(self) -> tuple[str, ...]:
-        """Names of the aspects that `matches` needs."""
+        """The names of the aspects that `matches` needs."""
         return tuple(
             aspect.ASPECT_NAME
             for aspect, wanted in (

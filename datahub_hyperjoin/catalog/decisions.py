@@ -1,4 +1,4 @@
-"""Read people's decisions about pairs of columns, wherever in the catalog they made them."""
+"""Read people's decisions about pairs from relationships and structured properties."""
 
 import logging
 from collections import defaultdict
@@ -81,7 +81,7 @@ def read_decisions(
 
 
 def decisions_on(relationship: Relationship) -> Iterator[PairDecision]:
-    """Return the decisions that people attached to a relationship.
+    """Yield the decisions that a relationship's tags and status express.
 
     Hiding one of our relationships rejects its pairs. A relationship that another author wrote and
     that is hidden counts as withdrawn: an acceptance tag on it is ignored.
@@ -105,7 +105,7 @@ def decisions_on(relationship: Relationship) -> Iterator[PairDecision]:
 
 
 def merge_decisions(decisions: Iterable[PairDecision], warn: Warn) -> dict[Pair, Decision]:
-    """Merge all decisions about a pair into one.
+    """Merge the decisions about each pair into one decision.
 
     The result does not depend on the order of the decisions: a rejection overrides acceptances, and
     of several people with the same verdict, the greatest URN is named.
@@ -138,7 +138,7 @@ def merge_decisions(decisions: Iterable[PairDecision], warn: Warn) -> dict[Pair,
 
 
 def _read_properties(graph: DataHubGraph, namespace: str, warn: Warn) -> Iterator[PairDecision]:
-    """Read the decisions that people make in structured properties of columns."""
+    """Read the decisions stored in the structured properties of all columns."""
     verdicts = {property_urn(namespace, name): verdict for name, verdict in _PROPERTIES.items()}
     skip = report_skipped(warn)
     try:
@@ -174,7 +174,7 @@ def _is_defined(aspects: Aspects) -> bool:
 
 
 def _assigner(assignment: StructuredPropertyValueAssignmentClass) -> str:
-    """Return the URN of the person who set a property; empty if the catalog does not record it."""
+    """Return the URN of the person who set a property, or an empty string if unknown."""
     if assignment.attribution:
         return assignment.attribution.actor
     stamp = assignment.lastModified or assignment.created
@@ -184,7 +184,7 @@ def _assigner(assignment: StructuredPropertyValueAssignmentClass) -> str:
 def decisions_of_column(
     urn: str, properties: StructuredPropertiesClass, *, verdicts: Mapping[str, Verdict], warn: Warn
 ) -> Iterator[PairDecision]:
-    """Return the decisions in the structured properties of a column.
+    """Yield the decisions stored in the structured properties of one column.
 
     Args:
         urn: URN of the column.

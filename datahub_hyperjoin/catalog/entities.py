@@ -1,4 +1,4 @@
-"""Read many DataHub entities with few requests, from current and older servers."""
+"""Read DataHub entities in bulk, from current and older servers."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,7 +34,9 @@ _Kind = TypeVar("_Kind", bound=_Aspect)
 
 
 def log_skipped(urn: str, reason: str) -> None:
-    """Log a skipped entity as a warning; the default for callers that have no report.
+    """Log a warning about a skipped entity.
+
+    This is the default for callers that have no report.
 
     Args:
         urn: URN of the skipped entity.
@@ -63,7 +65,7 @@ def aspect_of(aspects: Aspects, kind: type[_Kind]) -> _Kind | None:
 
 
 def batches(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
-    """Split items into lists of at most `size`.
+    """Split items into lists of at most `size` items.
 
     >>> list(batches("abcde", 2))
     [['a', 'b'], ['c', 'd'], ['e']]
@@ -74,7 +76,7 @@ def batches(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
 
 
 def reading(graph: DataHubGraph, subject: str, *, entity: str = "") -> AbstractContextManager[None]:
-    """Convert errors that DataHub's client raises while reading into errors of this package.
+    """Return a context manager that translates client errors into errors of this package.
 
     Args:
         graph: The client.
@@ -95,7 +97,10 @@ def _subject(entity: str) -> str:
 
 
 class _NoScrollError(Exception):
-    """The server has no scroll endpoint, or the client cannot parse its response."""
+    """Entities cannot be read through the scroll endpoint.
+
+    The client or the server does not support it, or the client cannot parse a page.
+    """
 
 
 def _pages(
@@ -145,7 +150,7 @@ def _pages(
 def _urns(
     graph: DataHubGraph, entity: str, *, filters: RawSearchFilter | None, removed: bool
 ) -> dict[str, None]:
-    """Search for URNs; return each once, in the order of the search."""
+    """Return the distinct URNs of the entities that a search finds."""
     status = RemovedStatusFilter.ALL if removed else RemovedStatusFilter.NOT_SOFT_DELETED
     with reading(graph, _subject(entity), entity=entity):
         return dict.fromkeys(
@@ -164,7 +169,9 @@ def scroll(
     removed: bool = False,
     warn: NoteSkipped = log_skipped,
 ) -> Iterator[tuple[str, Aspects]]:
-    """Read some aspects of all entities of a type, a thousand entities per request.
+    """Read the given aspects of all entities of a type.
+
+    A request reads up to a thousand entities.
 
     Clients and servers without DataHub's scroll endpoint are asked for URNs first and then for
     aspects in batches. The same happens if the client cannot parse one entity of a page: only
@@ -210,7 +217,9 @@ def fetch(
     *,
     warn: NoteSkipped = log_skipped,
 ) -> dict[str, Aspects]:
-    """Read some aspects of the given entities, five hundred entities per request.
+    """Read the given aspects of entities by URN.
+
+    A request reads up to five hundred entities.
 
     Args:
         graph: The client.
@@ -235,10 +244,10 @@ def fetch(
 def _fetch_batch(
     graph: DataHubGraph, entity: str, urns: list[str], aspects: Sequence[str], *, warn: NoteSkipped
 ) -> dict[str, Aspects]:
-    """Read a batch of entities; split it in half if the client cannot parse one of them.
+    """Read a batch of entities, skipping entities that the client cannot parse.
 
-    The client's error does not name the entity. Halving isolates one bad entity among n with about
-    2 log2(n) requests instead of n.
+    The client's error does not name the entity. Halving the batch isolates one bad entity among n
+    with about 2 log2(n) requests instead of n.
     """
     try:
         with reading(graph, _subject(entity), entity=entity):

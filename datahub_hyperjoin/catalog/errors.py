@@ -1,4 +1,4 @@
-"""Errors of finding tables and of reading the catalog."""
+"""Errors that occur while tables are listed or the catalog is read."""
 
 from typing_extensions import Self
 
@@ -15,7 +15,7 @@ class MissingFolderError(CatalogError, FileNotFoundError):
 
 
 class NoTablesError(CatalogError, ValueError):
-    """A folder, database or catalog has no table, or none that the recipe allows."""
+    """A folder, database or catalog contains no table that the recipe allows."""
 
     @classmethod
     def in_folder(cls, folder: str, *, seen: int) -> Self:
@@ -35,11 +35,11 @@ class NoTablesError(CatalogError, ValueError):
 
 
 class UnreadableCatalogError(CatalogError, OSError):
-    """DataHub's server does not answer, or its answer cannot be used."""
+    """The catalog cannot be read: the server is unreachable, denies access or fails."""
 
     @classmethod
     def because(cls, what: str, reason: str) -> Self:
-        """Report what cannot be read from DataHub, and the reason."""
+        """Report the part of the catalog that cannot be read, and the reason."""
         return cls(
             f"{what} cannot be read from DataHub: {reason.rstrip('.')}. Check the URL and the "
             "token of the recipe's `sink` or `datahub_api`, and that the token's owner may read "
@@ -48,11 +48,11 @@ class UnreadableCatalogError(CatalogError, OSError):
 
 
 class UnknownDatasetsError(CatalogError, LookupError):
-    """The catalog has none of the tables that can be read."""
+    """The catalog contains none of the tables that the run found."""
 
     @classmethod
     def on_platform(cls, platform: str, env: str, *, example: str) -> Self:
-        """Report the platform and environment, and the name of one missing dataset."""
+        """Report the platform, the environment and the name of one missing dataset."""
         return cls(
             f"DataHub knows none of the tables on platform {platform!r} in env {env!r}, for "
             f"example {example!r}. Ingest them with their own source first, correct "
@@ -61,7 +61,7 @@ class UnknownDatasetsError(CatalogError, LookupError):
 
 
 class MissingServerError(CatalogError, ValueError):
-    """A recipe needs a DataHub server and does not configure one."""
+    """The recipe needs a DataHub server but configures none."""
 
     @classmethod
     def to_choose_datasets(cls) -> Self:
@@ -73,7 +73,7 @@ class MissingServerError(CatalogError, ValueError):
 
 
 class NoRemoteTablesError(NoTablesError):
-    """A remote folder has no table, or none that the recipe allows."""
+    """A remote folder contains no table that the recipe allows."""
 
     @classmethod
     def in_folder_of(cls, connection: str, *, seen: int) -> Self:

@@ -1,4 +1,4 @@
-"""Recognises tables among the files of a local or remote folder."""
+"""Recognise tables among the files of a local or remote folder."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -77,7 +77,7 @@ def tables_of(
 
 
 def split_name(name: str) -> tuple[str, FileFormat | None]:
-    """Split the name of a file or folder into a title and the format of its extension.
+    """Split the name of a file or folder into a title and a file format.
 
     >>> split_name("flights.csv.gz"), split_name("orders")
     (('flights', <FileFormat.CSV: 'csv'>), ('orders', None))
@@ -94,11 +94,11 @@ def split_name(name: str) -> tuple[str, FileFormat | None]:
 def table_path(
     path: PurePosixPath, formatted: AbstractSet[PurePosixPath] = frozenset()
 ) -> PurePosixPath:
-    """Return the path of the table that a file belongs to: the file itself, or a folder above it.
+    """Return the path of the table to which a file belongs.
 
-    A folder is a table if it is a Delta or Iceberg table (`formatted`), if its name has the
-    extension of a table file, if it has folders named `key=value`, or if its files have the prefix
-    that Spark gives to the parts of a table.
+    The table is the file itself or a folder above the file. A folder is a table if it is a Delta or
+    Iceberg table (`formatted`), if its name has the extension of a table file, if it has folders
+    named `key=value`, or if its files have the prefix that Spark gives to the parts of a table.
 
     >>> [str(table_path(PurePosixPath(name))) for name in ("a/b.csv", "a.parquet/0.parquet")]
     ['a/b.csv', 'a.parquet']
@@ -136,7 +136,10 @@ def _tables_with_metadata(
 
 
 def _format_of(path: PurePosixPath) -> FileFormat | None:
-    """Return the format of a data file; None for other files, such as those of a Delta log."""
+    """Return the format of a data file, or None for any other file.
+
+    Files of a Delta log are not data files, whatever their extension.
+    """
     return None if path.parent.name == DELTA_LOG else split_name(path.name)[1]
 
 
@@ -159,6 +162,9 @@ def _location(
 
 
 def _state(files: Sequence[ListedFile]) -> str:
-    """Hash the path, size and modification time of each file, to detect changes of a table."""
+    """Return one hash of the paths, sizes and modification times of all given files.
+
+    Two runs compare their hashes to detect whether a table has changed.
+    """
     seen = sorted((file.path, file.size, file.changed) for file in files)
     return sha256(repr(seen).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Lists the tables of a local folder."""
+"""List the tables of a local folder."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +21,7 @@ def scan_folder(
     allowed: AllowDenyPattern,
     dialect: Dialect = DEFAULT_DIALECT,
 ) -> list[Table]:
-    """List the tables below a folder.
+    """List the tables in a local folder and its subfolders.
 
     The name of a table is its path below the folder, with the platform instance as a prefix, as in
     DataHub's own URNs.
@@ -61,7 +61,11 @@ def scan_folder(
 
 
 def _files(folder: Path) -> Iterator[ListedFile]:
-    """List files, without those that tools hide from people (`.x`, `_SUCCESS`)."""
+    """List the visible files in a folder and its subfolders.
+
+    Files and folders are hidden if their names begin with a dot or an underscore, such as `.x` and
+    `_SUCCESS`. The only exception is `_delta_log`, the log folder of a Delta table.
+    """
     # Resolved, because workers may run in another folder.
     root = folder.resolve()
     for path in sorted(root.rglob("*")):

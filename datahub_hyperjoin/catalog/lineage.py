@@ -1,4 +1,4 @@
-"""Read the existing upstream lineage of datasets."""
+"""Read the upstream lineage of datasets."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from datahub_hyperjoin.catalog.entities import aspect_of, fetch
 
 
 def read_upstreams(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, UpstreamLineageClass]:
-    """Read the upstream lineage of some datasets.
+    """Read the upstream lineage of the given datasets.
 
     Args:
         graph: DataHub's server.

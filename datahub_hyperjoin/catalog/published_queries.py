@@ -1,4 +1,4 @@
-"""Read the join queries that earlier runs published, and what people changed about them."""
+"""Find published SQL queries that were later edited, hidden or deleted."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _ASPECTS = [QueryPropertiesClass.ASPECT_NAME, StatusClass.ASPECT_NAME]
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedQueries:
-    """URNs of this package's query entities, grouped by what happened to them after publication."""
+    """URNs of published SQL queries that were later edited, hidden or deleted."""
 
     hidden: frozenset[str] = frozenset()
     """Queries that an earlier run hid; a run may show them again."""
@@ -37,7 +37,7 @@ def read_published_queries(
     hidden: Mapping[str, str],
     warn: Warn,
 ) -> PublishedQueries:
-    """Read query entities by URN and compare them with what earlier runs wrote.
+    """Find which of the given SQL queries were hidden, edited or deleted.
 
     A hidden query was hidden by us only if the run that last wrote its status is the run that we
     recorded; otherwise a person hid it. An editor other than ingestion is a person, too.

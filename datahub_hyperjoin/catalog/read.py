@@ -1,4 +1,7 @@
-"""Read everything that DataHub knows about some tables, before any table is opened."""
+"""Read DataHub's metadata about the tables of a run.
+
+The catalog is read before any table is opened.
+"""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -57,7 +60,7 @@ class Scope:
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """A record of what earlier runs of the same pipeline wrote."""
+    """A record of the entities that earlier runs of the same pipeline wrote or hid."""
 
     written: Mapping[str, Pair] = field(default_factory=dict)
     """Relationships that the last run wrote, by URN."""
@@ -74,7 +77,7 @@ class History:
 
 @dataclass(frozen=True, kw_only=True)
 class Catalog:
-    """The tables of a run and what the catalog knows about them."""
+    """The tables of a run, with their metadata from DataHub."""
 
     tables: Sequence[Table]
     """The tables that the run reads."""
@@ -99,7 +102,7 @@ class Catalog:
     """Platform instances whose databases did not answer: joins of their tables are kept."""
 
     def field_path(self, column: ColumnId) -> ColumnId:
-        """Replace the plain path of a column by its DataHub field path.
+        """Return a column with its DataHub field path instead of its plain path.
 
         Args:
             column: A column with its plain path.
@@ -114,7 +117,7 @@ class Catalog:
 
 @dataclass(frozen=True)
 class _JoinHistory:
-    """The relationships in the catalog, and the decisions of its users."""
+    """The catalog's relationships and people's decisions about joins."""
 
     relationships: dict[str, Relationship]
     rejected: dict[str, Pair]
@@ -125,7 +128,7 @@ class _JoinHistory:
 def read_catalog(
     graph: DataHubGraph, tables: Sequence[Table], *, scope: Scope, history: History, warn: Warn
 ) -> Catalog:
-    """Read what DataHub knows about some tables and what people decided about their joins.
+    """Read DataHub's metadata about tables and people's decisions about joins.
 
     Args:
         graph: DataHub's server.
@@ -174,7 +177,7 @@ def read_catalog(
 def _read_join_history(
     graph: DataHubGraph, *, scope: Scope, history: History, warn: Warn
 ) -> _JoinHistory:
-    """Read relationships and decisions, and add rejections that only the history records.
+    """Read relationships and decisions, including rejections found only in the history.
 
     A relationship that people hard-deleted leaves no trace in the catalog. It is recognised once,
     as written by the last run and missing now, and recorded as rejected from then on, until a
@@ -213,7 +216,7 @@ def _read_join_history(
 
 
 def _have_writes_arrived(graph: DataHubGraph, history: History, namespace: str, warn: Warn) -> bool:
-    """Return whether the catalog has any of the properties that the last run wrote."""
+    """Return whether the catalog contains any property written by the last run."""
     prefix = property_urn(namespace, "")
     name = StructuredPropertiesClass.ASPECT_NAME
     columns = _if_readable(lambda: fetch(graph, "schemaField", history.columns, [name]), warn)
@@ -227,7 +230,7 @@ def _have_writes_arrived(graph: DataHubGraph, history: History, namespace: str, 
 
 
 def _if_supported(read: Callable[[], dict[Key, Value]]) -> dict[Key, Value]:
-    """Read entities; return an empty dictionary if the server does not support their type.
+    """Call `read`, or return an empty dictionary if the server lacks the entity type.
 
     There is no warning here, because writing entities of that type reports the problem.
     """
@@ -239,7 +242,7 @@ def _if_supported(read: Callable[[], dict[Key, Value]]) -> dict[Key, Value]:
 
 
 def _if_readable(read: Callable[[], dict[Key, Value]], warn: Warn) -> dict[Key, Value]:
-    """Read an optional part of the catalog; if it cannot be read, warn and return nothing."""
+    """Call `read`, or warn and return an empty dictionary if the call fails."""
     try:
         return _if_supported(read)
     except UnreadableCatalogError as error:
@@ -254,7 +257,7 @@ def _if_readable(read: Callable[[], dict[Key, Value]], warn: Warn) -> dict[Key, 
 def _select(
     tables: Sequence[Table], datasets: Mapping[TableId, Dataset], *, scope: Scope, warn: Warn
 ) -> list[Table]:
-    """Select the tables that the catalog knows, or all if `catalog.known_only` is off.
+    """Select the tables in the catalog, or all tables if `catalog.known_only` is false.
 
     A dataset filter leaves out tables on purpose, so then nothing is reported: the datasets that it
     excludes cannot be distinguished from unknown ones.

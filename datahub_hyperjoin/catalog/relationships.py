@@ -1,4 +1,4 @@
-"""Read the relationships of the catalog: ours, those of other authors, and deleted ones."""
+"""Read the relationships in the catalog and detect deleted relationships."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ def report_skipped(warn: Warn) -> NoteSkipped:
 
 @dataclass(frozen=True, kw_only=True)
 class Relationship:
-    """A relationship of the catalog and what people attached to it."""
+    """A relationship in the catalog, with its status, tags and owners."""
 
     urn: str
     """URN of the relationship."""
@@ -79,7 +79,7 @@ class Relationship:
 
     @property
     def hidden_by_people(self) -> bool:
-        """Whether this package wrote the relationship and a person hid it.
+        """Whether a person hid the relationship after this package wrote it.
 
         Returns:
             False for a relationship of another author, whoever hid it.
@@ -90,7 +90,7 @@ class Relationship:
 def read_relationships(
     graph: DataHubGraph, *, written: Collection[str], hidden: Mapping[str, str], warn: Warn
 ) -> dict[str, Relationship]:
-    """Read all relationships, including hidden ones.
+    """Read all relationships in the catalog, including hidden relationships.
 
     The search index shows new entities with a delay, so relationships that an earlier run wrote and
     the search does not return are requested by URN.
@@ -178,7 +178,7 @@ def _pairs(
 def find_deleted(
     written: Collection[str], existing: Iterable[str], *, writes_arrived: bool, warn: Warn
 ) -> frozenset[str]:
-    """Return the entities that an earlier run wrote and that people hard-deleted since.
+    """Find the entities of an earlier run that people have since hard-deleted.
 
     A missing entity is a rejection only if a person deleted it. Two other causes look the same.
     People delete entities one by one, so if more than three quarters of at least twenty are

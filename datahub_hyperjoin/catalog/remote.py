@@ -1,4 +1,4 @@
-"""Lists the tables of a folder in a file system that Spark reaches."""
+"""List the tables of a remote folder through Spark."""
 
 from pyspark.sql import SparkSession
 
@@ -15,7 +15,7 @@ from datahub_hyperjoin.tables import Table
 def scan_remote_folder(
     session: SparkSession, connection: str, folder: RemoteFolder, selection: TableSelection
 ) -> list[Table]:
-    """List the tables below a folder.
+    """List the tables in a remote folder and its subfolders.
 
     Args:
         session: Lists the folder.

@@ -1,4 +1,4 @@
-"""Lists the tables of a Spark catalog."""
+"""List the tables of a Spark catalog."""
 
 from pyspark.sql import SparkSession
 
@@ -12,7 +12,7 @@ from datahub_hyperjoin.tables import Table
 def scan_spark_catalog(
     session: SparkSession, connection: str, catalog: SparkCatalog, selection: TableSelection
 ) -> list[Table]:
-    """List the tables and views of a catalog.
+    """List the tables and views of a Spark catalog.
 
     Args:
         session: Lists the catalog.

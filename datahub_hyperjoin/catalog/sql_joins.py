@@ -1,4 +1,4 @@
-"""Find the pairs of columns that a SQL statement joins, with DataHub's own parser.
+"""Use DataHub's SQL parser to find the pairs that a statement joins.
 
 The parser reports for each join the columns that its condition depends on, through aliases,
 subqueries and common table expressions. Three properties of it shape this module:
@@ -28,7 +28,7 @@ _UNREADABLE = (SqlglotError, RecursionError, TypeError, ValueError)
 
 
 class _Resolver(SchemaResolverInterface):
-    """Resolves the tables of one statement for DataHub's SQL parser."""
+    """A schema resolver that tells DataHub's parser the tables of one SQL statement."""
 
     def __init__(
         self, platform: str, tables: Mapping[str, TableId], columns: Mapping[TableId, list[str]]
@@ -40,15 +40,15 @@ class _Resolver(SchemaResolverInterface):
 
     @property
     def platform(self) -> str:
-        """The platform, which determines the SQL dialect."""
+        """The DataHub platform, which determines the SQL dialect."""
         return self._platform
 
     def includes_temp_tables(self) -> bool:
-        """Return True, so that the parser does not cache the statement and this object."""
+        """Return True to prevent the parser from caching the statement and this resolver."""
         return True
 
     def resolve_table(self, table: _TableName) -> tuple[str, SchemaInfo | None]:
-        """Return the URN and the columns of a table by its unique name."""
+        """Look up the URN and the columns of a table by its unique name."""
         resolved = self._tables.get(table.table)
         if resolved is None:
             return dataset_urn(TableId(self._platform, f".{table.table}")), None
@@ -96,7 +96,7 @@ def find_joins(
 
 
 def _dialect(platform: str) -> Dialect:
-    """Return the SQL dialect of a platform; standard SQL if DataHub does not know it."""
+    """Return the SQL dialect of a platform, or standard SQL for an unknown platform."""
     try:
         return get_dialect(platform)
     except ValueError:
@@ -104,7 +104,7 @@ def _dialect(platform: str) -> Dialect:
 
 
 def _isolate_equalities(statement: exp.Expr) -> None:
-    """Rewrite a statement so that each equality of two columns is the condition of its own join.
+    """Rewrite a statement so that each equality of two columns gets a join of its own.
 
     Each join keeps its first equality. The others, and those in `WHERE`, become conditions of
     additional joins with a one-row subquery. The result of the statement changes; which columns
@@ -134,7 +134,7 @@ def _isolate_equalities(statement: exp.Expr) -> None:
 
 
 def _sources(select: exp.Select) -> Iterator[exp.Expr]:
-    """Yield the tables and subqueries after `FROM` and `JOIN`."""
+    """Yield the tables and subqueries in the `FROM` and `JOIN` clauses."""
     start = select.args.get("from_") or select.args.get("from")  # depends on sqlglot's release
     yield from (clause.this for clause in (start, *select.args["joins"]) if clause)
 
@@ -145,7 +145,7 @@ def _stays_in(equality: exp.EQ, sources: set[str]) -> bool:
 
 
 def _equalities(condition: exp.Expr) -> Iterator[exp.EQ]:
-    """Yield the comparisons `column = column` that must be true if a condition is true."""
+    """Yield the equalities of two columns that a condition implies."""
     condition = condition.unnest()
     # Below `OR` and `NOT`, an equality need not hold for the rows of the result.
     parts = condition.flatten() if isinstance(condition, exp.And) else [condition]
@@ -165,7 +165,7 @@ def _strip(side: exp.Expr) -> exp.Expr:
 
 
 def _match(join: JoinInfo, condition: exp.Expr) -> Iterator[tuple[ColumnRef, ColumnRef]]:
-    """Yield the pairs of columns that one join in the parser's result compares for equality."""
+    """Yield the pairs of columns that a parsed join compares for equality."""
     match list(_equalities(condition)), join.columns_involved:
         case [_], [left, right]:
             yield left, right
@@ -195,7 +195,10 @@ def _resolve(first: ColumnRef, second: ColumnRef, tables: TableLookup) -> Pair |
 
 
 def _column(reference: ColumnRef, tables: TableLookup) -> ColumnId | None:
-    """Find the catalog's column for a parsed reference; ignore case if there is no exact match."""
+    """Find the column in the catalog to which a parsed reference refers.
+
+    Case is ignored only if there is no exact match.
+    """
     table = table_id(reference.table)
     paths = tables.columns(table)
     for fold in (str, str.casefold):

@@ -12,7 +12,7 @@ Name = tuple[str, ...]
 
 
 class TableLookup:
-    """Tables of the catalog by the names that SQL uses for them.
+    """A lookup that finds tables of the catalog by their names in SQL.
 
     SQL always omits the platform instance and often the database or the schema. So a name resolves
     to the table whose full name ends with it, if exactly one table's does; an exact match is tried
@@ -59,7 +59,7 @@ class TableLookup:
 
 
 def _ends_match(name: str, parts: Name) -> bool:
-    """Return whether the shorter of two names equals the last parts of the longer one.
+    """Return whether one of two names ends with all parts of the other.
 
     SQL may also give more parts than the catalog, for example the name of a Spark catalog.
     """
@@ -71,7 +71,7 @@ def _ends_match(name: str, parts: Name) -> bool:
 def rename_tables(
     statement: exp.Expr, find: Callable[[Name], TableId | None]
 ) -> dict[str, TableId]:
-    """Replace every table name in a statement by a unique name of one part.
+    """Replace the table names in a statement by unique names of one part.
 
     DataHub's parser needs complete names, all with the same number of parts; unique names of one
     part fulfil this on every platform. A table without an alias gets its old name as the

@@ -1,4 +1,4 @@
-"""Read statistics of columns from the profiles that DataHub already stores."""
+"""Read column statistics from the dataset profiles in DataHub."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -52,7 +52,9 @@ def _share(part: float, whole: float) -> float:
 
 
 def statistics_of(rows: int | None, field: dict[str, Any]) -> ColumnStatistics | None:
-    """Compute a column's statistics from its profile: from counts if present, else proportions.
+    """Compute the statistics of a column from its profile in DataHub.
+
+    Proportions are used only where counts are missing.
 
     Args:
         rows: Row count of the table; None if the profile lacks it.
@@ -84,7 +86,7 @@ def statistics_of(rows: int | None, field: dict[str, Any]) -> ColumnStatistics |
 def _of_table(
     table: TableId, profile: dict[str, Any]
 ) -> Iterator[tuple[ColumnId, ColumnStatistics]]:
-    """Yield the statistics of each column in a table's profile.
+    """Yield the statistics of each column in a DataHub profile of a table.
 
     Members of a union have the same path; only the first one with statistics is used.
     """
@@ -100,9 +102,10 @@ def _of_table(
 def read_statistics(
     graph: DataHubGraph, tables: Iterable[TableId]
 ) -> dict[ColumnId, ColumnStatistics]:
-    """Read statistics from the newest profile of each whole table, a hundred tables per request.
+    """Read column statistics from the newest full profile of each table.
 
-    Profiles of a partition, a sample or a SQL query are ignored.
+    A full profile covers all rows: profiles of a partition, a sample or a SQL query are ignored. A
+    request covers up to a hundred tables.
 
     Args:
         graph: The client.

@@ -1,4 +1,4 @@
-"""Selects the tables of a source to read, and names them as DataHub does."""
+"""Selection of the tables to read, and their names in DataHub."""
 
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -39,7 +39,7 @@ _NAMED_WITH_DATABASE = {"postgresql", "redshift", "cockroachdb", "mssql", "snowf
 
 @dataclass(frozen=True, kw_only=True)
 class TableSelection:
-    """The tables of a source to read, and their names in DataHub."""
+    """Rules that select the tables of a source and determine their names in DataHub."""
 
     platform: str
     """DataHub platform of the tables."""
@@ -72,7 +72,7 @@ class TableSelection:
     def table(
         self, *, title: str, location: TableLocation, size: int = 0, state: str = "", **parts: str
     ) -> Table:
-        """Create a table with its name in DataHub.
+        """Create a `Table` with the name that DataHub uses.
 
         Args:
             title: The name a person would use.
@@ -119,7 +119,7 @@ def platform_of(source: TableSource) -> str:
 
 
 def names_of(source: TableSource) -> str:
-    """Return the pattern with which DataHub's own connectors name the tables of a source.
+    """Return the pattern that DataHub's own connectors use to name a source's tables.
 
     Args:
         source: The source.

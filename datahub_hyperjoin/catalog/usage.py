@@ -1,4 +1,4 @@
-"""Count the SQL queries of the catalog that join two columns."""
+"""Count the SQL queries in the catalog that join each pair."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ _ASPECTS = [QueryPropertiesClass.ASPECT_NAME, QuerySubjectsClass.ASPECT_NAME]
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class SqlQuery:
-    """A SQL query that people or their tools ran."""
+    """A SQL query that the catalog records."""
 
     changed: int
     """Time of the last change, in milliseconds since 1970."""
@@ -47,7 +47,7 @@ class SqlQuery:
 def count_joins(
     graph: DataHubGraph, datasets: Iterable[Dataset], *, most: int, warn: Warn
 ) -> dict[Pair, int]:
-    """Count the SQL queries that join two columns.
+    """Read the SQL queries in the catalog and count how many join each pair.
 
     Parsing a statement takes some milliseconds, a large one seconds.
 
@@ -107,7 +107,7 @@ def read_query(urn: str, aspects: Aspects, tables: Mapping[str, TableId]) -> Sql
 def count_statements(
     queries: Iterable[SqlQuery], tables: TableLookup, warn: Warn
 ) -> dict[Pair, int]:
-    """Count SQL queries by the pairs of columns that they join.
+    """Count how many of the given SQL queries join each pair.
 
     Args:
         queries: The SQL queries to parse.

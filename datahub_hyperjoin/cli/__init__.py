@@ -1,4 +1,4 @@
-"""The command `hyperjoin`: list, accept and reject joins, find paths, and evaluate rankings."""
+"""The command-line tool `hyperjoin`."""
 
 from datahub_hyperjoin.cli.commands import main
 

@@ -1,4 +1,4 @@
-"""Run the command `hyperjoin` with `python -m datahub_hyperjoin.cli`."""
+"""Entry point of `python -m datahub_hyperjoin.cli`, which runs the command `hyperjoin`."""
 
 from datahub_hyperjoin.cli.commands import main
 

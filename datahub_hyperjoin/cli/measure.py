@@ -1,4 +1,4 @@
-"""`hyperjoin evaluate`: the quality of rankings on lakes whose joins are known."""
+"""The command `hyperjoin evaluate`, which measures the quality of rankings."""
 
 from pathlib import Path
 
@@ -8,7 +8,10 @@ from datahub_hyperjoin.errors import HyperJoinError
 
 
 def _create(_: click.Context, __: click.Parameter, folder: Path | None) -> Path | None:
-    """Create the output folder before the evaluation, which may take hours, starts."""
+    """Create the output folder before the evaluation starts.
+
+    An evaluation may take hours, so an unusable folder is reported first.
+    """
     try:
         if folder:
             folder.mkdir(parents=True, exist_ok=True)
@@ -59,7 +62,7 @@ def evaluate_rankings(
     epochs: int | None,
     texts: tuple[str, ...],
 ) -> None:
-    """Measure rankings on lakes whose joins are known.
+    """Measure the quality of rankings on lakes with known joins.
 
     Each FOLDER has tables/*.csv, queries.csv (table, column) and ground_truth.csv (query_table,
     query_column, candidate_table, candidate_column). Candidates are ranked as in

@@ -1,4 +1,4 @@
-"""Write the quick start's lake: real tables from packages of the extra `demo`."""
+"""Write a demonstration lake of real tables from installed Python packages."""
 
 from datahub_hyperjoin.demo.write import write_lake
 

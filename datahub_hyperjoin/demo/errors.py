@@ -1,4 +1,4 @@
-"""Errors of creating the demonstration lake."""
+"""Errors that occur while the demonstration lake is created."""
 
 from typing_extensions import Self
 

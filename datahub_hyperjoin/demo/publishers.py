@@ -1,4 +1,7 @@
-"""The tables of each publisher, with the publisher's own column names and values."""
+"""Read the tables of the quick start's lake from the Python packages that publish them.
+
+Column names and values stay as published.
+"""
 
 import io
 import zipfile
@@ -63,7 +66,7 @@ def _country_converter() -> Iterator[DemoTable]:
 
 
 def _countryinfo() -> Iterator[DemoTable]:
-    """Convert nested country records to a table of countries and one table per nested list."""
+    """Yield a table of countries, and tables of their currencies, languages and borders."""
     files = sorted(data_folder("countryinfo", "data").glob("*.json"))
     # The release for Python 3.10 also has places without codes, which later ones keep elsewhere.
     coded = (country for country in map(read_json, files) if country["ISO"])
@@ -119,13 +122,13 @@ def _bokeh() -> Iterator[DemoTable]:
 
 @dataclass(frozen=True)
 class Publisher:
-    """A publisher of tables in the lake."""
+    """A Python package that publishes tables, and the function that reads them."""
 
     distribution: str
-    """Name of the package with its tables on the package index."""
+    """Name of the package on the package index."""
 
     tables: Callable[[], Iterator[DemoTable]]
-    """Function that reads its tables."""
+    """Function that reads the tables."""
 
 
 PUBLISHERS: Mapping[str, Publisher] = {

@@ -1,4 +1,4 @@
-"""Convert publishers' files to the CSV text of tables."""
+"""Convert the files of publishers to tables in CSV format."""
 
 import gzip
 import json
@@ -13,7 +13,7 @@ DemoTable = tuple[str, str]
 
 
 def copy_csv(folder: Path, *names: str) -> Iterator[DemoTable]:
-    """Read CSV files unchanged, decompressing those that are gzipped.
+    """Read one table from each CSV file, plain or gzipped.
 
     Args:
         folder: Folder with the files.

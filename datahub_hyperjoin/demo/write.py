@@ -1,4 +1,4 @@
-"""Write the lake, with one folder per publisher and one file per table."""
+"""Write the quick start's lake, with one folder per publisher and one file per table."""
 
 import io
 import tempfile

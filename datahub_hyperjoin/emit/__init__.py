@@ -1,4 +1,4 @@
-"""Write joins and suggestions as DataHub metadata, and withdraw those that no longer hold."""
+"""Write joins and suggestions to DataHub as metadata, and withdraw outdated metadata."""
 
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.emit.differences import keep_changes

@@ -1,4 +1,4 @@
-"""Create definitions that other metadata refers to."""
+"""Create the structured properties and tags that other metadata refers to."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -16,7 +16,7 @@ from datahub_hyperjoin.emit.errors import RefusedError
 def define(
     proposals: Iterable[MetadataChangeProposalWrapper], graph: DataHubGraph | None
 ) -> Iterator[MetadataWorkUnit]:
-    """Create the definitions that do not exist yet.
+    """Create the structured properties and tags that do not exist yet.
 
     Args:
         proposals: One for each aspect of each definition.
@@ -44,10 +44,10 @@ def define(
 def _read_existing(
     proposals: Iterable[MetadataChangeProposalWrapper], graph: DataHubGraph
 ) -> set[tuple[str | None, str | None]]:
-    """Return which of the proposed aspects the server has.
+    """Return the URN and name of each proposed aspect that the server already has.
 
-    The set may lack some if the server cannot be read. That does no harm: proposals only create, so
-    the server keeps what it has.
+    The set may lack some aspects if the server cannot be read. That does no harm: proposals only
+    create, so the server keeps what it has.
     """
     existing: set[tuple[str | None, str | None]] = set()
     for entity_type, group in groupby(proposals, key=lambda proposal: proposal.entityType):

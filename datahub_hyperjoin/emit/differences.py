@@ -90,7 +90,7 @@ def keep_changes(
 
 
 def _target(unit: MetadataWorkUnit) -> _Target | None:
-    """Return the aspect that a workunit writes; None if it cannot be compared."""
+    """Return the aspect that a workunit writes; None if that aspect cannot be compared."""
     proposal = unit.metadata
     if isinstance(proposal, MetadataChangeEventClass):
         return None
@@ -100,7 +100,7 @@ def _target(unit: MetadataWorkUnit) -> _Target | None:
 
 
 class _ServerSnapshot:
-    """The server's versions of the aspects to write, and what the run has written so far."""
+    """The aspects that the server holds, and the changes that the run has already sent."""
 
     def __init__(self) -> None:
         self.unpatchable: set[str] = set()
@@ -110,7 +110,7 @@ class _ServerSnapshot:
         self._lineage: dict[_Target, dict[str, Change]] = defaultdict(dict)
 
     def read(self, units: Sequence[MetadataWorkUnit], graph: DataHubGraph) -> None:
-        """Read the server's version of the aspects to write, in one request per entity type."""
+        """Read the aspects that the workunits would change, with one request per entity type."""
         urns: dict[str, dict[str, None]] = defaultdict(dict)
         names: dict[str, set[str]] = defaultdict(set)
         for unit in units:
@@ -132,7 +132,11 @@ class _ServerSnapshot:
                 self._aspects.update({(urn, name): held for name, (held, _) in aspects.items()})
 
     def admit(self, unit: MetadataWorkUnit) -> MetadataWorkUnit | None:
-        """Return the workunit and record it as sent; return None if it would change nothing."""
+        """Return the workunit to send, or None if sending it would change nothing.
+
+        A lineage patch may be returned with other operations. Comparable workunits are recorded as
+        sent.
+        """
         target, proposal = _target(unit), unit.metadata
         if target is None or isinstance(proposal, MetadataChangeEventClass):
             return unit
@@ -173,9 +177,9 @@ class _ServerSnapshot:
         return unit if wanted == changes else with_changes(unit, wanted)
 
     def _is_news(self, target: _Target, written: object, *, in_place: bool) -> bool:
-        """Return whether a write has an effect; if so, record it as sent.
+        """Return whether a write changes the server, and record such a write as sent.
 
-        After a write the snapshot is out of date; then only a repetition has no effect.
+        After a write the snapshot is out of date; then only a repetition changes nothing.
         """
         news = self._sent[target] != written if target in self._sent else not in_place
         if news:

@@ -14,7 +14,7 @@ from datahub_hyperjoin.emit.written_state import WrittenEdge
 
 @dataclass(frozen=True, kw_only=True)
 class ExistingState:
-    """Existing metadata that limits what a run may write; empty without a server."""
+    """Existing metadata that limits what a run may write; empty if the run has no server."""
 
     foreign: frozenset[str] = frozenset()
     """URNs of relationships that a person wrote, or edited after this source wrote them."""
@@ -38,7 +38,7 @@ class ExistingState:
 def without_ours(
     lineage: UpstreamLineageClass, edges: Iterable[WrittenEdge], downstream: str
 ) -> UpstreamLineageClass:
-    """Return the lineage of a dataset as others wrote it.
+    """Return a dataset's lineage without the edges that this source wrote.
 
     Args:
         lineage: The dataset's lineage.
@@ -46,7 +46,7 @@ def without_ours(
         downstream: The dataset's URN.
 
     Returns:
-        A copy without our edges.
+        A copy of the lineage without these edges.
     """
     ours = {edge.datasets for edge in edges if edge.adds_table}
     return UpstreamLineageClass(

@@ -109,7 +109,7 @@ def _settle(values: _Values) -> _Values:
 
 
 def drop_foreign(lineage: _Aspect | None, changes: Iterable[Change]) -> list[Change]:
-    """Remove changes to other people's edges between datasets from a lineage patch.
+    """Drop changes that would replace an edge between datasets, or remove another author's edge.
 
     An existing edge has the meaning of ours, so it is not replaced. An edge is removed only if we
     are its author: a connector may have written its own in the same position since then.
@@ -125,6 +125,9 @@ def drop_foreign(lineage: _Aspect | None, changes: Iterable[Change]) -> list[Cha
 
 
 def is_patchable(lineage: _Aspect | None) -> bool:
-    """Return whether the server can patch a lineage: each edge must lead to exactly one column."""
+    """Return whether the server can patch a dataset's lineage.
+
+    Each edge between columns must lead to exactly one column.
+    """
     edges = lineage.fineGrainedLineages if isinstance(lineage, UpstreamLineageClass) else None
     return all(len(edge.downstreams or ()) == 1 for edge in edges or ())

@@ -36,7 +36,7 @@ _EXAMPLES = {
 
 
 def find_unsupported(graph: DataHubGraph, config: EmitConfig) -> dict[str, str]:
-    """Return the layers that a server does not support.
+    """Return the enabled layers of metadata that a server does not support.
 
     Args:
         graph: DataHub's server.
@@ -57,7 +57,10 @@ def find_unsupported(graph: DataHubGraph, config: EmitConfig) -> dict[str, str]:
 
 
 def _read_registry(graph: DataHubGraph) -> Mapping[str, set[str]] | None:
-    """Return the server's aspects by entity type; None if the client is older than release 1.7."""
+    """Return the aspects that the server supports, by entity type; None if unknown.
+
+    Clients of DataHub before version 1.7 cannot read them.
+    """
     read = getattr(graph, "get_entity_aspect_specs", None)
     specifications = read() if read else None
     return specifications.entity_aspects if specifications else None

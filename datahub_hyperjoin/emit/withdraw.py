@@ -1,4 +1,4 @@
-"""Withdraw metadata of this package that an earlier run wrote and this run does not write."""
+"""Withdraw metadata that an earlier run wrote and this run does not write."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -107,7 +107,7 @@ def _by_downstream(edges: Sequence[WrittenEdge]) -> dict[str, list[WrittenEdge]]
 def _remove_edges(
     edges: Sequence[WrittenEdge], still_used: set[tuple[str, str]]
 ) -> Iterator[Change]:
-    """Remove edges between columns, and edges between datasets that no other join needs."""
+    """Remove the given edges between columns, and edges between datasets that became unused."""
     for edge in edges:
         path = edge_path(edge.upstream, edge.downstream)
         yield {"op": "remove", "path": path, "value": {}}

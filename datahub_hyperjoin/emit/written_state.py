@@ -1,4 +1,4 @@
-"""Store what a run wrote, so that the next run can withdraw it.
+"""Record the metadata that a run wrote, so that the next run can withdraw it.
 
 DataHub's stateful ingestion removes whole entities only, and not those of every type. Our
 properties and lineage edges are parts of other people's entities, and queries are a type that the
@@ -48,7 +48,7 @@ class WrittenEdge(NamedTuple):
 
 
 class WrittenState(CheckpointStateBase):
-    """URNs of the metadata that a run wrote, and of what people rejected or deleted."""
+    """URNs of the metadata that a run wrote, and of metadata that people rejected or deleted."""
 
     # A later version may store more.
     model_config = ConfigDict(extra="ignore", use_attribute_docstrings=True)
@@ -79,7 +79,7 @@ class WrittenState(CheckpointStateBase):
     """Queries that people deleted for good; they are never written again either."""
 
     def prepare_for_commit(self) -> None:
-        """Sort all parts, so that equal content is stored as an equal state."""
+        """Sort all fields, so that states with equal content are stored identically."""
         self.relationships = dict(sorted(self.relationships.items()))
         self.rejected = dict(sorted(self.rejected.items()))
         self.hidden = dict(sorted(self.hidden.items()))
@@ -112,7 +112,7 @@ class WrittenState(CheckpointStateBase):
         return both
 
     def without_queries(self, queries: Container[str]) -> Self:
-        """Return the state without some queries.
+        """Return a copy of the state without the given queries.
 
         Args:
             queries: URNs of queries that this source no longer manages.
@@ -126,7 +126,7 @@ def _ordered(urns: Iterable[str]) -> list[str]:
 
 
 class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
-    """Loads the state that the last run wrote, and stores that of this run.
+    """Handler that loads the last run's written state and stores this run's written state.
 
     Args:
         state: The source's `state_provider`.
@@ -139,7 +139,10 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
 
     @property
     def job_id(self) -> JobId:
-        """Name of the checkpoint, distinct from that of DataHub's own removal of stale entities."""
+        """Name of the checkpoint that holds the written state.
+
+        DataHub's own removal of stale entities has another checkpoint.
+        """
         return JobId("hyperjoin_written_state")
 
     @property
@@ -156,7 +159,7 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
         return config if allowed else None
 
     def is_checkpointing_enabled(self) -> bool:
-        """Return whether states are stored.
+        """Return whether stateful ingestion is enabled.
 
         Returns:
             The recipe's setting; by default, whether there are a server and a pipeline name.
@@ -164,7 +167,7 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
         return self._state.is_stateful_ingestion_configured()
 
     def create_checkpoint(self) -> Checkpoint[WrittenState] | None:
-        """Create the empty state of this run.
+        """Create a checkpoint with an empty state for this run.
 
         Returns:
             None if the state of this run is not stored.
@@ -191,7 +194,9 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
         return checkpoint.state if checkpoint else None
 
     def store(self, written: WrittenState) -> None:
-        """Store the state of this run. A run that does not call this keeps the last state.
+        """Store the written state of this run.
+
+        A run that does not call this method keeps the last state.
 
         Args:
             written: The state.
@@ -206,7 +211,7 @@ def stale_removal(
     config: StatefulIngestionConfigBase[Any],
     ctx: PipelineContext,
 ) -> list[MetadataWorkUnitProcessor]:
-    """Return DataHub's processor that removes stale entities, unless the base class adds it.
+    """Return the processor for stale entities, which DataHub before 1.7 does not add itself.
 
     Args:
         source: The source.

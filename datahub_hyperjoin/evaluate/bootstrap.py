@@ -1,4 +1,4 @@
-r"""Confidence intervals of means over query columns: the percentile bootstrap (Efron, 1979).
+r"""Percentile bootstrap intervals for means over query columns (Efron, 1979).
 
 Query columns are drawn with replacement, as many as there are, thousands of times. The interval
 holds 95 % of the means of these draws. Two methods that rank for the same query columns are

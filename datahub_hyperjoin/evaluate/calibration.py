@@ -1,4 +1,4 @@
-r"""Calibration of scores: how far they differ from the share of right candidates.
+r"""Expected calibration error of a method's scores.
 
 Scores are sorted into M = 15 bins of equal width. With $B_m$ the candidates whose score lies in
 $((m-1)/M, m/M]$, of n candidates in all, the expected calibration error is
@@ -73,7 +73,7 @@ def bin_scores(
 
 @dataclass(frozen=True)
 class Reliability:
-    """Averages of a method's binned scores, from which its calibration error is computed."""
+    """Averages of a method's binned scores, for computing the calibration error."""
 
     whole: Float[np.ndarray, "bin fact"]
     """Mean of the binned scores over query columns; holds at least one candidate."""
@@ -83,7 +83,7 @@ class Reliability:
 
     @classmethod
     def of(cls, binned: BinnedScores, bootstrap: Bootstrap) -> Self:
-        """Average binned scores over all query columns, and over each bootstrap sample of them.
+        """Average binned scores over all query columns, and over each bootstrap sample.
 
         Args:
             binned: A method's scores.
@@ -97,7 +97,9 @@ class Reliability:
         return Interval(interval.mean, max(0.0, interval.low), interval.high)
 
     def difference_to(self, other: Self) -> Interval:
-        """Return this method's calibration error minus another's, both on the same bootstrap draws.
+        """Subtract another method's calibration error from the error of this method.
+
+        Both errors are computed on the same bootstrap samples.
 
         Args:
             other: The method that this one is compared with.
@@ -129,7 +131,7 @@ class Reliability:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Candidates with similar scores."""
+    """Summary of the candidates in one bin of similar scores."""
 
     low: float
     """Lower edge, excluded unless it is 0."""

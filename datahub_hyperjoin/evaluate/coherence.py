@@ -1,4 +1,4 @@
-r"""Coherence of a ranking: how many of its candidates also join with one another.
+r"""Coherence of a ranking: the share of its candidate pairs that join.
 
 The ground truth lists the columns that join with each query column, $R^*(r)$, and nothing about
 other pairs. Columns that join with the same column are assumed to join with one another: two
@@ -19,7 +19,7 @@ from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 
 
 class JoinedGroups:
-    """Groups of columns that join according to the ground truth, one per query column.
+    """Groups of joining columns from the ground truth, one group per query column.
 
     Args:
         truth: The columns that join with each query column.
@@ -32,7 +32,7 @@ class JoinedGroups:
                 self._groups[column].add(query)
 
     def coherence(self, candidates: Sequence[ColumnName]) -> float:
-        """Return the share of candidate pairs whose two columns belong to a common group.
+        """Return the share of candidate pairs with both columns in a common group.
 
         Args:
             candidates: The first K candidates of one query column.

@@ -1,4 +1,4 @@
-"""Cost of a method: its run time, and the peak memory of this process."""
+"""Measure the run time of a method and the peak memory of this process."""
 
 import resource
 import sys
@@ -15,7 +15,7 @@ _KILO, _MEGA = 2**10, 2**20
 
 @dataclass
 class Cost:
-    """Run time and peak memory, filled in when the measured block ends."""
+    """Run time and peak memory of a `with` block, set when the block ends."""
 
     seconds: float = 0.0
     """Wall-clock time."""
@@ -52,7 +52,7 @@ def _reset_peak() -> None:
 
 
 def peak_memory() -> float:
-    """Return the peak resident memory of this process in bytes, since the last reset."""
+    """Return the peak resident memory of this process since the last reset, in bytes."""
     try:
         lines = _STATUS.read_text("ascii").splitlines()
         [peak] = [line for line in lines if line.startswith("VmHWM:")]

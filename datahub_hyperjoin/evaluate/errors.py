@@ -3,7 +3,7 @@
 HyperJoinError
 └─ EvaluationError
    ├─ LabelledLakeError   a folder is not a usable labelled lake
-   └─ SettingError        a setting is not one of a recipe
+   └─ SettingError        a setting is malformed or not allowed
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def missing(cls, path: str) -> Self:
-        """A file or folder that each labelled lake needs does not exist."""
+        """Report that a required file or folder of a labelled lake does not exist."""
         return cls(
             f"{path} is missing. A labelled lake is a folder with tables/*.csv, queries.csv and "
             "ground_truth.csv"
@@ -30,12 +30,12 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def unreadable(cls, path: str, *, reason: str) -> Self:
-        """A file is not a CSV file in UTF-8."""
+        """Report that a file is not a CSV file in UTF-8."""
         return cls(f"{path} cannot be read: {reason}. Write it as CSV in UTF-8")
 
     @classmethod
     def without(cls, path: str, *, columns: Sequence[str], header: Sequence[str]) -> Self:
-        """The header of a file lacks columns."""
+        """Report that the header of a file lacks required columns."""
         return cls(
             f"{path} has no column {', '.join(columns)}: its header is {','.join(header)!r}. "
             "Add the missing columns"
@@ -43,7 +43,7 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def ragged(cls, path: str, line: int) -> Self:
-        """A row has more or fewer fields than the header."""
+        """Report that a row has more or fewer fields than the header."""
         return cls(
             f"{path} line {line} has more or fewer fields than the header. Quote the fields that "
             "contain commas"
@@ -51,12 +51,12 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def repeated(cls, path: str, line: int, *, query: str) -> Self:
-        """A query column is listed twice."""
+        """Report that a query column is listed twice."""
         return cls(f"{path} line {line} repeats the query column {query}. Remove the line")
 
     @classmethod
     def unasked(cls, path: str, line: int, *, query: str) -> Self:
-        """The ground truth has a join for a column that is not a query column."""
+        """Report that the ground truth has a join for a column that is not a query column."""
         return cls(
             f"{path} line {line} has a join of {query}, which is not a query column. Add it to "
             "queries.csv, or remove the line"
@@ -64,7 +64,7 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def unknown(cls, path: str, line: int, *, table: str, column: str) -> Self:
-        """A line names a column that does not exist."""
+        """Report that a line names a column that does not exist."""
         return cls(
             f"{path} line {line} names the column {column!r} of the table {table!r}, which the "
             "folder tables does not have. Correct the name; a table is named after its file, "
@@ -73,7 +73,7 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def within(cls, path: str, line: int, *, query: str) -> Self:
-        """The ground truth joins a query column with a column of the same table."""
+        """Report that the ground truth joins two columns of the same table."""
         return cls(
             f"{path} line {line} joins {query} with its own table, which no method considers. "
             "Remove the line"
@@ -81,7 +81,7 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def unanswered(cls, path: str, line: int, *, query: str) -> Self:
-        """A query column has no join in the ground truth, so no ranking of it can be right."""
+        """Report that a query column has no join in the ground truth."""
         return cls(
             f"{path} line {line} lists the query column {query}, which has no join in "
             "ground_truth.csv. Add its joins, or remove the line"
@@ -89,24 +89,24 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def empty(cls, path: str) -> Self:
-        """There is no query column."""
+        """Report that a labelled lake has no query column."""
         return cls(f"{path} lists no query column. Add lines with a table and a column")
 
     @classmethod
     def homonyms(cls, name: str) -> Self:
-        """Two lakes have the same name, so a report could not tell them apart."""
+        """Report that two labelled lakes have the same name."""
         return cls(f"two folders are called {name!r}. Rename one of them")
 
 
 class SettingError(EvaluationError, ValueError):
-    """A setting is malformed, or a recipe does not allow it."""
+    """A setting of an evaluation is malformed or not allowed."""
 
     @classmethod
     def because(cls, key: str, reason: str) -> Self:
-        """A key does not exist, or its value is not allowed."""
+        """Report that a recipe key does not exist or that its value is not allowed."""
         return cls(f"`{key}` cannot be set: {reason}. Use the keys of a recipe's `source.config`")
 
     @classmethod
     def shapeless(cls, text: str) -> Self:
-        """A command-line setting does not have the form KEY=VALUE."""
+        """Report that a command-line setting does not have the form KEY=VALUE."""
         return cls(f"{text!r} is not a setting. Write KEY=VALUE, as in model.network.width=256")

@@ -1,4 +1,4 @@
-"""Lakes whose joins are known, read from a folder.
+"""Read labelled lakes, which are folders of tables with known joins.
 
 The folder holds `tables/*.csv`; `queries.csv` with the columns `table` and `column`, one query
 column a line; and `ground_truth.csv` with `query_table`, `query_column`, `candidate_table` and
@@ -16,7 +16,7 @@ from datahub_hyperjoin.evaluate.errors import LabelledLakeError
 
 
 class ColumnName(NamedTuple):
-    """The name of a column as `queries.csv` and `ground_truth.csv` write it."""
+    """A column's table and name, as written in `queries.csv` and `ground_truth.csv`."""
 
     table: str
     """The table's file name without `.csv`."""
@@ -44,7 +44,7 @@ Rankings = Mapping[ColumnName, Sequence[RankedColumn]]
 
 @dataclass(frozen=True)
 class LabelledLake:
-    """A lake with query columns and the columns that join with each of them."""
+    """A lake with query columns and their known joins."""
 
     folder: Path
     """The folder it was read from."""
@@ -60,13 +60,13 @@ class LabelledLake:
 
     @property
     def name(self) -> str:
-        """The folder's name, followed by the part if there is one."""
+        """The folder's name, followed by `part` in parentheses if `part` is not empty."""
         name = self.folder.resolve().name
         return f"{name} ({self.part})" if self.part else name
 
     @property
     def slug(self) -> str:
-        """The name in the form that file names use.
+        """The lake's name in a form that is suitable for file names.
 
         >>> LabelledLake(Path("semantic"), {}, {}, "100 tables").slug
         'semantic-100-tables'
@@ -129,7 +129,7 @@ def _read_headers(folder: Path) -> dict[str, frozenset[str]]:
 
 
 def _read_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the wanted fields of each row, with the number of the line in which the row ends."""
+    """Yield the requested fields of each row, with the row's last line number."""
     if not path.is_file():
         raise LabelledLakeError.missing(str(path))
     try:

@@ -73,7 +73,7 @@ class RankingMethod(Protocol):
 
 @dataclass(frozen=True)
 class Pipeline:
-    """The stages of an ingestion, from profiles to ranked candidates.
+    """The ranking method of an ingestion, from profiles to ranked candidates.
 
     It leaves out the limits of an ingestion, since it measures a ranking rather than a cut-off.
     All query columns are ranked for, whether or not they look like keys; the network and the
@@ -112,7 +112,7 @@ def _name(column: ColumnId) -> ColumnName:
 
 
 def _query_columns(index: LakeIndex, labelled: LabelledLake) -> Int[np.ndarray, " query"]:
-    """Return the index positions of the query columns that have values."""
+    """Return the positions in the lake index of the query columns that have values."""
     return np.flatnonzero([_name(column) in labelled.truth for column in index.lake.ids])
 
 

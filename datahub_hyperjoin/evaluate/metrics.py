@@ -32,7 +32,7 @@ QueryScores = Mapping[str, Float[np.ndarray, " query"]]
 def score_rankings(
     truth: Mapping[ColumnName, frozenset[ColumnName]], rankings: Rankings
 ) -> QueryScores:
-    """Measure a method's rankings.
+    """Compute the quality metrics of a method's rankings.
 
     Args:
         truth: The columns that join with each query column.
@@ -62,7 +62,7 @@ def score_rankings(
 
 
 def _score(candidates: Sequence[ColumnName], gold: frozenset[ColumnName]) -> dict[str, float]:
-    """Return all metrics of one query column except coherence."""
+    """Return all metrics except coherence for one query column."""
     right = np.array([candidate in gold for candidate in candidates], dtype=bool)
     ranks = np.flatnonzero(right) + 1
     metrics: dict[str, float] = {}

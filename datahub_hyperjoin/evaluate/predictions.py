@@ -16,7 +16,9 @@ _HEADER = (
 
 
 def write_predictions(path: Path, rankings: Rankings) -> None:
-    """Write one line per candidate; ranks start at 1.
+    """Write rankings to a CSV file, with one line per candidate.
+
+    Ranks start at 1.
 
     Args:
         path: The file; its folder is created if necessary.

@@ -11,7 +11,9 @@ _MINUTE = 60
 
 
 class EvaluationProgress:
-    """Progress of an evaluation; each line starts with the name of the current run.
+    """Reporter that shows the progress of an evaluation line by line.
+
+    Each line starts with the name of the current run.
 
     Args:
         write: Shows a line to the user.
@@ -24,7 +26,7 @@ class EvaluationProgress:
         self.counts: defaultdict[str, float] = defaultdict(float)
 
     def expect(self, runs: int) -> None:
-        """Announce the number of runs, and start the clock.
+        """Set the number of runs, and start the clock.
 
         Args:
             runs: The product of the numbers of methods, seeds and lakes.

@@ -27,7 +27,7 @@ _PERCENT = 100
 
 
 def as_text(result: LakeResult) -> str:
-    """Format a lake's result for people, with metrics in percent.
+    """Format the results on one lake as a text table, with metrics in percent.
 
     Returns:
         A line about the lake, the table, and the explanation of its columns.
@@ -96,10 +96,10 @@ def _interval(interval: Interval, number_format: str = ".1f") -> str:
 
 
 def as_csv(results: Sequence[LakeResult]) -> str:
-    """Format results for programs: one line per lake, method and metric, with values in [0, 1].
+    """Format results as CSV: one row per lake, method and metric, with values in [0, 1].
 
     Returns:
-        CSV with a header.
+        CSV text with a header.
     """
     lines = [line for result in results for line in _lines(result)]
     text = io.StringIO()
@@ -110,7 +110,7 @@ def as_csv(results: Sequence[LakeResult]) -> str:
 
 
 def _lines(result: LakeResult) -> Iterator[dict[str, object]]:
-    """Yield one row per method and metric, so that new metrics need no new columns."""
+    """Yield one CSV row per method and metric; a new metric adds rows, not columns."""
     for summary in summarise(result):
         for metric, values in summary.metrics.items():
             difference = values.difference
@@ -135,7 +135,7 @@ def _lines(result: LakeResult) -> Iterator[dict[str, object]]:
 
 
 def write_results(folder: Path, results: Sequence[LakeResult], *, apart: bool) -> None:
-    """Write `evaluation.txt`, `evaluation.csv` and each method's rankings.
+    """Write `evaluation.txt`, `evaluation.csv` and each method's rankings to a folder.
 
     Args:
         folder: The folder; it is created if necessary.

@@ -1,4 +1,4 @@
-"""Recipe settings of an evaluation."""
+"""Parse an evaluation's recipe settings, and build the source's configuration."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ RecipeSettings = Mapping[str, object]
 
 
 def parse_settings(texts: Sequence[str]) -> dict[str, object]:
-    """Parse the settings of a command line.
+    """Parse `KEY=VALUE` settings from the command line.
 
     Args:
         texts: `KEY=VALUE`, with the value in YAML.
@@ -42,7 +42,7 @@ def parse_settings(texts: Sequence[str]) -> dict[str, object]:
 
 
 def recipe_config(settings: RecipeSettings, folder: Path = Path()) -> HyperJoinConfig:
-    """Build the configuration that `datahub ingest` would read from a recipe.
+    """Build the source's configuration from settings and a folder of tables.
 
     Args:
         settings: The keys that differ from the defaults.

@@ -1,4 +1,4 @@
-"""Method names in the form that file names and command lines use."""
+"""Convert method names to the form used in file names and on command lines."""
 
 import re
 

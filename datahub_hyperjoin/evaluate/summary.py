@@ -1,4 +1,4 @@
-"""Means, confidence intervals and differences of metrics over query columns and seeds."""
+"""Metric summaries over query columns and seeds: means, confidence intervals and differences."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ METRICS = (*_RANKED, COHERENCE, SHARE, ERROR)
 
 @dataclass(frozen=True)
 class MetricSummary:
-    """A summary of one metric of a method over a lake's query columns and seeds."""
+    """One metric of one method, summarised over a lake's query columns and seeds."""
 
     value: Interval
     """Each query column is averaged over seeds first; then the mean and its interval are taken."""
@@ -69,14 +69,14 @@ class MethodSummary:
 
 
 def ceilings(result: LakeResult) -> dict[str, float]:
-    """Return the mean score of a perfect ranking for each main metric."""
+    """Return the mean of each main metric over query columns for a perfect ranking."""
     values = _QueryValues(result, result.methods[0])
     return {metric: float(values.mean(f"{metric} ceiling").mean()) for metric in COMPARED}
 
 
 @lru_cache(maxsize=32)
 def summarise(result: LakeResult) -> tuple[MethodSummary, ...]:
-    """Summarise each method on a lake, in the order of `result.methods`.
+    """Summarise the runs of each method on a lake, in the order of `result.methods`.
 
     Texts, files and pictures all ask for the same summaries, so recent ones are cached.
     """
@@ -86,7 +86,7 @@ def summarise(result: LakeResult) -> tuple[MethodSummary, ...]:
 
 
 class _QueryValues:
-    """Values of one method: a row for each seed, a column for each query column of any seed's lake.
+    """Metric values of one method, in arrays with the axes seed and query column.
 
     Args:
         result: The lake's result.
@@ -98,15 +98,15 @@ class _QueryValues:
         self._positions = {query: position for position, query in enumerate(result.queries)}
 
     def scores(self, metric: str) -> Float[np.ndarray, "seed query"]:
-        """Return a metric, with NaN where a seed's lake lacks the query column."""
+        """Return a metric's values; NaN marks a query column that a seed's lake lacks."""
         return self._aligned([run.scores[metric] for run in self.runs])
 
     def mean(self, metric: str) -> Float[np.ndarray, " query"]:
-        """Return a metric's mean over the seeds whose lakes have the query column."""
+        """Return a metric's mean over seeds for each query column, ignoring missing values."""
         return np.nanmean(self.scores(metric), axis=0)
 
     def binned(self) -> Float[np.ndarray, "seed query bin fact"] | None:
-        """Return the binned scores, or None if no score exists or one lies outside [0, 1]."""
+        """Return the binned scores, or None if there are no scores or any lies outside [0, 1]."""
         runs = [run.binned for run in self.runs]
         binned = [scores for scores in runs if scores is not None]
         if len(binned) < len(runs) or not any(scores.any() for scores in binned):
@@ -116,7 +116,7 @@ class _QueryValues:
     def _aligned(
         self, seeds: Sequence[Float[np.ndarray, "query ..."]]
     ) -> Float[np.ndarray, "seed query ..."]:
-        """Arrange each seed's values by the query columns of all seeds, with NaN in gaps."""
+        """Align all seeds' values by query column, with NaN where a seed lacks the column."""
         aligned = np.full((len(seeds), len(self._positions), *seeds[0].shape[1:]), np.nan)
         for row, lake, values in zip(aligned, self._lakes, seeds, strict=True):
             row[[self._positions[query] for query in lake.labelled.truth]] = values
@@ -124,7 +124,7 @@ class _QueryValues:
 
 
 class _Summariser:
-    """Computes the summary of one method.
+    """Computation of one method's summary.
 
     Args:
         result: The lake's result.
@@ -141,7 +141,7 @@ class _Summariser:
             self.reliability = Reliability.of(np.nanmean(self._binned, axis=0), bootstrap)
 
     def summary(self, first: "_Summariser | None") -> MethodSummary:
-        """Summarise this method, and compare it with the first method unless it is the first."""
+        """Summarise this method, and compare it with the first method if one is given."""
         runs = self.values.runs
         return MethodSummary(
             name=self.name,

@@ -1,4 +1,4 @@
-"""Record people's decisions on joins, where the next run of the source reads them."""
+"""Record people's decisions on joins in the catalog, which every run of the source reads."""
 
 from datahub.ingestion.graph.client import DataHubGraph
 
@@ -66,7 +66,7 @@ def reject(graph: DataHubGraph, urn: str, *, why: str = "") -> None:
 
 
 def _define(graph: DataHubGraph, tag: str) -> None:
-    """Create a tag if it does not exist; the server refuses to add unknown tags."""
+    """Create a tag if it does not exist, because the server assigns only existing tags."""
     with requesting(graph, "tag"):
         exists = graph.exists(tag)
     if not exists:
@@ -75,7 +75,10 @@ def _define(graph: DataHubGraph, tag: str) -> None:
 
 
 def _describe(graph: DataHubGraph, join: CatalogJoin, why: str) -> None:
-    """Store the reason for a decision, and resend the join's name so that the server keeps it."""
+    """Store the reason for a decision, if any, as the join's description.
+
+    The name that people gave the join is sent too; otherwise the server would remove it.
+    """
     if why:
         execute(graph, "describe_join", join=join.urn, description=why, name=join.title or None)
 

@@ -20,7 +20,7 @@ _PAGE = 100
 
 @cache
 def operation(name: str) -> str:
-    """Return the text of an operation, complete with its fragments, for any GraphQL client.
+    """Return the text of a GraphQL operation, including the fragments that it uses.
 
     Args:
         name: Name of the operation's file, without its ending.
@@ -40,7 +40,7 @@ def _read(name: str) -> str:
 
 
 def execute(graph: DataHubGraph, name: str, /, **variables: Any) -> GraphQLObject:  # noqa: ANN401 - JSON
-    """Run an operation.
+    """Run a GraphQL operation of this package, and return the data of the response.
 
     Args:
         graph: DataHub's server.
@@ -61,7 +61,7 @@ def execute(graph: DataHubGraph, name: str, /, **variables: Any) -> GraphQLObjec
 
 
 def requesting(graph: DataHubGraph, name: str) -> AbstractContextManager[None]:
-    """Translate the client's errors during a request into errors of this package.
+    """Translate errors of DataHub's client during a request into errors of this package.
 
     Args:
         graph: DataHub's server.
@@ -82,7 +82,7 @@ def requesting(graph: DataHubGraph, name: str) -> AbstractContextManager[None]:
 
 
 def search(graph: DataHubGraph, name: str, /, **variables: Any) -> Iterator[GraphQLObject]:  # noqa: ANN401 - JSON
-    """Run a search operation page by page.
+    """Run a search operation page by page, and yield the entities found.
 
     Args:
         graph: DataHub's server.

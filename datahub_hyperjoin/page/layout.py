@@ -1,4 +1,4 @@
-"""Lay out the picture's tables: joined tables close together, and labels without overlap."""
+"""Lay out the page's picture: joined tables close together, and labels apart."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -20,7 +20,7 @@ NodeSizes = Mapping[int, tuple[float, float]]
 def place_nodes(
     graph: nx.Graph, sizes: NodeSizes
 ) -> tuple[dict[int, tuple[float, float]], int, int]:
-    """Compute the positions of nodes; equal graphs have equal positions.
+    """Compute the position of each node; equal graphs get equal positions.
 
     Each connected part is laid out on its own. The parts are then set in rows, largest first, as
     words are in a paragraph; the free space of a row is distributed evenly.
@@ -61,7 +61,7 @@ def _by_size(part: Sequence[int]) -> tuple[int, Sequence[int]]:
 def _arrange(
     graph: nx.Graph, part: Sequence[int], sizes: NodeSizes
 ) -> tuple[NodePositions, NodePositions]:
-    """Lay out a connected component of a graph, with its upper left corner at the origin.
+    """Lay out one connected part of the graph, with the part's upper left corner at the origin.
 
     Returns:
         The centres of the nodes, and the width and height of the part.
@@ -85,7 +85,7 @@ def _arrange(
 
 
 def _push_apart(points: NodePositions, boxes: NodePositions) -> NodePositions:
-    """Move overlapping boxes apart until none overlap, or for `_ROUNDS` rounds.
+    """Move overlapping boxes apart, in at most `_ROUNDS` rounds.
 
     Two boxes overlap if their centres are closer than the mean of their sizes on both axes. Both
     move along the axis on which they overlap less, each by 35 % of the overlap. That is less than

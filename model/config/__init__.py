@@ -1,4 +1,4 @@
-"""The model's configuration: the recipe's section `model` and the method that it selects."""
+"""The configuration of the model: the section `model` of a recipe, and the selected method."""
 
 from datahub_hyperjoin.model.config.language_model import LanguageModelConfig, VariantConfig
 from datahub_hyperjoin.model.config.method import (

@@ -1,4 +1,4 @@
-"""Number types with the bounds that recipe values must satisfy."""
+"""Number types that restrict the values in a recipe, such as `PositiveInt`."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""The language model that suggests name variants: its endpoint, its input and its limits."""
+"""Configuration of the language model that suggests name variants."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from datahub_hyperjoin.model.config.bounds import NonNegativeFloat, PositiveFloa
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LanguageModelConfig:
-    """A language model behind an endpoint that speaks OpenAI's protocol."""
+    """Access to a language model through an OpenAI-compatible API."""
 
     model: str
     """The model's name, as the endpoint knows it."""
@@ -55,7 +55,7 @@ class LanguageModelConfig:
     values."""
 
     def __post_init__(self) -> None:
-        """Reject invalid values, without repeating them, since they may be secret."""
+        """Reject invalid values, and keep possibly secret values out of the error messages."""
         address = urlsplit(self.base_url)
         if address.scheme not in {"http", "https"} or not address.hostname or address.port == 0:
             message = "`base_url` must begin with http:// or https:// and name a host"
@@ -74,7 +74,7 @@ class LanguageModelConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VariantConfig:
-    """The source of name variants of key columns, in addition to rules."""
+    """The optional source of name variants that complements the built-in rules."""
 
     llm: LanguageModelConfig | None = None
     """A language model that suggests one name variant of each key column. By default, nothing is

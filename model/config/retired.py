@@ -59,13 +59,13 @@ def _list_keys(section: Mapping[object, object], path: str = "") -> Iterator[str
 
 
 def refuse_retired_keys(written: Mapping[object, object]) -> None:
-    """Refuse a recipe's section `model` that holds a key of an earlier version.
+    """Raise an error if a recipe's section `model` contains keys that no longer exist.
 
     Args:
         written: The section as the recipe has it.
 
     Raises:
-        ValueError: It holds retired keys; the message names each with its replacement.
+        ValueError: The section contains such keys; the message says why each is refused.
     """
     retired = [f"`model.{key}` {RETIRED[key]}" for key in _list_keys(written) if key in RETIRED]
     if retired:

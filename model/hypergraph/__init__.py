@@ -1,1 +1,1 @@
-"""The hypergraph over the columns of a lake, and the join graph that it is built from."""
+"""The hypergraph of a lake's columns, and the join graph from which it is built."""

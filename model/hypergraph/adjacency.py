@@ -1,4 +1,4 @@
-"""The adjacency of hyperedges: the columns that they share (paper, equation 9)."""
+"""The adjacency matrix of hyperedges, weighted by shared columns (paper, equation 9)."""
 
 from dataclasses import dataclass
 
@@ -13,9 +13,11 @@ from datahub_hyperjoin.model.hypergraph.ragged import Lists
 
 @dataclass(frozen=True)
 class Adjacency:
-    r"""The non-zeros of $A = \mathrm{RowNormalise}(\Pi^\top \Pi - \mathrm{diag})$, row by row.
+    r"""A sparse matrix that counts the columns shared by hyperedges, normalised by row.
 
-    A column is in at most two hyperedges, so there are at most two entries per column.
+    It holds the non-zeros of $A = \mathrm{RowNormalise}(\Pi^\top \Pi - \mathrm{diag})$, row by row,
+    where $\Pi$ is the incidence matrix of columns and hyperedges. A column is in at most two
+    hyperedges, so there are at most two entries per column.
     """
 
     row: Int[Tensor, " entry"]
@@ -35,7 +37,7 @@ class Adjacency:
     def from_incidence(
         cls, columns: int, hyperedges: int, incidence: Int[Tensor, "2 entry"]
     ) -> "Adjacency":
-        """Count the columns that every two hyperedges share, as a sparse matrix product.
+        """Compute the adjacency from the incidence of columns and hyperedges.
 
         Args:
             columns: Number of columns.

@@ -1,4 +1,4 @@
-"""The hypergraph of a lake: columns, and hyperedges within a table or across tables."""
+"""The hypergraph, which connects the columns of a lake within a table and across tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Groups = Sequence[Int[np.ndarray, " _"]]
 
 @dataclass(frozen=True)
 class Hypergraph:
-    """Hyperedges over columns, as a sparse incidence."""
+    """A hypergraph over columns, stored as a sparse incidence matrix."""
 
     columns: int
     """Number of columns."""
@@ -33,7 +33,7 @@ class Hypergraph:
 
     @classmethod
     def from_groups(cls, columns: int, *, within: Groups, across: Groups) -> "Hypergraph":
-        """Build the incidence from groups of columns.
+        """Build a hypergraph with one hyperedge for each group of columns.
 
         Args:
             columns: Number of columns.
@@ -66,7 +66,7 @@ class Hypergraph:
 
     @cached_property
     def adjacency(self) -> Adjacency:
-        """The row-normalised number of columns that hyperedges share (paper, equation 9)."""
+        """The adjacency of hyperedges through shared columns (paper, equation 9)."""
         return Adjacency.from_incidence(self.columns, len(self.across), self.incidence)
 
 

@@ -1,4 +1,4 @@
-"""The join graph: pairs of key columns that look joinable without any label.
+"""The join graph, which connects pairs of key columns that probably join.
 
 An edge connects two key columns whose values nearly contain one another, or whose names are
 variants and whose values overlap (paper, section 4.1, step 3). Pairs that the catalog or its users
@@ -28,7 +28,7 @@ _Pairs = tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]
 
 @dataclass(frozen=True)
 class JoinGraph:
-    """Edges between key columns, and the value domains that they connect."""
+    """Edges between key columns, and the connected components that they form."""
 
     left: Int[np.ndarray, " edge"]
     right: Int[np.ndarray, " edge"]
@@ -38,7 +38,7 @@ class JoinGraph:
 
     @cached_property
     def components(self) -> tuple[Int[np.ndarray, " _"], ...]:
-        """The columns of each component; each component is a value domain."""
+        """The columns of each connected component, which form a value domain."""
         order = np.argsort(self.component, kind="stable")
         count = int(self.component.max(initial=-1)) + 1
         bounds = np.searchsorted(self.component[order], np.arange(count + 1))
@@ -52,7 +52,7 @@ def _find_similar(
     variants: Mapping[int, str],
     config: ModelConfig,
 ) -> _Pairs:
-    """Find pairs of key columns whose values are similar enough, strongest first.
+    """Find the pairs of key columns that are similar enough for an edge, most similar first.
 
     Two names that are variants are evidence of their own, so such a pair needs only half of the
     containment. Ties are broken by the columns, which makes the order, and with it the components,
@@ -74,7 +74,7 @@ def _find_similar(
 
 
 def _add_priors(lake: Lake, similar: _Pairs, priors: CatalogPriors) -> _Pairs:
-    """Put the joins that the catalog states before similar pairs, and drop rejected pairs."""
+    """Prepend the pairs known from the catalog, and drop rejected pairs."""
     connected = priors.connected
     apart = connected.once & (lake.table_of[connected.left] != lake.table_of[connected.right])
     rest = ~(connected.holds(*similar) | priors.rejected.holds(*similar))
@@ -85,7 +85,7 @@ def _add_priors(lake: Lake, similar: _Pairs, priors: CatalogPriors) -> _Pairs:
 
 
 def _keep_within_size(sets: DisjointSet, pairs: _Pairs, max_size: int) -> Bool[np.ndarray, " pair"]:
-    """Merge pairs in order, and mark those that respect the maximum size of a component.
+    """Select pairs in order, and skip each pair that would make a component too large.
 
     A chain of weak pairs would connect half a lake. Pairs come strongest first, as in Kruskal's
     algorithm, so the maximum removes the weakest links of such a chain. A pair within one component
@@ -112,9 +112,10 @@ def build_join_graph(
     config: ModelConfig,
     variants: Mapping[int, str] | None = None,
 ) -> JoinGraph:
-    """Connect key columns: pairs from the catalog first, then similar pairs, strongest first.
+    """Build the join graph from the catalog's pairs and from pairs of similar key columns.
 
-    A pair is skipped if its two components together would exceed `hypergraph.max_size`.
+    The catalog's pairs come first, then similar pairs, most similar first. A pair is skipped
+    if its two components together would exceed `hypergraph.max_size`.
 
     Args:
         lake: The columns.

@@ -28,7 +28,7 @@ _DENSE = 512
 def _split_components(
     joins: JoinGraph,
 ) -> Iterator[tuple[Int[np.ndarray, " member"], sparse.csr_array]]:
-    """Yield the columns of each component, and its symmetric 0/1 matrix of neighbours.
+    """Yield the columns and the adjacency matrix of each component.
 
     Edges are sorted by component once, so each component is a slice of them: the cost of all
     components together is that of one sort. Columns are renumbered by their rank among the
@@ -47,7 +47,7 @@ def _split_components(
 
 
 def return_probabilities(joins: JoinGraph, steps: int) -> Float32[np.ndarray, "column step"]:
-    """Compute the probabilities that a random walk returns after 1, 2, ... steps.
+    """Compute the probability that a random walk is at its start again after 1, 2, ... steps.
 
     The cost is cubic in the size of a component, which the join graph bounds.
 
@@ -72,11 +72,12 @@ def return_probabilities(joins: JoinGraph, steps: int) -> Float32[np.ndarray, "c
 def _smallest(
     linked: sparse.csr_array, count: int
 ) -> tuple[Float[np.ndarray, " eigenvalue"], Float[np.ndarray, "member eigenvalue"]]:
-    """Compute the smallest eigenvalues and eigenvectors of a component's normalised Laplacian.
+    """Compute the smallest eigenvalues of a component's Laplacian, with their eigenvectors.
 
-    Small components are solved densely, which also gives all equal eigenvalues. For large ones the
-    iteration looks for the greatest eigenvalues of I - L instead, where it converges faster, from a
-    fixed start, so that every run returns the same vectors.
+    The Laplacian L is normalised. Small components are solved densely, which also gives all equal
+    eigenvalues. For large components, the iteration looks for the greatest eigenvalues of I - L
+    instead, where it converges faster. It begins at a fixed start, so that every run returns the
+    same vectors.
     """
     scale = sparse.diags_array(1 / np.sqrt(linked.sum(axis=1)))
     similar = scale @ linked @ scale
@@ -92,7 +93,7 @@ def _smallest(
 def pin_basis(
     vectors: Float[np.ndarray, "member eigenvalue"],
 ) -> Iterator[Float[np.ndarray, " member"]]:
-    """Compute the canonical basis of an eigenspace, whatever basis the solver returned.
+    """Compute a canonical basis of an eigenspace, independent of the solver's arbitrary basis.
 
     Solvers return an arbitrary basis. Here, each vector is the projection onto the space of the
     member that is closest to the space (of several, the first); the next vector comes from the rest
@@ -116,13 +117,14 @@ def pin_basis(
 def laplacian_eigenvectors(
     joins: JoinGraph, order: Int[np.ndarray, " column"], count: int
 ) -> Float32[np.ndarray, "column eigenvector"]:
-    r"""Compute the smallest eigenvectors of $I - D^{-1/2} A D^{-1/2}$ of each component.
+    r"""Compute the first Laplacian eigenvectors of each component (paper, section 4.2).
 
-    As in section 4.2 of the paper. The eigenvector of eigenvalue 0 only counts neighbours and is
-    skipped. Signs are arbitrary, and so is the basis for equal eigenvalues, which every symmetric
-    component has; `order` settles both. The cost is cubic in the size of a component up to 512
-    columns, and about proportional to its edges beyond. There, a fixed start of the iteration
-    settles which of several equal eigenvalues `count` cuts off.
+    The Laplacian is $I - D^{-1/2} A D^{-1/2}$, and its eigenvectors are ordered by eigenvalue, the
+    smallest first. The eigenvector of eigenvalue 0 only counts neighbours and is skipped. Signs are
+    arbitrary, and so is the basis for equal eigenvalues, which every symmetric component has;
+    `order` settles both. The cost is cubic in the size of a component up to 512 columns, and about
+    proportional to its edges beyond. There, a fixed start of the iteration settles which of several
+    equal eigenvalues `count` cuts off.
 
     Args:
         joins: The join graph.

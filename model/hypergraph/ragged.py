@@ -1,4 +1,4 @@
-"""Lists of unequal length, and sums and means over their members.
+"""Lists of unequal length, with sums and means over their members.
 
 Columns are in hyperedges, and hyperedges share columns. Both are sparse relations, stored as lists
 in both directions: the gradient of a sum along one direction is a sum along the other. Neither pass
@@ -16,7 +16,7 @@ from torch.nn.functional import embedding_bag
 
 @dataclass(frozen=True)
 class Lists:
-    """Lists of indices, concatenated."""
+    """Lists of indices, stored in one concatenated tensor."""
 
     members: Int[Tensor, " entry"]
     """The members of all lists, list after list."""
@@ -55,7 +55,9 @@ class Lists:
         values: Float[Tensor, "source width"],
         weights: Float[Tensor, " entry"] | None = None,
     ) -> Float[Tensor, "list width"]:
-        """Compute the weighted sum of each list's rows, without a gradient.
+        """Compute the weighted sum of the rows that each list indexes.
+
+        Call it only where no gradient is recorded, such as within an autograd function.
 
         Args:
             values: The rows that `members` index.
@@ -75,7 +77,7 @@ class Lists:
 
 
 class _ListSum(torch.autograd.Function):
-    """The sum of each list's rows. For its gradient, `back` maps each row to its lists."""
+    """The sum of the rows in each list, with a gradient that is a sum over the inverse lists."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, forth: Lists, back: Lists) -> Tensor:  # noqa: ANN401 - torch's own context has no public type
@@ -90,7 +92,9 @@ class _ListSum(torch.autograd.Function):
 def mean_of_members(
     values: Float[Tensor, "source width"], forth: Lists, back: Lists
 ) -> Float[Tensor, "list width"]:
-    """Compute the differentiable mean of each list's rows, in at least single precision.
+    """Compute the mean of the rows that each list indexes.
+
+    The mean is differentiable, and computed in at least single precision.
 
     Args:
         values: The rows that `forth` indexes.

@@ -10,7 +10,7 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Usage:
-    """Number of tokens of requests and of answers."""
+    """Numbers of tokens in requests and in answers."""
 
     request: int = 0
     answer: int = 0
@@ -28,7 +28,7 @@ class Usage:
 
 
 class Budget:
-    """The tokens spent so far and those reserved by running requests.
+    """A budget of tokens and cost that concurrent requests share.
 
     A request reserves the most that it can use before it is sent, and returns the rest afterwards.
     So the limits hold however many requests run at once.
@@ -50,9 +50,9 @@ class Budget:
         return (usage.request * prices[0] + usage.answer * prices[1]) / _MILLION
 
     def reserve(self, most: Usage) -> bool:
-        """Reserve the tokens of a request.
+        """Reserve the maximum number of tokens that a request can use.
 
-        If they exceed the budget, wait for running requests to return some of theirs.
+        If the budget has too few tokens left, wait until running requests return tokens.
 
         Args:
             most: The most that the request can use.
@@ -70,7 +70,7 @@ class Budget:
             return True
 
     def settle(self, most: Usage, spent: Usage) -> None:
-        """Replace a request's reservation by its usage.
+        """Replace the tokens reserved for a request with the tokens that were used.
 
         Args:
             most: The reserved tokens.

@@ -13,7 +13,7 @@ _MAX_LENGTH = 200
 
 
 class Cache:
-    """The answers of earlier runs.
+    """A cache of the language model's answers on disk.
 
     Args:
         folder: Folder of the cache; None stores nothing.
@@ -43,7 +43,7 @@ class Cache:
         return answer if isinstance(answer, str) else None
 
     def put(self, key: str, answer: str) -> None:
-        """Store an answer, completely or not at all.
+        """Store an answer atomically.
 
         Args:
             key: The question's hash.

@@ -37,7 +37,7 @@ _OUTCOMES: dict[int, Outcome] = {
 
 
 class Client:
-    """A language model behind an endpoint; safe to use from several threads.
+    """A thread-safe client of a language model's endpoint.
 
     Args:
         config: The endpoint and the model's name.
@@ -65,7 +65,7 @@ class Client:
         self._api.close()
 
     def send(self, prompt: Prompt, form: Form) -> Reply:
-        """Send a request once.
+        """Send a request, without retries.
 
         Args:
             prompt: The request.
@@ -85,7 +85,10 @@ class Client:
             raise self._classify(error) from error
 
     def _classify(self, error: Exception) -> NoReplyError:
-        """Classify a connection error; `openai` wraps only those before the answer's first byte."""
+        """Convert a connection error to a `NoReplyError`.
+
+        `openai` wraps only errors that occur before the answer's first byte.
+        """
         cause = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
         if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout):
             return NoReplyError.unreachable()
@@ -128,7 +131,7 @@ def _refused(response: httpx2.Response) -> NoReplyError:
 
 
 def read_wait(header: str) -> float | None:
-    """Parse the time that an endpoint asks to wait.
+    """Parse the waiting time in a `Retry-After` header.
 
     Args:
         header: The value of `Retry-After`: seconds or a date.
@@ -152,7 +155,7 @@ def read_wait(header: str) -> float | None:
 
 
 def _read(body: bytes) -> Reply:
-    """Parse a chat completion, or raise an error if the content is not one."""
+    """Parse a chat completion, and raise an error if the body is anything else."""
     try:
         answer = json.loads(body)
         choice = answer["choices"][0]

@@ -1,4 +1,4 @@
-"""Errors of asking a language model."""
+"""Errors of requests to a language model."""
 
 from datahub_hyperjoin.errors import ModelError
 from datahub_hyperjoin.model.llm.reply import Outcome
@@ -27,40 +27,40 @@ class NoReplyError(ModelError, ConnectionError):
 
     @classmethod
     def from_status(cls, status: int, *, outcome: Outcome, wait: float | None) -> "NoReplyError":
-        """The endpoint replied with an HTTP error status."""
+        """Report that the endpoint replied with an HTTP error status."""
         return cls(f"HTTP {status}", outcome=outcome, status=status, wait=wait)
 
     @classmethod
     def timed_out(cls, seconds: float) -> "NoReplyError":
-        """The answer was not complete in time."""
+        """Report that no complete answer arrived within the time limit."""
         return cls(f"no complete answer within {seconds:g} s", outcome=Outcome.LOST)
 
     @classmethod
     def misconfigured(cls, reason: str) -> "NoReplyError":
-        """The environment's settings do not allow any request."""
+        """Report that the environment sets a proxy or certificate that cannot be used."""
         return cls(reason, outcome=Outcome.REFUSED)
 
     @classmethod
     def unreachable(cls) -> "NoReplyError":
-        """Nothing answers at the URL."""
+        """Report that no connection to the endpoint could be opened."""
         return cls("no connection", outcome=Outcome.BUSY)
 
     @classmethod
     def connection_lost(cls) -> "NoReplyError":
-        """The connection ended before the answer was complete."""
+        """Report that the connection ended before the answer was complete."""
         return cls("connection lost", outcome=Outcome.LOST)
 
     @classmethod
     def too_large(cls, size: int) -> "NoReplyError":
-        """The answer is larger than any valid answer."""
+        """Report that the answer exceeds the maximum size."""
         return cls(f"answer larger than {size} bytes", outcome=Outcome.INVALID)
 
     @classmethod
     def not_a_completion(cls) -> "NoReplyError":
-        """The answer is not a chat completion."""
+        """Report that the answer is not a chat completion."""
         return cls("answer is not a chat completion", outcome=Outcome.INVALID)
 
     @classmethod
     def without_names(cls) -> "NoReplyError":
-        """The answer has no name for any of the requested column numbers."""
+        """Report that the answer contains none of the requested names."""
         return cls("answer without names", outcome=Outcome.INVALID)

@@ -1,7 +1,7 @@
-"""Warnings about missing answers, written for the author of the recipe.
+"""Warnings for users about missing answers of the language model.
 
-Each warning names keys of the recipe. None repeats the endpoint's text, which could hold values or
-the key.
+Most warnings say what to check or change. None repeats the endpoint's text, which could hold
+values or the key.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _NO_MORE_REQUESTS: LiteralString = (
 
 @dataclass(frozen=True)
 class Failure:
-    """A reason why some name variants come from rules and not from the language model."""
+    """A problem with the language model's answers, described in a warning for users."""
 
     title: LiteralString
     """The kind of failure."""
@@ -34,13 +34,13 @@ class Failure:
 
     @classmethod
     def refused(cls, status: int) -> "Failure":
-        """The endpoint refuses every request."""
+        """Report that the endpoint refuses every request."""
         fix = _FIX.get(HTTPStatus(status), "Check `model.variants.llm.api_key`")
         return cls("Language model refused the request", _NO_MORE_REQUESTS, f"HTTP {status}. {fix}")
 
     @classmethod
     def misconfigured(cls, reason: str) -> "Failure":
-        """The environment's settings do not allow any request."""
+        """Report that the environment sets a proxy or certificate that cannot be used."""
         return cls(
             "Language model cannot be reached",
             "Rules provide all name variants",
@@ -49,7 +49,7 @@ class Failure:
 
     @classmethod
     def no_answers(cls, reason: str, *, requests: int) -> "Failure":
-        """Several requests in a row failed."""
+        """Report that several requests in a row had no usable answer."""
         return cls(
             "Language model does not answer",
             _NO_MORE_REQUESTS,
@@ -59,7 +59,7 @@ class Failure:
 
     @classmethod
     def over_budget(cls) -> "Failure":
-        """The next request could exceed the budget."""
+        """Report that the next request could exceed the budget."""
         return cls(
             "Language model's budget is spent",
             _NO_MORE_REQUESTS,
@@ -69,7 +69,7 @@ class Failure:
 
     @classmethod
     def unanswered(cls, reasons: Mapping[str, int]) -> "Failure":
-        """Some requests had no usable answer."""
+        """Report the number of requests without a usable answer for each reason."""
         counts = ", ".join(f"{reason}: {count}" for reason, count in sorted(reasons.items()))
         return cls(
             "Language model's answers are missing",
@@ -79,7 +79,7 @@ class Failure:
 
     @classmethod
     def cut_off(cls, answers: int) -> "Failure":
-        """Some answers reached their limit of tokens."""
+        """Report the number of answers that were cut off at the limit of tokens."""
         return cls(
             "Language model's answers are cut off",
             "Rules provide the missing name variants",
@@ -89,7 +89,7 @@ class Failure:
 
     @classmethod
     def not_cached(cls, reason: str) -> "Failure":
-        """Answers could not be written to disk."""
+        """Report that answers could not be written to the cache."""
         return cls(
             "Language model's answers are not cached",
             "The next run pays for them again",

@@ -32,7 +32,7 @@ _PROGRESS_LINES = 10
 
 @dataclass(frozen=True)
 class NamingCounts:
-    """Counts of key columns by the source of their alternative name, and the cost of requests."""
+    """Numbers of key columns by the source of their name variants, and the cost of requests."""
 
     requested: int = 0
     """Key columns for which a variant was requested from the cache or the model."""
@@ -60,7 +60,7 @@ class NamingCounts:
 
 @dataclass(frozen=True)
 class Naming:
-    """Name variants of key columns from a language model."""
+    """Name variants that a language model suggests for key columns, with counts and failures."""
 
     variants: Mapping[int, str] = field(default_factory=dict)
     """The name variant of each column that has one, by column index."""
@@ -117,7 +117,7 @@ def name_columns(
 def _group(
     lake: Lake, keys: Int[np.ndarray, " key"], config: LanguageModelConfig
 ) -> dict[Question, list[int]]:
-    """Group key columns by question: duplicate tables share their questions."""
+    """Group key columns by question, since copies of a table lead to the same questions."""
     columns_of = defaultdict(list)
     for key in keys.tolist():
         question = Question.from_lake(lake, key, send_values=config.send_values)
@@ -128,7 +128,7 @@ def _group(
 def _variants(
     answers: Mapping[Question, str], columns_of: Mapping[Question, Sequence[int]]
 ) -> dict[int, str]:
-    """Return the usable answers by column index."""
+    """Return the usable name variants by column index."""
     return {
         column: name
         for question, answer in answers.items()
@@ -143,7 +143,7 @@ def _request_answers(
     cache: Cache,
     report_progress: ReportProgress,
 ) -> tuple[dict[Question, str], NamingCounts, tuple[Failure, ...]]:
-    """Send all requests, and cache each answer at once so that an interrupted run loses few."""
+    """Send all requests, and cache each answer immediately in case the run is interrupted."""
     from datahub_hyperjoin.model.llm.client import Client  # noqa: PLC0415 - imports openai
 
     try:
@@ -184,5 +184,5 @@ def _split(questions: Sequence[Question], config: LanguageModelConfig) -> list[P
 
 
 def _starts_line(done: int, total: int) -> bool:
-    """Return whether to report progress now; there are at most `_PROGRESS_LINES` reports in all."""
+    """Return whether to report progress now, which happens at most `_PROGRESS_LINES` times."""
     return done * _PROGRESS_LINES // total > (done - 1) * _PROGRESS_LINES // total

@@ -19,10 +19,10 @@ _DECODER = json.JSONDecoder()
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield every complete JSON object in a text, outermost first.
+    """Yield the outermost complete JSON objects in a text.
 
-    If the outermost object is cut off, the search goes on behind its opening brace and finds the
-    complete objects within.
+    If an object is cut off, the search continues after its opening brace and finds the complete
+    objects within.
     """
     start = text.find("{")
     while start >= 0:
@@ -46,7 +46,7 @@ def _numbered_names(value: dict[str, Any]) -> Iterator[tuple[int, str]]:
 
 
 def read_names(text: str, count: int) -> dict[int, str]:
-    """Find numbered names in a text and ignore everything around them.
+    """Extract the numbered names from a language model's answer, and ignore all other text.
 
     Args:
         text: The language model's answer; it may hold other text than JSON, or be cut off.
@@ -72,7 +72,7 @@ def read_names(text: str, count: int) -> dict[int, str]:
 
 
 def usable_name(answer: str, question: Question) -> str | None:
-    """Return the answer if it could be the column's name in another table; otherwise None.
+    """Return the name in an answer if it is usable as a name variant, otherwise None.
 
     Args:
         answer: The name from the language model.

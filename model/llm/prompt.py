@@ -1,4 +1,4 @@
-"""Write the messages of a request, based on the paper's box 1, and define request forms."""
+"""The messages that ask a language model for names (paper, box 1), and how JSON is requested."""
 
 import json
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ _STRUCTURED: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Form:
-    """One way to request JSON of limited length; endpoints support different ones."""
+    """The parameters of one way to request JSON of limited length, as some endpoints accept it."""
 
     response_format: dict[str, Any] | None
     """The kind of answer that the request demands; None if only the messages ask for JSON."""
@@ -67,7 +67,7 @@ FORMS = (
 
 @dataclass(frozen=True)
 class Prompt:
-    """One request about some columns, numbered from 1."""
+    """A request with several questions, which are numbered from 1."""
 
     questions: tuple[Question, ...]
 
@@ -76,7 +76,7 @@ class Prompt:
 
     @property
     def messages(self) -> list[dict[str, str]]:
-        """Messages for the model."""
+        """Messages to the language model: the task and the questions."""
         return [
             {"role": "system", "content": _TASK},
             {"role": "user", "content": _describe(self.questions)},
@@ -84,7 +84,7 @@ class Prompt:
 
     @property
     def most_tokens(self) -> int:
-        """Upper bound on the request's token count: no tokenizer makes more tokens than bytes."""
+        """Upper bound on the request's token count, which is its size in bytes plus an overhead."""
         return _OVERHEAD + sum(len(message["content"].encode()) for message in self.messages)
 
 

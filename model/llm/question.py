@@ -33,7 +33,7 @@ class Question:
 
     @classmethod
     def from_lake(cls, lake: Lake, column: int, *, send_values: bool) -> "Question":
-        """Describe a column, with all texts cut to a maximum length.
+        """Build the question about one column, and truncate long names and values.
 
         Args:
             lake: The columns.
@@ -52,7 +52,7 @@ class Question:
         )
 
     def key(self, model: str) -> str:
-        """Return a key for the cache.
+        """Return the key under which the answer to this question is cached.
 
         Args:
             model: The language model's name.
@@ -65,5 +65,5 @@ class Question:
 
 
 def _shorten(text: str, length: int) -> str:
-    """Cut a text, and replace unpaired surrogates, which cannot be encoded."""
+    """Truncate a text, and replace unpaired surrogates, which UTF-8 cannot encode."""
     return text[:length].encode("utf-8", "replace").decode()

@@ -1,11 +1,11 @@
-"""Represent an endpoint's reply, or the reason why there is none."""
+"""A language model's reply to a request, and the kinds of failed requests."""
 
 from dataclasses import dataclass
 from enum import Enum
 
 
 class Outcome(Enum):
-    """Kinds of failed requests, by what to do next."""
+    """The kind of a failed request, which decides whether the request is repeated."""
 
     BUSY = "busy"
     """The endpoint is overloaded or fails; the same request may succeed later."""

@@ -1,4 +1,4 @@
-"""Repeat requests until they are answered, and stop when further requests are pointless."""
+"""Repeat failed requests to a language model, and stop when further requests are pointless."""
 
 import threading
 from collections import Counter
@@ -26,7 +26,7 @@ Send = Callable[[Prompt, Form], Reply]
 
 
 class Requester:
-    """Sends requests from several threads, and stops when further requests are pointless.
+    """A thread-safe sender that repeats failed requests and stops when more requests are pointless.
 
     Args:
         send: Sends one request.
@@ -53,7 +53,7 @@ class Requester:
         self._form_accepted = False
 
     def ask(self, prompt: Prompt) -> dict[int, str]:
-        """Ask about some columns, repeating the request if needed.
+        """Ask the language model for a name variant of each column; repeat failed requests.
 
         Args:
             prompt: The request.
@@ -78,12 +78,12 @@ class Requester:
         return {}
 
     def stop(self) -> None:
-        """Send no further request, and wake threads that wait to repeat one."""
+        """Stop sending requests, and wake the threads that are waiting to repeat a request."""
         self._stopped.set()
 
     @property
     def failures(self) -> Iterator[Failure]:
-        """The kinds of failures so far, each once."""
+        """The failures so far, one entry per kind of failure."""
         if self._stop_reason:
             yield self._stop_reason
         if self._failed:
@@ -92,7 +92,7 @@ class Requester:
             yield Failure.cut_off(self._cut_off)
 
     def _request(self, prompt: Prompt, form: Form) -> Reply | None:
-        """Send one request within the budget; return None if it could exceed the budget.
+        """Send one request; return None without sending it if it could exceed the budget.
 
         The request's upper bound stays reserved until it is known what it used. A refused request
         costs nothing; one that was lost on the way back may have been billed in full.
@@ -126,7 +126,7 @@ class Requester:
         return names
 
     def _simplify(self, form: int) -> bool:
-        """Switch to the next simpler form if possible; return whether `form` was replaced.
+        """Use the next simpler form of request, if possible; return whether `form` was replaced.
 
         A form that was accepted once stays: the endpoint then refuses the request for another
         reason. Several threads can fail with the same form, but only the first one moves on.
@@ -137,7 +137,7 @@ class Requester:
             return self._form > form
 
     def _wait_to_repeat(self, error: NoReplyError, repetitions: int) -> bool:
-        """Wait until the request can be repeated; return False if that is pointless."""
+        """Wait before a failed request is repeated; return False if repeating is pointless."""
         if error.outcome not in {Outcome.BUSY, Outcome.LOST} or repetitions == _RETRIES:
             return False
         # Waits are random, so that threads which failed together do not return together.
@@ -164,7 +164,7 @@ class Requester:
 
 
 def _used(reply: Reply, most: Usage) -> Usage:
-    """Return the usage that the endpoint reports, or the upper bound where it reports none."""
+    """Return the token usage; the upper bound replaces each count that the endpoint omits."""
     request, answer = reply.request_tokens, reply.answer_tokens
     return Usage(
         most.request if request is None else request, most.answer if answer is None else answer

@@ -1,4 +1,4 @@
-"""Self-attention between hyperedges with a bias for shared columns (paper, equation 10)."""
+"""Self-attention between hyperedges, biased by the columns that they share (paper, equation 10)."""
 
 import torch
 from jaxtyping import Float

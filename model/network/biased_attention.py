@@ -1,4 +1,4 @@
-r"""Exact attention with a sparse additive bias, in memory linear in rows and biased pairs.
+r"""Exact attention with a sparse additive bias; memory is linear in rows and non-zero biases.
 
 Let $O$ and $L$ be the output and log-sum-exp of plain attention, and let $b_{ij} = \lambda A_{ij}$
 be the bias, which is 0 almost everywhere. Then
@@ -34,7 +34,7 @@ def _by_row(heads: Float[Tensor, "1 head row size"]) -> Float[Tensor, "row head 
 
 
 def _exact(rows: Float[Tensor, "row head size"]) -> Float[Tensor, "row head size"]:
-    """Convert rows to at least single precision, for the ratios of exponentials that follow."""
+    """Convert rows to at least single precision, which the corrections need."""
     return rows.to(torch.promote_types(rows.dtype, torch.float32))
 
 
@@ -43,7 +43,7 @@ def _products(
     left: Float[Tensor, "row head size"],
     right: Float[Tensor, "row head size"],
 ) -> Float[Tensor, "entry head"]:
-    """Compute the inner product of left row i and right row j for each entry (i, j) of A."""
+    """Compute the inner product of left row i and right row j for each adjacency entry (i, j)."""
     entries = zip(adjacency.row.split(_BLOCK), adjacency.lists.members.split(_BLOCK), strict=True)
     products = [
         (left.index_select(0, row) * right.index_select(0, neighbour)).sum(dim=2)
@@ -57,13 +57,13 @@ def _sums(
     weights: Float[Tensor, "entry head"],
     values: Float[Tensor, "row head size"],
 ) -> Float[Tensor, "row head size"]:
-    """Compute the weighted sum of each row's neighbours."""
+    """Compute, for each row, the weighted sum of its neighbours' values."""
     heads = zip(weights.T.contiguous(), values.unbind(1), strict=True)
     return torch.stack([adjacency.lists.sum(value, weight) for weight, value in heads], dim=1)
 
 
 class _BiasedAttention(torch.autograd.Function):
-    """Plain attention computed by a kernel, then corrected at the non-zero entries of A.
+    """Attention computed without bias by a kernel, then corrected for the non-zero biases.
 
     Both passes call the kernel once, on all pairs, and then visit only the biased pairs: `added` is
     p of the module's formula, and `beyond` is what a pair's weight has in excess of the kernel's.
@@ -123,7 +123,9 @@ def biased_attention(
     structure: Float[Tensor, ""],
     adjacency: Adjacency,
 ) -> Float[Tensor, "row head size"]:
-    r"""Compute $\mathrm{softmax}(QK^\top/\sqrt{d_k} + \lambda A) V$ (paper, equation 10).
+    r"""Compute attention with a sparse additive bias (paper, equation 10).
+
+    $$\mathrm{softmax}\left(\frac{QK^\top}{\sqrt{d_k}} + \lambda A\right) V$$
 
     The time is that of plain attention. Memory grows with the rows and the non-zeros of A. The
     correction is in single precision at least, whatever the precision of the rows.

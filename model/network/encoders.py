@@ -1,4 +1,4 @@
-"""Encoders of table name, column name and content, and their fusion (paper, equation 1)."""
+"""Encode each column's table name, column name and content as one vector (paper, equation 1)."""
 
 import torch
 from jaxtyping import Float
@@ -8,7 +8,7 @@ from datahub_hyperjoin.model.network.features import Features, Names
 
 
 class NameEncoder(nn.Module):
-    r"""A name's vector: the mean of its tokens' learned embeddings plus its projected word vector.
+    r"""An encoder of names: the mean of learned token embeddings, plus a projected word vector.
 
     The word vector distinguishes tokens outside the vocabulary, which share one embedding.
 
@@ -35,7 +35,7 @@ class NameEncoder(nn.Module):
 
 
 class ColumnEncoder(nn.Module):
-    r"""A fusion of table name, column name and content, weighted by a learned softmax.
+    r"""An encoder of columns that adds table name, column name and content with learned weights.
 
     $$x_v = W_0 \sum_{s} \mathrm{softmax}(w)_s\, h^s_v,\quad s \in
     \{\text{table}, \text{column}, \text{content}\}$$

@@ -20,7 +20,7 @@ _SHAPE = 4
 
 @dataclass(frozen=True)
 class Names:
-    """Names, as bags of vocabulary tokens and as word vectors."""
+    """Names of tables or columns, as bags of vocabulary tokens and as word vectors."""
 
     tokens: Int[Tensor, " token"]
     """Vocabulary indices from 1, name after name; 0 for a token outside the vocabulary."""
@@ -70,7 +70,7 @@ def _shape(text: str) -> tuple[float, ...]:
 
 
 class Featurizer:
-    """Converts names and cells to numbers with a vocabulary and a fastText model.
+    """A converter of names and cells to numbers, based on a vocabulary and a fastText model.
 
     Args:
         vectors: Word vectors.
@@ -83,7 +83,7 @@ class Featurizer:
         self.cell_width = vectors.dimension + _SHAPE
 
     def names(self, texts: Sequence[str]) -> Names:
-        """Convert names to bags of tokens and word vectors.
+        """Convert each name to a bag of tokens and a word vector.
 
         Args:
             texts: Table or column names, as written.
@@ -101,7 +101,7 @@ class Featurizer:
         )
 
     def cells(self, values: Sequence[str]) -> Float32[np.ndarray, "cell feature"]:
-        """Convert cells to vectors of their words and of how they are written.
+        """Convert each cell to features: its word vector, its length and its kinds of characters.
 
         Args:
             values: Cells, as written.

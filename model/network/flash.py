@@ -1,4 +1,4 @@
-"""Flash attention that also returns its log-sum-exp, forward and backward.
+"""Flash attention, forward and backward, with access to the log-sum-exp of the scores.
 
 Torch's public `scaled_dot_product_attention` does not return the log-sum-exp, and an additive bias
 makes it compute dense scores. The kernels that it calls do both in memory linear in the rows.
@@ -36,7 +36,7 @@ def attend(
     key: Float[Tensor, "1 head row size"],
     value: Float[Tensor, "1 head row size"],
 ) -> Attended:
-    r"""Compute $\mathrm{softmax}(QK^\top/\sqrt{d_k}) V$ (Dao et al., 2022).
+    r"""Compute attention, $\mathrm{softmax}(QK^\top/\sqrt{d_k}) V$ (Dao et al., 2022).
 
     Args:
         query: Q.
@@ -64,7 +64,7 @@ def attend_backward(
     inputs: Sequence[Float[Tensor, "1 head row size"]],
     attended: Attended,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute the gradients of queries, keys and values.
+    """Compute the gradients with respect to queries, keys and values.
 
     The kernel recomputes each weight from its score and the log-sum-exp, and needs the output only
     for the inner product with its gradient. With another output and log-sum-exp, it is therefore

@@ -46,7 +46,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class NetworkSizes:
-    """Network sizes that depend on the lake."""
+    """Sizes of the network's inputs, most of which depend on the lake."""
 
     vocabulary: int
     """Number of name tokens with an embedding."""
@@ -85,7 +85,7 @@ def to_device(value: T, device: torch.device) -> T:
 
 
 def is_half(precision: Precision, device: torch.device) -> bool:
-    """Whether matrix products are in half precision.
+    """Return whether matrix products use half precision.
 
     Args:
         precision: The configured precision.

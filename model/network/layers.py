@@ -1,4 +1,4 @@
-"""The layers of HIN: messages between columns and hyperedges, and mixing of hyperedges.
+"""The layers of HIN: message passing between columns and hyperedges, and mixing of hyperedges.
 
 Equation numbers are the paper's (section 4.2).
 """
@@ -17,7 +17,7 @@ from datahub_hyperjoin.model.network.attention import StructureAwareAttention
 def to_hyperedge(
     columns: Float[Tensor, "column width"], graph: Hypergraph
 ) -> Float[Tensor, "hyperedge width"]:
-    r"""Compute the mean of each hyperedge's columns, $D_e^{-1} \Pi^\top H$ (equation 6).
+    r"""Compute the mean vector of each hyperedge's columns, $D_e^{-1} \Pi^\top H$ (equation 6).
 
     Args:
         columns: One vector per column.
@@ -32,7 +32,7 @@ def to_hyperedge(
 def to_column(
     hyperedges: Float[Tensor, "hyperedge width"], graph: Hypergraph
 ) -> Float[Tensor, "column width"]:
-    r"""Compute the mean of the hyperedges that contain each column (equation 12).
+    r"""Compute, for each column, the mean vector of the hyperedges that contain it (equation 12).
 
     Args:
         hyperedges: One vector per hyperedge.
@@ -67,7 +67,7 @@ class NodeLayer(nn.Module):
 
 
 class MixerLayer(nn.Module):
-    r"""A layer that mixes hyperedges by attention, then the channels of each (equations 9 to 11).
+    r"""Attention between hyperedges, followed by a feed-forward network (equations 9 to 11).
 
     $$Z' = Z + \mathrm{Attention}(\mathrm{LayerNorm}(Z)),\quad
     Z'' = Z' + W_2\,\mathrm{GELU}(W_1\,\mathrm{LayerNorm}(Z'))$$
@@ -100,6 +100,6 @@ class MixerLayer(nn.Module):
     def forward(
         self, hyperedges: Float[Tensor, "hyperedge width"], adjacency: Adjacency
     ) -> Float[Tensor, "hyperedge width"]:
-        """Mix hyperedges, then the channels of each, both with a residual connection."""
+        """Apply attention, then the feed-forward network, each with a residual connection."""
         mixed = hyperedges + self.attention(self.attention_norm(hyperedges), adjacency)
         return mixed + self.channels(mixed)

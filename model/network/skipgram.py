@@ -6,7 +6,7 @@ import fasttext
 
 
 def train_skipgram(corpus: str, path: str, dimension: int) -> None:
-    """Train a skip-gram model on a text file and save it.
+    """Train a skip-gram model on a text file and save the model.
 
     Training uses one thread, because fastText's threads race and a run must be repeatable.
 

@@ -21,7 +21,7 @@ _NO_WORD = re.compile(r"[\W_]+")
 
 
 def words(text: str) -> str:
-    """Normalise a name or a cell for fastText: lower-case words with single spaces.
+    """Normalise a name or a cell for fastText to lower-case words separated by single spaces.
 
     >>> words(" Newark-Liberty  (EWR)")
     'newark liberty ewr'
@@ -30,7 +30,7 @@ def words(text: str) -> str:
 
 
 def _sentences(lake: Lake, config: FeatureConfig, random: np.random.Generator) -> Iterable[str]:
-    """Yield two training lines per column, each with its names and its shuffled values."""
+    """Yield two training lines per column: the table and column names, then shuffled values."""
     for table, profile in zip(lake.table_of, lake.profiles, strict=True):
         names = [*tokens(lake.titles[table]), *tokens(profile.id.path)]
         names = names if config.names else []
@@ -40,7 +40,7 @@ def _sentences(lake: Lake, config: FeatureConfig, random: np.random.Generator) -
 
 
 class WordVectors:
-    """The word vectors of a fastText model. They include subwords, so no word is unknown.
+    """Word vectors from a fastText model; its subwords give every word a vector.
 
     Args:
         path: The file of the model.
@@ -58,7 +58,7 @@ class WordVectors:
         self.dimension: int = self._model.get_dimension()
 
     def of(self, texts: Sequence[str]) -> Float32[np.ndarray, "text dimension"]:
-        """Compute the vectors of texts: the mean of each text's unit word vectors.
+        """Compute one vector per text, the mean of the unit vectors of its words.
 
         Args:
             texts: Names or cells, as written.

@@ -1,4 +1,4 @@
-"""Calibrate scores by people's decisions with a monotone map (Platt, 1999).
+"""Calibrate scores with a monotone map that is fitted to people's decisions (Platt, 1999).
 
 A score measures the evidence for a join; decisions show how often that evidence suffices in this
 catalog.
@@ -22,7 +22,7 @@ _EDGE = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    r"""A monotone map from scores to calibrated scores.
+    r"""A monotone map that turns a score into a joinability.
 
     $$c(s) = \sigma(a\,\mathrm{logit}(s) + b),\quad a > 0$$
 
@@ -36,7 +36,7 @@ class Calibration:
     """b."""
 
     def apply(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-        """Apply the calibration to scores.
+        """Convert scores to joinabilities.
 
         Args:
             scores: Scores in [0, 1].

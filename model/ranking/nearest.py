@@ -37,7 +37,7 @@ class ColumnIndex:
         tables: Int[np.ndarray, " query"],
         count: int,
     ) -> Int[np.ndarray, "query candidate"]:
-        """Return the nearest columns of other tables, nearest first.
+        """Return, for each query, the nearest columns of other tables, nearest first.
 
         Args:
             queries: One unit vector for each query.

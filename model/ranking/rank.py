@@ -1,4 +1,4 @@
-"""Rank the candidates of every key column as a coherent top K (paper, section 5)."""
+"""Compute a coherent ranking of the candidates of every key column (paper, section 5)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ def _score_pairs(
 
 
 def _calibrate(scorer: PairScorer, priors: CatalogPriors) -> Calibration:
-    """Fit the calibration to decided pairs, each scored in its better direction."""
+    """Fit the calibration to all decisions, scoring each pair in its higher-scoring direction."""
 
     def probabilities(pairs: PairValues) -> Float[np.ndarray, " pair"]:
         left, right = pairs.left[pairs.once], pairs.right[pairs.once]
@@ -96,7 +96,7 @@ def _select(
     scorer: PairScorer,
     config: ModelConfig,
 ) -> Iterator[_Selection]:
-    """Select coherent candidates for each key."""
+    """Select coherent candidates for each key column."""
     keys, duplicates = index.keys, number_duplicates(index.lake)
     for start in range(0, len(keys), _CHUNK):
         queries, near = keys[start : start + _CHUNK], candidates[start : start + _CHUNK]

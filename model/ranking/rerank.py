@@ -19,7 +19,7 @@ def select_coherent(
     coherence: float,
     duplicates: Int[np.ndarray, "query candidate"] | None = None,
 ) -> Int[np.ndarray, "query rank"]:
-    r"""Select candidates one by one, for all queries at once.
+    r"""Select coherent candidates greedily, for all queries in parallel.
 
     Each step takes the candidate with the greatest gain (paper, equation 19)
 

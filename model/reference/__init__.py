@@ -1,1 +1,1 @@
-"""Standardised codes and names of entities, and the columns that hold them."""
+"""Recognise columns that hold standard codes or names of entities, such as countries."""

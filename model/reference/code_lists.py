@@ -1,6 +1,7 @@
-"""Load entity kinds from packages: ISO 3166, 4217 and 639, IATA, IUPAC and the calendar.
+"""Load entity kinds, such as countries and airports, from Python packages.
 
-Names in other languages come from Unicode's CLDR.
+The codes are those of ISO 3166, 4217 and 639, IATA, ICAO, the FAA and IUPAC. The names of months
+and days, and names in other languages, come from Unicode's CLDR.
 """
 
 from collections.abc import Iterable, Iterator
@@ -70,7 +71,7 @@ def _countries() -> EntityKind:
 
 
 def _subdivisions() -> Iterator[EntityKind]:
-    """Yield one kind for each country, with codes such as `US-CA` and `CA`.
+    """Yield one entity kind for each country's subdivisions, with codes such as `US-CA` and `CA`.
 
     Short codes that are numbers or single letters are left out: they match too many other columns.
     """
@@ -139,7 +140,7 @@ def _airports() -> EntityKind:
 
 
 def _calendar(table: str) -> EntityKind:
-    """Load full and abbreviated names of months or days in all languages."""
+    """Load the names and abbreviations of months or of weekdays in all languages."""
     return _kind(
         table,
         (
@@ -160,6 +161,9 @@ def _in_all_languages(table: str, codes: set[str]) -> Iterator[tuple[str, str]]:
 
 @cache
 def _locales() -> tuple[Locale, ...]:
-    """Return one locale per language, English first; the regions of a language hardly differ."""
+    """Return one locale per language, English first.
+
+    Regional locales are left out, because they hardly differ from their language's locale.
+    """
     others = sorted(name for name in locale_identifiers() if "_" not in name and name != "en")
     return (Locale("en"), *map(Locale.parse, others))

@@ -1,4 +1,4 @@
-"""Measure how many entities two columns have in common, whatever the entities are called.
+"""Measure how many entities two columns share, regardless of the codes or names used.
 
 A column of country codes and a column of country names share no value, but their rows match. If
 nearly all values of a column are codes or names of one entity kind, the column represents a set of
@@ -22,7 +22,7 @@ _SHARED_SCALE = 3.0
 
 @dataclass(frozen=True)
 class EntityOverlap:
-    """Shared entities of the columns of different tables, and the form of each column's values."""
+    """Entity overlap of pairs across tables, and the form of each column's entities."""
 
     form: Int[np.ndarray, " column"]
     """The form of each column's values, such as two-letter country codes; -1 if not recognised."""
@@ -37,14 +37,14 @@ class EntityOverlap:
 
     @classmethod
     def empty(cls, columns: int) -> "EntityOverlap":
-        """Return the overlap of a lake in which no column is recognised."""
+        """Return an empty overlap, for a lake in which no column holds recognised entities."""
         return cls(np.full(columns, _NO_FORM), PairValues.from_mapping(columns, {}))
 
     @classmethod
     def from_sketches(
         cls, sketches: Sequence[bytes], table_of: Int[np.ndarray, " column"]
     ) -> "EntityOverlap":
-        """Recognise columns and compare those of different tables.
+        """Recognise each column's entities, and compare columns of different tables.
 
         Overlap is underestimated for a column whose sketch does not hold all of its values.
 
@@ -90,7 +90,7 @@ class EntityOverlap:
     def same_form(
         self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
     ) -> Bool[np.ndarray, "*shape"]:
-        """Return whether both columns of each pair write entities of one kind in the same form.
+        """Return whether both columns of each pair hold entities of one kind in the same form.
 
         Args:
             left: Column indices.
@@ -110,7 +110,7 @@ def _recognise(sketches: Sequence[bytes]) -> dict[int, RecognisedColumn]:
 
 
 def _count_shared(recognised: dict[int, RecognisedColumn], columns: int) -> sparse.coo_array:
-    """Count the entities that each pair of columns has in common, as a sparse matrix product."""
+    """Count the shared entities of all pairs with a sparse matrix product."""
     contents = recognised.values()
     column = np.repeat(list(recognised), [len(content.entities) for content in contents])
     entity = np.concatenate([content.entities for content in contents])

@@ -1,4 +1,4 @@
-"""Entity kinds whose codes and names are standardised, and the usual spellings of a name."""
+"""Types for entity kinds with standard codes and names, and the usual spellings of names."""
 
 import re
 import unicodedata
@@ -24,7 +24,7 @@ class EntityName(NamedTuple):
 
 
 class EntityKind(NamedTuple):
-    """A kind of entities, such as countries, with their codes and names."""
+    """An entity kind, such as countries, with the codes and names of its entities."""
 
     name: str
     """The kind's name, in the plural."""

@@ -1,4 +1,4 @@
-"""Recognise the entities that a column's values denote, and the form they are written in."""
+"""Recognise the entities that a column's values denote, and the form of the values."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -40,7 +40,7 @@ class RecognisedColumn:
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """All codes and names of entities, sorted by the hash of their normal form.
+    """All codes and names of entities, sorted by the hashes of their normal forms.
 
     Entities and forms are numbered through all kinds.
     """
@@ -64,7 +64,7 @@ class Lexicon:
 
     @classmethod
     def from_kinds(cls, kinds: tuple[EntityKind, ...]) -> "Lexicon":
-        """Number the entities and forms of all kinds.
+        """Build a lexicon, with entities and forms numbered across all kinds.
 
         A name that two entities of a kind share belongs to the first of them.
 
@@ -124,7 +124,7 @@ class Lexicon:
         return RecognisedColumn(entities, form, size=len(entities) + len(sketch) - explained)
 
     def synonyms(self, kind: str) -> Synonyms:
-        """Return the names of each entity of a kind as synonyms.
+        """Return synonyms that equate all codes and names of an entity, for one entity kind.
 
         Args:
             kind: One of `kinds`.
@@ -136,13 +136,13 @@ class Lexicon:
     def _find(
         self, sketch: UInt64[np.ndarray, " value"]
     ) -> tuple[Int[np.ndarray, " value"], Int[np.ndarray, " value"]]:
-        """Return each hash's first row in the lexicon, and its number of rows (one per kind)."""
+        """Return each hash's first row in the lexicon, and its number of rows, one per kind."""
         start = np.searchsorted(self.hashes, sketch)
         return start, np.searchsorted(self.hashes, sketch, side="right") - start
 
 
 def _chance(kind: EntityKind, form: int) -> float:
-    """Return the probability that a random word, as long as a name of this form, is one.
+    """Return the probability that a random word of a suitable length is a name in this form.
 
     Only forms made of letters alone or digits alone can be hit by chance.
     """

@@ -1,1 +1,1 @@
-"""Saved models: files, fingerprints, and the progress of an interrupted training."""
+"""Saved models: files, fingerprints, and the progress of interrupted training runs."""

@@ -30,7 +30,7 @@ from datahub_hyperjoin.tables import TableId
 
 @dataclass(frozen=True)
 class Model:
-    """A network with everything that encoding needs."""
+    """A network with everything needed to encode columns."""
 
     network: HIN
     sizes: NetworkSizes
@@ -52,7 +52,7 @@ class Model:
         return Featurizer(self.vectors, self.vocabulary)
 
     def number_tables(self, lake: Lake) -> Int[np.ndarray, " column"]:
-        """Return the row of each column's table in `network.table_position`.
+        """Return, for each column, the row of its table in `network.table_position`.
 
         Args:
             lake: The columns.
@@ -70,12 +70,12 @@ class Model:
 
 
 def holds_model(folder: Path) -> bool:
-    """Whether a folder holds the description and the weights of a model."""
+    """Return whether a folder holds the description and the weights of a model."""
     return all(folder.joinpath(name).is_file() for name in (DESCRIPTION, WEIGHTS))
 
 
 def save(model: Model, folder: Path, config: ModelConfig) -> None:
-    """Save a model. Until its last file is written, the folder holds no model.
+    """Save a model; an interrupted save leaves the previous model or none.
 
     Args:
         model: The model.
@@ -124,7 +124,7 @@ def describe_model(folder: Path) -> dict[str, Any]:
 
 
 def load_model(folder: Path, config: ModelConfig, *, key: str = "model.path") -> Model:
-    """Load the model in a folder.
+    """Load a saved model from a folder.
 
     Args:
         folder: The folder of the model.

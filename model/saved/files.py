@@ -1,4 +1,4 @@
-"""The files of a saved model's folder. Each is written completely or not at all.
+"""Files of a saved model, each written completely or not at all.
 
 `weights.safetensors` holds the weights, and `model.json` the sizes and fingerprints. During
 training, `training.safetensors` holds everything that is needed to resume. `vectors.bin` is the
@@ -24,13 +24,13 @@ _BLOCKS = 64
 
 
 def part_of(path: Path) -> Path:
-    """Return the path under which a file is written until it is complete."""
+    """Return the temporary path of a file that is not yet completely written."""
     return path.with_name(path.name + _PART)
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Replace a file in one step, once its new content is complete.
+    """Replace a file atomically once its new content is complete.
 
     Args:
         path: The file. Readers see either the old content or the new.
@@ -46,7 +46,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def digest(path: Path) -> str:
-    """Compute a digest of a file's size and of 64 blocks of 64 KiB, without reading gigabytes.
+    """Compute a digest of a file quickly, from its size and 64 blocks of 64 KiB.
 
     Args:
         path: The file. One of up to 4 MiB is read completely.

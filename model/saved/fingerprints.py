@@ -1,4 +1,4 @@
-"""Fingerprints of a saved model's architecture and of its training data.
+"""Fingerprints of a saved model's architecture and of the inputs to its training.
 
 The *architecture* is everything that must be equal for weights to keep their meaning. The *data*
 fingerprint covers what they were learned from: the lake, the catalog's facts and the settings.
@@ -39,7 +39,7 @@ def _short(text: str) -> str:
 def describe_architecture(
     config: ModelConfig, sizes: NetworkSizes, vocabulary: Sequence[str], vectors: Path
 ) -> Architecture:
-    """Describe the architecture of a network.
+    """Describe the properties of a network that its weights depend on.
 
     Args:
         config: The settings.
@@ -72,7 +72,7 @@ def fingerprint_architecture(architecture: Architecture) -> str:
 
 
 def _list_facts(index: LakeIndex, config: ModelConfig) -> Iterator[str]:
-    """Yield the facts that training receives from the catalog, its users and a language model.
+    """Yield the training inputs that come from the catalog, decisions and a language model.
 
     A fact appears only if it changes training. A catalog without such facts therefore leaves the
     fingerprint as it is, and a saved model stays usable.

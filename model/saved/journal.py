@@ -36,7 +36,7 @@ class Journal:
         self._since = perf_counter()
 
     def resume(self, state: TrainingState) -> bool:
-        """Resume an interrupted training, if it has the same fingerprint.
+        """Restore the state of an interrupted training run with the same fingerprint, if any.
 
         Args:
             state: The initial state; it becomes the saved one.
@@ -61,7 +61,7 @@ class Journal:
         return True
 
     def note(self, state: TrainingState) -> None:
-        """Save a state, unless saving would take more than a tenth of the time since the last save.
+        """Save the training state, but spend at most about a tenth of the time on saving.
 
         Args:
             state: The state at the end of an epoch.
@@ -77,7 +77,7 @@ class Journal:
         self._cost = self._since - started
 
     def discard(self) -> None:
-        """Delete the journal, because the model is saved."""
+        """Delete the journal, which is no longer needed once the model is saved."""
         if self._file:
             self._file.unlink(missing_ok=True)
             part_of(self._file).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Choose the model that encodes columns: a new one, or a saved one, trained further or not."""
+"""Choose between a new model and a saved model, with or without further training."""
 
 import logging
 from dataclasses import replace
@@ -79,7 +79,7 @@ def _start_of(config: ModelConfig) -> str:
 
 
 def begin(index: LakeIndex, config: ModelConfig, folder: Path) -> Model:
-    """Build the model that training starts with.
+    """Create a new model for training, or load a saved model and adapt it to the lake.
 
     Args:
         index: The lake.
@@ -122,7 +122,7 @@ def _find_vectors(lake: Lake, config: ModelConfig, folder: Path) -> WordVectors:
 
 
 def _continue(model: Model, index: LakeIndex, config: ModelConfig) -> Model:
-    """Adapt a model to this lake's tables: keep its weights, and rearrange its table vectors.
+    """Adapt a saved model to this lake by assigning its table vectors to the lake's tables.
 
     Rows are matched by the table's name, because a table's number changes with the lake. A new
     table's vector starts at zero, which is also what an unseen table has.

@@ -1,4 +1,4 @@
-"""The state of a training: everything that the next epoch depends on."""
+"""The state of a training run: everything that the next epoch depends on."""
 
 import json
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ def _copy(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 @dataclass
 class TrainingState:
-    """A network in training with its optimizers and history; every epoch changes it."""
+    """The mutable state of a training run: network, optimizers, random generator and history."""
 
     network: HIN
     optimizers: Optimizers
@@ -60,7 +60,7 @@ class TrainingState:
     """The number of the best epoch."""
 
     def note(self, epoch: Epoch, score: float) -> None:
-        """Record an epoch, and its weights if it is the best so far.
+        """Record an epoch's result, and keep the current weights if the epoch is the best so far.
 
         Args:
             epoch: The result of the epoch.
@@ -72,14 +72,14 @@ class TrainingState:
             self.best_score, self.best_epoch = score, epoch.number
 
     def finished(self, *, epochs: int, patience: int) -> bool:
-        """Whether training is finished.
+        """Return whether training has reached its last epoch or stopped improving.
 
         Args:
             epochs: Maximum number of epochs.
             patience: Number of epochs without improvement after which training stops.
 
         Returns:
-            True after the last epoch.
+            True if no further epoch follows.
         """
         done = len(self.history)
         return done >= epochs or (done > 0 and done - self.best_epoch >= patience)
@@ -102,7 +102,7 @@ class TrainingState:
         return tensors
 
     def facts(self) -> str:
-        """Return the random generator's state, the history and the best result, as JSON."""
+        """Return the rest of the state as JSON: random generator, history and best epoch."""
         return json.dumps(
             {
                 "random": self.random.bit_generator.state,
@@ -113,7 +113,7 @@ class TrainingState:
         )
 
     def restore(self, tensors: Mapping[str, Tensor], facts: str) -> None:
-        """Restore a saved state.
+        """Restore the state that `tensors` and `facts` returned.
 
         Args:
             tensors: The result of `tensors`.

@@ -1,1 +1,1 @@
-"""Signals that two columns join: shared values, similar cells and names, catalog evidence."""
+"""Signals that two columns join, such as shared values, similar names and catalog evidence."""

@@ -41,12 +41,12 @@ _PROJECTION: dict[str, Any] = {
 
 @cache
 def _projection() -> SparseRandomProjection:
-    """Create the random projection once per process: it is slow and independent of the lake."""
+    """Create the random projection; the result is cached because creation is slow."""
     return SparseRandomProjection(**_PROJECTION).fit(np.zeros((1, _TRIGRAMS), dtype=np.float32))
 
 
 class CellSimilarity:
-    """Cosine similarity of columns by the weighted trigrams of their cells.
+    """Cosine similarity of columns, based on the weighted trigrams of their cells.
 
     Args:
         samples: Some cells of each column, as written; letter case and accents are ignored.
@@ -67,7 +67,7 @@ class CellSimilarity:
     def between(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float32[np.ndarray, "query l r"]:
-        """Compare each left column with each right column, query by query.
+        """Compute the similarity of each left column to each right column of the same query.
 
         Args:
             left: Column indices.

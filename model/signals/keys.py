@@ -24,7 +24,7 @@ _MAX_LENGTH = 64.0
 def is_key(
     profile: ColumnProfile, config: KeyConfig, *, uniqueness: float, completeness: float
 ) -> bool:
-    """Return whether a column is complete or unique enough, and short enough, to be a key.
+    """Return whether a column qualifies as a key by its type, completeness, uniqueness and length.
 
     Args:
         profile: The column.

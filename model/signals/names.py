@@ -1,4 +1,4 @@
-"""Split the names of tables and columns into tokens and compare them by trigrams."""
+"""Split table and column names into tokens, and compare names by trigrams."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ def _split_word(word: str) -> Iterator[str]:
 
 
 def tokens(name: str) -> tuple[str, ...]:
-    """Split a name on separators, case changes and digits, and lower-case its parts.
+    """Split a name into lower-case tokens at separators, case changes and digits.
 
     Args:
         name: A name as written in the catalog.
@@ -54,7 +54,7 @@ def tokens(name: str) -> tuple[str, ...]:
 
 
 def trigrams(name: str) -> frozenset[str]:
-    """Return the three-letter windows of a name's tokens, each token padded at both ends.
+    """Return the trigrams of a name's tokens, after padding each token with `$` at both ends.
 
     >>> sorted(trigrams("Id"))
     ['$id', 'id$']
@@ -106,7 +106,7 @@ class NameSimilarity:
         self._sizes = np.array([len(name) for name in windows])
 
     def vectors(self) -> Float32[np.ndarray, "column 256"]:
-        """Return unit vectors whose cosines approximate those of the names' trigrams.
+        """Return a unit vector for each name; cosines of vectors approximate those of trigrams.
 
         The random projection changes cosines by about 0.1 (Johnson and Lindenstrauss, 1984).
 
@@ -123,7 +123,7 @@ class NameSimilarity:
     def of(
         self, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
     ) -> Float[np.ndarray, "*pair"]:
-        """Return the similarity of the names of the requested pairs.
+        """Return the name similarity of each pair.
 
         Args:
             left: Column indices.

@@ -1,4 +1,4 @@
-"""Values stored for a few of all possible pairs of columns."""
+"""Sparse storage of values for pairs of columns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 
 @dataclass(frozen=True)
 class SparsePairs:
-    """Pairs of columns for which something was measured or stated.
+    """The pairs of columns that have a stored value, sorted for fast look-up.
 
     `left` and `right` list every pair in both orders, sorted by `left`, then `right`. Columns are
     given by their index in the lake.
@@ -56,20 +56,23 @@ class SparsePairs:
 
     @cached_property
     def _flat_indices(self) -> Int[np.ndarray, " pair"]:
-        """Flattened indices of the pairs, in ascending order."""
+        """The index of each stored pair in the flattened matrix of pairs, in ascending order."""
         return self.left * self.columns + self.right
 
 
 @dataclass(frozen=True)
 class PairValues(SparsePairs):
-    """A symmetric value above 0 for some pairs of columns, and 0 for all others."""
+    """A sparse symmetric matrix of positive values for pairs of columns.
+
+    A pair that is not stored has the value 0.
+    """
 
     values: Float[np.ndarray, " pair"]
     """Equal in both orders of a pair."""
 
     @classmethod
     def from_mapping(cls, columns: int, values: Mapping[tuple[int, int], float]) -> "PairValues":
-        """Build symmetric values from a mapping with one entry per pair, (a, b) or (b, a).
+        """Build the matrix from a mapping that lists each pair in one of the two orders.
 
         Args:
             columns: Number of columns in the lake.
@@ -88,7 +91,7 @@ class PairValues(SparsePairs):
     def of(
         self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
     ) -> Float[np.ndarray, "*shape"]:
-        """Return the values of the requested pairs; 0 for a pair that is not stored."""
+        """Return the value of each requested pair, or 0 if the pair is not stored."""
         return self.look_up(self.values, left, right)
 
     def holds(
@@ -98,11 +101,11 @@ class PairValues(SparsePairs):
         return self.of(left, right) > 0
 
     def partners(self, column: int) -> Int[np.ndarray, " _"]:
-        """Return the columns that are paired with a column, in ascending order."""
+        """Return the columns that form a stored pair with the given column, in ascending order."""
         return self.right[slice(*np.searchsorted(self.left, [column, column + 1]))]
 
     def select(self, mask: Bool[np.ndarray, " pair"]) -> "PairValues":
-        """Return the pairs that a mask keeps.
+        """Return only the pairs that a mask selects.
 
         Args:
             mask: The pairs to keep; the same for both orders of a pair.
@@ -111,7 +114,7 @@ class PairValues(SparsePairs):
 
     @cached_property
     def once(self) -> Bool[np.ndarray, " pair"]:
-        """Mask that keeps each pair in one of its two orders, smaller index first."""
+        """A mask that selects each pair once, with the smaller index on the left."""
         return self.left < self.right
 
     def __len__(self) -> int:

@@ -28,7 +28,7 @@ _QUERY_SCALE = 3.0
 
 @dataclass(frozen=True)
 class CatalogPriors:
-    """Catalog facts about a lake's columns, identified by their indices in the lake."""
+    """Catalog facts as arrays that refer to each column by its index in the lake."""
 
     uniqueness: Float[np.ndarray, " column"]
     """Distinct values per row with a value, from the catalog's profile where it has one."""
@@ -53,7 +53,7 @@ class CatalogPriors:
 
     @classmethod
     def from_facts(cls, lake: Lake, facts: CatalogFacts) -> "CatalogPriors":
-        """Select the facts about a lake's columns.
+        """Convert the catalog facts about a lake's columns into arrays.
 
         Args:
             lake: The columns.

@@ -1,4 +1,4 @@
-"""Make and recognise name variants of a column by rules.
+"""Rules that vary the names of columns and recognise names with the same meaning.
 
 The paper asks a language model for one plausible variant (section 4.1, step 3). These rules follow
 the same guidance: separators, abbreviations, case conventions, synonyms.
@@ -68,7 +68,7 @@ def _abbreviate(token: str, random: np.random.Generator) -> str:
 
 
 def rename(name: str, random: np.random.Generator) -> str:
-    """Return a plausible name variant of a column.
+    """Vary a column's name at random without changing the meaning.
 
     Args:
         name: The column's name.

@@ -1,1 +1,1 @@
-"""Training of HIN without labels, on two augmented views of the same tables (section 4.2)."""
+"""Train the network without labels, on two augmented views of the tables (paper, section 4.2)."""

@@ -1,9 +1,9 @@
 """Sample training pairs from two augmented views of the same tables (paper, section 4.2).
 
-Each table is split into two overlapping subsets of its rows and columns. The left view keeps the
-names. The right view is the table as another publisher might have written it, and some of its key
-columns move into other tables, as joinable columns are in practice. A key column in the left view
-and the same column in the right view, or a partner that people confirmed, form a positive pair.
+Each table is split into two overlapping subsets of its rows and columns. The first view keeps the
+names. The second view is the table as another publisher might have written it, and some of its key
+columns move into other tables, as joinable columns are in practice. A key column in the first view
+and the same column in the second view, or a partner that people confirmed, form a positive pair.
 
 The two columns of a pair never share a hyperedge. Otherwise the network would read the answer from
 the graph, which offers no such answer at inference.
@@ -33,30 +33,30 @@ from datahub_hyperjoin.model.training.pair_sampling import (
 from datahub_hyperjoin.model.training.table_split import split_columns, split_values, swap_tables
 
 ValueSplit = Mapping[int, tuple[Bool[np.ndarray, " _"], Bool[np.ndarray, " _"]]]
-"""For each column, masks of the sampled values in the left view and in the right view."""
+"""For each column, masks of the sampled values in the first view and in the second view."""
 
 _RENAMED = 0.6
-"""Share of the right view's columns that get a name variant."""
+"""Share of the second view's columns that get a name variant."""
 _OPAQUE = 0.15
-"""Share of the right view's columns and tables whose name carries no information."""
+"""Share of the second view's columns and tables whose name carries no information."""
 _CORRUPTED = 0.5
-"""Share of the right view's columns whose values are rewritten."""
+"""Share of the second view's columns whose values are rewritten."""
 _FROM_LLM = 0.5
 """Share of the renamed columns whose variant is the language model's, if it provided one."""
 
 
 @dataclass(frozen=True)
 class PairBatch:
-    """Both views of some tables in one batch, with its positive and negative pairs."""
+    """A training batch: two views of some tables, with positive and negative pairs of columns."""
 
     batch: Batch
     """All columns of both views over one hypergraph."""
 
     queries: Int[Tensor, " pair"]
-    """Indices of the key columns of the left view, in the batch."""
+    """Indices of the key columns of the first view, in the batch."""
 
     candidates: Int[Tensor, " candidate"]
-    """Indices of all columns of the right view, in the batch."""
+    """Indices of all columns of the second view, in the batch."""
 
     positive: Int[Tensor, " pair"]
     """Index among the candidates of each query's own column, or of a confirmed partner."""
@@ -80,7 +80,7 @@ class _View:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """The lake, its features and the settings: everything that views are drawn from."""
+    """Everything needed to draw views: the lake, precomputed features and the settings."""
 
     index: LakeIndex
     featurizer: Featurizer
@@ -99,7 +99,7 @@ class TrainingData:
         return self.index.lake
 
     def whole(self) -> Features:
-        """Compute the features of every column of the lake from all its sampled values."""
+        """Compute the features of every column in the lake, based on all sampled values."""
         return _features(
             self,
             titles=[self.lake.titles[table] for table in self.lake.table_of],
@@ -132,7 +132,7 @@ def _left_view(
     held: ValueSplit,
     random: np.random.Generator,
 ) -> _View:
-    """Draw the left view: names as they are, and a table vector for some of the tables."""
+    """Draw the first view, which keeps all names and hides the vectors of some random tables."""
     lake = data.lake
     table_of = lake.table_of[columns]
     tables, table = np.unique(table_of, return_inverse=True)
@@ -148,7 +148,10 @@ def _left_view(
 
 
 def _choose_variant(index: LakeIndex, column: int, random: np.random.Generator) -> str:
-    """Choose a name variant at random: the language model's, if there is one, or one by rule."""
+    """Choose at random between the column's name variant and a name made by rule.
+
+    A column without a name variant always gets a name made by rule.
+    """
     variant = index.naming.variants.get(column)
     if variant is not None and random.random() < _FROM_LLM:
         return variant
@@ -158,7 +161,7 @@ def _choose_variant(index: LakeIndex, column: int, random: np.random.Generator) 
 def _rename_tables(
     data: TrainingData, tables: Int[np.ndarray, " column"], random: np.random.Generator
 ) -> dict[int, str]:
-    """Choose each table's title in the right view: an opaque name, a variant or the original."""
+    """Give each table of the second view a meaningless title, a variant or its own title."""
     titles, method = data.lake.titles, data.config.setting
 
     def rewrite(title: str) -> str:
@@ -170,7 +173,7 @@ def _rename_tables(
 
 
 def _rename_column(data: TrainingData, column: int, random: np.random.Generator) -> str:
-    """Return a column's name in the right view: opaque, a variant, or its own."""
+    """Give a column of the second view a meaningless name, a variant or its own name."""
     profile, method = data.lake.profiles[column], data.config.setting
     name = profile.id.path
     if random.random() < _RENAMED * method.name_variants:
@@ -184,7 +187,7 @@ def _rewrite_cells(
     side: Bool[np.ndarray, " value"],
     random: np.random.Generator,
 ) -> Float32[np.ndarray, "_ feature"]:
-    """Return the features of a column's values, rewritten at random in another spelling."""
+    """Corrupt a column's values with some probability, and return the resulting features."""
     if random.random() >= _CORRUPTED * data.config.setting.corruption:
         return data.cells[column][side]
     sample = data.lake.profiles[column].sample
@@ -202,7 +205,7 @@ def _right_view(
     held: ValueSplit,
     random: np.random.Generator,
 ) -> _View:
-    """Draw the right view, which imitates the same tables as written by another publisher.
+    """Draw the second view, with names and values that another publisher might have used.
 
     Its columns never have a table vector. A table of another publisher is new to the network, and
     this is how training covers that case.
@@ -223,7 +226,7 @@ def _right_view(
 
 
 def _groups(labels: Int[np.ndarray, " column"]) -> list[Int[np.ndarray, " _"]]:
-    """Group the indices of columns by label, and ignore labels below 0."""
+    """Group the indices of columns by label, and leave out columns with a negative label."""
     order = np.argsort(labels, kind="stable")
     order = order[labels[order] >= 0]
     cuts = np.flatnonzero(np.diff(labels[order])) + 1
@@ -270,7 +273,7 @@ def _join(data: TrainingData, left: _View, right: _View, random: np.random.Gener
 def sample_pairs(
     data: TrainingData, keys: Int[np.ndarray, " key"], random: np.random.Generator
 ) -> PairBatch:
-    """Draw two augmented views of the tables of some key columns.
+    """Draw two augmented views of the tables that contain the given key columns.
 
     Args:
         data: The lake and the settings.

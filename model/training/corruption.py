@@ -1,6 +1,6 @@
-"""Rewrite values as another publisher would: other case, punctuation, padding, formats or typos.
+"""Random changes to values, such as another case, other separators, padding or typos.
 
-The rewritten values are those of the positive in a training pair. The network learns to match the
+The changed values are those of the positive in a training pair. The network learns to match the
 differences that it sees here.
 """
 

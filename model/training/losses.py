@@ -1,4 +1,4 @@
-"""Training losses over the cosines of queries and candidates."""
+"""Training losses, computed from the cosine similarities between queries and candidates."""
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -39,7 +39,7 @@ def semi_hard_loss(
     negative: Bool[Tensor, "pair candidate"],
     margin: float,
 ) -> Float[Tensor, ""]:
-    """Compute the margin ranking loss with the nearest negative beyond the positive.
+    """Compute the margin ranking loss with the nearest negative that is farther than the positive.
 
     The hardest negative of all may be joinable itself, and early in training it is nearer than the
     positive. Pushing away from it alone collapses all embeddings into one (Schroff et al., 2015).

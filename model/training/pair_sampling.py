@@ -21,7 +21,7 @@ _SIMILAR = 0.3
 
 
 def _draw(pairs: PairValues, column: int, random: np.random.Generator) -> Int[np.ndarray, " _"]:
-    """Return one of a column's partners at random, or an empty array."""
+    """Return an array with one random partner of a column, or an empty array if there is none."""
     partners = pairs.partners(column)
     return random.choice(partners, size=1) if len(partners) else partners
 
@@ -29,7 +29,7 @@ def _draw(pairs: PairValues, column: int, random: np.random.Generator) -> Int[np
 def sample_targets(
     priors: CatalogPriors, keys: Int[np.ndarray, " key"], random: np.random.Generator
 ) -> Int[np.ndarray, " key"]:
-    """Return the column that each key column must find in the other view.
+    """Choose the positive of each key column: the column itself or an accepted partner.
 
     Args:
         priors: The accepted pairs.
@@ -50,7 +50,7 @@ def sample_targets(
 def sample_rejected(
     priors: CatalogPriors, keys: Int[np.ndarray, " key"], random: np.random.Generator
 ) -> Int[np.ndarray, " stranger"]:
-    """Return one rejected partner of each key column that has any.
+    """Draw a rejected partner at random for each key column that has rejected partners.
 
     Args:
         priors: The rejected pairs.
@@ -73,7 +73,7 @@ def find_negatives(
     priors: CatalogPriors,
     exclude_similar: bool,
 ) -> Bool[np.ndarray, "pair candidate"]:
-    """Find the candidates that are not joinable with each key column.
+    """Determine which candidates are negatives of which key columns.
 
     Candidates in the same value domain or with similar values may be joinable, and connected ones
     are. A rejected candidate is always a negative, whatever its values.

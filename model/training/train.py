@@ -28,7 +28,7 @@ _NO_JOURNAL = Journal()
 
 @contextmanager
 def repeatable(seed: int) -> Iterator[None]:
-    """Make torch deterministic inside the context, and restore its settings afterwards.
+    """Make torch deterministic inside the context, and restore torch's settings afterwards.
 
     Args:
         seed: The seed of torch's own generator.

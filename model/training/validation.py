@@ -1,4 +1,4 @@
-"""Validation on held-out key columns: recall for choosing the epoch, and a collapse check."""
+"""Measure a network's recall on held-out key columns, and detect collapsed embeddings."""
 
 import numpy as np
 import torch
@@ -56,7 +56,7 @@ def hold_out(
 
 @torch.inference_mode()
 def measure_recall(network: HIN, pairs: PairBatch) -> float:
-    """Compute the share of queries whose positive is nearer than every negative.
+    """Compute the share of queries that are more similar to the positive than to any negative.
 
     Args:
         network: The network to measure.
@@ -73,7 +73,7 @@ def measure_recall(network: HIN, pairs: PairBatch) -> float:
 
 @torch.inference_mode()
 def check_spread(network: HIN, pairs: PairBatch) -> None:
-    """Refuse a network that gives all columns similar embeddings.
+    """Raise an error if the network gives all columns similar embeddings.
 
     Args:
         network: The network to check.

@@ -1,1 +1,1 @@
-"""Count the values of columns batch by batch, many columns at once."""
+"""Count the values of many columns at once, batch by batch."""

@@ -1,4 +1,4 @@
-"""Find the shapes that values share, such as `A+ 9999`."""
+"""Find the most frequent value patterns of columns, such as `A+ 9999`."""
 
 import itertools
 import string
@@ -30,7 +30,7 @@ _SYMBOLS = bytes.maketrans(
 
 
 def shapes(values: pa.Array) -> pa.Array:
-    """Compute the shape of each value.
+    """Reduce each value to a shape, with `A` for letters and `9` for digits.
 
     Two or more letters become `A+`, one letter `A`, a digit `9`, five or more digits `9+`. All
     other characters stay as they are. The shape covers the first 40 characters of a value.
@@ -63,7 +63,7 @@ def shapes(values: pa.Array) -> pa.Array:
 
 
 def patterns(values: pa.Array, bounds: Indices, most: int) -> list[tuple[Pattern, ...]]:
-    """Find the most frequent shapes of each of several columns.
+    """Find the most frequent value patterns in each column.
 
     Args:
         values: Distinct values as written in the data, one column after the other.
@@ -98,7 +98,7 @@ def patterns(values: pa.Array, bounds: Indices, most: int) -> list[tuple[Pattern
 
 
 def _collapse_runs(strings: StringBytes) -> tuple[Bytes, Mask]:
-    """Return the symbol of each byte, and mark the symbols that are part of a shape.
+    """Replace bytes by symbols; return a mask that drops repetitions of a symbol.
 
     A run is a sequence of equal symbols within one string. Runs are shortened in place, without
     a loop over values: the second letter of a run becomes `+` and later ones are dropped; blanks
@@ -122,7 +122,7 @@ def _collapse_runs(strings: StringBytes) -> tuple[Bytes, Mask]:
 
 
 def _shifted(marks: Mask, distance: int) -> Mask:
-    """Shift a mask to later positions, or to earlier ones if the distance is negative."""
+    """Shift a mask to the right, or to the left if `distance` is negative."""
     shifted = np.zeros_like(marks)
     if distance > 0:
         shifted[distance:] = marks[:-distance]

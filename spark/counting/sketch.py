@@ -1,4 +1,4 @@
-"""Hash the distinct values of columns, merge them, and keep those with the smallest hashes.
+"""Sketches of columns: the distinct values with the smallest hashes.
 
 A value is identified by a 64-bit hash of its normal form. The k smallest hashes of a column are a
 random sample of its distinct values, and every column is sampled in the same way: a value that two
@@ -24,7 +24,7 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistinctValues:
-    """Distinct values of a column, in the order of their hashes."""
+    """Distinct values of a column, sorted by hash."""
 
     hashes: Hashes
     """Hashes of the normal forms, in ascending order, without duplicates."""
@@ -60,7 +60,7 @@ class DistinctValues:
         return DistinctValues(self.hashes, self.counts, pa.nulls(len(self), pa.string()))
 
     def translate(self, synonyms: Synonyms) -> "DistinctValues":
-        """Replace the hash of each value by the hash that all its synonyms share.
+        """Merge the values that have the same meaning.
 
         Args:
             synonyms: The hashes that have the same meaning.
@@ -79,7 +79,10 @@ NO_VALUES = DistinctValues(np.zeros(0, np.uint64), np.zeros(0, np.int64), pa.arr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueCounts:
-    """Texts of several columns with their row counts, one column after the other."""
+    """The texts of several columns, with the number of rows that hold each text.
+
+    The columns are stored one after the other.
+    """
 
     normal: pa.Array
     """Normal forms; they may repeat within a column."""
@@ -114,7 +117,7 @@ class ValueCounts:
 
 
 def distinct_values(entries: ValueCounts, size: int = sys.maxsize) -> list[DistinctValues]:
-    """Combine the texts of each column that have the same normal form.
+    """In each column, merge the texts that have the same normal form.
 
     Args:
         entries: Texts of several columns.
@@ -129,7 +132,7 @@ def distinct_values(entries: ValueCounts, size: int = sys.maxsize) -> list[Disti
 
 
 def filtered_bounds(mask: Mask, bounds: Indices) -> Indices:
-    """Compute where each column starts after some values have been filtered out.
+    """Compute the start of each column after some values have been filtered out.
 
     Args:
         mask: True for each value that is kept.
@@ -147,7 +150,7 @@ def filtered_bounds(mask: Mask, bounds: Indices) -> Indices:
 
 
 def merge_values(parts: Iterable[DistinctValues]) -> DistinctValues:
-    """Merge the distinct values of the parts of a column.
+    """Merge the distinct values of several parts of a column.
 
     Merging commutes with cutting: the k smallest values of the result are the same if each part
     was cut to k or more values before. Parts can therefore be cut as soon as they are counted.
@@ -186,7 +189,7 @@ def to_bytes(hashes: Hashes) -> bytes:
 
 
 def estimate_distinct(hashes: Hashes, size: int) -> int:
-    """Estimate the number of distinct values of a column from its smallest hashes.
+    """Estimate how many distinct values a column has, from the smallest hashes.
 
     Hashes are uniform on [0, 2^64), so the k-th smallest, h, is near (k / D) 2^64, and
     (k - 1) / (h / 2^64) is an unbiased estimate of D. Its relative error is about 1 / sqrt(k - 2).

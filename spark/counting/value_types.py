@@ -53,7 +53,7 @@ _CLASSES = bytes({**_CLASS, ord("."): _DOT}.get(byte, _TEXT_ONLY) for byte in ra
 
 
 def types_of(normal: pa.Array, bounds: Indices) -> list[frozenset[DataType]]:
-    """Infer the types of the values of each of several columns.
+    """Infer which types occur among the values of each column.
 
     Args:
         normal: Normal forms without nulls, one column after the other.
@@ -88,7 +88,7 @@ def types_of(normal: pa.Array, bounds: Indices) -> list[frozenset[DataType]]:
 
 
 def common_type(types: AbstractSet[DataType]) -> DataType:
-    """Return the one type that describes values of several types.
+    """Return the type of a column that contains values of the given types.
 
     Args:
         types: The types of a column's values.
@@ -113,9 +113,10 @@ def common_type(types: AbstractSet[DataType]) -> DataType:
 
 
 def _match(normal: pa.Array, strings: StringBytes, classes: Bytes, rows: Indices) -> Indices:
-    """Return the index in `_TYPES` of each value in `rows`, or `_OTHER`.
+    """Return the type of each value at `rows`, as an index in `_TYPES`.
 
-    Hyphens at the positions of a date, and else a dot, decide which patterns can match at all.
+    Values that match no type get `_OTHER`. Hyphens at the positions of a date, and else a dot,
+    decide which patterns can match at all.
     """
     is_dated = (strings.at(4, rows) == _HYPHEN) & (strings.at(7, rows) == _HYPHEN)
     has_dot = (classes[rows] & _DOT > 0) & ~is_dated

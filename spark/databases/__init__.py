@@ -1,1 +1,1 @@
-"""List the tables of databases, and read them whole or in ranges of a key."""
+"""List and read the tables of databases."""

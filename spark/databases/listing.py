@@ -1,4 +1,4 @@
-"""List the tables and views of a database with their sizes and states."""
+"""List the tables and views of a database."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _SIZES["mariadb"] = _SIZES["mysql"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class ListedRelation:
-    """A table or view in the listing of a database."""
+    """A table or view that was found in a database."""
 
     schema: str
     """Name of its schema."""
@@ -39,7 +39,7 @@ class ListedRelation:
 def list_relations(
     engine: Engine, connection: str, *, wanted: Callable[[str], bool], views: bool
 ) -> list[ListedRelation]:
-    """List the tables and views of a database, except those of its system schemas.
+    """List the tables and views of a database, without system schemas.
 
     On a MySQL server, schemas are databases. If the URL names a database, only that one is listed.
 
@@ -92,7 +92,7 @@ def _names(inspector: Inspector, schema: str, *, views: bool) -> set[str]:
 
 
 def _sizes(engine: Engine) -> dict[tuple[str, str], int]:
-    """Return the sizes of all tables, or an empty dict if `_SIZES` lacks the database system."""
+    """Return the bytes on disk of each table, or an empty dict for an unknown database system."""
     statement = _SIZES.get(engine.dialect.name)
     if statement is None:
         return {}

@@ -1,4 +1,4 @@
-"""Inspect tables and views of databases with SQLAlchemy, and select their rows."""
+"""Inspect the tables and views of a database with SQLAlchemy, and read rows."""
 
 from collections.abc import Generator, Sequence
 
@@ -30,7 +30,7 @@ _NESTED_TYPES = ("HSTORE", "TSVECTOR", "STRUCT", "MAP", "SUPER", "VARIANT", "OBJ
 
 
 def inspect_database(engine: Engine) -> Inspector:
-    """Create an inspector of a database's tables.
+    """Create a SQLAlchemy inspector for a database.
 
     Args:
         engine: The database.
@@ -74,7 +74,7 @@ def columns_of(relation: Relation, inspector: Inspector) -> list[Column]:
 
 
 def name_of(reported: str, inspector: Inspector) -> str:
-    """Return the name of a column, unescaped.
+    """Undo the escaping in a column name that SQLAlchemy reports.
 
     Args:
         reported: The name as SQLAlchemy reports it. For MySQL it is parsed from the statement that
@@ -96,7 +96,7 @@ def _opaque_type(type_: TypeEngine[object]) -> DataType | None:
 
 
 def select_from(relation: Relation, names: Sequence[str]) -> Select[tuple[object, ...]]:
-    """Build the statement that selects columns of a table or view.
+    """Build a statement that selects some columns of a table or view.
 
     All names are quoted, so that reserved words and capitals are taken literally.
 
@@ -116,7 +116,7 @@ def select_from(relation: Relation, names: Sequence[str]) -> Select[tuple[object
 def read_rows(
     engine: Engine, statement: Select[tuple[object, ...]], names: Sequence[str]
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Stream rows from a database.
+    """Execute a statement and stream the resulting rows.
 
     Args:
         engine: The database.

@@ -1,4 +1,4 @@
-"""Detect whether the rows of a database's tables may have changed, without reading them.
+"""Detect possible changes to the rows of database tables without reading the rows.
 
 The state of a table is taken before its rows are read. Two equal states must guarantee that no row
 has changed between them. In case of doubt a table has no state and is read every time. Views never
@@ -118,7 +118,7 @@ _SQLITE_TABLES = text("""
 
 
 def states_of(engine: Engine) -> Mapping[tuple[str, str], str]:
-    """Return the states of a database's tables.
+    """Return the states of tables; equal states guarantee that a table's rows are unchanged.
 
     A state depends on the address of the database and on the user, but not on the password.
 
@@ -149,7 +149,7 @@ def states_of(engine: Engine) -> Mapping[tuple[str, str], str]:
 
 
 def _address(url: URL) -> str:
-    """Return the URL without passwords."""
+    """Return the database URL as text, without passwords."""
     query = {name: value for name, value in url.query.items() if "pass" not in name.lower()}
     address = URL.create(
         url.drivername, url.username, None, url.host, url.port, url.database, query
@@ -163,7 +163,7 @@ def _states_in_postgresql(connection: Connection) -> StateRows:
 
 
 def _states_in_mariadb(connection: Connection) -> StateRows:
-    """Return the states of tables, except those that a recent or open transaction may change."""
+    """Return table states, without tables that a recent or open transaction may have changed."""
     server = connection.execute(_MARIADB_SERVER).scalar_one_or_none()
     # MariaDB caches its list of transactions until nobody has read it for 0.1 seconds. The list is
     # up to date if our own transaction is in it; the statement returns no time if it is not.

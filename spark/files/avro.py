@@ -52,9 +52,9 @@ def read_avro(path: Path, paths: Collection[str] | None) -> TableStream:
 
 
 def _leaves(schema: Any, prefix: str = "") -> Iterator[tuple[str, DataType | None]]:  # noqa: ANN401
-    """List the columns of a record, including those of nested records.
+    """List the columns of an Avro record, with the fields of nested records as columns.
 
-    Each has a path and, if its values cannot be compared, the reason as a type.
+    Each column has a path and, if its values cannot be compared, the reason as a type.
     """
     for field in schema["fields"] if _kind(schema) == "record" else ():
         path, type_ = f"{prefix}{field['name']}", _non_null(field["type"])
@@ -74,9 +74,9 @@ def _kind(type_: Any) -> str:  # noqa: ANN401
 
 
 def _non_null(type_: Any) -> Any:  # noqa: ANN401
-    """Return the type of a field without null. Avro writes a nullable field as a union with null.
+    """Remove null from the type of a nullable field.
 
-    Values of any other union are read as text.
+    Avro writes a nullable field as a union with null. Values of any other union are read as text.
     """
     if not isinstance(type_, list):
         return type_

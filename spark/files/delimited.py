@@ -1,4 +1,4 @@
-"""Read CSV and TSV files as text; the types of the columns are inferred later.
+"""Read the values of CSV and TSV files as text, without inferring types.
 
 No value is changed by a guess: a code keeps its leading zeros, and `NA` stays `NA`. A row is read
 only if it has as many fields as the header.
@@ -35,7 +35,7 @@ _ROWS_EXAMINED = 200
 
 
 class _SkippedRows:
-    """Tells Arrow to skip invalid rows, and counts them."""
+    """Callback for Arrow that skips and counts invalid rows."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -49,7 +49,7 @@ class _SkippedRows:
 def read_delimited(
     path: Path, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
 ) -> TableStream:
-    """Open a file of delimited text.
+    """Open a delimited text file, such as CSV or TSV.
 
     Args:
         path: Path of the file.
@@ -79,7 +79,7 @@ def read_delimited(
 
 
 def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT) -> str:
-    r"""Detect whether comma, semicolon, tab or bar separates the fields.
+    r"""Detect whether commas, semicolons, tabs or vertical bars separate the fields.
 
     The delimiter is the candidate with the highest score: the number of fields in the header, times
     the share of rows that have the same number.
@@ -128,7 +128,7 @@ def _score(head: str, dialect: Dialect) -> float:
 
 
 def _rows(head: str, dialect: Dialect) -> Iterator[list[str]]:
-    """Parse the header and the rows that are not blank."""
+    """Parse the header and the rows, skipping blank lines."""
     lines = (line.group() for line in _LINE.finditer(head))
     rows = csv.reader(
         lines,
@@ -183,7 +183,7 @@ def _batches(
 
 
 def _source(stream: TextStream) -> io.BufferedReader | pa.BufferReader:
-    """Return the text in memory if the file is short, and as a stream otherwise."""
+    """Return an in-memory buffer for a short file, or a buffered stream for a longer file."""
     text = stream.rest()
     return io.BufferedReader(stream, _BLOCK) if text is None else pa.BufferReader(text)
 

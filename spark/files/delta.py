@@ -1,4 +1,4 @@
-"""Read Delta tables in their latest version."""
+"""Read the latest version of Delta tables."""
 
 from collections.abc import Collection, Generator
 from pathlib import Path

@@ -34,7 +34,7 @@ _BYTES_EXAMINED = 1 << 12
 
 
 class TextStream(io.RawIOBase):
-    """A text file as a stream of UTF-8; its notes tell how it was decoded."""
+    """UTF-8 stream of a text file in any encoding, with notes on how the file was decoded."""
 
     def __init__(self, raw: DecompressedFile, dialect: Dialect = DEFAULT_DIALECT) -> None:
         """Read the first block, and reject a file that is empty or not text."""
@@ -78,7 +78,7 @@ class TextStream(io.RawIOBase):
         return self._ready.decode("utf-8")
 
     def rest(self) -> bytes | None:
-        """Read the rest of a short file in one call.
+        """Return all unread text of a short file at once.
 
         Returns:
             All that is left, as UTF-8; None if the file is longer than one block.
@@ -95,7 +95,7 @@ class TextStream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Buffer) -> int:
-        """Fill a buffer with UTF-8.
+        """Write the next bytes of UTF-8 text into a buffer.
 
         Args:
             buffer: The buffer.
@@ -125,7 +125,7 @@ class TextStream(io.RawIOBase):
         return self._to_utf8(block) + b"\n" * self._has_ended
 
     def _to_utf8(self, block: bytes) -> bytes:
-        """Decode a block and encode it as UTF-8; an empty block flushes the decoder.
+        """Convert a block to UTF-8; an empty block flushes the decoder.
 
         The decoder keeps the bytes of a character that the end of a block cuts. A block of ASCII
         that follows no such bytes is UTF-8 already, and is not decoded.
@@ -169,7 +169,7 @@ def _refuse_binary(block: bytes, delimiter: bytes) -> None:
 
 
 def _count(block: bytes, char: bytes) -> int:
-    """Count how often a character occurs in a block; an empty character occurs 0 times.
+    """Count the occurrences of a character in a block, or return 0 if no character is given.
 
     `bytes.count` is slower where the character is frequent.
     """

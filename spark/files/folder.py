@@ -1,4 +1,4 @@
-"""Read a table of many files, as Spark, Hive and other systems write it."""
+"""Read a table that Spark, Hive or another system wrote as a folder of files."""
 
 import re
 import zlib
@@ -110,7 +110,7 @@ def partition_keys(part: str) -> dict[str, str | None]:
 
 
 def _open_first(folder: Folder, parts: Sequence[str], open_file: OpenFile) -> TableStream:
-    """Open the first readable file for its columns and notes, and return its closed stream."""
+    """Return a closed stream that has the columns and notes of the first readable file."""
     errors = []
     for part in parts:
         try:
@@ -169,7 +169,7 @@ def _batches(
 def _with_columns(
     batch: pa.RecordBatch, names: Sequence[str], keys: Mapping[str, str | None]
 ) -> pa.RecordBatch:
-    """Return a file's rows with the table's columns; a column that the file lacks is null."""
+    """Add the columns that a file lacks: partition keys with their values, and others as null."""
     arrays_of_file = dict(zip(batch.schema.names, batch.columns, strict=True))
     arrays = [
         arrays_of_file[name]

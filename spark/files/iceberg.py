@@ -59,7 +59,7 @@ def stream_rows(
     paths: Collection[str] | None,
     tasks: "Sequence[FileScanTask] | None" = None,
 ) -> TableStream:
-    """Open the current snapshot of a table, or some of its data files.
+    """Open all or some data files of a table's current snapshot.
 
     Args:
         table: The table.
@@ -79,7 +79,7 @@ def stream_rows(
 
 
 def newest_metadata(folder: Path) -> Path:
-    """Return the metadata file that describes the table as it is now.
+    """Return the path of a table's newest metadata file.
 
     Args:
         folder: The table's metadata folder. Every change of the table adds a file to it.

@@ -1,4 +1,4 @@
-"""Flatten the schemas and rows of typed files: each struct member becomes a column."""
+"""Flatten nested schemas and rows, so that each struct member becomes a column."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ _IS_BINARY = (
 
 @contextmanager
 def translate_read_errors(*errors: type[Exception]) -> Iterator[None]:
-    """Turn errors of Arrow and of the operating system into `UnreadableTableError`.
+    """Translate Arrow and operating system errors in a `with` block to `UnreadableTableError`.
 
     Args:
         *errors: Further exception types to translate.
@@ -35,7 +35,7 @@ def translate_read_errors(*errors: type[Exception]) -> Iterator[None]:
 
 
 def leaf_columns(schema: pa.Schema) -> list[Column]:
-    """List the columns of a schema, including the members of its structs.
+    """List the columns of a schema, with each struct replaced by its members.
 
     Args:
         schema: The file's schema.
@@ -49,14 +49,14 @@ def leaf_columns(schema: pa.Schema) -> list[Column]:
 
 
 def top_level_fields(schema: pa.Schema, paths: Sequence[str]) -> list[str]:
-    """List the top-level fields to read for some columns; a struct is always read whole.
+    """List the top-level fields that contain the given columns.
 
     Args:
         schema: The file's schema.
         paths: Paths of the columns.
 
     Returns:
-        Names of top-level fields, in the order of the schema.
+        Names of top-level fields, in the order of the schema. A struct is always read whole.
     """
     return [
         name

@@ -1,1 +1,1 @@
-"""Access to data that only Spark reaches: its catalogs, other file systems, parts of files."""
+"""Access through Spark to Spark catalogs, remote file systems and parts of large files."""

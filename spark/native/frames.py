@@ -1,4 +1,4 @@
-"""Reads tables through Spark's own readers: tables of its catalogs, and large files."""
+"""Reads Spark catalog tables, remote Delta tables and large files with Spark's own readers."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ _PY4J_PREFIX = "An error occurred while calling"
 
 @dataclass(frozen=True, slots=True)
 class TableFrame:
-    """A table as a data frame, about to be profiled."""
+    """A table to be profiled, as a Spark data frame."""
 
     frame: DataFrame | None
     """Its rows or a sample of them, with the columns whose values are read. None if no column's
@@ -102,7 +102,7 @@ def load_frame(session: SparkSession, location: TableLocation) -> DataFrame:
 
 
 def leaf_expressions(frame: DataFrame) -> tuple[list[Column], dict[str, Expression]]:
-    """Return the columns of a table, with the members of structs as columns.
+    """Return a table's columns, with each struct replaced by its members.
 
     Args:
         frame: Its rows.
@@ -122,7 +122,7 @@ def leaf_expressions(frame: DataFrame) -> tuple[list[Column], dict[str, Expressi
 def select_columns(
     frame: DataFrame, paths: Collection[str] | None
 ) -> tuple[DataFrame, tuple[Column, ...], list[str]]:
-    """Select the columns of a table that are to be read.
+    """Select the columns to read from a table.
 
     Args:
         frame: Its rows.
@@ -140,7 +140,7 @@ def select_columns(
 
 
 def spark_error_text(error: Exception) -> str:
-    """Shorten an error of Spark's for users.
+    """Shorten a Spark error message for users.
 
     Args:
         error: The error.
@@ -154,7 +154,7 @@ def spark_error_text(error: Exception) -> str:
 
 
 def table_error(location: TableLocation, error: Exception) -> TableError:
-    """Translate an error of Spark's that occurred while a table was read.
+    """Return a `TableError` for a Spark error that occurred while a table was read.
 
     Args:
         location: The table's location.
@@ -208,7 +208,7 @@ def _partition_value(key: str) -> Expression:
 
 
 def _spark_uri(uri: str) -> str:
-    """Add `file:` to a local path, because Spark's default file system may be another."""
+    """Prefix a local path with `file://`, because Spark may default to another file system."""
     return uri if is_remote(uri) or urlsplit(uri).scheme else f"file://{uri}"
 
 

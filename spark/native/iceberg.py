@@ -1,4 +1,4 @@
-"""Reads remote Iceberg tables through file copies, so that Spark needs no Iceberg jar.
+"""Reads remote Iceberg tables from copies of their files, so that Spark needs no Iceberg jar.
 
 On the driver, Spark fetches the files of the table's metadata and pyiceberg plans which data files
 hold the current snapshot. In workers, pyiceberg reads copies of these data files.
@@ -41,22 +41,22 @@ class CopiedFiles(FileIO):
         self.copies = dict(copies)
 
     def new_input(self, location: str) -> InputFile:
-        """Return a file to read.
+        """Return the copy of the file with the given URI.
 
         Args:
-            location: Its URI in the metadata.
+            location: The file's URI in the metadata.
 
         Returns:
-            The file, which may be missing.
+            The copy, which may be missing.
         """
         return _CopiedFile(location, self.copies.get(location))
 
     def new_output(self, location: str) -> OutputFile:
-        """Refuse to write, because nothing here changes a table."""
+        """Refuse to write, because this file system is read-only."""
         raise NotImplementedError(location)
 
     def delete(self, location: str | InputFile | OutputFile) -> None:
-        """Refuse to delete, because nothing here changes a table."""
+        """Refuse to delete, because this file system is read-only."""
         raise NotImplementedError(location)
 
 
@@ -83,7 +83,7 @@ class _CopiedFile(InputFile):
 
 @dataclass(frozen=True, slots=True)
 class PlannedScan:
-    """The data files of a table's current snapshot, ready to be read in any worker."""
+    """Serialized plan by which workers read the data files of a table's current snapshot."""
 
     scan: bytes
     """The pickled metadata and delete files, which all data files share."""
@@ -124,7 +124,7 @@ def plan_scan(session: SparkSession, folder: IcebergFolder) -> PlannedScan:
         return file if below == file else f"{folder.uri}/{below}"
 
     def fetch(wanted: Iterable[str]) -> dict[str, bytes]:
-        """Fetch all files in one Spark job, where pyiceberg would read them one by one."""
+        """Fetch all files in one Spark job, instead of one by one as pyiceberg would."""
         uris = {file: relocate(file) for file in wanted}
         contents = fetch_files(session, [*uris.values()])
         return {file: contents[at] for file, at in uris.items() if at in contents}
@@ -142,7 +142,7 @@ def plan_scan(session: SparkSession, folder: IcebergFolder) -> PlannedScan:
 
 
 def read_data_file(file: IcebergDataFile, paths: Collection[str] | None) -> TableStream:
-    """Open the copy of a data file.
+    """Open the copy of an Iceberg data file.
 
     Args:
         file: The copy, and the plan that reads it.
@@ -178,7 +178,7 @@ def _read_metadata(session: SparkSession, folder: IcebergFolder) -> tuple[TableM
 def _plan_tasks(
     table: StaticTable, files: CopiedFiles, fetch: Callable[[Iterable[str]], dict[str, bytes]]
 ) -> list[FileScanTask]:
-    """Fetch the manifest list, then all manifests at once, and plan the scan from them."""
+    """Fetch the manifest list and all manifests, and plan which data files to read."""
     snapshot = table.current_snapshot()
     if snapshot is None:
         return []

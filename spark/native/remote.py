@@ -35,7 +35,9 @@ def list_files(session: SparkSession, folder: str) -> list[ListedFile]:
 
 
 def list_delta_logs(session: SparkSession, folder: str, *, depth: int) -> list[ListedFile]:
-    """List the logs of Delta tables below a folder; Spark treats these logs as hidden.
+    """List the log files of Delta tables below a folder.
+
+    Spark treats the logs as hidden, so `list_files` does not return them.
 
     Args:
         session: Lists the folders.
@@ -107,7 +109,7 @@ def escape_pattern(uri: str) -> str:
 
 
 def _existing(reader: DataFrameReader, patterns: list[str]) -> list[str]:
-    """Keep the files that still exist.
+    """Return the patterns of the files that still exist.
 
     Spark refuses all files if one is missing, and does not say which: the halves that it refuses
     are halved again, so that n missing files among N cost about n log N attempts.

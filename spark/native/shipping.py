@@ -1,4 +1,4 @@
-"""Ships copies of remote files to Spark's workers, many files to a task.
+"""Copies remote files to Spark's workers, with many files per task.
 
 A worker reads the copy like any local file, so remote files need no readers of their own.
 """
@@ -62,7 +62,7 @@ class ShippedFile:
 
 @dataclass(frozen=True, slots=True)
 class Shipment:
-    """The files of some tables."""
+    """The files to copy to workers, and the tables whose files cannot be determined."""
 
     files: Mapping[str, ShippedFile]
     """Files by URI."""
@@ -72,14 +72,14 @@ class Shipment:
 
 
 def plan_shipment(session: SparkSession, tables: Sequence[Table]) -> Shipment:
-    """Determine the files that hold the rows of tables.
+    """Determine which files to copy to workers for the given tables.
 
     Args:
         session: Reads the metadata of Iceberg tables.
         tables: Tables on the route of shipped files.
 
     Returns:
-        Their files.
+        The files, and the errors of tables that failed.
     """
     files: dict[str, ShippedFile] = {}
     errors: dict[int, TableError] = {}
@@ -140,7 +140,7 @@ def _plan_iceberg(
 def receive_files(
     batches: Iterator[pa.RecordBatch], files: Mapping[str, ShippedFile]
 ) -> Iterator[tuple[ShippedFile, Table]]:
-    """Write the files that a worker receives to its local disk, one at a time.
+    """Write the received files to the worker's local disk, one at a time.
 
     Args:
         batches: URIs and contents.
@@ -172,7 +172,10 @@ def _local(file: ShippedFile, folder: Path) -> CopyLocation:
 
 @contextmanager
 def _written(path: Path, content: bytes) -> Iterator[Path]:
-    """Write a file to a temporary folder; its relative path contains the partition keys."""
+    """Write a file to a temporary folder for the length of a `with` block.
+
+    The file keeps its relative path, which contains the partition keys.
+    """
     with TemporaryDirectory(prefix="hyperjoin-") as folder:
         copy = Path(folder) / path
         copy.parent.mkdir(parents=True, exist_ok=True)

@@ -1,1 +1,1 @@
-"""Profile tables, whichever way their rows are read, and store the profiles."""
+"""Profiles tables, and stores the profiles for later runs."""

@@ -38,7 +38,7 @@ _Key = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class _ReadTable:
-    """A table whose rows have all been read."""
+    """A table that was read, with its columns, row count and notes."""
 
     table: Table
     columns: tuple[Column, ...]
@@ -47,7 +47,7 @@ class _ReadTable:
 
 
 class ColumnBatch:
-    """Tables that are profiled together.
+    """Batch of tables whose columns are profiled together.
 
     Args:
         config: Limits on what is read and kept.

@@ -1,6 +1,7 @@
-"""Profiles tables that many tasks read at once: one Spark job per table, several at a time.
+"""Profiles each table in its own Spark job, in which many tasks read the table.
 
 Each task aggregates the partition that Spark reads for it, and only aggregates are merged.
+Several jobs run at a time.
 """
 
 import logging
@@ -76,7 +77,7 @@ def profile_distributed(
         queues[database_of(table.location) or table.id].append(table)
 
     def profile(queue: Sequence[Table]) -> list[TableProfile]:
-        """Profile tables one by one, because each uses all connections of its database."""
+        """Profile tables one by one, because one table may use all connections of a database."""
         return [_profile(session, table, config) for table in queue]
 
     with ThreadPoolExecutor(_CONCURRENT_JOBS) as pool:

@@ -1,4 +1,4 @@
-"""Profiles tables that tasks open themselves: one pass over each, one Spark job for all."""
+"""Profiles tables in one Spark job, in which each task may read many tables."""
 
 import logging
 import pickle
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 def profile_local_batch(
     session: SparkSession, tables: Sequence[Table], config: ProfileConfig
 ) -> list[TableProfile]:
-    """Profile tables in workers, reading each once.
+    """Profile tables in one Spark job.
 
     Args:
         session: Runs one Spark job.
@@ -76,7 +76,7 @@ def profile_table(table: Table, config: ProfileConfig, databases: Databases) -> 
 def profile_each(
     tables: Iterable[Table], config: ProfileConfig, databases: Databases
 ) -> Iterator[list[TableProfile]]:
-    """Profile tables in this process.
+    """Profile tables in this process, in batches.
 
     Args:
         tables: The tables, read one after the other.
@@ -112,7 +112,7 @@ def fault_text(error: Exception) -> str:
 
 
 def _try_add(table: Table, batch: ColumnBatch) -> str:
-    """Add a table to a batch; return its fault, or an empty string after success."""
+    """Add a table to a batch; return an error message, or an empty string on success."""
     try:
         batch.add(table)
     except Exception as error:  # noqa: BLE001 (the guard that keeps one table from ending the run)

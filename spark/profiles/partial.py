@@ -1,4 +1,4 @@
-"""Counts parts of tables where their rows are read, and merges the counts.
+"""Counts the rows and values of table parts in workers, and merges the counts.
 
 An aggregate is of bounded size, and the aggregate of a column is the sum of those of its parts. A
 table that many tasks read is therefore never in one place: only aggregates travel.
@@ -44,7 +44,7 @@ _MAX_NOTES = 3
 
 @dataclass(frozen=True, slots=True)
 class PartCount:
-    """Counts, notes and faults of some parts of a table."""
+    """Row count, notes and faults of one or more parts of a table."""
 
     parts: int = 0
     """Number of parts."""
@@ -70,7 +70,7 @@ class PartCount:
 def count_part(
     table: int, part: int, stream: TableStream, *, size: int, file: str = ""
 ) -> pa.RecordBatch:
-    """Count the rows of a part.
+    """Count the rows of a table part, and aggregate the part's columns.
 
     Args:
         table: The table's index.
@@ -102,7 +102,7 @@ def count_part(
 
 
 def uncounted_part(table: int, part: int, *, file: str = "", fault: str = "") -> pa.RecordBatch:
-    """Return the result for a part of a table that is empty or cannot be read.
+    """Return the result for a table part that is empty or unreadable.
 
     Args:
         table: The table's index.
@@ -124,7 +124,7 @@ def partition_index() -> int:
 
 
 def merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa.Table:
-    """Merge the parts of one column or of one table.
+    """Merge the counts of one column, or of one table, over all parts.
 
     Args:
         rows: All rows of `PART_ROW` of one table and path.
@@ -148,7 +148,7 @@ def merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) 
 
 
 def assemble_profile(table: Table, counted: Iterable[bytes], *, files: int = 0) -> TableProfile:
-    """Assemble the profile of a table.
+    """Assemble a table's profile from the merged counts of its parts.
 
     Args:
         table: The table.

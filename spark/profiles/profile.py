@@ -1,4 +1,4 @@
-"""Profiles all tables of a lake, each on the route that its location and size call for."""
+"""Profiles tables, each on the route that suits its location and size."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from datahub_hyperjoin.tables import Table, TableProfile
 def profile_lake(
     session: SparkSession, tables: Sequence[Table], config: ProfileConfig
 ) -> list[TableProfile]:
-    """Profile tables, reading each once.
+    """Profile tables of any location and size.
 
     Args:
         session: Runs the Spark jobs.

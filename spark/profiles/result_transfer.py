@@ -25,7 +25,7 @@ RESULT_ROW = pa.schema(
 
 @contextmanager
 def result_folder() -> Iterator[Path]:
-    """Create a folder for result files for the length of a `with` block.
+    """Provide a temporary folder for result files during a `with` block.
 
     Yields:
         Its path. Only this user can enter the folder; workers on other machines do not find it.
@@ -55,7 +55,7 @@ def send_profiles(
 
 
 def receive_profiles(results: pa.Table, tables: Sequence[Table]) -> dict[int, TableProfile]:
-    """Unpack profiles on the driver.
+    """Unpack the profiles that workers returned to the driver.
 
     Args:
         results: Rows of `RESULT_ROW`.

@@ -1,4 +1,4 @@
-"""Profiles tables whose files Spark copies to its workers: one job for the files of all tables.
+"""Profiles tables from copies of their files that Spark sends to workers.
 
 A table in one file is profiled by the worker that receives the file. The files of other tables are
 counted where they arrive, and their aggregates are merged.
@@ -46,7 +46,7 @@ Batches = Iterator[pa.RecordBatch]
 def profile_shipped_files(
     session: SparkSession, tables: Sequence[Table], config: ProfileConfig
 ) -> list[TableProfile]:
-    """Profile tables in files that only Spark can reach.
+    """Profile tables stored in files that only Spark can reach.
 
     Args:
         session: Runs one job for tables in one file, and one for tables in many files.
@@ -99,7 +99,7 @@ def _profile_files(
 def _profile_folders(
     session: SparkSession, tables: Sequence[Table], config: ProfileConfig
 ) -> Iterator[TableProfile]:
-    """Profile folders, whose files may be counted by different tasks.
+    """Profile tables of many files, which different tasks may count.
 
     Spark merges the counts by column, so that the driver receives one per column, not one per file.
     """
@@ -128,7 +128,7 @@ def _profile_folders(
 
 
 def _count(file: ShippedFile, table: Table, config: ProfileConfig) -> pa.RecordBatch:
-    """Count the values of a file, reading at most an equal share of the table's row limit."""
+    """Count a file's values, within the file's equal share of the table's row limit."""
     rows, size = -(-config.max_rows // file.file_count), config.sketch_size + 1
     part = file.table_index, file.file_index
     try:

@@ -1,1 +1,1 @@
-"""Verifies pairs of columns on all their rows."""
+"""Verifies pairs of columns on all rows of their tables."""

@@ -103,7 +103,7 @@ def test_names_alike_need_half_the_containment_unless_variants_do_not_count(
 
 
 def right_names(lake: Lake, config: ModelConfig, folder: Path) -> set[bytes]:
-    """The word vectors of the right view's names."""
+    """The word vectors of the second view's names."""
     found: set[bytes] = set()
     for seed in range(5):
         pairs = draw(lake, config, folder, seed)
