@@ -1,6 +1,8 @@
-"""Converts Python objects, as database drivers and Avro return them, to Arrow arrays."""
+"""Converts Python objects from database drivers and Avro files to Arrow arrays."""
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
 
 import pyarrow as pa
 
@@ -18,14 +20,13 @@ _TEXT_TYPES = (
 
 
 def array_of(values: list[object]) -> pa.Array:
-    """Convert values of one column to an array.
+    """Convert values of one column to an Arrow array.
 
     Args:
         values: Values of some rows.
 
     Returns:
-        An array of a type that Arrow converts to text; of strings, written as Python writes the
-        values, if there is no such type.
+        An array of a type that Arrow converts to text; of strings if there is no such type.
 
     Examples:
         >>> from datetime import time
@@ -38,11 +39,51 @@ def array_of(values: list[object]) -> pa.Array:
         array = None
     if array is not None and any(has_text(array.type) for has_text in _TEXT_TYPES):
         return array
-    return pa.array([None if value is None else str(value) for value in values], pa.string())
+    return pa.array([None if value is None else text_of(value) for value in values], pa.string())
+
+
+def text_of(value: object) -> str:
+    r"""Return the text of a value that Arrow cannot convert, or not together with other values.
+
+    Args:
+        value: Any value of a database driver.
+
+    Returns:
+        The text that Arrow, or the database itself, writes for an equal value: bits as a number, a
+        number without exponent, durations as hours, and points in time in UTC.
+
+    Examples:
+        >>> from datetime import timedelta
+        >>> text_of(b"\x01\x02"), text_of(timedelta(hours=9, minutes=30))
+        ('258', '09:30:00')
+        >>> text_of(Decimal("1.50E+3")), text_of(timedelta(days=-2))
+        ('1500', '-48:00:00')
+    """
+    match value:
+        case bytes():  # MariaDB's type BIT; columns of other bytes are not read
+            return str(int.from_bytes(value, "big"))
+        case Decimal() if value.is_finite():
+            text = f"{value:f}"
+            return text.rstrip("0").rstrip(".") if "." in text else text
+        case timedelta():
+            return _duration_text(value)
+        case datetime() if value.tzinfo:
+            return str(value.astimezone(timezone.utc).replace(tzinfo=None))
+    return str(value)
+
+
+def _duration_text(duration: timedelta) -> str:
+    """Write a duration as MariaDB does, as in `-838:59:59`."""
+    sign = "-" if duration < timedelta(0) else ""
+    seconds, fraction = divmod(abs(duration), timedelta(seconds=1))
+    minutes, second = divmod(seconds, 60)
+    hours, minute = divmod(minutes, 60)
+    micros = f".{fraction.microseconds:06}".rstrip("0") if fraction else ""
+    return f"{sign}{hours:02}:{minute:02}:{second:02}{micros}"
 
 
 def batch_of(names: Sequence[str], columns: Sequence[list[object]], *, rows: int) -> pa.RecordBatch:
-    """Convert rows to a batch.
+    """Build an Arrow batch from columns of Python objects.
 
     Args:
         names: The columns' names.

@@ -1,4 +1,4 @@
-"""Compute partial aggregates of columns, and merge them.
+"""Compute and merge partial aggregates of columns.
 
 A partial aggregate has a bounded size, however long the column is. The aggregate of a whole column
 is the merge of the aggregates of its parts, so one pass can read a table batch by batch.
@@ -7,8 +7,8 @@ Many columns are counted in one call, with their distinct values concatenated in
 columns are short, so the number of calls costs more than the work in them.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,8 @@ from datahub_hyperjoin.arrow_bytes import (
     chunks_of,
     reduce_each,
 )
-from datahub_hyperjoin.normal_form import normal_forms
+from datahub_hyperjoin.normal_form import Hashes, normal_forms
+from datahub_hyperjoin.spark.counting.notations import form_sketches
 from datahub_hyperjoin.spark.counting.sketch import (
     NO_VALUES,
     DistinctValues,
@@ -33,6 +34,7 @@ from datahub_hyperjoin.spark.counting.sketch import (
 from datahub_hyperjoin.spark.counting.text_counts import TextCounts
 from datahub_hyperjoin.spark.counting.value_types import NULL_WORDS, common_type, types_of
 from datahub_hyperjoin.tables import DataType
+from datahub_hyperjoin.value_forms import Notation
 
 _NULL_WORDS = pa.array(NULL_WORDS)
 _LONGEST_NULL_WORD = max(map(len, NULL_WORDS))
@@ -45,7 +47,7 @@ _NO_LENGTHS = (2**31, 0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnAggregate:
-    """Counts and values of some rows of a column."""
+    """Counts, types and distinct values for some or all rows of a column."""
 
     rows: int
     """Number of rows counted."""
@@ -65,13 +67,19 @@ class ColumnAggregate:
     lengths: tuple[int, int]
     """Lengths of the shortest and of the longest value, without those of `null_words`."""
 
+    forms: Mapping[Notation, Hashes] = field(default_factory=dict)
+    """The smallest hashes of the values in the form of each notation that may have written them. A
+    notation that is not listed changes none of the values."""
+
     @property
     def type(self) -> DataType:
-        """The type that describes all values."""
+        """The data type that fits all counted values."""
         return common_type(self.types)
 
     def resolve_null_words(self, *, is_text: bool | None = None) -> "ColumnAggregate":
-        """Turn words such as `NA` into values or nulls, once all rows of the column are counted.
+        """Treat words such as `NA` as values if the column is text, and as nulls otherwise.
+
+        All rows of the column must have been counted.
 
         Args:
             is_text: Whether the column is text; if None, the counted values decide.
@@ -96,18 +104,25 @@ EMPTY_AGGREGATE = ColumnAggregate(0, 0, frozenset(), NO_VALUES, NO_VALUES, _NO_L
 """The aggregate of no rows."""
 
 
-def aggregate_columns(columns: Sequence[TextCounts], size: int) -> list[ColumnAggregate]:
-    """Compute the aggregates of several columns, from one batch of values for each.
+def aggregate_columns(
+    columns: Sequence[TextCounts], size: int, *, in_forms: bool = True
+) -> list[ColumnAggregate]:
+    """Aggregate one batch of values from each of several columns.
 
     Args:
         columns: The texts of each column's batch.
         size: Number of distinct values to keep per column.
+        in_forms: Whether columns are also sketched in the forms that they may be written in.
 
     Returns:
         One aggregate per column.
     """
     chunks = chunks_of([column.values.get_total_buffer_size() for column in columns])
-    return [aggregate for chunk in chunks for aggregate in _aggregate_chunk(columns[chunk], size)]
+    return [
+        aggregate
+        for chunk in chunks
+        for aggregate in _aggregate_chunk(columns[chunk], size, in_forms=in_forms)
+    ]
 
 
 def merge_aggregates(
@@ -131,10 +146,20 @@ def merge_aggregates(
         values=merge_values([left.values, right.values]).smallest(size),
         null_words=merge_values([left.null_words, right.null_words]),
         lengths=_merge_lengths(left.lengths, right.lengths),
+        forms={
+            notation: np.union1d(_in_form(left, notation), _in_form(right, notation))[:size]
+            for notation in {**left.forms, **right.forms}
+        },
     )
 
 
-def _aggregate_chunk(columns: Sequence[TextCounts], size: int) -> list[ColumnAggregate]:
+def _in_form(part: ColumnAggregate, notation: Notation) -> Hashes:
+    return part.forms.get(notation, part.values.hashes)
+
+
+def _aggregate_chunk(
+    columns: Sequence[TextCounts], size: int, *, in_forms: bool
+) -> list[ColumnAggregate]:
     """Compute the aggregate of each column, processing all columns at once.
 
     Each text belongs to one of three groups: nulls, null words and values. Null words stay apart
@@ -150,13 +175,15 @@ def _aggregate_chunk(columns: Sequence[TextCounts], size: int) -> list[ColumnAgg
     nulls = reduce_each(np.add, counts * is_null, entries.bounds)
     values = entries.filter(~(is_null | is_null_word))
     shortened = replace(values, texts=_shorten(values.texts))
+    types = types_of(values.normal, values.bounds)
     fields = zip(
         [column.rows for column in columns],
         nulls.tolist(),
-        types_of(values.normal, values.bounds),
+        types,
         distinct_values(shortened, size),
         distinct_values(entries.filter(is_null_word)),
         _extremes(values.texts, values.bounds),
+        form_sketches(values.normal, values.bounds, types, size) if in_forms else [{}] * len(types),
         strict=True,
     )
     return [ColumnAggregate(*column_fields) for column_fields in fields]
@@ -177,14 +204,14 @@ def _is_null_word(normal: pa.Array) -> Mask:
 
 
 def _shorten(texts: pa.Array) -> pa.Array:
-    """Cut long texts, so that a column of documents does not fill the memory."""
+    """Truncate long texts, so that a column of documents does not fill the memory."""
     if StringBytes.of(texts).lengths.max(initial=0) <= _LONGEST_TEXT:
         return texts
     return pc.utf8_slice_codeunits(texts, 0, _LONGEST_TEXT)
 
 
 def _extremes(texts: pa.Array, bounds: Indices) -> list[tuple[int, int]]:
-    """Return the lengths of the shortest and of the longest text of each column."""
+    """Return the shortest and the longest text length in each column."""
     lengths = pc.utf8_length(texts).to_numpy()
     ends = [reduce_each(end, lengths, bounds) for end in (np.minimum, np.maximum)]
     extremes = np.stack(ends, axis=1)

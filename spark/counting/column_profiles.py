@@ -12,13 +12,15 @@ from datahub_hyperjoin.arrow_bytes import Indices, bounds_of, chunks_of, reduce_
 from datahub_hyperjoin.spark.columns import Column
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.aggregate import ColumnAggregate
+from datahub_hyperjoin.spark.counting.notations import column_notations
 from datahub_hyperjoin.spark.counting.patterns import patterns
 from datahub_hyperjoin.spark.counting.sketch import DistinctValues, estimate_distinct, to_bytes
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths
+from datahub_hyperjoin.value_forms import Notation
 
 
 class CountedColumn(NamedTuple):
-    """A column whose rows have all been counted."""
+    """A column and the aggregate of all its rows."""
 
     id: ColumnId
     """The column."""
@@ -31,7 +33,7 @@ class CountedColumn(NamedTuple):
 
 
 def profile_columns(columns: Sequence[CountedColumn], config: ProfileConfig) -> list[ColumnProfile]:
-    """Profile columns of one table or of several.
+    """Build the profiles of columns from one or more tables.
 
     Args:
         columns: The counted columns.
@@ -53,7 +55,7 @@ def profile_columns(columns: Sequence[CountedColumn], config: ProfileConfig) -> 
 
 
 def opaque_profile(id_: ColumnId, column: Column, *, rows: int) -> ColumnProfile:
-    """Profile a column whose values cannot be compared.
+    """Build a profile without values for a column that cannot be compared.
 
     Args:
         id_: The column.
@@ -79,7 +81,7 @@ def opaque_profile(id_: ColumnId, column: Column, *, rows: int) -> ColumnProfile
 
 
 def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> list[ColumnProfile]:
-    """Profile several columns with shared calls to Arrow.
+    """Profile several columns together, to save calls to Arrow.
 
     Sketch, sample and patterns nest: the sample is the beginning of the sketch, and the patterns
     are those of the sample. All samples are converted to Python in one call, because the calls
@@ -93,8 +95,10 @@ def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> l
         tuple(all_texts[begin:end]) for begin, end in itertools.pairwise(bounds.tolist())
     ]
     column_patterns = patterns(texts, bounds, config.pattern_count)
+    notations = column_notations(samples, [column.aggregate.forms for column in columns])
     parts = zip(
-        columns, sketches, samples, sample_texts, _means(sketches), column_patterns, strict=True
+        *(columns, sketches, samples, sample_texts, _means(sketches), column_patterns, notations),
+        strict=True,
     )
     return [
         ColumnProfile(
@@ -112,9 +116,17 @@ def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> l
             counts=tuple(sample.counts.tolist()),
             lengths=_lengths(aggregate.lengths, mean),
             patterns=shapes,
+            notation=notation,
+            form_sketch=_form_sketch(aggregate, notation, config.sketch_size),
         )
-        for (id_, position, aggregate), sketch, sample, sample_text, mean, shapes in parts
+        for (id_, position, aggregate), sketch, sample, sample_text, mean, shapes, notation in parts
     ]
+
+
+def _form_sketch(aggregate: ColumnAggregate, notation: Notation | None, size: int) -> bytes:
+    if notation is None or notation not in aggregate.forms:
+        return b""
+    return to_bytes(aggregate.forms[notation][:size])
 
 
 def _concatenate_texts(columns: Sequence[DistinctValues]) -> tuple[pa.Array, Indices]:
@@ -123,7 +135,7 @@ def _concatenate_texts(columns: Sequence[DistinctValues]) -> tuple[pa.Array, Ind
 
 
 def _means(columns: Sequence[DistinctValues]) -> list[float]:
-    """Return the mean text length of each column, or 0 if the column has no values."""
+    """Return the mean text length of each column, or 0 for a column without values."""
     texts, bounds = _concatenate_texts(columns)
     sums = reduce_each(np.add, pc.utf8_length(texts).to_numpy(), bounds)
     return (sums / np.maximum(np.diff(bounds), 1)).tolist()

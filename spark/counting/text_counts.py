@@ -7,14 +7,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from datahub_hyperjoin.spark.counting.sketch import Counts
+from datahub_hyperjoin.value_forms import Notation, canonical_form
 
 _EXACT_FLOATS = 2.0**53
 """Below this magnitude, every whole number is an exact double."""
+_LAST_ZEROS = ((r"(\.[0-9]*[1-9])0+$", r"\1"), (r"\.0+$", ""))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextCounts:
-    """The distinct texts in some rows of a column."""
+    """The distinct texts in some rows of a column, with row counts."""
 
     rows: int
     """Number of rows counted."""
@@ -58,7 +60,7 @@ def texts_of(column: pa.Array) -> pa.Array:
 
 
 def countable(column: pa.Array) -> pa.Array:
-    """Convert rows to a type whose values Arrow can select, count and cast to strings.
+    """Convert rows to a type that Arrow can filter, count and cast to strings.
 
     Arrow supports these operations for most types, but not for all of them.
 
@@ -89,14 +91,17 @@ _CONVERSIONS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa
 
 
 def _texts(distinct: pa.Array) -> pa.Array:
-    """Cast values to strings, and write whole floats as integers.
+    """Cast values to strings, and write equal numbers of different types as equal texts.
 
-    Arrow writes a large float such as `2e9` with an exponent. An identifier stored as a float must
-    have the same text as one stored as an integer, or the two columns would not match.
+    Arrow writes a large float such as `2e9` with an exponent, and a decimal with all digits of its
+    type. An identifier stored as a float must have the same text as one stored as an integer, and a
+    price the same whatever its scale, or the two columns would not match.
     """
     if pa.types.is_string(distinct.type):
         return distinct
     texts = distinct.cast(pa.string())
+    if pa.types.is_decimal(distinct.type) or pa.types.is_time(distinct.type):
+        return _without_exponents(_without_last_zeros(texts))
     if not pa.types.is_floating(distinct.type):
         return texts
     is_whole = pc.and_(
@@ -104,6 +109,25 @@ def _texts(distinct: pa.Array) -> pa.Array:
     )
     is_whole = pc.fill_null(is_whole, False)  # noqa: FBT003 (Arrow's signature)
     if not pc.any(is_whole).as_py():
-        return texts
+        return _without_exponents(texts)
     integers = pc.if_else(is_whole, distinct, None).cast(pa.int64()).cast(pa.string())
-    return pc.if_else(is_whole, integers, texts)
+    return _without_exponents(pc.if_else(is_whole, integers, texts))
+
+
+def _without_last_zeros(texts: pa.Array) -> pa.Array:
+    """Drop the zeros at the end of fractions; `12.50` becomes `12.5`, and `12.00` becomes `12`."""
+    for pattern, replacement in _LAST_ZEROS:
+        texts = pc.replace_substring_regex(texts, pattern, replacement)
+    return texts
+
+
+def _without_exponents(texts: pa.Array) -> pa.Array:
+    """Write numbers such as `1e-07` with all of their digits."""
+    has_exponent = pc.fill_null(pc.match_substring(texts, "e", ignore_case=True), False)  # noqa: FBT003 (Arrow's signature)
+    if not pc.any(has_exponent).as_py():
+        return texts
+    exact = [
+        canonical_form(text.lower(), Notation.POINT)
+        for text in texts.filter(has_exponent).to_pylist()
+    ]
+    return pc.replace_with_mask(texts, has_exponent, pa.array(exact, pa.string()))

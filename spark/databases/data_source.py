@@ -1,4 +1,4 @@
-"""A Spark data source for tables of databases; each partition reads some ranges of the key."""
+"""A Spark data source that reads a database table over several connections."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -34,22 +34,25 @@ from datahub_hyperjoin.spark.native.frames import TableFrame
 
 @dataclass(frozen=True)
 class KeyRanges(InputPartition):
-    """The ranges that one database connection reads."""
+    """The key ranges that a Spark partition reads over one database connection."""
 
     ranges: tuple[KeyRange, ...]
     """Ranges of the key, read one after the other."""
 
 
 class RelationSource(DataSource):
-    """A table or view whose columns are read as text, configured by `load_relation`."""
+    """A Spark data source that reads a database table or view, with all values as text.
+
+    Use `load_relation` to configure and load it.
+    """
 
     @classmethod
     def name(cls) -> str:
-        """Return the name of the format in Spark."""
+        """Return the name of this data source in Spark."""
         return "hyperjoin_relation"
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Create a reader.
+        """Create a reader for the table or view.
 
         Args:
             schema: One text column for each name in the options.
@@ -116,7 +119,9 @@ def load_relation(
             notes.append(note)
         else:
             limit = None
-            ranges = split_key(relation, engine, key, connections) if key else [WHOLE_KEY]
+            ranges = [WHOLE_KEY]
+            if key:
+                ranges = split_key(relation, engine, key, connections, rows=rows)
     partitions = [ranges[start::connections] for start in range(min(connections, len(ranges)))]
     options = {
         **_options(relation),
@@ -132,7 +137,7 @@ def load_relation(
 
 
 def _options(relation: Relation) -> dict[str, str]:
-    """Return the reader's options, named so that Spark redacts `url` and `password`."""
+    """Return the reader's options, with names that let Spark redact the URL and the password."""
     database = relation.database
     return {
         "url": database.url.get_secret_value(),

@@ -1,9 +1,10 @@
-"""Open databases read-only, with few connections and a time limit for statements."""
+"""Open read-only database connections with a time limit for each statement."""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
+from typing import cast
 
 from sqlalchemy import Engine, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -16,6 +17,7 @@ from datahub_hyperjoin.redact import in_short
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 
 _MILLISECONDS = 1000
+_PSYCOPG2 = "psycopg2"
 _SESSION_SETTINGS: Mapping[str, Callable[[float], tuple[str, ...]]] = {
     "postgresql": lambda seconds: (
         "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
@@ -35,7 +37,7 @@ _SESSION_SETTINGS: Mapping[str, Callable[[float], tuple[str, ...]]] = {
 
 
 def database_error_text(error: SQLAlchemyError) -> str:
-    """Return the database's message for an error, without the statement and without secrets.
+    """Return the database's own error message, without the SQL statement or any secrets.
 
     Args:
         error: The exception that SQLAlchemy raised.
@@ -47,7 +49,7 @@ def database_error_text(error: SQLAlchemyError) -> str:
 
 
 def system_of(engine: Engine) -> str:
-    """Identify the database system.
+    """Return the name of an engine's database system, such as `postgresql`.
 
     Args:
         engine: The database, after its first connection.
@@ -60,7 +62,7 @@ def system_of(engine: Engine) -> str:
 
 @contextmanager
 def without_type_warnings() -> Iterator[None]:
-    """Silence the warnings about column types that SQLAlchemy does not know.
+    """Silence SQLAlchemy's warnings about unknown column types.
 
     The values of such columns are read as text.
     """
@@ -70,7 +72,7 @@ def without_type_warnings() -> Iterator[None]:
 
 
 def open_engine(connection: str, database: Database) -> Engine:
-    """Create an engine with one connection, which opens on first use.
+    """Create an engine that opens a single database connection on first use.
 
     Args:
         connection: The database's key in the recipe, for messages.
@@ -101,12 +103,37 @@ def open_engine(connection: str, database: Database) -> Engine:
                 cursor.execute(statement)
         cursor.close()
         raw.commit()
+        if engine.driver == _PSYCOPG2:
+            _keep_early_dates(raw)
 
     return engine
 
 
+def _keep_early_dates(connection: DBAPIConnection) -> None:
+    """Return dates that Python cannot represent as text, instead of failing.
+
+    Python has no years before 1, PostgreSQL has: `0044-03-15 BC`.
+    """
+    from psycopg2 import extensions  # noqa: PLC0415 (installed with the extra `postgres` only)
+
+    def or_text(convert: Callable[[str | None, object], object]) -> Callable[..., object]:
+        def read(text: str | None, cursor: object) -> object:
+            try:
+                return convert(text, cursor)
+            except (ValueError, OverflowError):
+                return text
+
+        return read
+
+    for name in ("DATE", "DATETIME", "DATETIMETZ"):
+        known = getattr(extensions, f"PY{name}")
+        type_ = extensions.new_type(known.values, name, or_text(known))
+        # SQLAlchemy passes on the connection of the driver, under a type that all drivers share.
+        extensions.register_type(type_, cast("extensions.connection", connection))
+
+
 class Databases:
-    """The databases that a task reads; each is opened on first use and closed with the task."""
+    """A context manager that opens each database on first use and closes all at the end."""
 
     def __init__(self) -> None:
         self._engines: dict[Database, Engine] = {}

@@ -1,7 +1,7 @@
-"""Split a table of a database into ranges of its key."""
+"""Split database tables into ranges of the primary key."""
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, Inspector, Select, column, func, select
 from sqlalchemy.exc import SQLAlchemyError
@@ -19,12 +19,15 @@ KeyRange = tuple[int | None, int | None]
 WHOLE_KEY: KeyRange = (None, None)
 """The range with all rows of a table."""
 
+_MIN_DENSITY = 0.5
+"""Rows per number of the key's range from which ranges of equal width hold similar numbers of rows:
+none holds more than twice the mean."""
 _RANGES_PER_CONNECTION = 16
 """Ranges to sample for each connection, if not all rows are read."""
 
 
 class RowSample(NamedTuple):
-    """The rows to read from a table that has too many rows to read them all."""
+    """The rows to read from a table that is too large to be read completely."""
 
     ranges: list[KeyRange]
     """Disjoint ranges of the key that cover the table."""
@@ -37,7 +40,7 @@ class RowSample(NamedTuple):
 
 
 def sample_rows(relation: Relation, engine: Engine, key: str, *, rows: int, most: int) -> RowSample:
-    """Choose an equal number of rows from each of some ranges of a table's key.
+    """Choose a sample of rows, spread evenly over ranges of the table's key.
 
     Args:
         relation: The table.
@@ -53,7 +56,7 @@ def sample_rows(relation: Relation, engine: Engine, key: str, *, rows: int, most
         UnreadableRelationError: The limits of the key cannot be read.
     """
     parts = min(relation.database.max_connections * _RANGES_PER_CONNECTION, most)
-    ranges = split_key(relation, engine, key, parts) if key else [WHOLE_KEY]
+    ranges = split_key(relation, engine, key, parts, rows=rows) if key else [WHOLE_KEY]
     limit = most // len(ranges)
     if key:
         sample = f"{limit} rows from each of {len(ranges)} ranges of {key!r}"
@@ -63,7 +66,7 @@ def sample_rows(relation: Relation, engine: Engine, key: str, *, rows: int, most
 
 
 def count_rows(relation: Relation, engine: Engine) -> int:
-    """Let the database count the rows of a table.
+    """Query the number of rows of a table.
 
     Args:
         relation: The table.
@@ -80,7 +83,7 @@ def count_rows(relation: Relation, engine: Engine) -> int:
 
 
 def find_integer_key(relation: Relation, inspector: Inspector) -> str:
-    """Find the column by which a table can be split into ranges.
+    """Return the name of a table's primary key, if the key is a single integer column.
 
     Args:
         relation: The table.
@@ -103,21 +106,24 @@ def find_integer_key(relation: Relation, inspector: Inspector) -> str:
     return name_of(key[0], inspector)
 
 
-def split_key(relation: Relation, engine: Engine, key: str, parts: int) -> list[KeyRange]:
-    """Split a table into ranges of its key.
+def split_key(
+    relation: Relation, engine: Engine, key: str, parts: int, *, rows: int
+) -> list[KeyRange]:
+    """Split a table into ranges of its integer key that hold similar numbers of rows.
 
     Args:
         relation: The table.
         engine: Its database.
         key: Its integer key column.
         parts: Maximum number of ranges.
+        rows: The table's row count.
 
     Returns:
-        Disjoint ranges of equal width that cover the table. The first and the last are open, so
-        that rows added meanwhile are in one of them.
+        Disjoint ranges that cover the table. The first and the last are open, so that rows added
+        meanwhile are in one of them.
 
     Raises:
-        UnreadableRelationError: The limits of the key cannot be read.
+        UnreadableRelationError: The database cannot read the key.
     """
     ends = select_from(relation, [key]).subquery()
     first = _query_number(engine, select(func.min(ends.c[key])))
@@ -125,15 +131,37 @@ def split_key(relation: Relation, engine: Engine, key: str, parts: int) -> list[
     if first is None or last is None:
         return [WHOLE_KEY]
     width = last - first + 1
-    # If the key spans fewer numbers than there are parts, some boundaries coincide.
-    boundaries = {first + width * part // parts for part in range(1, parts)} - {first}
+    if rows < width * _MIN_DENSITY:
+        # One far key, such as 2^63 - 1, would leave nearly all rows in one range of equal width.
+        boundaries = _equal_counts(relation, engine, key, first, step=-(-rows // parts))
+    else:
+        # If the key spans fewer numbers than there are parts, some boundaries coincide.
+        boundaries = {first + width * part // parts for part in range(1, parts)} - {first}
     return [*pairwise([None, *sorted(boundaries), None])]
+
+
+def _equal_counts(
+    relation: Relation, engine: Engine, key: str, first: int, *, step: int
+) -> set[int]:
+    """Return every key that has `step` rows between itself and the one before.
+
+    Each statement reads only some entries of the key's index, and so stays within the time limit.
+    """
+    boundaries: set[int] = set()
+    number = column(quoted_name(key, quote=True), Integer)
+    boundary: int | None = first
+    while boundary is not None:
+        keys = within_key_range(select_from(relation, [key]), key, (boundary, None))
+        boundary = _query_number(engine, keys.order_by(number).offset(step).limit(1))
+        if boundary is not None:
+            boundaries.add(boundary)
+    return boundaries
 
 
 def within_key_range(
     statement: Select[tuple[object, ...]], key: str, range_: KeyRange
 ) -> Select[tuple[object, ...]]:
-    """Restrict a statement to a range of the key.
+    """Restrict a SELECT statement to a range of the key.
 
     Args:
         statement: A statement that selects rows of a table.
@@ -150,10 +178,10 @@ def within_key_range(
     return statement if end is None else statement.where(number < end)
 
 
-def _query_number(engine: Engine, statement: Select[tuple[int]]) -> int | None:
-    """Return the number that a statement selects, or None if the table has no rows."""
+def _query_number(engine: Engine, statement: Select[Any]) -> int | None:
+    """Return the number that a statement selects, or None if it selects NULL or no row."""
     try:
         with engine.connect() as connection:
-            return connection.execute(statement).scalar_one()
+            return connection.execute(statement).scalar_one_or_none()
     except SQLAlchemyError as error:
         raise UnreadableRelationError.because(database_error_text(error)) from None

@@ -1,5 +1,6 @@
 """Chooses how to read the rows of a table."""
 
+from collections.abc import Sequence
 from enum import Enum
 
 from typing_extensions import assert_never
@@ -13,6 +14,7 @@ from datahub_hyperjoin.locations import (
     IcebergDataFile,
     IcebergFolder,
     Relation,
+    database_of,
     is_remote,
 )
 from datahub_hyperjoin.spark.config import ProfileConfig
@@ -21,9 +23,12 @@ from datahub_hyperjoin.tables import Table
 _SPLITTABLE = {FileFormat.PARQUET, FileFormat.ORC}
 """Formats that record where parts of a file begin. In text, a line may end inside a value."""
 
+_SMALL_BYTES = 1 << 25
+"""Bytes of tables up to which this process reads them faster than a Spark job starts."""
+
 
 class Route(Enum):
-    """A way to bring the rows of a table to the code that counts them."""
+    """A way to read a table with Spark tasks."""
 
     LOCAL_BATCH = "local batch"
     """A task opens many tables and reads each as a whole."""
@@ -62,3 +67,19 @@ def route_of(table: Table, config: ProfileConfig) -> Route:
             return Route.SHIPPED if is_remote(uri) else Route.LOCAL_BATCH
         case _:
             assert_never(table.location)
+
+
+def are_small(tables: Sequence[Table], config: ProfileConfig) -> bool:
+    """Return whether tables are read sooner in this process than in a Spark job.
+
+    Args:
+        tables: The tables.
+        config: Provides the size from which a table is read by many tasks.
+
+    Returns:
+        True for files on this machine of at most 32 MiB in all.
+    """
+    return sum(table.size for table in tables) <= _SMALL_BYTES and all(
+        route_of(table, config) is Route.LOCAL_BATCH and database_of(table.location) is None
+        for table in tables
+    )

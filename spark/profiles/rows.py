@@ -1,4 +1,4 @@
-"""Converts profiles to Arrow rows, for transfer and storage, and back.
+"""Converts profiles to and from Arrow rows, for transfer and storage.
 
 Lakes have many columns, so rows are converted field by field, each for all profiles at once.
 """
@@ -22,6 +22,7 @@ from datahub_hyperjoin.tables import (
     TableId,
     TableProfile,
 )
+from datahub_hyperjoin.value_forms import Notation
 
 _COLUMN = pa.struct(
     {
@@ -36,6 +37,8 @@ _COLUMN = pa.struct(
         "counts": pa.list_(pa.int64()),
         "lengths": pa.struct({"shortest": pa.int64(), "mean": pa.float64(), "longest": pa.int64()}),
         "patterns": pa.list_(pa.struct({"shape": pa.string(), "share": pa.float64()})),
+        "notation": pa.string(),
+        "form_sketch": pa.binary(),
     }
 )
 PROFILE_ROW = pa.schema(
@@ -49,15 +52,17 @@ PROFILE_ROW = pa.schema(
 """A table profile, without the table itself."""
 
 _TYPES = {type_.value: type_ for type_ in DataType}
+_NOTATIONS = {notation.value: notation for notation in Notation}
 _GETTERS: Mapping[str, Callable[[ColumnProfile], object]] = {
     "path": lambda column: column.id.path,
     "type": lambda column: column.type.value,
+    "notation": lambda column: column.notation and column.notation.value,
 }
 """Fields that a profile stores under another name."""
 
 
 def to_rows(profiles: Sequence[TableProfile]) -> pa.RecordBatch:
-    """Convert profiles to rows of `PROFILE_ROW`, in their order."""
+    """Convert profiles to rows with the schema `PROFILE_ROW`, in the same order."""
     return pa.RecordBatch.from_struct_array(_to_array(profiles, pa.struct(list(PROFILE_ROW))))
 
 
@@ -101,6 +106,8 @@ def _column_profiles(tables: Iterable[TableId], rows: pa.StructArray) -> list[Co
             counts=counts,
             lengths=Lengths(**lengths),
             patterns=tuple([Pattern(**pattern) for pattern in patterns]),
+            notation=_NOTATIONS.get(notation),
+            form_sketch=form_sketch,
         )
         for (
             table,
@@ -115,6 +122,8 @@ def _column_profiles(tables: Iterable[TableId], rows: pa.StructArray) -> list[Co
             counts,
             lengths,
             patterns,
+            notation,
+            form_sketch,
         ) in fields
     ]
 
@@ -133,7 +142,7 @@ def _to_array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
 
 
 def _to_list(array: pa.Array) -> list[Any]:
-    """Convert an array faster than Arrow's `to_pylist`, with tuples in place of inner lists."""
+    """Convert an array to a list faster than Arrow's `to_pylist`, with inner lists as tuples."""
     if pa.types.is_list(array.type):
         items = _to_list(array.flatten())
         return [tuple(items[begin:end]) for begin, end in pairwise(_bounds(array))]

@@ -8,15 +8,16 @@ Each file of the store holds only what the last run needed, and is replaced as a
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from datahub_hyperjoin import __version__
+from datahub_hyperjoin.crosswalks import Bridge
 from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.gc_tuning import gc_paused
@@ -26,6 +27,9 @@ from datahub_hyperjoin.tables import Pair, Table, TableId, TableProfile
 logger = logging.getLogger(__name__)
 
 _PROFILES_FILE, _EVIDENCE_FILE = "profiles.parquet", "evidence.parquet"
+_BRIDGES_FILE = "crosswalks.parquet"
+_Compared = TypeVar("_Compared", bound=Hashable)
+"""What evidence is about: a pair or a bridge."""
 _BATCH = 1 << 8
 """Profiles per batch. Their sketches are in one Arrow array, which holds 2 GiB at most."""
 _KEY = pa.field("key", pa.string())
@@ -41,15 +45,18 @@ _EVIDENCE_SCHEMA = pa.schema(
                 "cardinality": pa.string(),
                 "left_fan_out": pa.float64(),
                 "right_fan_out": pa.float64(),
+                "rows": pa.int64(),
                 "compared_as": pa.string(),
             }
         ),
     ]
 )
 
+_RESULT_SCHEMA = pa.schema([_KEY, pa.field("json", pa.string())])
+
 
 class Store:
-    """A folder of profiles and evidence. Without a folder, nothing is kept.
+    """Storage of profiles and evidence between runs, if a folder is configured.
 
     Args:
         config: The folder, and the settings that profiles depend on.
@@ -78,7 +85,7 @@ class Store:
             }
 
     def keep_profiles(self, profiles: Sequence[TableProfile]) -> None:
-        """Replace all kept profiles.
+        """Keep this run's profiles, and discard all earlier profiles.
 
         Args:
             profiles: The profiles of this run. Unreadable tables are not kept, so that the next run
@@ -96,41 +103,89 @@ class Store:
         self._write(_PROFILES_FILE, pa.Table.from_batches(batches, _PROFILE_SCHEMA))
 
     def evidence(
-        self, pairs: Sequence[Pair], tables: Sequence[Table], kinds: Mapping[Pair, str]
+        self, pairs: Sequence[Pair], tables: Sequence[Table], ways: Mapping[Pair, str]
     ) -> dict[Pair, Evidence]:
         """Return the kept evidence for pairs whose tables are unchanged.
 
         Args:
             pairs: The pairs of this run.
             tables: The tables of their columns.
-            kinds: The entity kind of pairs whose columns hold entities of one kind.
+            ways: The names of the ways in which pairs are compared besides as written.
 
         Returns:
             Evidence by pair, without pairs that were never verified.
         """
-        rows = [
-            row
-            for batch in self._read(_EVIDENCE_FILE, _EVIDENCE_SCHEMA)
-            for row in batch.to_pylist()
-        ]
-        by_key = {row.pop("key"): row for row in rows}
-        keys = _pair_keys(pairs, tables, kinds)
-        return {pair: _evidence(by_key[key]) for pair, key in keys.items() if key in by_key}
+        return self._read_evidence(_EVIDENCE_FILE, _pair_keys(pairs, tables, ways))
 
     def keep_evidence(
-        self, evidence: Mapping[Pair, Evidence], tables: Sequence[Table], kinds: Mapping[Pair, str]
+        self, evidence: Mapping[Pair, Evidence], tables: Sequence[Table], ways: Mapping[Pair, str]
     ) -> None:
-        """Replace all kept evidence.
+        """Keep this run's evidence, and discard all earlier evidence.
 
         Args:
             evidence: The evidence of this run.
             tables: The tables of the pairs' columns.
-            kinds: The entity kind of pairs whose columns hold entities of one kind.
+            ways: The names of the ways in which pairs are compared besides as written.
         """
-        keys = _pair_keys([*evidence], tables, kinds)
-        rows = [{"key": key, **asdict(evidence[pair])} for pair, key in keys.items()]
+        self._write_evidence(_EVIDENCE_FILE, evidence, _pair_keys([*evidence], tables, ways))
+
+    def bridge_evidence(
+        self, bridges: Sequence[Bridge], tables: Sequence[Table]
+    ) -> dict[Bridge, Evidence]:
+        """Return the kept evidence for joins through crosswalks whose tables are unchanged.
+
+        Args:
+            bridges: The joins of this run.
+            tables: The tables of their columns.
+
+        Returns:
+            Evidence by bridge, without bridges that were never verified.
+        """
+        return self._read_evidence(_BRIDGES_FILE, _bridge_keys(bridges, tables))
+
+    def keep_bridge_evidence(
+        self, evidence: Mapping[Bridge, Evidence], tables: Sequence[Table]
+    ) -> None:
+        """Keep this run's evidence of joins through crosswalks, and discard that of earlier runs.
+
+        Args:
+            evidence: The evidence of this run.
+            tables: The tables of the bridges' columns.
+        """
+        self._write_evidence(_BRIDGES_FILE, evidence, _bridge_keys([*evidence], tables))
+
+    def results(self, name: str) -> dict[str, str]:
+        """Return the results of another kind that the last run kept, as JSON by key.
+
+        Args:
+            name: The kind of result, which names the file.
+        """
+        batches = self._read(f"{name}.parquet", _RESULT_SCHEMA)
+        rows = (row for batch in batches for row in batch.to_pylist())
+        return {row["key"]: row["json"] for row in rows}
+
+    def keep_results(self, name: str, results: Mapping[str, str]) -> None:
+        """Keep this run's results of another kind, and discard all earlier ones.
+
+        Args:
+            name: The kind of result, which names the file.
+            results: JSON by key. A result with an empty key is not kept.
+        """
+        rows = [{"key": key, "json": text} for key, text in results.items() if key]
+        self._write(f"{name}.parquet", pa.Table.from_pylist(rows, schema=_RESULT_SCHEMA))
+
+    def _read_evidence(self, name: str, keys: Mapping[_Compared, str]) -> dict[_Compared, Evidence]:
+        batches = self._read(name, _EVIDENCE_SCHEMA)
+        rows = [row for batch in batches for row in batch.to_pylist()]
+        by_key = {row.pop("key"): row for row in rows}
+        return {compared: _evidence(by_key[key]) for compared, key in keys.items() if key in by_key}
+
+    def _write_evidence(
+        self, name: str, evidence: Mapping[_Compared, Evidence], keys: Mapping[_Compared, str]
+    ) -> None:
+        rows = [{"key": key, **asdict(evidence[compared])} for compared, key in keys.items()]
         rows = [{**row, "cardinality": row["cardinality"].value} for row in rows]
-        self._write(_EVIDENCE_FILE, pa.Table.from_pylist(rows, schema=_EVIDENCE_SCHEMA))
+        self._write(name, pa.Table.from_pylist(rows, schema=_EVIDENCE_SCHEMA))
 
     def _read(self, name: str, schema: pa.Schema) -> list[pa.RecordBatch]:
         if self._folder is None or self._ignores_content or not (self._folder / name).exists():
@@ -158,6 +213,21 @@ class Store:
             logger.warning("Cannot store results for the next run in %s: %s", self._folder, error)
 
 
+def result_key(tables: Sequence[Table], *parts: str) -> str:
+    """Return the key of a result that is computed from tables.
+
+    Args:
+        tables: The tables.
+        *parts: Everything else that the result depends on.
+
+    Returns:
+        A key that differs if a table has changed; empty if a table's state is unknown.
+    """
+    if not all(table.state for table in tables):
+        return ""
+    return sha256(repr([*map(_key, tables), *parts]).encode()).hexdigest()
+
+
 def _key(table: Table, *settings: str) -> str:
     # The version is part of the key, because another one may compute other profiles.
     parts = [__version__, repr(table.id), repr(table.location), table.state, *settings]
@@ -165,14 +235,25 @@ def _key(table: Table, *settings: str) -> str:
 
 
 def _pair_keys(
-    pairs: Sequence[Pair], tables: Sequence[Table], kinds: Mapping[Pair, str]
+    pairs: Sequence[Pair], tables: Sequence[Table], ways: Mapping[Pair, str]
 ) -> dict[Pair, str]:
     states = {table.id: _key(table) for table in tables if table.state}
     keys = {}
     for pair in pairs:
         if all(column.table in states for column in pair):
             ends = [(states[column.table], column.path) for column in pair]
-            keys[pair] = sha256(repr([*ends, kinds.get(pair, "")]).encode()).hexdigest()
+            keys[pair] = sha256(repr([*ends, ways.get(pair, "")]).encode()).hexdigest()
+    return keys
+
+
+def _bridge_keys(bridges: Sequence[Bridge], tables: Sequence[Table]) -> dict[Bridge, str]:
+    states = {table.id: _key(table) for table in tables if table.state}
+    keys = {}
+    for bridge in bridges:
+        columns = (bridge.left, bridge.left_via, bridge.right_via, bridge.right)
+        if all(column.table in states for column in columns):
+            parts = [(states[column.table], column.path) for column in columns]
+            keys[bridge] = sha256(repr(parts).encode()).hexdigest()
     return keys
 
 

@@ -82,6 +82,7 @@ def plain_evidence() -> PlainEvidence:
             cardinality=Cardinality("_".join(sides)),
             left_fan_out=joined / max(1, len(ours)),
             right_fan_out=joined / max(1, len(theirs)),
+            rows=joined,
         )
 
     return evidence

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from datahub_hyperjoin.normal_form import hash_values
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.aggregate import (
     EMPTY_AGGREGATE,
@@ -20,6 +21,7 @@ from datahub_hyperjoin.spark.counting.aggregate import (
 from datahub_hyperjoin.spark.counting.column_profiles import CountedColumn, profile_columns
 from datahub_hyperjoin.spark.counting.text_counts import count_texts
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, Lengths, TableId
+from datahub_hyperjoin.value_forms import Notation
 
 CITY = ColumnId(TableId("file", "cities"), "city")
 CONFIG = ProfileConfig(sketch_size=64)
@@ -28,6 +30,7 @@ WORDS = st.sampled_from(
     ["Rome", "rome ", "Oslo", "NA", "n/a", "", " ", "12", "12.0", "3.5", "2024-01-31", "köln", None]
 )
 COLUMNS = st.lists(WORDS, max_size=60)
+PADDED = st.lists(st.integers(0, 999).map("{:05}".format), min_size=1, max_size=60)
 
 
 def profile(column: pa.Array, config: ProfileConfig = CONFIG) -> ColumnProfile:
@@ -63,6 +66,25 @@ def test_merging_parts_equals_counting_the_whole_column(
         merge_aggregates(EMPTY_AGGREGATE, parts[0], size=size + 1), parts[1], size=size + 1
     )
     assert profile_of(together, config) == profile(column, config)
+
+
+@given(PADDED, st.integers(0, 60), st.integers(1, 8))
+def test_sketches_in_another_form_merge_like_those_of_normal_forms(
+    cells: list[str], cut: int, size: int
+) -> None:
+    column = pa.array([*cells, "00000"], pa.string())
+    parts = aggregate_columns([count_texts(part) for part in (column[:cut], column[cut:])], size)
+    merged = merge_aggregates(*parts, size=size)
+    plain = pa.array(sorted({str(int(cell)) for cell in cells} | {"0"}), pa.string())
+    assert merged.forms[Notation.PADDED].tolist() == sorted(hash_values(plain).tolist())[:size]
+
+
+def test_a_part_without_another_notation_counts_as_its_normal_forms() -> None:
+    parts = aggregate_columns([count_texts(pa.array(cells)) for cells in (["007"], ["12"])], SIZE)
+    assert [*parts[1].forms] == []
+    merged = merge_aggregates(*parts, size=SIZE)
+    expected = hash_values(pa.array(["7", "12"]))
+    assert merged.forms[Notation.PADDED].tolist() == sorted(expected.tolist())
 
 
 @given(st.lists(COLUMNS, max_size=5), st.integers(1, 4))
@@ -112,7 +134,7 @@ def test_long_texts_are_cut() -> None:
         (pa.array([1.0, 2e9, None]), DataType.INTEGER, {"1", "2000000000"}),
         (pa.array([1.5, float("nan")]), DataType.DECIMAL, {"1.5"}),
         (pa.array([1.5], pa.float16()), DataType.DECIMAL, {"1.5"}),
-        (pa.array([decimal.Decimal("12.50")]), DataType.DECIMAL, {"12.50"}),
+        (pa.array([decimal.Decimal("12.50")]), DataType.DECIMAL, {"12.5"}),
         (pa.array([True, False]), DataType.BOOLEAN, {"true", "false"}),
         (pa.array([dt.date(2024, 1, 31)]), DataType.DATE, {"2024-01-31"}),
         (pa.array([0], pa.timestamp("s", "Asia/Tokyo")), DataType.DATE, {"1970-01-01 00:00:00"}),

@@ -84,10 +84,10 @@ def test_ranges_contain_every_row_once(server: Server) -> None:
             ROWS,
             "Sel%ect",
         )
-        ranges = split_key(relation, engine, "Sel%ect", 4)
+        ranges = split_key(relation, engine, "Sel%ect", 4, rows=ROWS)
         assert ranges == [(None, -50), (-50, 200), (200, 450), (450, None)]
         void = relation_of(server.table("void"))
-        assert split_key(void, engine, "id", 4) == [WHOLE_KEY]
+        assert split_key(void, engine, "id", 4, rows=0) == [WHOLE_KEY]
         assert find_integer_key(relation_of(server.table("words")), inspector) == ""
 
 
@@ -127,6 +127,24 @@ def test_a_table_has_as_many_partitions_as_connections(server: Server, spark: Sp
     assert frame is not None
     assert frame.select(spark_partition_id()).distinct().count() == 3
     assert frame.count() == ROWS
+
+
+def test_one_far_key_does_not_spoil_the_sample(server: Server, spark: SparkSession) -> None:
+    digits = "(SELECT 0 d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3)"
+    numbers = "a.d + 4 * b.d + 16 * c.d + 64 * e.d + 256 * f.d"
+    server.run(
+        "CREATE TABLE far (id BIGINT PRIMARY KEY)",
+        f"INSERT INTO far SELECT {numbers} FROM {digits} a, {digits} b, {digits} c, {digits} e, "
+        f"{digits} f",
+        f"INSERT INTO far VALUES ({2**63 - 1})",
+    )
+    relation = relation_of(server.table("far"))
+    with Databases() as databases:
+        engine = databases.engine(relation)
+        ranges = split_key(relation, engine, "id", 4, rows=1025)
+    assert ranges == [(None, 257), (257, 514), (514, 771), (771, None)]
+    [found] = profile_lake(spark, [server.table("far")], replace(IN_PARTS, max_rows=512))
+    assert 480 <= found.rows <= 512
 
 
 def test_a_sample_has_rows_from_each_range(server: Server, spark: SparkSession) -> None:

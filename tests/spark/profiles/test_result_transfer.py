@@ -15,15 +15,19 @@ from datahub_hyperjoin.spark.profiles.result_transfer import (
     send_profiles,
 )
 from datahub_hyperjoin.tables import Table, TableProfile
+from datahub_hyperjoin.value_forms import Notation
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]
 
 
 @pytest.fixture
 def profiles(make_table: MakeTable) -> list[TableProfile]:
-    """Profiles of a table with values and of an unreadable one."""
-    tables = [make_table("cities.csv", "id,city\n1,K\u00f6ln\n2,\n"), make_table("empty.csv", "")]
+    """Profiles of a table with values, also in another form, and of an unreadable one."""
+    cities = "id,city,code\n1,K\u00f6ln,007\n2,,010\n"
+    tables = [make_table("cities.csv", cities), make_table("empty.csv", "")]
     [found] = profile_each(tables, ProfileConfig(), Databases())
+    assert found[0].columns[2].notation is Notation.PADDED
+    assert len(found[0].columns[2].form_sketch) == 16
     return found
 
 

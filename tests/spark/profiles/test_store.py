@@ -26,6 +26,7 @@ SAID = Evidence(
     cardinality=Cardinality.ONE_MANY,
     left_fan_out=1 / 3,
     right_fan_out=1.0,
+    rows=2,
     compared_as="countries",
 )
 

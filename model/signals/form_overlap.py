@@ -1,0 +1,126 @@
+"""Estimate the overlap of columns whose values are equal only in another form.
+
+A column of padded digits, decimal commas or dates in another order has a second sketch, of its
+values in the form that they write (see `value_forms`). The sketches of columns without a notation
+serve for every form.
+
+Most such pairs share no value as written, so their overlap in the form takes its place. Where
+values as written explain a pair nearly as well, they stay: a form is weaker evidence than equality.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Bool, Float
+from scipy import sparse
+
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.signals.overlap import (
+    MAX_POSTINGS,
+    ValueOverlap,
+    concatenate_sketches,
+    estimate_pairs,
+    expected_containment,
+)
+from datahub_hyperjoin.model.signals.pairs import SparsePairs
+from datahub_hyperjoin.tables import ColumnProfile
+from datahub_hyperjoin.value_forms import ValueForm
+
+_MIN_GAIN = 2.0
+"""How many times higher the containment in the form must be than that of values as written, as in
+the verification on all rows."""
+
+
+def add_form_overlap(lake: Lake, overlap: ValueOverlap) -> ValueOverlap:
+    """Add the pairs of columns that overlap much more in another form than as written.
+
+    Args:
+        lake: The columns with their notations and sketches.
+        overlap: The overlap of values as written.
+
+    Returns:
+        The overlap with these pairs; the same if no column is sketched in another form.
+    """
+    forms = [_form_of(profile) for profile in lake.profiles]
+    for form in ValueForm:
+        members = np.array([own is form for own in forms], dtype=bool)
+        if members.any():
+            overlap = _add_gains(overlap, _measure_in_form(lake, overlap, members))
+    return overlap
+
+
+def _form_of(profile: ColumnProfile) -> ValueForm | None:
+    return profile.notation.form if profile.notation and profile.form_sketch else None
+
+
+def _measure_in_form(
+    lake: Lake, overlap: ValueOverlap, members: Bool[np.ndarray, " column"]
+) -> ValueOverlap:
+    """Estimate the overlap of the columns that a form rewrites with all columns."""
+    columns = zip(lake.profiles, members, strict=True)
+    sketches = [profile.form_sketch if member else profile.sketch for profile, member in columns]
+    pairs = estimate_pairs(lake, sketches, _count_with_members(sketches, members))
+    left, right, _, containment = pairs
+    # In a form, the values are numbers, dates or times, whatever they are as written.
+    by_form = expected_containment(lake.is_text & ~members, left, right, containment)
+    # Other columns are paired with members only, so their pairs as written complete the mean.
+    as_written = expected_containment(
+        lake.is_text, overlap.left, overlap.right, overlap.containment
+    )
+    expected = by_form + np.where(members, 0.0, as_written)
+    return ValueOverlap(len(lake), *pairs, np.maximum(containment - expected[left], 0.0))
+
+
+def _count_with_members(
+    sketches: Sequence[bytes], members: Bool[np.ndarray, " column"]
+) -> sparse.coo_array:
+    """Count the hashes that each member has in common with every column, in both orders.
+
+    Only hashes of members matter, which leaves little of a lake where few columns have a form.
+    """
+    hashes, bounds = concatenate_sketches(sketches)
+    column = np.repeat(np.arange(len(members)), np.diff(bounds))
+    wanted = np.unique(hashes[members[column]])
+    value = np.minimum(np.searchsorted(wanted, hashes), len(wanted) - 1)
+    chosen = wanted[value] == hashes
+    chosen &= np.bincount(value[chosen], minlength=len(wanted))[value] <= MAX_POSTINGS
+    column, value = column[chosen], value[chosen]
+    holds, held_by_members = (
+        sparse.csr_array(
+            (np.ones(mask.sum(), dtype=np.int32), (column[mask], value[mask])),
+            shape=(len(members), len(wanted)),
+        )
+        for mask in (np.ones(len(column), dtype=bool), members[column])
+    )
+    counts = held_by_members @ holds.T
+    return counts.maximum(counts.T).tocoo()
+
+
+def _add_gains(overlap: ValueOverlap, in_form: ValueOverlap) -> ValueOverlap:
+    """Replace the pairs that values as written explain much worse, and add the new pairs."""
+    written = _either_containment(overlap, in_form)
+    gains = _either_containment(in_form, in_form) > _MIN_GAIN * written
+    kept = in_form.look_up(gains.astype(np.float64), overlap.left, overlap.right) == 0
+    left = np.concatenate([overlap.left[kept], in_form.left[gains]])
+    right = np.concatenate([overlap.right[kept], in_form.right[gains]])
+    # Pairs are looked up by binary search.
+    order = np.lexsort((right, left))
+
+    def merge(name: str) -> np.ndarray:
+        parts = (getattr(overlap, name)[kept], getattr(in_form, name)[gains])
+        return np.concatenate(parts)[order]
+
+    return ValueOverlap(
+        overlap.columns,
+        left[order],
+        right[order],
+        shared=merge("shared"),
+        containment=merge("containment"),
+        beyond_chance=merge("beyond_chance"),
+    )
+
+
+def _either_containment(overlap: ValueOverlap, pairs: SparsePairs) -> Float[np.ndarray, " pair"]:
+    """Return the greater containment of the two directions of some pairs."""
+    forth = overlap.look_up(overlap.containment, pairs.left, pairs.right)
+    return np.maximum(forth, overlap.look_up(overlap.containment, pairs.right, pairs.left))

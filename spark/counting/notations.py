@@ -1,0 +1,245 @@
+"""Bring columns of values into forms in which differently written values are equal.
+
+`canonical_forms` computes for a column what `canonical_form` defines for one value. Few columns are
+written in a notation of their own. The type of a column, and the first and the last byte of its
+first values, rule out nearly all others without a regular expression.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from typing_extensions import assert_never
+
+from datahub_hyperjoin.arrow_bytes import (
+    Indices,
+    StringBytes,
+    bounds_of,
+    index_within,
+    reduce_each,
+)
+from datahub_hyperjoin.normal_form import Hashes, hash_values, normal_forms
+from datahub_hyperjoin.spark.counting.sketch import (
+    NO_VALUES,
+    DistinctValues,
+    filtered_bounds,
+)
+from datahub_hyperjoin.spark.counting.text_counts import TextCounts
+from datahub_hyperjoin.spark.counting.value_types import common_type
+from datahub_hyperjoin.tables import DataType
+from datahub_hyperjoin.value_forms import (
+    PATTERNS,
+    Notation,
+    ValueForm,
+    canonical_form,
+    notation_of,
+    readable_share,
+)
+
+_FIRST_VALUES = 64
+"""Values of a part of a column that show in which notations it may be written."""
+_MIN_SHARE = 0.9
+"""Share of them that a notation must read: less than for a whole column, because a part may hold
+more exceptions."""
+_IS_EDGE = np.isin(np.arange(256), np.frombuffer(b"0123456789+-.,", np.uint8))
+"""The bytes with which numbers and dates begin and end."""
+_COMPACT_DATE = 8
+"""Digits of a date such as `20240131`."""
+_TRUTHS = 2
+_NOTATIONS = {
+    DataType.TEXT: (
+        Notation.PADDED,
+        Notation.POINT,
+        Notation.COMMA,
+        Notation.DAY_FIRST,
+        Notation.MONTH_FIRST,
+        Notation.YEAR_FIRST,
+    ),
+    DataType.INTEGER: (Notation.YEAR_FIRST,),
+    DataType.TIMESTAMP: (Notation.OFFSET,),
+}
+"""The notations in which columns of a type may be written, besides truth words. Decimals need none:
+they are never key columns, and a join reads them as numbers where its other column needs it."""
+_NUMBER_REWRITES = (
+    (r"^\+", ""),
+    (r"^(-?)\.", r"\10."),
+    (r"(\.[0-9]*[1-9])0+$", r"\1"),
+    (r"\.0*$", ""),
+    ("^-0$", "0"),
+)
+_DATE_REWRITES = ((r"-([0-9])-", r"-0\1-"), (r"-([0-9])$", r"-0\1"))
+_REWRITES = {
+    Notation.PADDED: [("^0+([0-9])", r"\1")],
+    Notation.DAY_FIRST: [(PATTERNS[Notation.DAY_FIRST], r"\3-\2-\1"), *_DATE_REWRITES],
+    Notation.MONTH_FIRST: [(PATTERNS[Notation.MONTH_FIRST], r"\3-\1-\2"), *_DATE_REWRITES],
+    # A group without a match is empty, so that only one of both alternatives is written.
+    Notation.YEAR_FIRST: [(PATTERNS[Notation.YEAR_FIRST], r"\1-\2\4-\3\5"), *_DATE_REWRITES],
+}
+_SEPARATORS = {Notation.POINT: ",", Notation.COMMA: "[. ]"}
+_INSTANT_REWRITES = ((r"(\.[0-9]*[1-9])0+$", r"\1"), (r"\.0+$", ""), (" 00:00:00$", ""))
+
+
+def canonical_forms(normal: pa.Array, notation: Notation) -> pa.Array:
+    """Return the values of a column in the form that its notation writes.
+
+    Args:
+        normal: Normal forms without nulls.
+        notation: The notation of the column.
+
+    Returns:
+        For each value its `canonical_form`.
+    """
+    is_readable = pc.match_substring_regex(normal, PATTERNS[notation])
+    return pc.replace_with_mask(normal, is_readable, _write(normal.filter(is_readable), notation))
+
+
+def in_notation(counted: TextCounts, notation: Notation) -> TextCounts:
+    """Return the texts of a column in the form that its notation writes.
+
+    Args:
+        counted: Distinct texts of the column.
+        notation: The notation of the column.
+
+    Returns:
+        As many texts, which may repeat. The text of a null is empty.
+    """
+    normal = normal_forms(pc.fill_null(counted.values, ""))
+    return replace(counted, values=canonical_forms(normal, notation))
+
+
+def form_sketches(
+    normal: pa.Array, bounds: Indices, types: Sequence[AbstractSet[DataType]], size: int
+) -> list[dict[Notation, Hashes]]:
+    """Compute the smallest hashes of columns in each form that they may be written in.
+
+    Args:
+        normal: Normal forms of values that are not null, one column after the other.
+        bounds: Start of each column, and the end of the last one.
+        types: The types of each column's values.
+        size: Number of hashes to keep per column and notation.
+
+    Returns:
+        For each column, ascending hashes by notation; none for nearly all columns.
+    """
+    sketches: list[dict[Notation, Hashes]] = [{} for _ in types]
+    common = [common_type(each) for each in types]
+    for column, notations in _suspects(normal, bounds, common):
+        values = normal[bounds[column] : bounds[column + 1]]
+        for notation in _best_notations(_spread(values).to_pylist(), notations):
+            hashes = np.unique(hash_values(canonical_forms(values, notation)))
+            sketches[column][notation] = hashes[:size]
+    return sketches
+
+
+def column_notations(
+    samples: Sequence[DistinctValues], sketched: Sequence[Iterable[Notation]]
+) -> list[Notation | None]:
+    """Decide for each column in which notation its values are written.
+
+    Args:
+        samples: Distinct values of each column; all of them if there are at most two.
+        sketched: The notations in which each column was sketched.
+
+    Returns:
+        The notation of each column; None for nearly all of them.
+    """
+    asked = [
+        (*among, Notation.TRUTH_WORDS) if len(values) <= _TRUTHS else (*among,)
+        for values, among in zip(samples, sketched, strict=True)
+    ]
+    # The texts of all columns that may have a notation are normalised in one call.
+    texts = [
+        values.texts if among else NO_VALUES.texts
+        for values, among in zip(samples, asked, strict=True)
+    ]
+    bounds = bounds_of([*map(len, texts)]).tolist()
+    normal = normal_forms(pa.concat_arrays(texts)).to_pylist()
+    parts = zip(itertools.pairwise(bounds), asked, strict=True)
+    return [
+        notation_of(normal[begin:end], among) if among else None for (begin, end), among in parts
+    ]
+
+
+def _suspects(
+    normal: pa.Array, bounds: Indices, types: Sequence[DataType]
+) -> Iterator[tuple[int, tuple[Notation, ...]]]:
+    """Yield the columns that may be written in a notation, and these notations."""
+    strings = StringBytes.of(normal)
+    is_first = index_within(bounds) < _FIRST_VALUES
+    rows, rows_bounds = np.flatnonzero(is_first), filtered_bounds(is_first, bounds)
+    counts = np.maximum(np.diff(rows_bounds), 1)
+    has_edges = _IS_EDGE[strings.at(0, rows)] & _IS_EDGE[strings.at(-1, rows)]
+    edges = reduce_each(np.add, has_edges, rows_bounds) / counts
+    is_compact = strings.lengths[rows] == _COMPACT_DATE
+    compact = reduce_each(np.add, is_compact, rows_bounds) / counts
+    for column, type_ in enumerate(types):
+        notations = _NOTATIONS.get(type_, ())
+        share = compact[column] if type_ is DataType.INTEGER else edges[column]
+        if notations and share >= _MIN_SHARE:
+            yield column, notations
+
+
+def _spread(values: pa.Array) -> pa.Array:
+    """Return some values from all over a column, which may be sorted."""
+    step = max(-(-len(values) // _FIRST_VALUES), 1)
+    return values.take(pa.array(range(0, len(values), step)))
+
+
+def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[Notation]:
+    """Return the notations that read the most values; several if the values do not decide."""
+    # Without a comma or a second point, numbers differ from their normal forms in zeros only.
+    has_separators = any("," in value or value.count(".") > 1 for value in values)
+    shares = {
+        notation: readable_share(values, notation)
+        for notation in among
+        if has_separators or notation.form is not ValueForm.NUMBERS
+    }
+    best = max(shares.values())
+    return [notation for notation, share in shares.items() if share == best >= _MIN_SHARE]
+
+
+def _write(normal: pa.Array, notation: Notation) -> pa.Array:
+    """Return the values that a notation can read in the notation's form."""
+    match notation.form:
+        case ValueForm.WITHOUT_ZEROS | ValueForm.DATES:
+            return _rewrite(normal, *_REWRITES[notation])
+        case ValueForm.NUMBERS:
+            return _write_numbers(normal, notation)
+        case ValueForm.INSTANTS:
+            return _write_instants(normal)
+        case ValueForm.TRUTH:
+            return _write_each(normal, notation)
+    assert_never(notation.form)
+
+
+def _write_numbers(normal: pa.Array, notation: Notation) -> pa.Array:
+    plain = _rewrite(normal, (_SEPARATORS[notation], ""), (",", "."), *_NUMBER_REWRITES)
+    # Only decimal arithmetic can shift the point; numbers with an exponent are rare.
+    has_exponent = pc.match_substring(normal, "e")
+    exact = _write_each(normal.filter(has_exponent), notation)
+    return pc.replace_with_mask(plain, has_exponent, exact)
+
+
+def _write_instants(normal: pa.Array) -> pa.Array:
+    spaced = _rewrite(normal, ("t", " "), (" ([+-])", r"\1"))
+    try:
+        instants = spaced.cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us"))
+    except pa.ArrowInvalid:  # such as the 30th of February
+        return _write_each(normal, Notation.OFFSET)
+    return _rewrite(instants.cast(pa.string()), *_INSTANT_REWRITES)
+
+
+def _write_each(normal: pa.Array, notation: Notation) -> pa.Array:
+    texts = [canonical_form(value, notation) for value in normal.to_pylist()]
+    return pa.array(texts, pa.string())
+
+
+def _rewrite(values: pa.Array, *rewrites: tuple[str, str]) -> pa.Array:
+    """Apply regular-expression replacements in order."""
+    for pattern, replacement in rewrites:
+        values = pc.replace_substring_regex(values, pattern, replacement)
+    return values

@@ -1,0 +1,164 @@
+"""Test value forms against Python's own readers of numbers and times."""
+
+import datetime as dt
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datahub_hyperjoin.normal_form import normal_form
+from datahub_hyperjoin.value_forms import (
+    FALSE_WORDS,
+    TRUE_WORDS,
+    Notation,
+    ValueForm,
+    canonical_form,
+    notation_of,
+    readable_share,
+)
+
+NUMBERS = st.decimals(-(10**12), 10**12, places=4)
+DATES = st.dates(min_value=dt.date(1600, 1, 1), max_value=dt.date(2199, 12, 31))
+INSTANTS = st.datetimes(dt.datetime(1600, 1, 2), dt.datetime(2900, 1, 1))  # noqa: DTZ001 (zones are added)
+OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: dt.timedelta(minutes=minutes))
+
+
+def written(number: Decimal, point: str, separator: str) -> str:
+    return f"{number:,.4f}".replace(",", "_").replace(".", point).replace("_", separator)
+
+
+@given(st.integers(0, 10**9), st.integers(0, 12))
+def test_padded_digits_are_equal_to_the_number(number: int, width: int) -> None:
+    assert canonical_form(f"{number:0{width}}", Notation.PADDED) == str(number)
+
+
+@given(NUMBERS, st.sampled_from([("", ""), (",", "."), (",", " ")]))
+def test_numbers_are_equal_however_they_are_punctuated(
+    number: Decimal, separators: tuple[str, str]
+) -> None:
+    in_english = written(number, ".", separators[0])
+    in_german = written(number, ",", separators[1])
+    texts = [
+        canonical_form(in_english, Notation.POINT),
+        canonical_form(in_german, Notation.COMMA),
+        canonical_form(normal_form(f"{number:.9e}"), Notation.POINT),
+    ]
+    assert len({*texts[:2]}) == 1
+    assert [Decimal(text) for text in texts[:2]] == [number] * 2
+    assert Decimal(texts[2]) == Decimal(f"{number:.9e}")
+    assert not texts[0].startswith("-0") or "." in texts[0]
+    assert "." not in texts[0] or not texts[0].endswith(("0", "."))
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_floats_keep_their_value(number: float) -> None:
+    text = canonical_form(normal_form(str(number)), Notation.POINT)
+    assert float(text) == number
+
+
+@given(DATES)
+def test_dates_are_equal_in_every_order(date: dt.date) -> None:
+    for notation, text in [
+        (Notation.DAY_FIRST, f"{date.day}.{date.month}.{date.year}"),
+        (Notation.DAY_FIRST, f"{date:%d/%m/%Y}"),
+        (Notation.MONTH_FIRST, f"{date:%m/%d/%Y}"),
+        (Notation.YEAR_FIRST, f"{date:%Y%m%d}"),
+        (Notation.YEAR_FIRST, f"{date.year}/{date.month}/{date.day}"),
+        (Notation.YEAR_FIRST, str(date)),
+    ]:
+        assert canonical_form(text, notation) == str(date)
+
+
+@given(INSTANTS, OFFSETS, st.sampled_from(["seconds", "microseconds"]))
+def test_points_in_time_are_equal_in_every_zone(
+    instant: dt.datetime, offset: dt.timedelta, precision: str
+) -> None:
+    zoned = instant.replace(tzinfo=dt.timezone(offset))
+    text = normal_form(zoned.isoformat("T", precision))
+    in_utc = zoned.astimezone(dt.timezone.utc).replace(tzinfo=None)
+    assert canonical_form(text, Notation.OFFSET) == normal_form(in_utc.isoformat(" ", precision))
+
+
+@pytest.mark.parametrize(
+    ("text", "notation"),
+    [
+        ("a007", Notation.PADDED),
+        ("-007", Notation.PADDED),
+        ("007.50", Notation.POINT),
+        ("1,23", Notation.POINT),
+        ("12,345,6", Notation.POINT),
+        ("1.23,5", Notation.COMMA),
+        ("nan", Notation.POINT),
+        ("1e100", Notation.POINT),
+        ("31.13.2024", Notation.DAY_FIRST),
+        ("13/31/2024", Notation.MONTH_FIRST),
+        ("20241301", Notation.YEAR_FIRST),
+        ("2024-02-30 10:00+01:00", Notation.OFFSET),
+        ("maybe", Notation.TRUTH_WORDS),
+    ],
+)
+def test_a_value_that_a_notation_cannot_read_stays_as_it_is(text: str, notation: Notation) -> None:
+    assert canonical_form(text, notation) == text
+
+
+@pytest.mark.parametrize("word", TRUE_WORDS)
+def test_words_for_true_are_true(word: str) -> None:
+    assert canonical_form(word, Notation.TRUTH_WORDS) == "true"
+
+
+@pytest.mark.parametrize("word", FALSE_WORDS)
+def test_words_for_false_are_false(word: str) -> None:
+    assert canonical_form(word, Notation.TRUTH_WORDS) == "false"
+
+
+@pytest.mark.parametrize(
+    ("values", "notation"),
+    [
+        (["000123", "004711", "123456"], Notation.PADDED),
+        (["123", "4711"], None),
+        (["0a1", "007"], None),
+        (["12.50", "13.99"], Notation.POINT),
+        (["12.5", "13.99"], None),
+        (["1,234", "1,234,567"], Notation.POINT),
+        (["1.234", "1.234.567"], Notation.COMMA),
+        (["12,5", "7"], Notation.COMMA),
+        (["1,234", "5,678"], None),
+        (["1.234", "0.500"], Notation.POINT),
+        (["1e-05", "0.5"], Notation.POINT),
+        (["31.01.2024", "01.02.2024"], Notation.DAY_FIRST),
+        (["01/31/2024", "02/01/2024"], Notation.MONTH_FIRST),
+        (["01/02/2024", "03/04/2024"], None),
+        (["31/01/2024", "01/31/2024"], None),
+        (["2024/01/31", "2024/02/01"], Notation.YEAR_FIRST),
+        (["20240131", "20240201"], Notation.YEAR_FIRST),
+        (["2024-01-31", "2024-02-01"], None),
+        (["20240131", "99999999"], None),
+        (["t", "f"], Notation.TRUTH_WORDS),
+        (["1", "0"], Notation.TRUTH_WORDS),
+        (["true", "false"], None),
+        (["t", "true"], None),
+        (["1"], None),
+        (["y", "n", "no"], None),
+        (["2024-01-31t09:30:00+01:00"], Notation.OFFSET),
+        ([], None),
+    ],
+)
+def test_a_column_has_the_notation_that_its_values_prove(
+    values: list[str], notation: Notation | None
+) -> None:
+    assert notation_of(values) is notation
+
+
+def test_a_few_exceptions_do_not_hide_a_notation() -> None:
+    padded = [f"{number:06}" for number in range(40)]
+    assert notation_of([*padded, "unknown"]) is Notation.PADDED
+    assert notation_of([*padded, *"abc"]) is None
+
+
+def test_every_notation_has_a_form_of_its_own_words() -> None:
+    assert {notation.form for notation in Notation} == {*ValueForm}
+
+
+def test_no_values_are_readable_in_no_notation() -> None:
+    assert readable_share([], Notation.POINT) == 0

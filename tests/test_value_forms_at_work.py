@@ -1,0 +1,75 @@
+"""Joins of values that are written differently, from files to joins with their evidence."""
+
+import datetime as dt
+from contextlib import nullcontext
+from pathlib import Path
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+from pyspark.sql import SparkSession
+
+from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring
+from datahub_hyperjoin.progress import Progress
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.suggest import suggest
+from datahub_hyperjoin.tables import Table, TableId
+
+MODEL = ModelConfig(ranking=RankingConfig(scoring=Scoring.SIGNALS))
+CUSTOMERS = [f"{1000 + 7 * number}" for number in range(300)]
+AMOUNTS = [f"{1000 + number * 3.25:,.2f}" for number in range(200)]
+GERMAN = str.maketrans({",": ".", ".": ","})
+DAYS = [dt.date(2024, 1, 1) + dt.timedelta(days=number) for number in range(120)]
+
+
+def write(folder: Path, name: str, rows: list[tuple[str, ...]]) -> Table:
+    file = folder / f"{name}.csv"
+    file.write_text("\n".join(map(";".join, rows)) + "\n")
+    return Table(
+        id=TableId("file", name),
+        title=name,
+        location=File(uri=str(file), format=FileFormat.CSV),
+        size=file.stat().st_size,
+    )
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> list[Table]:
+    """Tables that refer to each other in another notation, and one that refers to none."""
+    orders = np.random.default_rng(0).choice(CUSTOMERS, 900)
+    names = [(customer, f"Name {at}") for at, customer in enumerate(CUSTOMERS)]
+    padded = [(f"A{at}", f"{customer:0>8}") for at, customer in enumerate(orders)]
+    in_german = [(f"T{at}", price.translate(GERMAN)) for at, price in enumerate(AMOUNTS)]
+    plain = [(price.replace(",", ""), f"L{at}") for at, price in enumerate(AMOUNTS)]
+    return [
+        write(tmp_path, "customers", [("customer_no", "name"), *names]),
+        write(tmp_path, "orders", [("order_no", "customer_no"), *padded]),
+        write(tmp_path, "tariffs", [("tariff", "list_price"), *in_german]),
+        write(tmp_path, "labels", [("list_price", "label"), *plain]),
+        write(tmp_path, "visits", [("visit_date", "who"), *((f"{d:%d.%m.%Y}", "x") for d in DAYS)]),
+        write(tmp_path, "diary", [("visit_date", "page"), *((str(d), "y") for d in DAYS)]),
+    ]
+
+
+def joins_of(spark: SparkSession, tables: list[Table], profile: ProfileConfig) -> dict[str, Join]:
+    progress = Mock(spec=Progress)
+    progress.stage.side_effect = lambda _: nullcontext()
+    found = suggest(tables, session=lambda: spark, profile=profile, model=MODEL, progress=progress)
+    return {f"{join.left} = {join.right}": join for join in found.joins}
+
+
+def test_values_that_are_written_differently_join_and_the_evidence_says_how(
+    spark: SparkSession, tables: list[Table], tmp_path: Path
+) -> None:
+    profile = ProfileConfig(store=tmp_path / "store")
+    joins = joins_of(spark, tables, profile)
+    ways = {name: join.evidence.compared_as for name, join in joins.items()}
+    assert ways["customers.customer_no = orders.customer_no"] == "numbers without leading zeros"
+    assert ways["labels.list_price = tariffs.list_price"] == "numbers"
+    assert ways["diary.visit_date = visits.visit_date"] == "dates"
+    by_customer = joins["customers.customer_no = orders.customer_no"].evidence
+    assert (by_customer.right_containment, by_customer.right_fan_out) == (1.0, 1.0)
+    assert by_customer.cardinality.words == "one-to-many"
+    assert joins_of(spark, tables, profile) == joins
