@@ -1,20 +1,20 @@
-"""Facts from the catalog about tables and columns, and people's decisions.
+"""Facts from the catalog about tables, columns and pairs.
 
 Like the value types, this module imports no engine: the catalog's reader builds the facts, and the
 model learns from them.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
-from datahub_hyperjoin.tables import ColumnId, Pair, TableId
+from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnStatistics:
-    """Statistics of a column from the catalog's profile of the whole table."""
+    """Statistics of one column, computed from a profile in the catalog."""
 
     uniqueness: float
     """Number of distinct values divided by the number of non-null rows, in [0, 1]."""
@@ -23,15 +23,90 @@ class ColumnStatistics:
     """Share of non-null rows, in [0, 1]."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignKey:
+    """A foreign key that the catalog or a database declares."""
+
+    name: str
+    """Its name; empty if it has none."""
+
+    pairs: tuple[tuple[ColumnId, ColumnId], ...]
+    """The referring and the referenced column; several pairs for a composite key."""
+
+    @property
+    def is_composite(self) -> bool:
+        """Whether the key has several columns."""
+        return len(self.pairs) > 1
+
+    @property
+    def title(self) -> str:
+        """The name that people see; a phrase if the key has no name."""
+        return self.name or "without a name"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredKeys:
+    """Unique columns, composite keys and foreign keys, as a database or the catalog declares."""
+
+    unique: frozenset[ColumnId] = frozenset()
+    """Columns that are a whole primary key or have a unique constraint of their own."""
+
+    composite: frozenset[tuple[ColumnId, ...]] = frozenset()
+    """The columns of each key of several columns, in the declared order."""
+
+    foreign: tuple[ForeignKey, ...] = ()
+    """The foreign keys."""
+
+    def united(self, other: "DeclaredKeys") -> "DeclaredKeys":
+        """Return the keys of both; a foreign key that both declare keeps its name here."""
+        # The order of a key's columns differs between databases and catalogs.
+        named = {frozenset(key.pairs): key for key in (*other.foreign, *self.foreign)}
+        return DeclaredKeys(
+            unique=self.unique | other.unique,
+            composite=self.composite | other.composite,
+            foreign=tuple(sorted(named.values(), key=lambda key: key.pairs)),
+        )
+
+
+def declared_pairs(keys: Iterable[ForeignKey]) -> dict[Pair, str]:
+    """Return the pairs that foreign keys of one column declare, each with the name of its key.
+
+    A composite key declares one join of several columns, and says nothing of any single pair.
+
+    Args:
+        keys: The foreign keys.
+
+    >>> people = TableId("postgres", "shop.people")
+    >>> manager, identifier = ColumnId(people, "manager"), ColumnId(people, "id")
+    >>> key = ForeignKey(name="fk_manager", pairs=((manager, identifier),))
+    >>> declared_pairs([key]) == {(identifier, manager): "fk_manager"}
+    True
+    """
+    declared: dict[Pair, str] = {}
+    for key in keys:
+        if not key.is_composite and key.pairs[0][0] != key.pairs[0][1]:
+            declared.setdefault(pair_of(*key.pairs[0]), key.title)
+    return declared
+
+
 @dataclass(frozen=True, kw_only=True)
 class CatalogFacts:
-    """Everything that the catalog records about columns and pairs; empty without a catalog."""
+    """Everything that the catalog says about tables, columns and pairs.
+
+    All facts are empty if the run reads no catalog.
+    """
 
     pairs: Mapping[Pair, CatalogEvidence] = field(default_factory=dict)
     """Catalog evidence of the pairs that the catalog mentions."""
 
     unique: frozenset[ColumnId] = frozenset()
-    """Columns that are declared as the whole primary key of a table."""
+    """Columns that are a whole primary key or have a unique constraint of their own."""
+
+    composite_keys: frozenset[tuple[ColumnId, ...]] = frozenset()
+    """The columns of each declared key of several columns, in the declared order."""
+
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    """The declared foreign keys, of one column and of several."""
 
     statistics: Mapping[ColumnId, ColumnStatistics] = field(default_factory=dict)
     """Statistics of the columns that the catalog has profiled."""
@@ -42,17 +117,17 @@ class CatalogFacts:
 
     @cached_property
     def connected(self) -> frozenset[Pair]:
-        """Pairs that a foreign key, a relationship or a person connects, except rejected ones."""
+        """The pairs that a foreign key, a relationship or a person connects, unless rejected."""
         return frozenset(pair for pair, evidence in self.pairs.items() if evidence.connects)
 
     @cached_property
     def accepted(self) -> frozenset[Pair]:
-        """Pairs that people accepted."""
+        """The pairs that people accepted."""
         return self._decided(Verdict.ACCEPTED)
 
     @cached_property
     def rejected(self) -> frozenset[Pair]:
-        """Pairs that people rejected."""
+        """The pairs that people rejected."""
         return self._decided(Verdict.REJECTED)
 
     def _decided(self, verdict: Verdict) -> frozenset[Pair]:
@@ -61,9 +136,34 @@ class CatalogFacts:
         )
 
     def of(self, pair: Pair) -> CatalogEvidence:
-        """Return the catalog evidence of a pair; empty if the catalog does not mention it.
+        """Return the catalog evidence of a pair.
+
+        The evidence is empty if the catalog does not mention the pair.
 
         Args:
             pair: Two columns, the smaller identifier first.
         """
         return self.pairs.get(pair, CatalogEvidence())
+
+    def declaring(self, keys: DeclaredKeys) -> "CatalogFacts":
+        """Return these facts together with the keys that databases declare.
+
+        Args:
+            keys: The keys. Of a foreign key that the catalog declares too, the catalog's name is
+                kept.
+        """
+        catalog = DeclaredKeys(
+            unique=self.unique, composite=self.composite_keys, foreign=self.foreign_keys
+        )
+        both = catalog.united(keys)
+        declared = {
+            pair: replace(self.of(pair), declared=self.of(pair).declared or name)
+            for pair, name in declared_pairs(both.foreign).items()
+        }
+        return replace(
+            self,
+            pairs={**self.pairs, **declared},
+            unique=both.unique,
+            composite_keys=both.composite,
+            foreign_keys=both.foreign,
+        )

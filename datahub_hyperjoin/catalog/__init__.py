@@ -1,6 +1,7 @@
-"""Find the tables to read, and read what DataHub knows about them."""
+"""List the tables of a run and read their metadata from DataHub."""
 
 from datahub_hyperjoin.catalog.config import CatalogConfig, ConnectionConfig
+from datahub_hyperjoin.catalog.database_keys import read_database_keys
 from datahub_hyperjoin.catalog.databases import scan_database
 from datahub_hyperjoin.catalog.datasets import PlatformInstance
 from datahub_hyperjoin.catalog.folder import scan_folder
@@ -19,6 +20,7 @@ __all__ = [
     "PublishedQueries",
     "Scope",
     "read_catalog",
+    "read_database_keys",
     "read_published_queries",
     "read_upstreams",
     "scan_database",

@@ -1,10 +1,10 @@
-"""Combine everything the catalog says into `CatalogFacts`."""
+"""Build the catalog facts from all parts of the catalog."""
 
 from collections.abc import Iterable, Mapping
 
 from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.decisions import Decision
-from datahub_hyperjoin.catalog.keys import declared_pairs, unique_columns
+from datahub_hyperjoin.catalog.keys import declared_keys
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics
 from datahub_hyperjoin.joins import CatalogEvidence
@@ -19,7 +19,7 @@ def assemble_facts(
     queries: Mapping[Pair, int] | None = None,
     statistics: Mapping[ColumnId, ColumnStatistics] | None = None,
 ) -> CatalogFacts:
-    """Combine what was read from different parts of the catalog.
+    """Build catalog facts from datasets, relationships, decisions, queries and statistics.
 
     Args:
         datasets: The datasets, with their columns and declared keys.
@@ -32,21 +32,19 @@ def assemble_facts(
         Facts about all columns, and about each pair that the catalog mentions.
     """
     datasets = tuple(datasets)
-    declared, related = declared_pairs(datasets), related_pairs(relationships)
+    related = related_pairs(relationships)
     decisions, queries = decisions or {}, queries or {}
     pairs = {}
-    for pair in sorted({*declared, *related, *decisions, *queries}):
+    for pair in sorted({*related, *decisions, *queries}):
         decision = decisions.get(pair)
         pairs[pair] = CatalogEvidence(
-            declared=declared.get(pair, ""),
             related=related.get(pair, ""),
             queries=queries.get(pair, 0),
             verdict=decision.verdict if decision else None,
             by=decision.by if decision else "",
         )
-    return CatalogFacts(
+    facts = CatalogFacts(
         pairs=pairs,
-        unique=unique_columns(datasets),
         statistics=statistics or {},
         columns={
             dataset.table: frozenset(path for path, _ in dataset.columns)
@@ -54,10 +52,11 @@ def assemble_facts(
             if dataset.columns
         },
     )
+    return facts.declaring(declared_keys(datasets))
 
 
 def related_pairs(relationships: Iterable[Relationship]) -> dict[Pair, str]:
-    """Return the pairs of columns that other authors' relationships join.
+    """Return the pairs joined by relationships that people or other tools created.
 
     Args:
         relationships: Relationships of all authors; ours and hidden ones are ignored.

@@ -1,4 +1,4 @@
-"""Read DataHub's datasets: their columns, primary keys and foreign keys."""
+"""Read the columns, primary keys and foreign keys of datasets in DataHub."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,8 @@ from datahub.utilities.urns.error import InvalidUrnError
 
 from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
 from datahub_hyperjoin.catalog.entities import Aspects, NoteSkipped, aspect_of, log_skipped, scroll
-from datahub_hyperjoin.tables import Pair, TableId, pair_of
+from datahub_hyperjoin.catalog_facts import ForeignKey
+from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import column_id, plain_path, table_id
 
 _ASPECTS = tuple(
@@ -36,7 +37,7 @@ _MESSAGE_KEY = "[key=True]"
 
 @dataclass(frozen=True, kw_only=True)
 class PlatformInstance:
-    """A DataHub platform with an environment and, optionally, one of its platform instances."""
+    """A DataHub platform in one environment, or a single instance of that platform."""
 
     platform: str
     """DataHub platform."""
@@ -48,7 +49,7 @@ class PlatformInstance:
     """Name of the platform instance; None for the whole platform."""
 
     def contains(self, table: TableId) -> bool:
-        """Return whether a table belongs to this platform instance, judged by its name.
+        """Return whether this platform instance contains a table, judged by the table's identifier.
 
         Args:
             table: The table.
@@ -61,17 +62,6 @@ class PlatformInstance:
         """
         within = not self.instance or table.name.startswith(f"{self.instance}.")
         return within and (table.platform, table.env) == (self.platform, self.env)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForeignKey:
-    """A foreign key that a dataset declares."""
-
-    name: str
-    """Its name; empty if it has none."""
-
-    pairs: tuple[Pair, ...]
-    """The referring and the referenced column, undirected; several for a composite key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +87,8 @@ class Dataset:
 def _columns(schema: SchemaMetadataClass) -> tuple[tuple[str, str], ...]:
     """Return the plain path and the DataHub field path of each column.
 
-    Members of a union have the same plain path; only the first member is returned.
+    A plain path contains no types. Members of a union have the same plain path; only the first
+    member is returned.
     """
     field_paths: dict[str, str] = {}
     for field in schema.fields:
@@ -107,14 +98,17 @@ def _columns(schema: SchemaMetadataClass) -> tuple[tuple[str, str], ...]:
 
 
 def _primary_key(schema: SchemaMetadataClass) -> tuple[str, ...]:
-    """Return the primary key; connectors name it on the schema, mark its columns, or do both."""
+    """Return the plain paths of the columns in the primary key.
+
+    Connectors list the key in the schema, mark its columns, or do both.
+    """
     marked = [field.fieldPath for field in schema.fields if field.isPartOfKey]
     paths = schema.primaryKeys or [path for path in marked if _MESSAGE_KEY not in path]
     return tuple(dict.fromkeys(map(plain_path, paths)))
 
 
-def _pairs(key: ForeignKeyConstraintClass) -> tuple[Pair, ...]:
-    """Return the pairs of columns of a foreign key.
+def _pairs(key: ForeignKeyConstraintClass) -> tuple[tuple[ColumnId, ColumnId], ...]:
+    """Return the referring and the referenced columns of a foreign key.
 
     Raises:
         InvalidUrnError: A field is not a column of a dataset.
@@ -124,8 +118,7 @@ def _pairs(key: ForeignKeyConstraintClass) -> tuple[Pair, ...]:
     if len(sources) != len(targets):
         reason = f"{len(sources)} columns refer to {len(targets)}"
         raise ValueError(reason)
-    ends = zip(map(column_id, sources), map(column_id, targets), strict=True)
-    return tuple(pair_of(source, target) for source, target in ends)
+    return tuple(zip(map(column_id, sources), map(column_id, targets), strict=True))
 
 
 def _foreign_key(urn: str, key: ForeignKeyConstraintClass, warn: NoteSkipped) -> ForeignKey | None:
@@ -142,7 +135,10 @@ def _title(table: TableId, properties: DatasetPropertiesClass | None) -> str:
 
 
 def _is_removed(aspects: Aspects) -> bool:
-    """Return whether a dataset is removed; the search index may still list removed datasets."""
+    """Return whether a dataset is soft-deleted.
+
+    The search index may still list soft-deleted datasets.
+    """
     status = aspect_of(aspects, StatusClass)
     return status is not None and status.removed
 
@@ -196,7 +192,9 @@ def read_datasets(
     dataset_filter: DatasetFilter = _ALL,
     warn: NoteSkipped = log_skipped,
 ) -> list[Dataset]:
-    """Read the datasets of some platform instances, a thousand datasets per request.
+    """Read the datasets of the given platform instances.
+
+    A request reads up to a thousand datasets.
 
     A dataset belongs to a platform instance if its `dataPlatformInstance` names it or, without that
     aspect, if its name begins with the instance, as DataHub's connectors name tables.

@@ -7,10 +7,10 @@ from datahub.metadata.schema_classes import (
 )
 
 from datahub_hyperjoin.catalog.assemble import assemble_facts, related_pairs
-from datahub_hyperjoin.catalog.datasets import Dataset, ForeignKey
+from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.decisions import Decision
 from datahub_hyperjoin.catalog.relationships import Relationship
-from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics
+from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics, ForeignKey
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
 from datahub_hyperjoin.urns import dataset_urn
@@ -32,7 +32,7 @@ DATASETS = [
         table=FLIGHTS,
         title="flights",
         columns=(("origin", "origin"), ("carrier", "carrier")),
-        foreign_keys=(ForeignKey(name="fk_origin", pairs=(PAIR,)),),
+        foreign_keys=(ForeignKey(name="fk_origin", pairs=((ORIGIN, CODE),)),),
     ),
     Dataset(table=TableId("postgres", "unknown"), title="unknown", columns=()),
 ]
@@ -85,6 +85,7 @@ def test_columns_have_plain_paths() -> None:
         FLIGHTS: frozenset(["origin", "carrier"]),
     }
     assert facts.unique == {CODE}
+    assert facts.foreign_keys == (ForeignKey(name="fk_origin", pairs=((ORIGIN, CODE),)),)
     assert facts.statistics == statistics
 
 

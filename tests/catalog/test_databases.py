@@ -11,9 +11,9 @@ from servers import KINDS, Server, serving, settle
 from datahub_hyperjoin.catalog import ConnectionConfig, scan_database
 from datahub_hyperjoin.catalog.errors import NoTablesError
 from datahub_hyperjoin.locations import Database
+from datahub_hyperjoin.profiling import read_profiles
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.suggest import read_profiles
 from datahub_hyperjoin.tables import TableId
 
 KEY = "connections[0]"

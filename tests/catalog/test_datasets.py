@@ -12,13 +12,13 @@ from datahub.metadata.schema_classes import (
 
 from datahub_hyperjoin.catalog.datasets import (
     Dataset,
-    ForeignKey,
     PlatformInstance,
     dataset_of,
     read_datasets,
 )
 from datahub_hyperjoin.catalog.entities import Aspects, NoteSkipped, log_skipped
-from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
+from datahub_hyperjoin.catalog_facts import ForeignKey
+from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn
 from gms import Gms
 
@@ -95,7 +95,7 @@ def test_foreign_keys_name_their_pairs(gms: Gms, graph: DataHubGraph, describe: 
     keys = [foreign_key("fk_order", [number], [ColumnId(ORDERS, "id (new)")])]
     put(gms, LINES, describe("order", foreignKeys=keys))
     (lines,) = read(graph)
-    pair = pair_of(ColumnId(LINES, "order"), ColumnId(ORDERS, "id (new)"))
+    pair = ColumnId(LINES, "order"), ColumnId(ORDERS, "id (new)")
     assert lines.foreign_keys == (ForeignKey(name="fk_order", pairs=(pair,)),)
 
 

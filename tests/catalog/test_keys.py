@@ -1,10 +1,11 @@
-from datahub_hyperjoin.catalog.datasets import Dataset, ForeignKey
-from datahub_hyperjoin.catalog.keys import declared_pairs, unique_columns
-from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
+from datahub_hyperjoin.catalog.datasets import Dataset
+from datahub_hyperjoin.catalog.keys import declared_keys
+from datahub_hyperjoin.catalog_facts import DeclaredKeys, ForeignKey
+from datahub_hyperjoin.tables import ColumnId, TableId
 
 ORDERS, LINES = TableId("postgres", "shop.orders"), TableId("postgres", "shop.lines")
-ORDER = pair_of(ColumnId(ORDERS, "id"), ColumnId(LINES, "order"))
-TENANT = pair_of(ColumnId(ORDERS, "tenant"), ColumnId(LINES, "tenant"))
+ORDER = ColumnId(LINES, "order"), ColumnId(ORDERS, "id")
+TENANT = ColumnId(LINES, "tenant"), ColumnId(ORDERS, "tenant")
 
 
 def dataset(
@@ -23,53 +24,31 @@ def lines(*keys: ForeignKey) -> Dataset:
     return dataset(LINES, "order", "tenant", keys=keys)
 
 
-def test_a_key_of_one_column_is_unique_and_the_parts_of_another_are_not() -> None:
+def test_a_key_of_one_column_is_unique_and_another_is_composite() -> None:
     datasets = [
         dataset(ORDERS, "id", "tenant", key=("id",)),
         dataset(LINES, "order", "tenant", key=("order", "tenant")),
     ]
-    assert unique_columns(datasets) == {ColumnId(ORDERS, "id")}
+    keys = declared_keys(datasets)
+    assert keys.unique == {ColumnId(ORDERS, "id")}
+    assert keys.composite == {(ColumnId(LINES, "order"), ColumnId(LINES, "tenant"))}
 
 
-def test_a_key_outside_the_schema_is_ignored() -> None:
-    assert unique_columns([dataset(ORDERS, "id", key=("number",))]) == frozenset()
-    assert unique_columns([dataset(ORDERS, "id", key=("id", "number"))]) == frozenset()
+def test_a_primary_key_outside_the_schema_is_ignored() -> None:
+    assert declared_keys([dataset(ORDERS, "id", key=("number",))]) == DeclaredKeys()
+    assert declared_keys([dataset(ORDERS, "id", key=("id", "number"))]) == DeclaredKeys()
 
 
-def test_parts_of_a_composite_key_are_numbered() -> None:
-    key = ForeignKey(name="fk_order", pairs=(TENANT, ORDER))
-    assert declared_pairs([dataset(ORDERS, "id", "tenant"), lines(key)]) == {
-        TENANT: "fk_order (part 1 of 2)",
-        ORDER: "fk_order (part 2 of 2)",
-    }
+def test_foreign_keys_of_one_and_of_several_columns_are_kept() -> None:
+    single = ForeignKey(name="fk_order", pairs=(ORDER,))
+    composite = ForeignKey(name="fk_tenant", pairs=(TENANT, ORDER))
+    datasets = [dataset(ORDERS, "id", "tenant"), lines(single, composite)]
+    assert declared_keys(datasets).foreign == (single, composite)
 
 
-def test_a_whole_key_names_a_pair_before_a_part_of_another() -> None:
-    part = ForeignKey(name="a_wide", pairs=(TENANT, ORDER))
-    whole = ForeignKey(name="b_narrow", pairs=(ORDER,))
-    declared = declared_pairs([dataset(ORDERS, "id", "tenant"), lines(part, whole)])
-    assert declared == {ORDER: "b_narrow", TENANT: "a_wide (part 1 of 2)"}
-
-
-def test_a_key_without_a_name_still_declares_its_pair() -> None:
-    key = ForeignKey(name="", pairs=(ORDER,))
-    assert declared_pairs([dataset(ORDERS, "id"), lines(key)]) == {ORDER: "without a name"}
-
-
-def test_a_key_to_an_unknown_column_is_ignored() -> None:
-    key = ForeignKey(name="fk_order", pairs=(ORDER,))
-    assert declared_pairs([lines(key)]) == {}
-    assert declared_pairs([dataset(ORDERS, "number"), lines(key)]) == {}
-
-
-def test_a_composite_key_with_an_unknown_part_is_ignored() -> None:
-    key = ForeignKey(name="fk_order", pairs=(TENANT, ORDER))
-    assert declared_pairs([dataset(ORDERS, "id"), lines(key)]) == {}
-
-
-def test_a_table_may_refer_to_itself_and_a_column_may_not() -> None:
-    parent = pair_of(ColumnId(ORDERS, "id"), ColumnId(ORDERS, "parent"))
-    tenant = ColumnId(ORDERS, "tenant")
-    key = ForeignKey(name="fk_parent", pairs=((tenant, tenant), parent))
-    datasets = [dataset(ORDERS, "id", "parent", "tenant", keys=(key,))]
-    assert declared_pairs(datasets) == {parent: "fk_parent (part 2 of 2)"}
+def test_a_foreign_key_to_an_unknown_column_is_ignored() -> None:
+    single = ForeignKey(name="fk_order", pairs=(ORDER,))
+    composite = ForeignKey(name="fk_tenant", pairs=(TENANT, ORDER))
+    assert declared_keys([lines(single, composite)]).foreign == ()
+    assert declared_keys([dataset(ORDERS, "number"), lines(single)]).foreign == ()
+    assert declared_keys([dataset(ORDERS, "id"), lines(composite)]).foreign == ()

@@ -37,6 +37,7 @@ EVIDENCE = Evidence(
     cardinality=Cardinality.ONE_MANY,
     left_fan_out=9.0,
     right_fan_out=1.0,
+    rows=144,
 )
 JOIN = Join(left=CODE, right=ORIGIN, joinability=0.9, evidence=EVIDENCE)
 URN = join_urn(JOIN)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from datahub_hyperjoin.catalog.datasets import PlatformInstance, read_datasets
 from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
-from datahub_hyperjoin.catalog.keys import declared_pairs, unique_columns
+from datahub_hyperjoin.catalog.keys import declared_keys
 from datahub_hyperjoin.catalog.statistics import read_statistics, statistics_of
 from datahub_hyperjoin.catalog_facts import ColumnStatistics
 from datahub_hyperjoin.tables import ColumnId, TableId
@@ -200,11 +200,11 @@ def test_thousands_of_tables_are_read_in_seconds(
     before = len(gms.requests)
     start = time.process_time()
     datasets = read_datasets(graph, [PlatformInstance(platform="postgres", env="PROD")])
-    unique, declared = unique_columns(datasets), declared_pairs(datasets)
+    keys = declared_keys(datasets)
     statistics = read_statistics(graph, tables)
     seconds, requests = time.process_time() - start, len(gms.requests) - before
     print(f"{count} tables: {seconds:.1f} s, {requests} requests")  # noqa: T201 - seen with -s
-    assert (len(datasets), len(unique), len(declared)) == (count, count, count)
+    assert (len(datasets), len(keys.unique), len(keys.foreign)) == (count, count, count)
     assert len(statistics) == 7 * count
     assert seconds < 12
     assert requests < 40

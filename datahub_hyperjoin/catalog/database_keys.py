@@ -1,0 +1,93 @@
+"""Read the keys that databases declare for the tables of a run."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from datahub_hyperjoin.catalog_facts import DeclaredKeys, ForeignKey
+from datahub_hyperjoin.locations import Database, Relation
+from datahub_hyperjoin.progress import Warn
+from datahub_hyperjoin.spark.databases.engines import open_engine
+from datahub_hyperjoin.spark.databases.keys import (
+    ForeignKeyConstraint,
+    KeyConstraints,
+    RelationName,
+    list_keys,
+)
+from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
+from datahub_hyperjoin.tables import ColumnId, Table, TableId
+
+
+def read_database_keys(tables: Sequence[Table], warn: Warn) -> DeclaredKeys:
+    """Read the primary keys, unique constraints and foreign keys of tables in databases.
+
+    Args:
+        tables: The tables of the run; those outside databases declare nothing.
+        warn: Receives databases that do not tell their keys.
+
+    Returns:
+        The declared keys whose columns are in these tables.
+    """
+    keys = DeclaredKeys()
+    for (database, connection), names in _by_database(tables).items():
+        try:
+            listed = _list(database, connection, names)
+        except UnreachableDatabaseError as error:
+            warn(
+                "Declared keys not read",
+                "Joins of these tables are found without them. Grant the user the right to read "
+                "the database's metadata",
+                str(error),
+            )
+            continue
+        for relation, constraints in listed.items():
+            keys = keys.united(_keys_of(names[relation], constraints, names))
+    return keys
+
+
+def _by_database(
+    tables: Sequence[Table],
+) -> dict[tuple[Database, str], dict[RelationName, TableId]]:
+    grouped: dict[tuple[Database, str], dict[RelationName, TableId]] = defaultdict(dict)
+    for table in tables:
+        if isinstance(table.location, Relation):
+            location = table.location
+            name = (location.schema, location.name)
+            grouped[location.database, location.connection][name] = table.id
+    return grouped
+
+
+def _list(
+    database: Database, connection: str, names: Mapping[RelationName, TableId]
+) -> dict[RelationName, KeyConstraints]:
+    engine = open_engine(connection, database)
+    try:
+        return list_keys(engine, connection, names.keys())
+    finally:
+        engine.dispose()
+
+
+def _keys_of(
+    table: TableId, constraints: KeyConstraints, names: Mapping[RelationName, TableId]
+) -> DeclaredKeys:
+    unique = [tuple(ColumnId(table, path) for path in key) for key in constraints.unique]
+    return DeclaredKeys(
+        unique=frozenset(key[0] for key in unique if len(key) == 1),
+        composite=frozenset(key for key in unique if len(key) > 1),
+        foreign=tuple(_foreign_keys(table, constraints.foreign, names)),
+    )
+
+
+def _foreign_keys(
+    table: TableId,
+    constraints: Sequence[ForeignKeyConstraint],
+    names: Mapping[RelationName, TableId],
+) -> Iterator[ForeignKey]:
+    """Yield the foreign keys whose referenced table is among the tables of the run."""
+    for key in constraints:
+        target = names.get(key.relation)
+        if target and len(key.columns) == len(key.referenced):
+            ends = zip(key.columns, key.referenced, strict=True)
+            yield ForeignKey(
+                name=key.name,
+                pairs=tuple((ColumnId(table, one), ColumnId(target, other)) for one, other in ends),
+            )

@@ -1,0 +1,137 @@
+"""Read the primary keys, unique constraints and foreign keys that a database declares."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Engine, Inspector, inspect
+from sqlalchemy.exc import SQLAlchemyError
+
+from datahub_hyperjoin.spark.databases.engines import database_error_text, without_type_warnings
+from datahub_hyperjoin.spark.databases.relations import name_of
+from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
+
+RelationName = tuple[str, str]
+"""Schema and name of a table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignKeyConstraint:
+    """A foreign key of a table in a database."""
+
+    name: str
+    """Its name; empty if it has none."""
+
+    columns: tuple[str, ...]
+    """The referring columns."""
+
+    relation: RelationName
+    """The referenced table."""
+
+    referenced: tuple[str, ...]
+    """The referenced columns, in the order of the referring ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyConstraints:
+    """The keys that a database declares for one table."""
+
+    unique: tuple[tuple[str, ...], ...] = ()
+    """The columns of each primary key, unique constraint and unique index; the primary key is
+    first."""
+
+    foreign: tuple[ForeignKeyConstraint, ...] = ()
+    """The foreign keys."""
+
+
+def list_keys(
+    engine: Engine, connection: str, relations: Collection[RelationName]
+) -> dict[RelationName, KeyConstraints]:
+    """Read the declared keys of some tables, with a few statements for each schema.
+
+    Args:
+        engine: The database.
+        connection: Its key in the recipe, for messages.
+        relations: Schema and name of each table.
+
+    Returns:
+        The keys by table, without tables that declare none.
+
+    Raises:
+        UnreachableDatabaseError: The database cannot be reached, or does not tell its keys.
+    """
+    unique: dict[RelationName, list[tuple[str, ...]]] = defaultdict(list)
+    foreign: dict[RelationName, list[ForeignKeyConstraint]] = defaultdict(list)
+    try:
+        inspector = inspect(engine)
+        for schema in sorted({schema for schema, _ in relations}):
+            names = sorted(name for within, name in relations if within == schema)
+            # Keys are the same whatever types their columns have.
+            with without_type_warnings():
+                for name, key in _unique_keys(inspector, schema, names):
+                    unique[schema, name].append(key)
+                for name, constraint in _foreign_keys(inspector, schema, names):
+                    foreign[schema, name].append(constraint)
+    except SQLAlchemyError as error:
+        raise UnreachableDatabaseError.because(connection, database_error_text(error)) from None
+    return {
+        name: KeyConstraints(
+            unique=tuple(dict.fromkeys(unique[name])), foreign=tuple(foreign[name])
+        )
+        for name in sorted({*unique, *foreign})
+    }
+
+
+def _unique_keys(
+    inspector: Inspector, schema: str, names: Sequence[str]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield each table's name with the columns of its primary key, and of its other unique keys."""
+    for name, columns in _reflect_unique(inspector, schema or None, names):
+        # An index of an expression has a part without a column.
+        named = tuple(name_of(column, inspector) for column in columns if column)
+        if named and len(named) == len(columns):
+            yield name, named
+
+
+def _reflect_unique(
+    inspector: Inspector, schema: str | None, names: Sequence[str]
+) -> Iterator[tuple[str, Sequence[str | None]]]:
+    primary = inspector.get_multi_pk_constraint(schema, names)
+    for (_, name), key in primary.items():
+        yield name, key["constrained_columns"]
+    for (_, name), constraints in inspector.get_multi_unique_constraints(schema, names).items():
+        yield from ((name, constraint["column_names"]) for constraint in constraints)
+    # SQLite tells of some unique constraints only by the indexes that it made for them.
+    listed = inspector.get_multi_indexes(schema, names, include_auto_indexes=True)
+    for (_, name), indexes in listed.items():
+        for index in indexes:
+            if index["unique"] and not _is_partial(index.get("dialect_options", {})):
+                yield name, index["column_names"]
+
+
+def _is_partial(options: Mapping[str, object]) -> bool:
+    """Return whether an index covers only the rows that meet a condition."""
+    return any(option.endswith("_where") and value is not None for option, value in options.items())
+
+
+def _foreign_keys(
+    inspector: Inspector, schema: str, names: Sequence[str]
+) -> Iterator[tuple[str, ForeignKeyConstraint]]:
+    """Yield each table's name with each of its foreign keys."""
+    # PostgreSQL leaves out the schema of a table on its search path.
+    on_path = inspector.default_schema_name if inspector.dialect.name == "postgresql" else schema
+    for (_, name), constraints in inspector.get_multi_foreign_keys(schema or None, names).items():
+        for key in constraints:
+            yield (
+                name,
+                ForeignKeyConstraint(
+                    name=key["name"] or "",
+                    columns=tuple(
+                        name_of(column, inspector) for column in key["constrained_columns"]
+                    ),
+                    relation=(key["referred_schema"] or on_path or "", key["referred_table"]),
+                    referenced=tuple(
+                        name_of(column, inspector) for column in key["referred_columns"]
+                    ),
+                ),
+            )
