@@ -5,9 +5,10 @@ Equal values of all columns are in the same hash partition, so each partition is
 
 import sys
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,8 +25,9 @@ from datahub_hyperjoin.spark.counting.aggregate import (
     aggregate_columns,
     merge_aggregates,
 )
-from datahub_hyperjoin.spark.counting.sketch import DistinctValues
-from datahub_hyperjoin.spark.counting.text_counts import count_texts
+from datahub_hyperjoin.spark.counting.notations import in_notation
+from datahub_hyperjoin.spark.counting.sketch import NO_VALUES, DistinctValues, merge_values
+from datahub_hyperjoin.spark.counting.text_counts import TextCounts, count_texts
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, load_frame, select_columns
 from datahub_hyperjoin.spark.native.remote import copy_files
@@ -33,7 +35,9 @@ from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.profiles.routes import Route, route_of
 from datahub_hyperjoin.spark.read import read_table
+from datahub_hyperjoin.spark.verification.tuples import ColumnTuple, count_tuples
 from datahub_hyperjoin.tables import Table
+from datahub_hyperjoin.value_forms import Notation
 
 PARTITION_ROW = pa.schema(
     {"partition": pa.int32(), "column": pa.int32(), "hashes": pa.binary(), "counts": pa.binary()}
@@ -45,6 +49,8 @@ _PARTITION_BYTES = 1 << 25
 _MIN_PARTITIONS = 4
 _ALL = sys.maxsize
 
+_Key = TypeVar("_Key", bound=Hashable)
+
 
 @dataclass(frozen=True, slots=True)
 class RequestedColumns:
@@ -54,11 +60,29 @@ class RequestedColumns:
     """The table."""
 
     columns: Mapping[str, Mapping[str, int]]
-    """For each column's path, the number under which its values are counted, by entity kind; the
-    kind is empty for values as written."""
+    """For each column's path, the number under which its values are counted, by the entity kind or
+    the notation as which they are read; empty for values as written."""
 
     texts: Collection[str] = ()
     """The columns of text among these, which one part of a table cannot determine."""
+
+    tuples: Mapping[ColumnTuple, int] = field(default_factory=dict)
+    """The number under which the rows of several columns are counted as one value."""
+
+    @property
+    def notations(self) -> dict[tuple[str, Notation], int]:
+        """The number under which a column's values are counted in the form of a notation."""
+        return {
+            (path, kind): number
+            for path, numbers in self.columns.items()
+            for kind, number in numbers.items()
+            if isinstance(kind, Notation)
+        }
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The columns to read."""
+        return frozenset(self.columns).union(*(wanted.paths for wanted in self.tuples))
 
 
 def partition_lake(
@@ -68,7 +92,7 @@ def partition_lake(
     synonyms: Mapping[str, Synonyms],
     config: ProfileConfig,
 ) -> DataFrame:
-    """Partition columns by hash, and choose for each table how its rows are read.
+    """Partition the values of columns by hash, and read each table on a suitable route.
 
     Args:
         session: Runs the Spark jobs.
@@ -107,7 +131,7 @@ def partition_local_batch(
     *,
     count: int,
 ) -> DataFrame:
-    """Hash-partition columns of tables that the Spark tasks themselves open.
+    """Partition the values of columns by hash, for tables on the local batch route.
 
     Args:
         session: Runs the Spark job.
@@ -141,7 +165,7 @@ def partition_distributed(
     *,
     count: int,
 ) -> DataFrame:
-    """Partition columns of a table that many tasks read through Spark's own readers.
+    """Partition the values of columns by hash, for one table on the distributed route.
 
     Args:
         session: Runs the Spark job.
@@ -156,14 +180,13 @@ def partition_distributed(
         PySparkException: Spark cannot determine the table's columns.
     """
     rows = load_frame(session, request.table.location)
-    frame, columns, _ = select_columns(rows, request.columns.keys())
+    frame, columns, _ = select_columns(rows, request.paths)
     paths = readable_paths(columns)
 
     def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         named = (batch.rename_columns(paths) for batch in batches)
-        for path, aggregate in _aggregate(named, paths).items():
-            values = aggregate.resolve_null_words(is_text=path in request.texts).values
-            yield from _partition(values, request.columns[path], synonyms, count=count)
+        counted = _count(named, paths, request)
+        yield from _partition_counted(counted, request, synonyms, count=count, is_whole=False)
 
     return frame.mapInArrow(worker, from_arrow_schema(PARTITION_ROW))
 
@@ -175,7 +198,7 @@ def partition_shipped_files(
     *,
     count: int,
 ) -> DataFrame:
-    """Partition columns of tables whose files Spark copies to workers.
+    """Partition the values of columns by hash, for tables on the shipped files route.
 
     Args:
         session: Runs the Spark job.
@@ -207,7 +230,7 @@ def partition_table(
     count: int,
     is_whole: bool = True,
 ) -> Iterator[pa.RecordBatch]:
-    """Read columns of one table and partition their distinct values.
+    """Read columns of one table, and partition the distinct values by hash.
 
     Args:
         request: The columns to read.
@@ -220,27 +243,69 @@ def partition_table(
         For each column, a batch with one row per partition. An unreadable table yields nothing.
     """
     try:
-        stream = read_table(request.table, databases, max_rows=_ALL, paths=request.columns.keys())
-        aggregates = _aggregate(stream.batches, readable_paths(stream.columns))
+        stream = read_table(request.table, databases, max_rows=_ALL, paths=request.paths)
+        paths = readable_paths(stream.columns)
+        counted = _count(stream.batches, paths, request)
     except Exception:  # noqa: BLE001 (the guard that keeps one table from ending the run)
         return
-    for path, aggregate in aggregates.items():
+    yield from _partition_counted(counted, request, synonyms, count=count, is_whole=is_whole)
+
+
+@dataclass(slots=True)
+class _Counted:
+    """The counts of one table: of its columns as written, in other forms, and of tuples of them."""
+
+    columns: dict[str, ColumnAggregate]
+    in_form: dict[tuple[str, Notation], ColumnAggregate]
+    tuples: dict[ColumnTuple, DistinctValues] = field(default_factory=dict)
+
+
+def _count(
+    batches: Iterable[pa.RecordBatch], paths: Iterable[str], request: RequestedColumns
+) -> _Counted:
+    """Count the requested columns and tuples of a table in one pass."""
+    columns = dict.fromkeys((path for path in paths if path in request.columns), EMPTY_AGGREGATE)
+    wanted = [(path, notation) for path, notation in request.notations if path in columns]
+    counted = _Counted(columns, dict.fromkeys(wanted, EMPTY_AGGREGATE))
+    for number, batch in enumerate(batches):
+        texts = {path: count_texts(batch.column(path)) for path in columns}
+        _add(counted.columns, texts)
+        _add(counted.in_form, {key: in_notation(texts[key[0]], key[1]) for key in wanted})
+        tuples = count_tuples(batch, request.tuples, request.texts, seed=number)
+        for columns_, values in tuples.items():
+            counted.tuples[columns_] = merge_values(
+                [counted.tuples.get(columns_, NO_VALUES), values]
+            )
+    return counted
+
+
+def _add(aggregates: dict[_Key, ColumnAggregate], texts: Mapping[_Key, TextCounts]) -> None:
+    """Add one batch of each column to its aggregate."""
+    batch = aggregate_columns([*texts.values()], _ALL, in_forms=False)
+    for key, aggregate in zip(texts, batch, strict=True):
+        # Verification compares hashes only; the texts of all values would fill the memory.
+        slim = replace(aggregate, values=aggregate.values.without_texts())
+        aggregates[key] = merge_aggregates(aggregates[key], slim, size=_ALL)
+
+
+def _partition_counted(
+    counted: _Counted,
+    request: RequestedColumns,
+    synonyms: Mapping[str, Synonyms],
+    *,
+    count: int,
+    is_whole: bool,
+) -> Iterator[pa.RecordBatch]:
+    for path, aggregate in counted.columns.items():
         is_text = None if is_whole else path in request.texts
         values = aggregate.resolve_null_words(is_text=is_text).values
         yield from _partition(values, request.columns[path], synonyms, count=count)
-
-
-def _aggregate(
-    batches: Iterable[pa.RecordBatch], paths: Iterable[str]
-) -> dict[str, ColumnAggregate]:
-    aggregates = dict.fromkeys(paths, EMPTY_AGGREGATE)
-    for batch in batches:
-        counted = aggregate_columns([count_texts(rows) for rows in batch.columns], _ALL)
-        for path, aggregate in zip(batch.schema.names, counted, strict=True):
-            # Verification compares hashes only; the texts of all values would fill the memory.
-            slim = replace(aggregate, values=aggregate.values.without_texts())
-            aggregates[path] = merge_aggregates(aggregates[path], slim, size=_ALL)
-    return aggregates
+    for key, aggregate in counted.in_form.items():
+        # A word such as `NA` is neither a number nor a date.
+        values = aggregate.resolve_null_words(is_text=False).values
+        yield from _partition(values, {"": request.notations[key]}, {}, count=count)
+    for wanted, values in counted.tuples.items():
+        yield from _partition(values, {"": request.tuples[wanted]}, {}, count=count)
 
 
 def _partition(
@@ -250,9 +315,11 @@ def _partition(
     *,
     count: int,
 ) -> Iterator[pa.RecordBatch]:
-    """Split the values of a column, and its entities of each kind, into equal ranges of hashes."""
+    """Split a column's values, and the entities that they name, into equal ranges of hashes."""
     edges = np.array([(index << 64) // count for index in range(1, count)], np.uint64)
     for kind, number in numbers.items():
+        if isinstance(kind, Notation):
+            continue  # counted apart, because another form cannot be told from hashes
         values = written.translate(synonyms[kind]) if kind else written
         cuts = np.searchsorted(values.hashes, edges)
         hashes, counts = np.split(values.hashes, cuts), np.split(values.counts, cuts)

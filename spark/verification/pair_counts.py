@@ -1,4 +1,4 @@
-"""Counts the values and rows that two columns share."""
+"""Counts the shared values and the matching rows of two columns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from datahub_hyperjoin.spark.counting.sketch import Counts
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """Counts for a join of two columns, which can be added up over hash partitions."""
+    """Counts that describe a join of two columns, for all values or for one hash partition."""
 
     shared: int
     """Distinct values on both sides."""
@@ -26,7 +26,7 @@ class PairCounts:
 
 
 def count_pair(left: tuple[Hashes, Counts], right: tuple[Hashes, Counts]) -> PairCounts:
-    """Count the values and rows that two columns share.
+    """Count the shared values and the matching rows of two columns.
 
     The counts of a column with itself are its number of distinct values and of rows with a value.
 
@@ -71,6 +71,7 @@ def evidence_of(left: PairCounts, right: PairCounts, both: PairCounts) -> Eviden
         cardinality=_CARDINALITY[left.shared == left.rows, right.shared == right.rows],
         left_fan_out=_ratio(both.joined, left.rows),
         right_fan_out=_ratio(both.joined, right.rows),
+        rows=both.joined,
     )
 
 
@@ -88,7 +89,7 @@ def _ratio(part: int, whole: int) -> float:
 
 
 def _intersect(few: Hashes, many: Hashes) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Return the positions of shared values in both arrays, by binary search in the longer one."""
+    """Find the positions of shared values in both arrays by binary search in the longer array."""
     if not len(many):
         empty = np.zeros(0, np.intp)
         return empty, empty

@@ -4,14 +4,15 @@ One Spark job in three stages. The first reads the columns that pairs compare, e
 however many pairs it is in, and partitions the distinct values of every column by hash. The second
 counts all pairs in each hash partition. The third adds up the counts of the partitions.
 
-Codes and names of the same entities share no value. If both columns of a pair hold entities of one
-kind, the pair is therefore counted twice: by values as written, and by the entities that the values
-name. The second count is the evidence if it explains the pair much better.
+Codes and names of the same entities share no value, nor do `000123` and `123`. If both columns of a
+pair hold entities of one kind, or if one is written in a notation of its own, the pair is therefore
+counted twice: by values as written, and by entities or by values in the form of the notation. The
+second count is the evidence if it explains the pair much better.
 """
 
 import logging
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -31,17 +32,19 @@ from datahub_hyperjoin.spark.read import with_absolute_paths
 from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns, partition_lake
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, count_pair, evidence_of
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
+from datahub_hyperjoin.value_forms import Notation, common_form
 
 logger = logging.getLogger(__name__)
 
 CountedValues = tuple[ColumnId, str]
-"""A column, and the entity kind as which its values are read; empty for values as written."""
+"""A column, and the entity kind or notation as which its values are read; empty for values as
+written."""
 
 _NO_COUNTS = PairCounts(0, 0, 0)
 _AS_WRITTEN = ""
 _MIN_GAIN = 2.0
-"""How many times higher the containment of entities must be than that of values as written. A join
-that compares values then misses most of the rows."""
+"""How many times higher the containment of entities or of another form must be than that of values
+as written. A join that compares values as written then misses most of the rows."""
 _COUNTS_ROW = pa.schema(
     {
         "left": pa.int32(),
@@ -55,7 +58,7 @@ _COUNTS_ROW = pa.schema(
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnKinds:
-    """Facts that only profiles of whole tables provide: entity kinds and text columns."""
+    """Entity kinds and text columns, as determined from the profiles of whole tables."""
 
     kinds: Mapping[Pair, str] = field(default_factory=dict)
     """The entity kind of pairs whose columns hold entities of one kind."""
@@ -63,8 +66,28 @@ class ColumnKinds:
     synonyms: Mapping[str, Synonyms] = field(default_factory=dict)
     """Synonyms by entity kind."""
 
+    notations: Mapping[ColumnId, Notation] = field(default_factory=dict)
+    """The notations of columns whose values have another form than their normal form."""
+
     texts: AbstractSet[ColumnId] = frozenset()
     """Columns of text."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """One way to compare the values of a pair."""
+
+    pair: Pair
+    compared_as: str
+    """The evidence's words for it; empty for values as written."""
+
+    kinds: tuple[str, str]
+    """The entity kind or notation as which each column's values are read."""
+
+    @property
+    def sides(self) -> tuple[CountedValues, CountedValues]:
+        """The values that are counted on each side."""
+        return (self.pair[0], self.kinds[0]), (self.pair[1], self.kinds[1])
 
 
 _NO_KINDS, _DEFAULT_CONFIG = ColumnKinds(), ProfileConfig()
@@ -90,12 +113,8 @@ def verify_joins(
     Returns:
         Evidence by pair, without pairs whose tables or columns cannot be read.
     """
-    compared = [
-        (pair, kind)
-        for pair in dict.fromkeys(pairs)
-        for kind in dict.fromkeys((_AS_WRITTEN, kinds.kinds.get(pair, _AS_WRITTEN)))
-    ]
-    counted = dict.fromkeys((column, kind) for pair, kind in compared for column in pair)
+    compared = [way for pair in dict.fromkeys(pairs) for way in _comparisons(pair, kinds)]
+    counted = dict.fromkeys(values for way in compared for values in way.sides)
     # Numbers instead of identifiers: every row of every partition carries one.
     numbers = {values: number for number, values in enumerate(counted)}
     requests = _requests(tables, numbers, kinds.texts)
@@ -104,16 +123,45 @@ def verify_joins(
     logger.info("Verifying %s pairs of columns in %s tables", len(pairs), len(requests))
     # A column counted with itself has its numbers of distinct values and of rows.
     to_count = {(number, number) for number in numbers.values()}
-    to_count |= {(numbers[left, kind], numbers[right, kind]) for (left, right), kind in compared}
+    to_count |= {(numbers[left], numbers[right]) for left, right in (w.sides for w in compared)}
     partition = partial(partition_lake, session, synonyms=kinds.synonyms, config=config)
+    counts = count_requests(partition, requests, to_count)
+    _warn_of_unread(requests, counts)
+    return _choose_evidence(compared, numbers, counts)
+
+
+def _comparisons(pair: Pair, kinds: ColumnKinds) -> Iterator[_Comparison]:
+    """Yield the ways in which a pair is compared, as written first."""
+    yield _Comparison(pair, _AS_WRITTEN, (_AS_WRITTEN, _AS_WRITTEN))
+    if kind := kinds.kinds.get(pair):
+        yield _Comparison(pair, kind, (kind, kind))
+    left, right = (kinds.notations.get(column) for column in pair)
+    if form := common_form(left, right):
+        yield _Comparison(pair, form.value, (left or _AS_WRITTEN, right or _AS_WRITTEN))
+
+
+def count_requests(
+    partition: Callable[[list[RequestedColumns]], DataFrame],
+    requests: list[RequestedColumns],
+    to_count: Iterable[tuple[int, int]],
+) -> dict[tuple[int, int], PairCounts]:
+    """Read the requested columns, and count the shared values of pairs of them.
+
+    Args:
+        partition: Partitions the values of columns by hash.
+        requests: The columns of each table, with their numbers.
+        to_count: Numbers of the left and right columns.
+
+    Returns:
+        Counts by pair of numbers, without columns that cannot be read and pairs that share nothing.
+    """
+    pairs = sorted(set(to_count))
     try:
-        counts = _count_pairs(partition(requests), sorted(to_count))
+        return _count_pairs(partition(requests), pairs)
     except SPARK_ERRORS:
         # On the distributed route one unreadable table fails the job, so each is tried alone.
         readable = [request for request in requests if _is_readable(partition([request]))]
-        counts = _count_pairs(partition(readable), sorted(to_count))
-    _warn_of_unread(requests, counts)
-    return _choose_evidence(compared, numbers, counts)
+        return _count_pairs(partition(readable), pairs)
 
 
 def _requests(
@@ -164,7 +212,7 @@ def _count_pairs(
 
 
 def count_pairs_of_partition(rows: pa.Table, to_count: Sequence[tuple[int, int]]) -> pa.Table:
-    """Count the pairs of columns in one hash partition.
+    """Count shared values and matching rows of column pairs in one hash partition.
 
     Args:
         rows: Rows of `PARTITION_ROW`; a column may have several.
@@ -205,21 +253,23 @@ def _warn_of_unread(
 
 
 def _choose_evidence(
-    compared: Sequence[tuple[Pair, str]],
+    compared: Sequence[_Comparison],
     numbers: Mapping[CountedValues, int],
     counts: Mapping[tuple[int, int], PairCounts],
 ) -> dict[Pair, Evidence]:
-    """Choose the evidence of each pair: by values, or by entities if that is much stronger.
+    """Choose for each pair the way to compare its values that is its evidence.
 
-    In `compared`, a pair as written comes before the same pair as entities.
+    Entities or another form are chosen if they explain the pair much better. In `compared`, a pair
+    as written comes before the same pair compared in other ways.
     """
     chosen: dict[Pair, Evidence] = {}
-    for pair, kind in compared:
-        left, right = (numbers[column, kind] for column in pair)
+    for way in compared:
+        left, right = (numbers[values] for values in way.sides)
         if (left, left) not in counts or (right, right) not in counts:
             continue
         both = counts.get((left, right), _NO_COUNTS)
         evidence = evidence_of(counts[left, left], counts[right, right], both)
-        if pair not in chosen or evidence.containment > _MIN_GAIN * chosen[pair].containment:
-            chosen[pair] = replace(evidence, compared_as=kind)
+        before = chosen.get(way.pair)
+        if before is None or evidence.containment > _MIN_GAIN * before.containment:
+            chosen[way.pair] = replace(evidence, compared_as=way.compared_as)
     return chosen

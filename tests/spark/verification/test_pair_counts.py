@@ -46,4 +46,5 @@ def test_a_key_and_its_references() -> None:
         cardinality=Cardinality.ONE_MANY,
         left_fan_out=1.0,
         right_fan_out=0.75,
+        rows=3,
     )

@@ -22,6 +22,7 @@ from datahub_hyperjoin.spark.verification.verify import (
     verify_joins,
 )
 from datahub_hyperjoin.tables import ColumnId, Table
+from datahub_hyperjoin.value_forms import Notation, ValueForm
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]
 PlainEvidence = Callable[[Sequence[str | None], Sequence[str | None]], Evidence]
@@ -64,6 +65,7 @@ def test_values_beyond_any_sketch_are_counted_exactly(
             cardinality=Cardinality.ONE_MANY,
             left_fan_out=0.9,
             right_fan_out=1.0,
+            rows=18_000,
         )
     }
 
@@ -161,3 +163,78 @@ def test_a_removed_table_has_no_values(make_table: MakeTable, uri: str) -> None:
 def test_pairs_of_other_tables_are_left_out(spark: SparkSession, make_table: MakeTable) -> None:
     city = column(make_table("cities.csv", "city\nOslo\n"), "city")
     assert verify_joins(spark, [], [(city, city)]) == {}
+
+
+WAYS_TO_WRITE: Sequence[tuple[ValueForm, Notation, str, str]] = (
+    (ValueForm.WITHOUT_ZEROS, Notation.PADDED, "000123", "123"),
+    (ValueForm.NUMBERS, Notation.COMMA, "1.234,50", "1234.5"),
+    (ValueForm.DATES, Notation.DAY_FIRST, "31.01.2024", "2024-01-31"),
+    (ValueForm.TRUTH, Notation.TRUTH_WORDS, "ja", "true"),
+    (ValueForm.INSTANTS, Notation.OFFSET, "2024-01-31T09:30+01:00", "2024-01-31 08:30:00"),
+)
+
+
+@pytest.mark.parametrize(("form", "notation", "left", "right"), WAYS_TO_WRITE)
+def test_values_that_are_equal_in_another_form_are_counted_in_it(
+    spark: SparkSession,
+    make_table: MakeTable,
+    form: ValueForm,
+    notation: Notation,
+    left: str,
+    right: str,
+) -> None:
+    tables = [
+        make_table("written.csv", f'v,n\n"{left}",1\n"{left}",2\nNA,3\n'),
+        make_table("plain.csv", f"v,n\n{right},1\n,2\n"),
+    ]
+    pair = column(tables[1], "v"), column(tables[0], "v")
+    kinds = ColumnKinds(notations={pair[1]: notation})
+    found = verify_joins(spark, tables, [pair], kinds=kinds)[pair]
+    assert found == Evidence(
+        shared=1,
+        left_containment=1.0,
+        right_containment=1.0,
+        cardinality=Cardinality.ONE_MANY,
+        left_fan_out=2.0,
+        right_fan_out=1.0,
+        rows=2,
+        compared_as=form.value,
+    )
+
+
+def test_a_pair_in_another_form_equals_a_nested_loop(
+    spark: SparkSession, make_table: MakeTable, plain_evidence: PlainEvidence
+) -> None:
+    rng = np.random.default_rng(0)
+    padded = [f"{rng.integers(0, 400):05}" for _ in range(500)]
+    plain = [str(rng.integers(0, 900)) for _ in range(700)]
+    tables = [
+        make_table("padded.parquet", pa.table({"code": padded})),
+        make_table("plain.parquet", pa.table({"code": plain})),
+    ]
+    pair = column(tables[0], "code"), column(tables[1], "code")
+    kinds = ColumnKinds(notations={pair[0]: Notation.PADDED})
+    expected = plain_evidence([text.lstrip("0") or "0" for text in padded], plain)
+    assert verify_joins(spark, tables, [pair], kinds=kinds) == {
+        pair: replace(expected, compared_as=ValueForm.WITHOUT_ZEROS.value)
+    }
+
+
+def test_values_as_written_stay_the_evidence_where_they_explain_a_pair_as_well(
+    spark: SparkSession, make_table: MakeTable
+) -> None:
+    codes = "code\n0007\n0010\n1234\n"
+    tables = [make_table("one.csv", codes), make_table("other.csv", codes)]
+    pair = column(tables[0], "code"), column(tables[1], "code")
+    kinds = ColumnKinds(notations=dict.fromkeys(pair, Notation.PADDED))
+    found = verify_joins(spark, tables, [pair], kinds=kinds)[pair]
+    assert (found.compared_as, found.shared, found.containment) == ("", 3, 1.0)
+
+
+def test_columns_of_different_forms_are_compared_as_written(
+    spark: SparkSession, make_table: MakeTable
+) -> None:
+    tables = [make_table("one.csv", "v\n007\n"), make_table("other.csv", "v\n7.50\n")]
+    pair = column(tables[0], "v"), column(tables[1], "v")
+    kinds = ColumnKinds(notations=dict(zip(pair, (Notation.PADDED, Notation.POINT), strict=True)))
+    assert verify_joins(spark, tables, [pair], kinds=kinds)[pair].compared_as == ""

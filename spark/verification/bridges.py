@@ -1,0 +1,265 @@
+"""Verifies joins through crosswalks on all rows.
+
+Spark joins the distinct values of the left columns with the rows of the crosswalks, and these with
+the distinct values of the right columns. Only hashes and counts of rows are joined, so a join that
+multiplies rows costs no more than another.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from itertools import chain
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from datahub_hyperjoin.crosswalks import Bridge
+from datahub_hyperjoin.joins import Cardinality, Evidence
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, spark_error_text
+from datahub_hyperjoin.spark.read import with_absolute_paths
+from datahub_hyperjoin.spark.verification.crosswalk_rows import (
+    RequestedCrosswalks,
+    Sides,
+    read_crosswalks,
+)
+from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns, partition_lake
+from datahub_hyperjoin.tables import ColumnId, Table, TableId
+
+logger = logging.getLogger(__name__)
+
+_AS_WRITTEN = ""
+_VALUE_ROW = pa.schema({"column": pa.int32(), "hash": pa.int64(), "rows": pa.int64()})
+_Item = TypeVar("_Item", bound=Hashable)
+_DEFAULT_CONFIG = ProfileConfig()
+_NO_TEXTS: AbstractSet[ColumnId] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """The numbers of end columns, crosswalks and bridges in Spark's rows."""
+
+    ends: Mapping[ColumnId, int]
+    crosswalks: Mapping[tuple[TableId, Sides], int]
+    bridges: Sequence[Bridge]
+
+    @classmethod
+    def of(cls, bridges: Sequence[Bridge]) -> "_Numbers":
+        ends = dict.fromkeys(column for bridge in bridges for column in bridge.pair)
+        crosswalks = dict.fromkeys(map(_crosswalk, bridges))
+        return cls(_numbered(ends), _numbered(crosswalks), bridges)
+
+    def links(self) -> list[tuple[int, int, int, int]]:
+        """List the numbers of each bridge: its own, and those of its columns and crosswalk."""
+        return [
+            (
+                number,
+                self.ends[bridge.left],
+                self.crosswalks[_crosswalk(bridge)],
+                self.ends[bridge.right],
+            )
+            for number, bridge in enumerate(self.bridges)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """Counts of one end of a bridge, over its values that reach the other end."""
+
+    values: int = 0
+    """Number of distinct values."""
+
+    most: int = 0
+    """Greatest number of rows of the other end that one row joins."""
+
+    rows: int = 0
+    """Rows of the join."""
+
+
+def verify_bridges(
+    session: SparkSession,
+    tables: Sequence[Table],
+    bridges: Sequence[Bridge],
+    *,
+    texts: AbstractSet[ColumnId] = _NO_TEXTS,
+    config: ProfileConfig = _DEFAULT_CONFIG,
+) -> dict[Bridge, Evidence]:
+    """Measure how well columns join through the rows of crosswalks.
+
+    Args:
+        session: Runs the Spark jobs.
+        tables: The tables of the columns.
+        bridges: The columns, and those of the crosswalks.
+        texts: Columns of text, as determined from the profiles of whole tables.
+        config: Provides the size from which a table is read by many tasks.
+
+    Returns:
+        Evidence by bridge, without bridges whose left or right column cannot be read. See
+        `CrosswalkJoin.evidence` for its meaning.
+    """
+    numbers = _Numbers.of([*dict.fromkeys(bridges)])
+    located = {table.id: table for table in with_absolute_paths(tables)}
+    logger.info("Verifying %s joins through crosswalks", len(numbers.bridges))
+    columns = _requested_columns(located, numbers.ends, texts)
+    crosswalks = _requested_crosswalks(located, numbers.crosswalks, texts)
+    try:
+        values = _values(session, columns, config)
+        entries = read_crosswalks(session, crosswalks, config)
+        return _evidence(session, numbers, values, entries)
+    except SPARK_ERRORS as error:
+        # Only a table on the distributed route fails a job; its pairs keep their own evidence.
+        logger.warning("Not verified: joins through crosswalks. %s", spark_error_text(error))
+        return {}
+
+
+def _crosswalk(bridge: Bridge) -> tuple[TableId, Sides]:
+    return bridge.crosswalk, (bridge.left_via.path, bridge.right_via.path)
+
+
+def _numbered(items: Iterable[_Item]) -> dict[_Item, int]:
+    return {item: number for number, item in enumerate(items)}
+
+
+def _requested_columns(
+    tables: Mapping[TableId, Table], ends: Mapping[ColumnId, int], texts: AbstractSet[ColumnId]
+) -> list[RequestedColumns]:
+    """Group the columns by table, so that each table is read once for all of its bridges."""
+    columns: dict[TableId, dict[str, dict[str, int]]] = defaultdict(dict)
+    for column, number in ends.items():
+        columns[column.table][column.path] = {_AS_WRITTEN: number}
+    return [
+        RequestedColumns(tables[table], paths, texts=_texts(table, paths, texts))
+        for table, paths in columns.items()
+        if table in tables
+    ]
+
+
+def _requested_crosswalks(
+    tables: Mapping[TableId, Table],
+    crosswalks: Mapping[tuple[TableId, Sides], int],
+    texts: AbstractSet[ColumnId],
+) -> list[RequestedCrosswalks]:
+    sides: dict[TableId, dict[Sides, int]] = defaultdict(dict)
+    for (table, both), number in crosswalks.items():
+        sides[table][both] = number
+    return [
+        RequestedCrosswalks(
+            tables[table], numbers, texts=_texts(table, chain.from_iterable(numbers), texts)
+        )
+        for table, numbers in sides.items()
+        if table in tables
+    ]
+
+
+def _texts(table: TableId, paths: Iterable[str], texts: AbstractSet[ColumnId]) -> frozenset[str]:
+    return frozenset(path for path in paths if ColumnId(table, path) in texts)
+
+
+def _values(
+    session: SparkSession, requests: Sequence[RequestedColumns], config: ProfileConfig
+) -> DataFrame:
+    """Return one row for each distinct value of each column, with its number of rows."""
+    partitions = partition_lake(session, requests, synonyms={}, config=config)
+    rows = partitions.mapInArrow(_unpack, from_arrow_schema(_VALUE_ROW))
+    return rows.groupBy("column", "hash").agg(F.sum("rows").alias("rows"))
+
+
+def _unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for row in batch.to_pylist():
+            hashes, rows = (np.frombuffer(row[name], "<i8") for name in ("hashes", "counts"))
+            columns = [np.full(len(rows), row["column"], np.int32), hashes, rows]
+            yield pa.RecordBatch.from_arrays([*map(pa.array, columns)], schema=_VALUE_ROW)
+
+
+def _evidence(
+    session: SparkSession, numbers: _Numbers, values: DataFrame, entries: DataFrame
+) -> dict[Bridge, Evidence]:
+    # Without this, Spark would read all tables again for each count.
+    values = values.persist()
+    linked = _link(session, numbers, values, entries).persist()
+    try:
+        totals = {
+            row["column"]: (row["values"], row["rows"])
+            for row in values.groupBy("column")
+            .agg(F.count("*").alias("values"), F.sum("rows").alias("rows"))
+            .collect()
+        }
+        shared = {row["bridge"]: row["count"] for row in linked.groupBy("bridge").count().collect()}
+        left, right = _reached(linked, "x", "left", "right"), _reached(linked, "y", "right", "left")
+    finally:
+        linked.unpersist()
+        values.unpersist()
+    return {
+        numbers.bridges[at]: _evidence_of(
+            shared.get(at, 0),
+            (left.get(at, _Reached()), *totals[left_end]),
+            (right.get(at, _Reached()), *totals[right_end]),
+        )
+        for at, left_end, _, right_end in numbers.links()
+        if left_end in totals and right_end in totals
+    }
+
+
+def _link(
+    session: SparkSession, numbers: _Numbers, values: DataFrame, entries: DataFrame
+) -> DataFrame:
+    """Return the entries of crosswalks that both columns hold, with the rows of each column."""
+    links = session.createDataFrame(
+        numbers.links(), "bridge int, left_end int, crosswalk int, right_end int"
+    )
+    distinct = entries.groupBy("crosswalk", "x", "y").agg(F.sum("entries").alias("entries"))
+    left = values.select(
+        F.col("column").alias("left_end"), F.col("hash").alias("x"), F.col("rows").alias("left")
+    )
+    right = values.select(
+        F.col("column").alias("right_end"), F.col("hash").alias("y"), F.col("rows").alias("right")
+    )
+    chained = distinct.join(F.broadcast(links), "crosswalk")
+    return chained.join(left, ["left_end", "x"]).join(right, ["right_end", "y"])
+
+
+def _reached(linked: DataFrame, value: str, own: str, other: str) -> dict[int, _Reached]:
+    """Count the values of one end that reach the other end, by bridge.
+
+    Args:
+        linked: The entries that both ends hold.
+        value: The crosswalk's column on this end.
+        own: The number of rows of this end that hold a value.
+        other: The same of the other end.
+    """
+    matched = F.sum(F.col("entries") * F.col(other))
+    counted = linked.groupBy("bridge", value).agg(
+        matched.alias("matched"), F.first(own).alias("own")
+    )
+    sums = counted.groupBy("bridge").agg(
+        F.count("*").alias("values"),
+        F.max("matched").alias("most"),
+        F.sum(F.col("matched") * F.col("own")).alias("rows"),
+    )
+    return {
+        row["bridge"]: _Reached(row["values"], row["most"], row["rows"]) for row in sums.collect()
+    }
+
+
+def _evidence_of(
+    shared: int, left: tuple[_Reached, int, int], right: tuple[_Reached, int, int]
+) -> Evidence:
+    """Derive evidence from the counts of both ends; each has its distinct values and its rows."""
+    (from_left, left_values, left_rows), (from_right, right_values, right_rows) = left, right
+    sides = ("ONE" if reached.most <= 1 else "N" for reached in (from_right, from_left))
+    return Evidence(
+        shared=shared,
+        left_containment=from_left.values / left_values,
+        right_containment=from_right.values / right_values,
+        cardinality=Cardinality("_".join(sides)),
+        left_fan_out=from_left.rows / left_rows,
+        right_fan_out=from_left.rows / right_rows,
+        rows=from_left.rows,
+    )

@@ -1,0 +1,204 @@
+"""Verifies composite references on all rows: uniqueness, containment, fan-out and chance.
+
+Most proposed references are refuted by the tuples of both tables. Of many references, a second job
+therefore counts only for the others how many rows would match by chance: the tuples of the
+referring columns with one of them shuffled. A tuple of several references is counted once.
+
+A few small tables are counted in this process, because a Spark job takes seconds to start.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from datahub_hyperjoin.composites import MIN_CONTAINMENT, ColumnPairs, CompositeEvidence
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.profiles.routes import are_small
+from datahub_hyperjoin.spark.read import with_absolute_paths
+from datahub_hyperjoin.spark.verification.hash_partition import (
+    PARTITION_ROW,
+    RequestedColumns,
+    partition_lake,
+    partition_table,
+)
+from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, evidence_of
+from datahub_hyperjoin.spark.verification.tuples import ColumnTuple
+from datahub_hyperjoin.spark.verification.verify import count_pairs_of_partition, count_requests
+from datahub_hyperjoin.tables import ColumnId, Table, TableId
+
+_TableTuple = tuple[TableId, ColumnTuple]
+_AT_ONCE = 256
+"""Number of references up to which all tuples are counted in one job: fewer take less time than the
+start of a second job."""
+_NO_COUNTS, _NO_CONFIG = PairCounts(0, 0, 0), ProfileConfig()
+
+
+def verify_composites(
+    session: SparkSession,
+    tables: Sequence[Table],
+    references: Sequence[ColumnPairs],
+    *,
+    texts: AbstractSet[ColumnId],
+    config: ProfileConfig = _NO_CONFIG,
+) -> dict[ColumnPairs, CompositeEvidence]:
+    """Measure composite references on all rows of their tables.
+
+    Args:
+        session: Runs up to two Spark jobs.
+        tables: The tables of the columns.
+        references: The referring and the referenced columns of each reference.
+        texts: Columns of text.
+        config: Provides the size from which a table is read by many tasks.
+
+    Returns:
+        Evidence by reference, without references whose tables or columns cannot be read. Of
+        many references, matches by chance are counted only for unique keys that hold nine tenths of
+        the tuples.
+    """
+
+    def count(
+        requests: list[RequestedColumns], to_count: Collection[tuple[int, int]]
+    ) -> Mapping[tuple[int, int], PairCounts]:
+        if are_small([request.table for request in requests], config):
+            return _count_here(requests, sorted(to_count))
+        partition = partial(partition_lake, session, synonyms={}, config=config)
+        return count_requests(partition, requests, to_count)
+
+    def measure(wanted: Mapping[ColumnPairs, Sequence[_TableTuple]]) -> _TupleCounts:
+        return _count_tuples(count, tables, wanted, texts)
+
+    if len(references) <= _AT_ONCE:
+        counted = measure({one: (*_tuples_of(one)[:1], *_shuffled(one)) for one in references})
+        found = _all_evidence(counted, references)
+        return {one: _with_chance(counted, one, evidence) for one, evidence in found.items()}
+    found = _all_evidence(measure({one: _tuples_of(one) for one in references}), references)
+    promising = [
+        one
+        for one, evidence in found.items()
+        if evidence.is_unique and evidence.evidence.left_containment >= MIN_CONTAINMENT
+    ]
+    counted = measure({one: _shuffled(one) for one in promising})
+    return found | {one: _with_chance(counted, one, found[one]) for one in promising}
+
+
+@dataclass(frozen=True)
+class _TupleCounts:
+    """The counts of tuples and of pairs of them."""
+
+    numbers: Mapping[_TableTuple, int]
+    counts: Mapping[tuple[int, int], PairCounts]
+
+    def of(self, left: _TableTuple, right: _TableTuple) -> PairCounts:
+        return self.counts.get((self.numbers[left], self.numbers[right]), _NO_COUNTS)
+
+    def has_read(self, value: _TableTuple) -> bool:
+        return (self.numbers[value], self.numbers[value]) in self.counts
+
+    def share(self, left: _TableTuple, right: _TableTuple) -> float:
+        """Return the share of rows on the left whose tuple is on the right."""
+        return self.of(left, right).rows / max(self.of(left, left).rows, 1)
+
+
+def _tuples_of(reference: ColumnPairs) -> tuple[_TableTuple, _TableTuple]:
+    """Return the referring and the referenced tuple."""
+    paths = [tuple(end.path for end in ends) for ends in zip(*reference, strict=True)]
+    (first, last), *_ = reference
+    return (first.table, ColumnTuple(paths[0])), (last.table, ColumnTuple(paths[1]))
+
+
+def _shuffled(reference: ColumnPairs) -> tuple[_TableTuple, ...]:
+    """Return the referring tuple with each of its columns shuffled, and the key's tuple."""
+    (table, referring), key = _tuples_of(reference)
+    # Of two columns, shuffling the second instead of the first makes no difference.
+    count = len(referring.paths) if len(referring.paths) > 2 else 1  # noqa: PLR2004 (a pair)
+    by_chance = ((table, replace(referring, shuffled=column)) for column in range(count))
+    return (*by_chance, key)
+
+
+def _count_tuples(
+    count: Callable[
+        [list[RequestedColumns], Collection[tuple[int, int]]], Mapping[tuple[int, int], PairCounts]
+    ],
+    tables: Sequence[Table],
+    wanted: Mapping[ColumnPairs, Sequence[_TableTuple]],
+    texts: AbstractSet[ColumnId],
+) -> _TupleCounts:
+    """Count the tuples of each reference, the last of which is compared with all others."""
+    distinct = dict.fromkeys(chain.from_iterable(wanted.values()))
+    numbers = {value: number for number, value in enumerate(distinct)}
+    requests = _requests(tables, numbers, texts)
+    to_count = {(number, number) for number in numbers.values()}
+    for *referring, key in wanted.values():
+        to_count |= {(numbers[value], numbers[key]) for value in referring}
+    return _TupleCounts(numbers, count(requests, to_count) if requests else {})
+
+
+def _count_here(
+    requests: Sequence[RequestedColumns], to_count: Sequence[tuple[int, int]]
+) -> dict[tuple[int, int], PairCounts]:
+    """Count tuples in this process, as one hash partition."""
+    with Databases() as databases:
+        batches = [
+            batch
+            for request in requests
+            for batch in partition_table(request, {}, databases, count=1)
+        ]
+    rows = pa.Table.from_batches(batches, PARTITION_ROW)
+    return {
+        (row.pop("left"), row.pop("right")): PairCounts(**row)
+        for row in count_pairs_of_partition(rows, to_count).to_pylist()
+    }
+
+
+def _requests(
+    tables: Sequence[Table], numbers: Mapping[_TableTuple, int], texts: AbstractSet[ColumnId]
+) -> list[RequestedColumns]:
+    """Group the tuples by table, so that each table is read once for all of its references."""
+    tuples: dict[TableId, dict[ColumnTuple, int]] = {}
+    for (table, wanted), number in numbers.items():
+        tuples.setdefault(table, {})[wanted] = number
+    return [
+        RequestedColumns(
+            table,
+            {},
+            texts=frozenset(
+                path
+                for wanted in tuples[table.id]
+                for path in wanted.paths
+                if ColumnId(table.id, path) in texts
+            ),
+            tuples=tuples[table.id],
+        )
+        for table in with_absolute_paths(tables)
+        if table.id in tuples
+    ]
+
+
+def _all_evidence(
+    counted: _TupleCounts, references: Sequence[ColumnPairs]
+) -> dict[ColumnPairs, CompositeEvidence]:
+    """Derive the evidence of each reference whose tables could both be read."""
+    found = {}
+    for reference in references:
+        left, right = _tuples_of(reference)
+        if counted.has_read(left) and counted.has_read(right):
+            referring, key = counted.of(left, left), counted.of(right, right)
+            found[reference] = CompositeEvidence(
+                evidence=evidence_of(referring, key, counted.of(left, right)),
+                tuples=referring.shared,
+                matched=counted.share(left, right),
+            )
+    return found
+
+
+def _with_chance(
+    counted: _TupleCounts, reference: ColumnPairs, evidence: CompositeEvidence
+) -> CompositeEvidence:
+    *by_chance, key = _shuffled(reference)
+    return replace(evidence, by_chance=tuple(counted.share(value, key) for value in by_chance))

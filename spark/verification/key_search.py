@@ -1,0 +1,237 @@
+"""Searches a sample of each table's rows for composite keys: minimal sets of columns that identify.
+
+Two rows of the sample with the same values prove that a set of columns is no key. A set without
+such rows may still not be one, so every key that is used is verified on all rows. The search goes
+level by level: a set is tried only if none of its subsets is already unique (Agrawal and Srikant,
+"Fast algorithms for mining association rules", 1994; Heise et al., DUCC, 2013).
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from math import prod
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from datahub_hyperjoin.composites import KeySearch
+from datahub_hyperjoin.locations import database_of
+from datahub_hyperjoin.spark.columns import readable_paths
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, load_frame, select_columns
+from datahub_hyperjoin.spark.native.remote import copy_files
+from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
+from datahub_hyperjoin.spark.packing import pack
+from datahub_hyperjoin.spark.profiles.routes import Route, are_small, route_of
+from datahub_hyperjoin.spark.read import read_table, with_absolute_paths
+from datahub_hyperjoin.spark.verification.tuples import HashedColumn, hash_rows, hash_tuples
+from datahub_hyperjoin.tables import Table, TableId
+
+SAMPLE_ROWS = 1 << 15
+"""Rows of a table in which keys are searched; what they do not show is left to verification."""
+
+_KEY_ROW = pa.schema({"table": pa.int32(), "key": pa.list_(pa.string())})
+_MAX_KEYS = 16
+"""Keys kept of one table: the narrowest, and of these the first columns."""
+_FIRST_ROWS = 1 << 11
+_MIN_ROWS = 4
+"""A table with fewer rows proves nothing: nearly any columns are unique in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Searched:
+    """A table, and the columns among which its keys are searched."""
+
+    table: Table
+    search: KeySearch
+
+
+def search_keys(
+    session: SparkSession,
+    tables: Sequence[Table],
+    searches: Sequence[KeySearch],
+    config: ProfileConfig,
+) -> dict[TableId, tuple[tuple[str, ...], ...]]:
+    """Find minimal sets of two to four columns that are unique in a sample of each table.
+
+    Args:
+        session: Runs one Spark job, and one more for each table on the distributed route.
+        tables: The tables of this run.
+        searches: The columns among which to search, by table.
+        config: Provides the size from which a table is read by many tasks.
+
+    Returns:
+        The paths of each key's columns, the narrowest keys first. A table without keys, or one
+        that cannot be read, is left out.
+    """
+    by_table = {search.table: search for search in searches}
+    jobs = [
+        _Searched(table, by_table[table.id])
+        for table in with_absolute_paths(tables)
+        if table.id in by_table
+    ]
+    keys: dict[TableId, list[tuple[str, ...]]] = {}
+    for rows in _search(session, jobs, config):
+        for row in rows.to_pylist():
+            keys.setdefault(jobs[row["table"]].table.id, []).append(tuple(row["key"]))
+    return {table: tuple(found) for table, found in keys.items()}
+
+
+def minimal_keys(columns: Mapping[str, HashedColumn], most: int = 4) -> list[tuple[str, ...]]:
+    """Return the minimal sets of columns whose tuples are all different.
+
+    Args:
+        columns: The hashed columns by path, the most promising first.
+        most: Maximum number of columns in a set.
+
+    Returns:
+        Sets of two or more columns, the narrowest first; a column that is unique by itself is in
+        none of them. At most 16 sets.
+
+    Examples:
+        >>> import pyarrow as pa
+        >>> orders = hash_rows(pa.array([1, 1, 2, 2]), is_text=False)
+        >>> lines = hash_rows(pa.array([1, 2, 1, 2]), is_text=False)
+        >>> minimal_keys({"order": orders, "line": lines})
+        [('order', 'line')]
+    """
+    distinct = {path: len(np.unique(hash_tuples([column]))) for path, column in columns.items()}
+    rows = min((int(column.is_filled.sum()) for column in columns.values()), default=0)
+    # Columns that are not unique all together have no unique columns among them.
+    if rows < _MIN_ROWS or (not _is_unique(columns, columns)):
+        return []
+    unique: list[frozenset[str]] = []
+    for size in range(1, most + 1):
+        for paths in combinations(columns, size):
+            # Too few combinations of values for so many rows: no need to look.
+            is_possible = prod(distinct[path] for path in paths) >= rows
+            is_new = is_possible and not any(key.issubset(paths) for key in unique)
+            if is_new and _is_unique(columns, paths):
+                unique.append(frozenset(paths))
+    keys = [tuple(path for path in columns if path in key) for key in unique if len(key) > 1]
+    return keys[:_MAX_KEYS]
+
+
+def _is_unique(columns: Mapping[str, HashedColumn], paths: Iterable[str]) -> bool:
+    hashes = hash_tuples(columns[path] for path in paths)
+    # Most sets repeat a value soon, which a few rows show in a tenth of the time.
+    first = hashes[:_FIRST_ROWS]
+    return len(np.unique(first)) == len(first) and len(np.unique(hashes)) == len(hashes)
+
+
+def _search(
+    session: SparkSession, jobs: Sequence[_Searched], config: ProfileConfig
+) -> Iterator[pa.Table | pa.RecordBatch]:
+    """Yield the keys that were found in the tables of each route, as Arrow rows."""
+    routes: dict[Route, list[int]] = {route: [] for route in Route}
+    for index, job in enumerate(jobs):
+        in_database = database_of(job.table.location) is not None
+        routes[Route.LOCAL_BATCH if in_database else route_of(job.table, config)].append(index)
+    batch = routes[Route.LOCAL_BATCH]
+    if are_small([jobs[index].table for index in batch], config):
+        with Databases() as databases:
+            yield from (_search_table(jobs[index], index, databases) for index in batch)
+    else:
+        yield from _collect(lambda: _search_local_batch(session, jobs, batch))
+    if shipped := routes[Route.SHIPPED]:
+        yield from _collect(lambda: _search_shipped_files(session, jobs, shipped))
+    for index in routes[Route.DISTRIBUTED]:
+        yield from _collect(partial(_search_distributed, session, jobs[index], index))
+
+
+def _collect(frame: Callable[[], DataFrame]) -> Iterator[pa.Table]:
+    """Yield the rows of a job, or nothing if it fails: keys are then found without its tables."""
+    with suppress(*SPARK_ERRORS):
+        yield frame().toArrow()
+
+
+def _search_local_batch(
+    session: SparkSession, jobs: Sequence[_Searched], indices: Sequence[int]
+) -> DataFrame:
+    groups = pack([jobs[index].table for index in indices])
+
+    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for group in batch.column("id").to_pylist():
+                with Databases() as databases:
+                    for member in groups[group]:
+                        index = indices[member]
+                        yield _search_table(jobs[index], index, databases)
+
+    return session.range(0, len(groups), numPartitions=len(groups)).mapInArrow(
+        worker, from_arrow_schema(_KEY_ROW)
+    )
+
+
+def _search_shipped_files(
+    session: SparkSession, jobs: Sequence[_Searched], indices: Sequence[int]
+) -> DataFrame:
+    files = plan_shipment(session, [jobs[index].table for index in indices]).files
+    # The first file of a table is a sample of its rows.
+    first = {uri: file for uri, file in files.items() if file.file_index == 0}
+
+    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for file, table in receive_files(batches, first):
+            index = indices[file.table_index]
+            yield _search_table(_Searched(table, jobs[index].search), index, Databases())
+
+    return copy_files(session, [*first]).mapInArrow(worker, from_arrow_schema(_KEY_ROW))
+
+
+def _search_distributed(session: SparkSession, job: _Searched, index: int) -> DataFrame:
+    rows = load_frame(session, job.table.location).limit(SAMPLE_ROWS)
+    frame, columns, _ = select_columns(rows, job.search.columns)
+    paths = readable_paths(columns)
+
+    def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        named = [batch.rename_columns(paths) for batch in batches]
+        yield _search_rows(named, job.search, index)
+
+    return frame.coalesce(1).mapInArrow(worker, from_arrow_schema(_KEY_ROW))
+
+
+def _search_table(job: _Searched, index: int, databases: Databases) -> pa.RecordBatch:
+    try:
+        in_database = database_of(job.table.location) is not None
+        # The first rows of a file, not a sample of all: rows that repeat values are often near.
+        most = SAMPLE_ROWS if in_database else sys.maxsize
+        stream = read_table(job.table, databases, max_rows=most, paths=job.search.columns)
+        with closing(stream.batches) as batches:
+            return _search_rows([*_first_rows(batches)], job.search, index)
+    except Exception:  # noqa: BLE001 (the guard that keeps one table from ending the run)
+        return _as_rows([], index)
+
+
+def _first_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    left = SAMPLE_ROWS
+    for batch in batches:
+        yield batch.slice(0, left)
+        left -= len(batch)
+        if left <= 0:
+            return
+
+
+def _search_rows(
+    batches: Sequence[pa.RecordBatch], search: KeySearch, index: int
+) -> pa.RecordBatch:
+    if not batches:
+        return _as_rows([], index)
+    rows = pa.Table.from_batches(batches).combine_chunks()
+    columns = {
+        path: hash_rows(chunk, is_text=path in search.texts)
+        for path in search.columns
+        if path in rows.schema.names
+        for chunk in rows.column(path).chunks
+    }
+    return _as_rows(minimal_keys(columns, search.max_columns), index)
+
+
+def _as_rows(keys: Sequence[tuple[str, ...]], index: int) -> pa.RecordBatch:
+    rows = [{"table": index, "key": [*key]} for key in keys]
+    return pa.RecordBatch.from_pylist(rows, schema=_KEY_ROW)

@@ -1,0 +1,107 @@
+"""Test that the search for keys finds what trying all sets of columns finds."""
+
+from collections.abc import Callable
+from itertools import combinations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+from datahub_hyperjoin.composites import KeySearch
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.profiles import routes
+from datahub_hyperjoin.spark.verification.key_search import (
+    SAMPLE_ROWS,
+    minimal_keys,
+    search_keys,
+)
+from datahub_hyperjoin.spark.verification.tuples import hash_rows
+from datahub_hyperjoin.tables import Table
+
+MakeTable = Callable[[str, bytes | str | pa.Table], Table]
+CONFIG = ProfileConfig()
+NAMES = ("a", "b", "c", "d")
+ROWS = st.lists(st.tuples(*[st.integers(0, 3)] * len(NAMES)), min_size=4, max_size=20)
+
+
+def every_minimal_key(rows: list[tuple[int, ...]]) -> list[tuple[str, ...]]:
+    """Tries all sets of columns, and drops those that contain another."""
+    unique = [
+        paths
+        for size in range(1, len(NAMES) + 1)
+        for paths in combinations(NAMES, size)
+        if len({tuple(row[NAMES.index(path)] for path in paths) for row in rows}) == len(rows)
+    ]
+    return [
+        paths
+        for paths in unique
+        if len(paths) > 1 and not any({*other} < {*paths} for other in unique)
+    ]
+
+
+@given(ROWS)
+def test_all_minimal_keys_are_found(rows: list[tuple[int, ...]]) -> None:
+    columns = {
+        name: hash_rows(pa.array([row[position] for row in rows]), is_text=False)
+        for position, name in enumerate(NAMES)
+    }
+    assert minimal_keys(columns) == every_minimal_key(rows)
+
+
+def test_a_key_has_at_most_four_columns() -> None:
+    rows = [tuple((number >> bit) & 1 for bit in range(5)) for number in range(32)]
+    columns = {
+        f"c{bit}": hash_rows(pa.array([row[bit] for row in rows]), is_text=False)
+        for bit in range(5)
+    }
+    assert minimal_keys(columns) == []
+    assert minimal_keys(columns, most=5) == [("c0", "c1", "c2", "c3", "c4")]
+
+
+def test_a_few_rows_prove_no_key() -> None:
+    columns = {
+        name: hash_rows(pa.array(values), is_text=False)
+        for name, values in {"a": [1, 1, 2], "b": [1, 2, 1]}.items()
+    }
+    assert minimal_keys(columns) == []
+
+
+@pytest.mark.parametrize("most", [1 << 24, -1])
+def test_keys_are_found_on_every_route(
+    spark: SparkSession, make_table: MakeTable, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    # Tables count as small, and as large.
+    monkeypatch.setattr(routes, "_SMALL_BYTES", most)
+    rows = pa.table(
+        {
+            "order": [at // 3 for at in range(60)],
+            "line": [at % 3 for at in range(60)],
+            "product": [f"P{at % 7}" for at in range(60)],
+            "same": ["x"] * 60,
+        }
+    )
+    lines = make_table("lines.parquet", rows)
+    large = make_table("large.parquet", rows)
+    lost = make_table("lost.csv", b"\0\1")
+    columns = ("order", "line", "same", "absent")
+    found = search_keys(
+        spark,
+        [lines, lost],
+        [KeySearch(table=table.id, columns=columns) for table in (lines, lost)],
+        CONFIG,
+    )
+    assert found == {lines.id: (("order", "line"),)}
+    by_spark = search_keys(
+        spark, [large], [KeySearch(table=large.id, columns=columns)], ProfileConfig(split_bytes=1)
+    )
+    assert by_spark == {large.id: (("order", "line"),)}
+
+
+def test_only_the_first_rows_are_searched(spark: SparkSession, make_table: MakeTable) -> None:
+    count = SAMPLE_ROWS + 1000
+    rows = "".join(f"{at // 2},{at % 2}\n" for at in range(count)) + "0,0\n"
+    table = make_table("lines.csv", "a,b\n" + rows)
+    search = KeySearch(table=table.id, columns=("a", "b"))
+    assert search_keys(spark, [table], [search], CONFIG) == {table.id: (("a", "b"),)}
