@@ -1,4 +1,4 @@
-"""Hold the columns of all tables in one list, as the model addresses them."""
+"""The columns of all tables in one list, in which an index identifies a column."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,13 +10,15 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, TableId, TableProfile
+from datahub_hyperjoin.value_forms import Notation
 
 _OPAQUE = (DataType.BINARY, DataType.NESTED)
+_NOTATIONS = {DataType.DECIMAL: Notation.POINT}
 _NUMBERS = (DataType.INTEGER, DataType.DECIMAL)
 
 
 def _density(profile: ColumnProfile) -> float:
-    """Estimate which share of the integers in the sampled range the column contains."""
+    """Estimate the share of the integers in a column's range that occur in the column."""
     if profile.type not in _NUMBERS:
         return 0.0
     # `float` does not read all characters that count as digits, such as superscripts.
@@ -26,7 +28,7 @@ def _density(profile: ColumnProfile) -> float:
 
 @dataclass(frozen=True)
 class Lake:
-    """Columns whose values a join can compare, grouped by table.
+    """All columns with values that a join can compare, grouped by table.
 
     The model addresses a column by its index in `profiles` and a table by its index in `titles`.
     """
@@ -42,7 +44,7 @@ class Lake:
 
     @classmethod
     def from_tables(cls, tables: Sequence[TableProfile]) -> "Lake":
-        """Collect the columns whose values a join can compare, in the order of the tables.
+        """Collect the columns with values that a join can compare, in the order of the tables.
 
         Args:
             tables: The profiles of all tables; tables that could not be read are skipped.
@@ -67,15 +69,28 @@ class Lake:
         return tuple(profile.id for profile in self.profiles)
 
     @cached_property
+    def notations(self) -> dict[ColumnId, Notation]:
+        """How columns write numbers, dates, times or truth values, where that is no normal form.
+
+        Decimals may have zeros at their end, so they are read as numbers in every join that needs
+        it.
+        """
+        known = {
+            profile.id: profile.notation or _NOTATIONS.get(profile.type)
+            for profile in self.profiles
+        }
+        return {id_: notation for id_, notation in known.items() if notation}
+
+    @cached_property
     def is_text(self) -> Bool[np.ndarray, " column"]:
         """Mask of the columns that hold text; the others hold numbers, dates or truth values."""
         return np.array([profile.type is DataType.TEXT for profile in self.profiles], dtype=bool)
 
     @cached_property
     def density(self) -> Float[np.ndarray, " column"]:
-        """Share of the integers in its range that each column contains, in [0, 1].
+        """Estimated share of the integers in a column's range that occur in the column, in [0, 1].
 
-        It is 1 for consecutive numbers and 0 for a column of another type.
+        The share is 1 for consecutive numbers and 0 for a column of another type.
         """
         return np.array([_density(profile) for profile in self.profiles])
 

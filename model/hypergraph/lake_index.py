@@ -1,4 +1,4 @@
-"""The index of a lake: everything that connects its columns before any training."""
+"""The lake index: the relations between columns that are known before training."""
 
 import logging
 from collections.abc import Callable
@@ -15,7 +15,12 @@ from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph, build_join_
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming, name_columns
 from datahub_hyperjoin.model.reference.entities import EntityOverlap
+from datahub_hyperjoin.model.roles.candidates import Measured
+from datahub_hyperjoin.model.roles.references import DEFAULT_WEIGHTS, References, find_references
+from datahub_hyperjoin.model.roles.relations import Relations
 from datahub_hyperjoin.model.signals.cells import CellSimilarity
+from datahub_hyperjoin.model.signals.crosswalks import CrosswalkOverlap, find_crosswalks
+from datahub_hyperjoin.model.signals.form_overlap import add_form_overlap
 from datahub_hyperjoin.model.signals.keys import find_keys
 from datahub_hyperjoin.model.signals.names import NameSimilarity, qualify
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap, measure_overlap
@@ -36,17 +41,20 @@ class LakeIndex:
     """The key columns, ascending."""
 
     overlap: ValueOverlap
-    """The overlap of values, for all pairs that share any."""
+    """The overlap of values, for all pairs that share any as written or in another form."""
 
     joins: JoinGraph
     graph: Hypergraph
     """The hypergraph for inference."""
 
     features: FeatureConfig = field(default_factory=FeatureConfig)
-    """The facts about columns that the model reads."""
+    """The inputs of the model: word vectors, names and values."""
 
     entity_kinds: bool = True
     """Whether standard codes and names in values are recognised."""
+
+    roles: bool = True
+    """Whether the method decides which columns refer to which keys."""
 
     naming: Naming = field(default_factory=Naming)
     """Name variants of key columns from a language model, if the recipe configures one."""
@@ -67,7 +75,7 @@ class LakeIndex:
 
     @cached_property
     def entities(self) -> EntityOverlap:
-        """Countries, currencies and other entities in text columns, if the method uses them."""
+        """The entities, such as countries, that columns share; empty if entities are not used."""
         lake = self.lake
         if not (self.features.values and self.entity_kinds):
             return EntityOverlap.empty(len(lake))
@@ -76,10 +84,38 @@ class LakeIndex:
         return EntityOverlap.from_sketches(sketches, lake.table_of)
 
     @cached_property
+    def crosswalks(self) -> CrosswalkOverlap:
+        """The pairs of columns that join through a crosswalk; empty if values are not read."""
+        return find_crosswalks(
+            self.lake, self.overlap, names=self.names, uniqueness=self.priors.uniqueness
+        )
+
+    @cached_property
     def cells(self) -> CellSimilarity:
-        """The similarity of cells; zero if values are not read."""
+        """The similarity of columns by their sampled values; zero if values are not read."""
         read = self.features.values
         return CellSimilarity([profile.sample if read else () for profile in self.lake.profiles])
+
+    @cached_property
+    def references(self) -> References:
+        """The probable references of the lake, judged by the profiles."""
+        return self.find_references({})
+
+    @cached_property
+    def relations(self) -> Relations:
+        """The key that each column probably refers to, judged by the profiles."""
+        return Relations.from_references(self.references, len(self.lake))
+
+    def find_references(self, measured: Measured) -> References:
+        """Find the probable references of the lake; none if the method decides no roles.
+
+        Args:
+            measured: Containment of directed pairs on all rows, where it is known.
+        """
+        if not self.roles:
+            return References.empty()
+        weights = DEFAULT_WEIGHTS if self.features.names else DEFAULT_WEIGHTS.without_names()
+        return find_references(self.lake, self.overlap, self.priors, measured, weights)
 
 
 def build_lake_index(
@@ -88,7 +124,7 @@ def build_lake_index(
     facts: CatalogFacts,
     say: Callable[[str], None] = logger.info,
 ) -> LakeIndex:
-    """Connect the columns of a lake by their tables, their values and the catalog's facts.
+    """Build the index of a lake from its columns and the catalog facts.
 
     Args:
         lake: The columns.
@@ -102,6 +138,8 @@ def build_lake_index(
     priors = CatalogPriors.from_facts(lake, facts)
     keys = find_keys(lake, config.keys, priors)
     overlap = measure_overlap(lake) if config.features.values else ValueOverlap.empty(len(lake))
+    if config.setting.value_forms and config.features.values:
+        overlap = add_form_overlap(lake, overlap)
     naming = Naming()
     if config.uses_variants:
         naming = name_columns(lake, keys, config.variants, say)
@@ -122,5 +160,6 @@ def build_lake_index(
         graph=build_hypergraph(lake, joins, config.setting),
         features=config.features,
         entity_kinds=config.setting.entity_kinds,
+        roles=config.setting.roles,
         naming=naming,
     )

@@ -16,10 +16,11 @@ from scipy import sparse
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.pairs import SparsePairs
 
-_MAX_POSTINGS = 4096
+MAX_POSTINGS = 4096
 """Values held by more columns are ignored: they distinguish nothing, and the cost of a value grows
 with the square of the number of columns that hold it."""
 
+_HASH_BYTES = 8
 _PSEUDO_COLUMNS = 10
 """Columns without any overlap that are added to each mean: a few real columns say little about the
 overlap expected by chance."""
@@ -27,7 +28,7 @@ overlap expected by chance."""
 
 @dataclass(frozen=True)
 class ValueOverlap(SparsePairs):
-    """Estimated overlap of columns of different tables, for pairs that share a value."""
+    """Estimated value overlap of pairs across tables; pairs without a shared value are left out."""
 
     shared: Int[np.ndarray, " pair"]
     """Number of hashes that both sketches hold."""
@@ -43,7 +44,7 @@ class ValueOverlap(SparsePairs):
 
     @classmethod
     def empty(cls, columns: int) -> "ValueOverlap":
-        """Return the overlap of a lake whose values are not read: no pair at all."""
+        """Return an empty overlap, for runs that do not use values."""
         none, zero = np.zeros(0, dtype=np.int64), np.zeros(0)
         return cls(
             columns=columns,
@@ -56,7 +57,7 @@ class ValueOverlap(SparsePairs):
 
     @cached_property
     def either_way(self) -> Float[np.ndarray, " pair"]:
-        """Containment beyond chance, in [0, 1]: the higher of left in right and right in left."""
+        """The higher containment beyond chance of the two directions, in [0, 1]."""
         reverse = self.look_up(self.beyond_chance, self.right, self.left)
         return np.maximum(self.beyond_chance, reverse)
 
@@ -70,12 +71,12 @@ class ValueOverlap(SparsePairs):
         return np.sqrt(self.containment * reverse)
 
 
-def _concatenate(
+def concatenate_sketches(
     sketches: Sequence[bytes],
 ) -> tuple[UInt64[np.ndarray, " hash"], Int[np.ndarray, " _"]]:
-    """Return the hashes of all columns in one array, and where each column's hashes start."""
+    """Return the hashes of all columns as one array, and the boundaries between columns."""
     hashes = np.frombuffer(b"".join(sketches), dtype="<u8")
-    sizes = np.array([len(sketch) // 8 for sketch in sketches], dtype=np.int64)
+    sizes = np.array([len(sketch) // _HASH_BYTES for sketch in sketches], dtype=np.int64)
     return hashes, np.concatenate([[0], np.cumsum(sizes)])
 
 
@@ -85,7 +86,7 @@ def _count_at_most(
     stop: Int[np.ndarray, " pair"],
     threshold: UInt64[np.ndarray, " pair"],
 ) -> Int[np.ndarray, " pair"]:
-    """Count the hashes in each slice that are at most the slice's threshold.
+    """Count the hashes in each slice from `start` to `stop` that do not exceed its threshold.
 
     Each slice is ascending. The binary searches of all pairs advance in step, which takes about
     log2(k) passes over the pairs instead of a Python loop over them.
@@ -112,7 +113,7 @@ def _count_shared(
     columns = len(bounds) - 1
     _, value = np.unique(hashes, return_inverse=True)
     column = np.repeat(np.arange(columns), np.diff(bounds))
-    rare = np.bincount(value)[value] <= _MAX_POSTINGS
+    rare = np.bincount(value)[value] <= MAX_POSTINGS
     holds = sparse.csr_array(
         (np.ones(rare.sum(), dtype=np.int32), (column[rare], value[rare])),
         shape=(columns, int(value.max(initial=0)) + 1),
@@ -120,40 +121,49 @@ def _count_shared(
     return (holds @ holds.T).tocoo()
 
 
-def _subtract_chance(
-    lake: Lake,
+def expected_containment(
+    is_text: Bool[np.ndarray, " column"],
     left: Int[np.ndarray, " pair"],
     right: Int[np.ndarray, " pair"],
     containment: Float[np.ndarray, " pair"],
-) -> Float[np.ndarray, " pair"]:
-    """Subtract from each pair's containment the value that chance explains; return at least 0.
+) -> Float[np.ndarray, " column"]:
+    """Return the containment of each column that chance explains.
 
-    Chance is the left column's mean containment in all columns of its kind: text, or not text.
+    Args:
+        is_text: The columns compared as text; the others are compared as numbers.
+        left: The left column of each pair that shares a value.
+        right: The right column of each pair.
+        containment: The share of the left column's values that the right one holds.
+
+    Returns:
+        The mean containment of a column in all columns of its kind: text, or not text.
     """
-    is_text = lake.is_text
     same_kind: Bool[np.ndarray, " pair"] = is_text[left] == is_text[right]
-    total = np.bincount(left, np.where(same_kind, containment, 0.0), minlength=len(lake))
+    total = np.bincount(left, np.where(same_kind, containment, 0.0), minlength=len(is_text))
     kind_size = np.where(is_text, is_text.sum(), (~is_text).sum())
-    expected = total / (kind_size + _PSEUDO_COLUMNS)
-    return np.maximum(containment - expected[left], 0.0)
+    return total / (kind_size + _PSEUDO_COLUMNS)
 
 
 def _complete_up_to(
     lake: Lake, hashes: UInt64[np.ndarray, " hash"], bounds: Int[np.ndarray, " _"]
 ) -> UInt64[np.ndarray, " column"]:
-    """Return the hash up to which each column's sketch is complete."""
+    """Return, for each column, the greatest hash up to which its sketch is complete.
+
+    A sketch of another form has fewer hashes than values if the form merges some, so only the
+    column's sketch of normal forms tells whether the sketches hold all values.
+    """
     unlimited = np.iinfo(np.uint64).max
     return np.array(
         [
-            unlimited if profile.distinct <= size else hashes[stop - 1]
-            for profile, size, stop in zip(lake.profiles, np.diff(bounds), bounds[1:], strict=True)
+            unlimited if _HASH_BYTES * profile.distinct <= len(profile.sketch) else hashes[stop - 1]
+            for profile, stop in zip(lake.profiles, bounds[1:], strict=True)
         ],
         dtype=np.uint64,
     )
 
 
 def measure_overlap(lake: Lake) -> ValueOverlap:
-    """Estimate containment for every pair of columns of different tables.
+    """Estimate the value overlap of every pair of columns from different tables.
 
     The cost is the sum, over all values, of the squared number of columns that hold the value.
 
@@ -163,8 +173,33 @@ def measure_overlap(lake: Lake) -> ValueOverlap:
     Returns:
         The pairs that share at least one hash.
     """
-    hashes, bounds = _concatenate([profile.sketch for profile in lake.profiles])
-    counts = _count_shared(hashes, bounds)
+    sketches = [profile.sketch for profile in lake.profiles]
+    pairs = estimate_pairs(lake, sketches, _count_shared(*concatenate_sketches(sketches)))
+    left, right, _, containment = pairs
+    expected = expected_containment(lake.is_text, left, right, containment)
+    return ValueOverlap(len(lake), *pairs, np.maximum(containment - expected[left], 0.0))
+
+
+def estimate_pairs(
+    lake: Lake, sketches: Sequence[bytes], counts: sparse.coo_array
+) -> tuple[
+    Int[np.ndarray, " pair"],
+    Int[np.ndarray, " pair"],
+    Int[np.ndarray, " pair"],
+    Float[np.ndarray, " pair"],
+]:
+    """Estimate the containment of the pairs of columns that share a hash.
+
+    Args:
+        lake: The columns.
+        sketches: The sketch of each column: of its normal forms, or of its values in another form.
+        counts: The number of hashes that two columns have in common, in both orders of a pair.
+
+    Returns:
+        The left and the right column of each pair from different tables, sorted, the number of
+        hashes that both hold, and the share of the left column's values that the right one holds.
+    """
+    hashes, bounds = concatenate_sketches(sketches)
     apart = lake.table_of[counts.row] != lake.table_of[counts.col]
     left, right = counts.row[apart].astype(np.int64), counts.col[apart].astype(np.int64)
     shared = counts.data[apart].astype(np.int64)
@@ -174,12 +209,4 @@ def measure_overlap(lake: Lake) -> ValueOverlap:
     limit = _complete_up_to(lake, hashes, bounds)
     threshold = np.minimum(limit[left], limit[right])
     comparable = _count_at_most(hashes, bounds[left], bounds[left + 1], threshold)
-    containment = np.minimum(shared / np.maximum(comparable, 1), 1.0)
-    return ValueOverlap(
-        columns=len(lake),
-        left=left,
-        right=right,
-        shared=shared,
-        containment=containment,
-        beyond_chance=_subtract_chance(lake, left, right, containment),
-    )
+    return left, right, shared, np.minimum(shared / np.maximum(comparable, 1), 1.0)

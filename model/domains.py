@@ -1,0 +1,216 @@
+"""Group columns that hold the same kind of values into value domains, each shown once.
+
+Twenty-two tables with a column of countries form 231 pairs. They say one thing: these columns share
+a value domain.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from datahub_hyperjoin.joins import Join, Role
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair
+from datahub_hyperjoin.value_forms import ValueForm
+
+_MIN_MEMBERS = 3
+"""Members of the smallest domain: two columns are just a pair."""
+_ENOUGH_PARTNERS = 2
+"""Members that a column joins, on average, to belong to a domain of any size. A ranking lists only
+the best candidates, so a column of a large domain is never suggested for most of the others."""
+_ENOUGH_COVERAGE = 0.8
+"""Share of the most complete and most distinct member's values that a representative has."""
+_VALUE_FORMS = {"", *(form.value for form in ValueForm)}
+"""What evidence is compared as if equal values are compared, rather than codes with names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Domain:
+    """Columns of several tables that hold the same kind of values, without a key among them."""
+
+    members: tuple[ColumnId, ...]
+    """The columns, in the order of their identifiers."""
+
+    representative: ColumnId
+    """The member that stands for all: the most unique one of those with the most values."""
+
+    name: str
+    """The most frequent column name of the members."""
+
+    probability: float
+    """Mean joinability of the joins among the members, in [0, 1]."""
+
+
+def find_domains(
+    joins: Iterable[Join], profiles: Mapping[ColumnId, ColumnProfile] | None = None
+) -> tuple[Domain, ...]:
+    """Find the value domains of a lake: groups of columns in which most pairs join.
+
+    Groups are merged along the joins as long as most pairs of the merged group join. A chain of
+    columns, each similar only to the next one, therefore stays apart.
+
+    Args:
+        joins: The joins, of all roles. Only those of one domain count, and among these only joins
+            of values: a code and a name of one thing are two domains.
+        profiles: Profiles of the columns, from which the representative follows. Without them it is
+            the member that joins most others.
+
+    Returns:
+        Domains of at least three members, the largest first.
+    """
+    edges = {(join.left, join.right): join.joinability for join in joins if _same_values(join)}
+    domains = [_describe(inner, profiles or {}) for inner in _merge_groups(edges)]
+    return tuple(sorted(domains, key=lambda domain: (-len(domain.members), domain.members)))
+
+
+def without_cliques(joins: Sequence[Join], domains: Iterable[Domain]) -> tuple[Join, ...]:
+    """Leave out the joins of a domain that say nothing new, for publication.
+
+    What is left of a domain is a star around its representative. A member that does not join the
+    representative keeps its best join with a member that is already connected. Joins that the
+    catalog or a person confirms are always kept.
+
+    Args:
+        joins: All joins.
+        domains: The domains of these joins.
+
+    Returns:
+        The other joins in their order.
+    """
+    domain_of = {member: domain for domain in domains for member in domain.members}
+    inner: dict[ColumnId, list[Join]] = defaultdict(list)
+    for join in joins:
+        domain = domain_of.get(join.left)
+        if _same_values(join) and domain and domain is domain_of.get(join.right):
+            inner[domain.representative].append(join)
+    stars = {join.pairs for centre, group in inner.items() for join in _star(centre, group)}
+    dropped = {join.pairs for group in inner.values() for join in group} - stars
+    return tuple(join for join in joins if join.pairs not in dropped or join.catalog.connects)
+
+
+def _same_values(join: Join) -> bool:
+    of_one_domain = join.role is Role.SAME_DOMAIN and not join.further
+    return of_one_domain and join.evidence.compared_as in _VALUE_FORMS
+
+
+@dataclass(slots=True)
+class _Groups:
+    """A partition of columns into groups that grow, with the number of joins between groups."""
+
+    group: dict[ColumnId, ColumnId]
+    """The group of each column, named by one of its members."""
+
+    members: dict[ColumnId, list[ColumnId]]
+    """The members of each group."""
+
+    links: dict[ColumnId, Counter[ColumnId]]
+    """The number of joins between each group and every other."""
+
+    @classmethod
+    def apart(cls, pairs: Iterable[Pair]) -> "_Groups":
+        """Put each column into a group of its own."""
+        links: dict[ColumnId, Counter[ColumnId]] = defaultdict(Counter)
+        for left, right in pairs:
+            links[left][right] += 1
+            links[right][left] += 1
+        return cls({end: end for end in links}, {end: [end] for end in links}, links)
+
+    def merge(self, left: ColumnId, right: ColumnId) -> bool:
+        """Merge the groups of two columns if most of their pairs join."""
+        ends = {self.group[left], self.group[right]}
+        if len(ends) == 1:
+            return False
+        small, large = sorted(ends, key=lambda end: (len(self.members[end]), end))
+        partners = min(len(self.members[large]) / 2, _ENOUGH_PARTNERS)
+        if self.links[large][small] < ceil(len(self.members[small]) * partners):
+            return False
+        self._move(small, large)
+        return True
+
+    def _move(self, small: ColumnId, large: ColumnId) -> None:
+        moved = self.members.pop(small)
+        self.group.update(dict.fromkeys(moved, large))
+        self.members[large] += moved
+        for other, count in self.links.pop(small).items():
+            del self.links[other][small]
+            if other != large:
+                self.links[large][other] += count
+                self.links[other][large] += count
+
+
+def _merge_groups(edges: Mapping[Pair, float]) -> list[dict[Pair, float]]:
+    """Merge groups along the pairs until no two groups can be merged.
+
+    Pairs with the most partners in common come first: an accidental join between two domains has
+    few in common, however joinable it looks.
+
+    Returns:
+        The pairs within each group of at least three members, with their joinability.
+    """
+    partners = _partners(edges)
+
+    def similarity(pair: Pair) -> float:
+        left, right = (partners[end] for end in pair)
+        return len(left & right) / len(left | right)
+
+    pairs = sorted(edges, key=lambda pair: (-similarity(pair), -edges[pair], pair))
+    groups = _Groups.apart(pairs)
+    # A pair that comes too early is tried again, once its groups have grown towards each other.
+    while sum(groups.merge(*pair) for pair in pairs):
+        pass
+    inner: dict[ColumnId, dict[Pair, float]] = defaultdict(dict)
+    for left, right in pairs:
+        if groups.group[left] == groups.group[right]:
+            inner[groups.group[left]][left, right] = edges[left, right]
+    return [
+        inner[group] for group, members in groups.members.items() if len(members) >= _MIN_MEMBERS
+    ]
+
+
+def _partners(pairs: Iterable[Pair]) -> dict[ColumnId, set[ColumnId]]:
+    """Map each column to itself and the columns that it joins."""
+    partners: dict[ColumnId, set[ColumnId]] = defaultdict(set)
+    for pair in pairs:
+        for end in pair:
+            partners[end].update(pair)
+    return partners
+
+
+def _describe(inner: Mapping[Pair, float], profiles: Mapping[ColumnId, ColumnProfile]) -> Domain:
+    partners = Counter(end for pair in inner for end in pair)
+    members = sorted(partners)
+
+    known = [profiles[column] for column in members if column in profiles]
+    enough = _ENOUGH_COVERAGE * max((_coverage(profile) for profile in known), default=0.0)
+
+    def usefulness(column: ColumnId) -> tuple[float, float, int]:
+        profile = profiles.get(column)
+        if profile is None or _coverage(profile) < enough:
+            return 0.0, 0.0, partners[column]
+        return profile.uniqueness, _coverage(profile), partners[column]
+
+    names = Counter(column.path for column in members)
+    return Domain(
+        members=tuple(members),
+        representative=max(members, key=usefulness),
+        name=min(names, key=lambda name: (-names[name], name)),
+        probability=sum(inner.values()) / len(inner),
+    )
+
+
+def _coverage(profile: ColumnProfile) -> float:
+    return profile.distinct * profile.completeness
+
+
+def _star(centre: ColumnId, joins: Sequence[Join]) -> list[Join]:
+    """Choose the joins that connect all columns, those of the centre first.
+
+    A step adds the column that is fewest joins away from the centre, over its most joinable join.
+    """
+    reached, chosen = {centre}, []
+    while bridging := [join for join in joins if (join.left in reached) != (join.right in reached)]:
+        at_centre = [join for join in bridging if centre in {join.left, join.right}]
+        best = max(at_centre or bridging, key=lambda join: join.joinability)
+        reached |= {best.left, best.right}
+        chosen.append(best)
+    return chosen

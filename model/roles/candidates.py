@@ -1,0 +1,134 @@
+"""Collect the pairs of columns of which one may refer to the other, and measure their values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.signals.overlap import ValueOverlap
+from datahub_hyperjoin.model.signals.priors import CatalogPriors
+from datahub_hyperjoin.tables import ColumnProfile, DataType
+
+_MIN_KEY_UNIQUENESS = 0.95
+"""Minimum uniqueness of a referenced column; samples and dirty rows repeat a few values."""
+_MIN_KEY_VALUES, _MIN_VALUES = 3, 2
+"""Minimum number of distinct values of a referenced and of a referring column."""
+_MAX_LENGTH = 64.0
+"""Maximum mean length of the values, in characters; longer text is prose."""
+_TYPES = frozenset({DataType.TEXT, DataType.INTEGER, DataType.DATE})
+"""Types of columns that refer to keys."""
+_TOLERANCE = 0.02
+"""Difference in containment up to which another key holds a column's values as well."""
+_PSEUDO_KEYS = 10
+"""Keys that are added to the number of keys: in a small lake, one match says less."""
+
+Measured = Mapping[tuple[int, int], float]
+"""Containment of a column in another one, measured on all rows."""
+
+
+@dataclass(frozen=True)
+class ReferenceCandidates:
+    """Directed pairs of columns, of which the first may refer to the second."""
+
+    referring: Int[np.ndarray, " pair"]
+    """The columns that may refer to a key, ascending."""
+
+    referenced: Int[np.ndarray, " pair"]
+    """The keys that they may refer to."""
+
+    containment: Float[np.ndarray, " pair"]
+    """Share of the referring column's values that the key holds, in [0, 1]."""
+
+    chance: Float[np.ndarray, " pair"]
+    """Share of all keys of the same kind that hold the referring column's values as well."""
+
+
+def may_refer(profile: ColumnProfile) -> bool:
+    """Return whether a column's type and values allow it to refer to a key.
+
+    Args:
+        profile: The column.
+    """
+    short = profile.lengths.mean <= _MAX_LENGTH
+    return profile.type in _TYPES and profile.distinct >= _MIN_VALUES and short
+
+
+def find_unique_columns(lake: Lake, priors: CatalogPriors) -> Bool[np.ndarray, " column"]:
+    """Mark the columns that other columns can refer to.
+
+    Args:
+        lake: The columns.
+        priors: Their uniqueness in the whole table.
+    """
+    unique = priors.uniqueness >= _MIN_KEY_UNIQUENESS
+    unique[priors.declared_unique] = True
+    allowed = [
+        may_refer(profile) and profile.distinct >= _MIN_KEY_VALUES for profile in lake.profiles
+    ]
+    return unique & np.array(allowed, dtype=bool)
+
+
+def find_reference_candidates(
+    lake: Lake, overlap: ValueOverlap, priors: CatalogPriors, measured: Measured
+) -> ReferenceCandidates:
+    """Collect all directed pairs with a shared value, and the pairs that the catalog connects.
+
+    Args:
+        lake: The columns.
+        overlap: Their estimated value overlap.
+        priors: The catalog facts about them.
+        measured: Containment that was measured on all rows; it replaces the estimate.
+
+    Returns:
+        The candidates. Pairs that people rejected are left out.
+    """
+    is_key = find_unique_columns(lake, priors)
+    refers = np.array([may_refer(profile) for profile in lake.profiles], dtype=bool)
+    connected = priors.connected
+    apart = lake.table_of[connected.left] != lake.table_of[connected.right]
+    pairs = np.unique(
+        np.stack(
+            [
+                np.concatenate([overlap.left, connected.left[apart]]),
+                np.concatenate([overlap.right, connected.right[apart]]),
+            ]
+        ),
+        axis=1,
+    )
+    left, right = pairs
+    chosen = refers[left] & is_key[right] & ~priors.rejected.holds(left, right)
+    left, right = left[chosen], right[chosen]
+    containment = overlap.look_up(overlap.containment, left, right)
+    for position, pair in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
+        if pair in measured:
+            containment[position] = measured[pair]
+    return ReferenceCandidates(
+        referring=left,
+        referenced=right,
+        containment=containment,
+        chance=_chance(lake, left, right, containment, is_key),
+    )
+
+
+def _chance(
+    lake: Lake,
+    left: Int[np.ndarray, " pair"],
+    right: Int[np.ndarray, " pair"],
+    containment: Float[np.ndarray, " pair"],
+    is_key: Bool[np.ndarray, " column"],
+) -> Float[np.ndarray, " pair"]:
+    """Return the share of keys that hold the values of the left column as well as the right one.
+
+    Small whole numbers are in every counter, a five-digit number in few keys: the share is the
+    probability that a key holds the values by chance.
+    """
+    kind = np.array([profile.type is DataType.INTEGER for profile in lake.profiles], dtype=np.int64)
+    keys = np.bincount(kind[is_key], minlength=2)
+    # One number for each pair sorts by left column and kind of key, then by falling containment.
+    group = 2 * left + kind[right]
+    order = group + (1 - containment) / 2
+    ranked = np.sort(order)
+    as_good = np.searchsorted(ranked, order + _TOLERANCE / 2, side="right")
+    return (as_good - np.searchsorted(ranked, group)) / (keys[kind[right]] + _PSEUDO_KEYS)

@@ -1,0 +1,57 @@
+"""Judge from a table's columns which of them are its own keys."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.roles.name_clues import noun_stem
+from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, tokens
+
+_UNIQUE = 0.999
+"""Minimum uniqueness of a table's own key, which tolerates the error of estimates."""
+
+
+@dataclass(frozen=True)
+class KeyClues:
+    """Marks of the columns that look like keys of their own table."""
+
+    leads: Bool[np.ndarray, " column"]
+    """Columns that are unique and the first of their table."""
+
+    own_name: Bool[np.ndarray, " column"]
+    """Columns that are called `id` or named after their own table."""
+
+    has_rival: Bool[np.ndarray, " column"]
+    """Columns of tables with another unique and complete column before them."""
+
+
+def _is_own(title: str, name: str) -> bool:
+    words = [noun_stem(word) for word in tokens(name)]
+    meaning = {word for word in words if word not in IDENTIFIER_WORDS}
+    return bool(words) and meaning <= {noun_stem(word) for word in tokens(title)}
+
+
+def find_key_clues(
+    lake: Lake, uniqueness: Float[np.ndarray, " column"], is_key: Bool[np.ndarray, " column"]
+) -> KeyClues:
+    """Mark the columns that look like keys of their own table.
+
+    Args:
+        lake: The columns.
+        uniqueness: Uniqueness of each column in the whole table.
+        is_key: Mask of the columns that others can refer to.
+    """
+    position = np.array([profile.position for profile in lake.profiles], dtype=np.int64)
+    complete = np.array([profile.completeness >= _UNIQUE for profile in lake.profiles], dtype=bool)
+    unique = uniqueness >= _UNIQUE
+    first: Int[np.ndarray, " table"] = np.full(len(lake.titles), np.iinfo(np.int64).max)
+    own_key = unique & complete & is_key
+    np.minimum.at(first, lake.table_of[own_key], position[own_key])
+    names = zip(lake.table_of.tolist(), lake.profiles, strict=True)
+    return KeyClues(
+        leads=unique & (position == 0),
+        own_name=np.array([_is_own(lake.titles[t], p.id.path) for t, p in names], dtype=bool),
+        has_rival=first[lake.table_of] < position,
+    )

@@ -1,0 +1,219 @@
+"""Compare the name of a referring column with the names of a key and its table.
+
+A reference is named after the table that it leads to (`customer_id`), after the key itself
+(`iata`), or after a table that continues the name of its own (`rack.role_id` to `rack_role`).
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy import sparse
+
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.roles.row_products import row_products
+from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, tokens, trigrams
+
+_MIN_PREFIXED = 3
+"""Minimum number of tables whose names share a first word that names no table, as in `dim_`."""
+_ENDINGS = (
+    ("ies", "y"),
+    ("ie", "y"),
+    ("sses", "ss"),
+    ("shes", "sh"),
+    ("ches", "ch"),
+    ("che", "ch"),
+    ("xes", "x"),
+    ("uses", "u"),
+    ("use", "u"),
+    ("sis", "se"),
+)
+"""Endings, and what remains of them: `uses` is the plural of `us` and of `use`, so all lose it."""
+_MIN_PLURAL = 4
+"""Minimum number of letters of a word in the plural."""
+
+Words = tuple[str, ...]
+Columns = Int[np.ndarray, " pair"]
+Clue = Float[np.ndarray, " pair"]
+
+
+@dataclass(frozen=True)
+class NameClues:
+    """How the names of directed pairs agree; each clue is in [0, 1]."""
+
+    column_in_key: Clue
+    """Share of the referring column's name that the names of key and table explain."""
+
+    key_in_column: Clue
+    """Share of the names of key and table that the names of the referring side explain."""
+
+    table_in_column: Clue
+    """Share of the name of the key's table that the referring column's name explains."""
+
+    names_table: Clue
+    """1 if the referring column is named after the key's table."""
+
+    continues_table: Clue
+    """1 if the names of referring table and column together are the name of the key's table."""
+
+    same_name: Clue
+    """1 if both columns have the same name, and it is not only a word such as `id`."""
+
+    other_word: Clue
+    """1 if the names mark identifiers by different words, such as `key` and `id`."""
+
+
+def noun_stem(word: str) -> str:
+    """Return the part that an English noun shares with its plural, judged by the ending.
+
+    Args:
+        word: A noun in the singular or plural, in lower case.
+
+    >>> noun_stem("countries"), noun_stem("country"), noun_stem("class")
+    ('country', 'country', 'class')
+    >>> noun_stem("warehouses") == noun_stem("warehouse"), noun_stem("statuses")
+    (True, 'statu')
+    """
+    if len(word) > _MIN_PLURAL:
+        for ending, rest in _ENDINGS:
+            if word.endswith(ending):
+                return word.removesuffix(ending) + rest
+    is_plural = len(word) >= _MIN_PLURAL and word.endswith("s") and not word.endswith("ss")
+    return word[:-1] if is_plural else word
+
+
+def _words(name: str) -> Words:
+    return tuple(noun_stem(word) for word in tokens(name))
+
+
+def _meaning(words: Words) -> Words:
+    """Leave out the words that only mark an identifier."""
+    return tuple(word for word in words if word not in IDENTIFIER_WORDS)
+
+
+def _without(prefixes: AbstractSet[str], words: Words) -> Words:
+    """Leave out a first word that many tables share."""
+    return words[1:] if words[1:] and words[0] in prefixes else words
+
+
+def _joined(words: Words) -> str:
+    """Join words without numbers, which only tell copies of a table apart."""
+    return "".join(word for word in words if not word.isdigit())
+
+
+class _Trigrams:
+    """Trigrams of names, weighted by their rarity among all names of tables and columns."""
+
+    def __init__(self, tables: Sequence[Words], columns: Sequence[Words]) -> None:
+        names = sorted({*tables, *columns})
+        windows = [trigrams(" ".join(name)) for name in names]
+        counts = Counter(window for name in windows for window in name)
+        self._number = {window: number for number, window in enumerate(sorted(counts))}
+        frequency = np.array([counts[window] for window in sorted(counts)], dtype=np.float64)
+        self._weights = np.log((len(names) + 1) / (frequency + 1))
+
+    def incidence(self, names: Sequence[Words]) -> sparse.csr_array:
+        """Return a matrix of names by trigrams."""
+        held = [sorted(self._number[w] for w in trigrams(" ".join(name))) for name in names]
+        rows = np.repeat(np.arange(len(held)), [len(name) for name in held])
+        columns = np.array([number for name in held for number in name], dtype=np.int64)
+        ones = np.ones(len(rows), dtype=np.float64)
+        return sparse.csr_array((ones, (rows, columns)), (len(held), max(len(self._number), 1)))
+
+    def explained(
+        self,
+        what: sparse.csr_array,
+        by: sparse.csr_array,
+        left: Int[np.ndarray, " pair"],
+        right: Int[np.ndarray, " pair"],
+    ) -> Float[np.ndarray, " pair"]:
+        """Return the share of each left name's weight that the right name's trigrams hold."""
+        weights = self._weights if len(self._weights) else np.zeros(1)
+        weighted = sparse.csr_array(what.multiply(weights[None, :]))
+        total = np.asarray(weighted.sum(axis=1)).ravel()
+        shares = row_products(weighted, by, left, right)
+        return shares / np.maximum(total[left], 1e-9) * (total[left] > 0)
+
+
+def compare_names(
+    lake: Lake, referring: Int[np.ndarray, " pair"], referenced: Int[np.ndarray, " pair"]
+) -> NameClues:
+    """Compare the names of directed pairs.
+
+    Args:
+        lake: The columns with the titles of their tables.
+        referring: Columns that may refer to a key.
+        referenced: The keys.
+
+    Returns:
+        The clues of each pair.
+    """
+    tables = [_words(title) for title in lake.titles]
+    columns = [_words(profile.id.path) for profile in lake.profiles]
+    meanings = [_meaning(words) for words in columns]
+    weigher = _Trigrams(tables, meanings)
+    of_tables, of_columns = weigher.incidence(tables), weigher.incidence(meanings)
+    of_both = (of_columns + of_tables[lake.table_of]).sign().tocsr()
+    spellings = _Spellings(lake, tables, columns)
+    return NameClues(
+        column_in_key=weigher.explained(of_columns, of_both, referring, referenced),
+        key_in_column=weigher.explained(of_both, of_both, referenced, referring),
+        table_in_column=weigher.explained(
+            of_tables, of_columns, lake.table_of[referenced], referring
+        ),
+        names_table=spellings.names_table(referring, referenced),
+        continues_table=spellings.continues_table(referring, referenced),
+        same_name=spellings.same_name(referring, referenced),
+        other_word=spellings.other_word(referring, referenced),
+    )
+
+
+class _Spellings:
+    """Names as numbers, so that equal spellings are found for all pairs at once."""
+
+    def __init__(self, lake: Lake, tables: Sequence[Words], columns: Sequence[Words]) -> None:
+        prefixes = Counter(words[0] for words in tables if words[1:])
+        common = {word for word, count in prefixes.items() if count >= _MIN_PREFIXED}
+        full, short = map(_joined, tables), (_joined(_without(common, name)) for name in tables)
+        titles, briefs = list(full), list(short)
+        meanings = [_meaning(words) for words in columns]
+        names = [_joined(words) for words in meanings]
+        pairs = list(zip(lake.table_of.tolist(), names, strict=True))
+        self._table_of, self._numbers = lake.table_of, dict[str, int]()
+        self._title, self._brief = self._number(titles), self._number(briefs)
+        self._name = self._number(names)
+        self._brief_name = self._number([_joined(_without(common, words)) for words in meanings])
+        self._titled = self._number([titles[table] + name for table, name in pairs])
+        self._briefly = self._number([briefs[table] + name for table, name in pairs])
+        self._whole = self._number([" ".join(words) for words in columns])
+        self._marker = self._number([" ".join(sorted(set(c) & IDENTIFIER_WORDS)) for c in columns])
+        self._has_meaning = np.array([bool(name) for name in names], dtype=bool)
+        (self._no_marker,) = self._number([""])
+
+    def _number(self, names: Sequence[str]) -> Int[np.ndarray, " name"]:
+        numbers = self._numbers
+        return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
+
+    def names_table(self, referring: Columns, referenced: Columns) -> Clue:
+        table = self._table_of[referenced]
+        title, brief, name = self._title[table], self._brief[table], self._name[referring]
+        same = (name == title) | (name == brief) | (self._brief_name[referring] == brief)
+        return np.where(self._has_meaning[referring], same, 0.0)
+
+    def continues_table(self, referring: Columns, referenced: Columns) -> Clue:
+        table = self._table_of[referenced]
+        same = self._titled[referring] == self._title[table]
+        same |= self._briefly[referring] == self._brief[table]
+        return np.where(self._has_meaning[referring], same, 0.0)
+
+    def same_name(self, referring: Columns, referenced: Columns) -> Clue:
+        same = self._whole[referring] == self._whole[referenced]
+        return np.where(self._has_meaning[referring], same, 0.0)
+
+    def other_word(self, referring: Columns, referenced: Columns) -> Clue:
+        left, right = self._marker[referring], self._marker[referenced]
+        marked = (left != self._no_marker) & (right != self._no_marker)
+        return np.where(marked, left != right, 0.0)

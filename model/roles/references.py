@@ -1,0 +1,313 @@
+r"""Find the key that each column refers to, for all columns of a lake together.
+
+A column refers to at most one key. Its candidates compete, and so does the possibility that it
+refers to none of them:
+
+$$P(a \to b) = \frac{e^{s(a, b)}}{1 + \sum_{b'} e^{s(a, b')}}$$
+
+The score s adds the evidence of values, names and tables as log-odds. References between tables of
+one database support each other: a first pass finds groups of tables that refer to one another, and
+the second pass discounts references that leave the group.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import networkx as nx
+import numpy as np
+from jaxtyping import Float, Int
+
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.roles.candidates import (
+    Measured,
+    ReferenceCandidates,
+    find_reference_candidates,
+    find_unique_columns,
+)
+from datahub_hyperjoin.model.roles.key_clues import find_key_clues
+from datahub_hyperjoin.model.roles.name_clues import compare_names
+from datahub_hyperjoin.model.roles.table_clues import TableClues, compare_tables
+from datahub_hyperjoin.model.signals.overlap import ValueOverlap
+from datahub_hyperjoin.model.signals.priors import CatalogPriors
+
+_LIKELY, _ALIKE = 0.2, 0.25
+"""Probability of a reference, and similarity of column names, that connect two tables."""
+_RESOLUTION = 0.5
+"""Resolution of the communities; below 1, they are larger and fewer."""
+_MANY_VALUES = 8
+"""Number of distinct values from which a match by chance is fully trusted to be rare."""
+_MANY_WORDS = 50
+"""Number of words in common from which more of them say nothing new."""
+_NEGLIGIBLE = 1e-3
+"""Probability below which a reference is not worth a look."""
+_SURE = 0.5
+"""Probability from which a key is taken to refer to another key."""
+_MAX_SCORE = 30.0
+"""Greatest score, which keeps exponentials finite."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReferenceWeights:
+    """Log-odds that each clue adds to a reference when it is at full strength."""
+
+    prior: float = -4.5
+    """A column refers to a given key."""
+
+    containment: float = 0.8
+    """For each factor e by which the share of unmatched values falls."""
+
+    rarity: float = 1.0
+    """For each factor e by which fewer keys hold the column's values."""
+
+    words: float = 2.0
+    """The key holds many values of a column of text; words hardly ever match by chance."""
+
+    column_in_key: float = 2.0
+    key_in_column: float = 3.0
+    table_in_column: float = 1.5
+    names_table: float = 1.5
+    continues_table: float = 2.0
+    same_name: float = 0.5
+    other_word: float = -1.0
+
+    leading_column: float = -2.5
+    """The referring column is unique and the first of its table."""
+
+    own_key: float = -2.0
+    """It is also called `id` or named after its own table."""
+
+    uniqueness: float = -2.0
+    """The referring column repeats no value."""
+
+    density: float = -1.0
+    """The referring column holds consecutive numbers."""
+
+    leading_key: float = 1.0
+    """The key is unique and the first column of its table."""
+
+    other_key: float = -1.0
+    """The key's table has another key before it, and neither is the column named after the table,
+    nor the key."""
+
+    style: float = -0.7
+    elsewhere: float = -1.5
+    """The tables are in different folders or schemas."""
+
+    same_number: float = 0.5
+    same_prefix: float = 1.0
+    vocabulary: float = 1.0
+
+    other_group: float = -1.5
+    """The tables belong to two groups that hardly refer to each other."""
+
+    catalog: float = 16.0
+    """The catalog or a person connects the pair."""
+
+    reads_names: bool = True
+    """Whether names of tables and columns count."""
+
+    def without_names(self) -> "ReferenceWeights":
+        """Return the weights of a method that reads no names."""
+        # Without names, those of any two tables end in the same number: none.
+        return replace(self, reads_names=False, same_number=0.0)
+
+
+DEFAULT_WEIGHTS = ReferenceWeights()
+"""Round numbers, chosen on the development lakes; results are flat near them."""
+
+
+@dataclass(frozen=True)
+class References:
+    """The probable references of a lake."""
+
+    referring: Int[np.ndarray, " pair"]
+    """Columns that may refer to a key, ascending."""
+
+    referenced: Int[np.ndarray, " pair"]
+    """The keys."""
+
+    probability: Float[np.ndarray, " pair"]
+    """Probability that the column refers to the key, in [0, 1]; at most 1 for all keys of one
+    column together."""
+
+    @classmethod
+    def empty(cls) -> "References":
+        """Return no reference at all, for methods that decide no roles."""
+        none = np.zeros(0, dtype=np.int64)
+        return cls(none, none, np.zeros(0))
+
+    @cached_property
+    def best(self) -> Mapping[int, tuple[int, float]]:
+        """The key of each column, with the probability that the column refers to it.
+
+        Two columns never refer to each other: the more probable direction is kept. If a key refers
+        to another key, both are keys of the same things, and do not compete for a column.
+        """
+        return {
+            column: (key, self._pooled(column, key)) for column, (key, _) in self._first.items()
+        }
+
+    @cached_property
+    def _likely(self) -> Mapping[tuple[int, int], float]:
+        """The pairs whose probability is not negligible, the most probable first."""
+        likely = np.flatnonzero(self.probability >= _NEGLIGIBLE)
+        order = likely[np.argsort(-self.probability[likely], kind="stable")]
+        pairs = zip(self.referring[order].tolist(), self.referenced[order].tolist(), strict=True)
+        return dict(zip(pairs, self.probability[order].tolist(), strict=True))
+
+    @cached_property
+    def _first(self) -> Mapping[int, tuple[int, float]]:
+        """The most probable key of each column on its own."""
+        first: dict[int, tuple[int, float]] = {}
+        for (column, key), probability in self._likely.items():
+            if column not in first and first.get(key, (-1,))[0] != column:
+                first[column] = key, probability
+        return first
+
+    @cached_property
+    def _extensions(self) -> Mapping[int, Sequence[int]]:
+        """The keys that surely refer to each key, one to one."""
+        extensions: dict[int, list[int]] = defaultdict(list)
+        keys = set(self.referenced.tolist())
+        for column, (key, probability) in self._first.items():
+            if column in keys and probability >= _SURE:
+                extensions[key].append(column)
+        return extensions
+
+    def _pooled(self, column: int, key: int) -> float:
+        """Return the probability that a column refers to any key of the same things."""
+        alike = {key, *self._extensions.get(key, ())}
+        base, sure = self._first.get(key, (key, 0.0))
+        if sure >= _SURE:
+            alike.add(base)
+        total = sum(self._likely.get((column, other), 0.0) for other in alike - {column})
+        return min(total, 1.0)
+
+
+def find_references(
+    lake: Lake,
+    overlap: ValueOverlap,
+    priors: CatalogPriors,
+    measured: Measured | None = None,
+    weights: ReferenceWeights = DEFAULT_WEIGHTS,
+) -> References:
+    """Find the key that each column probably refers to.
+
+    Args:
+        lake: The columns.
+        overlap: Their estimated value overlap.
+        priors: The catalog facts about them.
+        measured: Containment of directed pairs on all rows, where it is known.
+        weights: The log-odds of each clue.
+
+    Returns:
+        The probability of each possible reference.
+    """
+    lake = lake if weights.reads_names else _without_names(lake)
+    candidates = find_reference_candidates(lake, overlap, priors, measured or {})
+    column = candidates.referring
+    tables = compare_tables(lake, lake.table_of[column], lake.table_of[candidates.referenced])
+    scores = _score(lake, priors, candidates, tables, weights)
+    groups = _group_tables(lake, candidates, tables, _normalise(column, scores))
+    together = groups[lake.table_of[column]] == groups[lake.table_of[candidates.referenced]]
+    scores += np.where(together, 0.0, weights.other_group)
+    return References(column, candidates.referenced, _normalise(column, scores))
+
+
+def _without_names(lake: Lake) -> Lake:
+    """Return the lake with the same columns, none of which has a name or a table with a title."""
+    nameless = [replace(profile, id=replace(profile.id, path="")) for profile in lake.profiles]
+    return replace(lake, profiles=tuple(nameless), titles=("",) * len(lake.titles))
+
+
+def _score(
+    lake: Lake,
+    priors: CatalogPriors,
+    candidates: ReferenceCandidates,
+    tables: TableClues,
+    weights: ReferenceWeights,
+) -> Float[np.ndarray, " pair"]:
+    """Add up the evidence of values, names, keys and tables."""
+    column, key = candidates.referring, candidates.referenced
+    names = compare_names(lake, column, key)
+    uniqueness = priors.uniqueness
+    keys = find_key_clues(lake, uniqueness, find_unique_columns(lake, priors))
+    distinct = np.array([profile.distinct for profile in lake.profiles], dtype=np.float64)
+    # A few values are in many keys by chance, whatever those keys hold.
+    trust = np.log1p(np.minimum(distinct, _MANY_VALUES)) / np.log1p(_MANY_VALUES)
+    lone = keys.has_rival[key] & ~keys.own_name[key]
+    return (
+        weights.prior
+        + weights.containment * (-np.log(1.02 - candidates.containment) - 2)
+        - weights.rarity * np.log(candidates.chance) * trust[column] * candidates.containment
+        + weights.words * _words_in_common(lake, candidates, distinct)
+        + weights.column_in_key * names.column_in_key
+        + weights.key_in_column * names.key_in_column
+        + weights.table_in_column * names.table_in_column
+        + weights.names_table * names.names_table
+        + weights.continues_table * names.continues_table
+        + weights.same_name * names.same_name
+        + weights.other_word * names.other_word
+        + weights.leading_column * keys.leads[column]
+        + weights.own_key * (keys.leads & keys.own_name)[column]
+        + weights.uniqueness * uniqueness[column]
+        + weights.density * lake.density[column]
+        + weights.leading_key * keys.leads[key]
+        + weights.other_key * (lone & (names.names_table == 0))
+        + weights.style * tables.style
+        + weights.elsewhere * tables.elsewhere
+        + weights.same_number * tables.same_number
+        + weights.same_prefix * tables.same_prefix
+        + weights.vocabulary * np.minimum(tables.vocabulary, 0.5)
+        + weights.catalog * priors.connected.holds(column, key)
+    )
+
+
+def _words_in_common(
+    lake: Lake, candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
+) -> Float[np.ndarray, " pair"]:
+    """Return how many words the key holds of each column of text, on a scale from -1 to 1."""
+    column, key = candidates.referring, candidates.referenced
+    shared = np.minimum(distinct[column] * candidates.containment, _MANY_WORDS)
+    amount = np.log1p(shared) / np.log1p(_MANY_WORDS)
+    # One word in four that the key lacks undoes what the others say, since words match by meaning.
+    amount *= np.maximum(4 * candidates.containment - 3, -1)
+    return np.where(lake.is_text[column] & lake.is_text[key], amount, 0.0)
+
+
+def _normalise(
+    column: Int[np.ndarray, " pair"], scores: Float[np.ndarray, " pair"]
+) -> Float[np.ndarray, " pair"]:
+    """Turn the scores of each column's candidates into probabilities; 1 stands for no reference."""
+    odds = np.exp(np.clip(scores, -_MAX_SCORE, _MAX_SCORE))
+    total = 1 + np.bincount(column, odds, minlength=int(column.max(initial=-1)) + 1)
+    return odds / total[column]
+
+
+def _group_tables(
+    lake: Lake,
+    candidates: ReferenceCandidates,
+    tables: TableClues,
+    probability: Float[np.ndarray, " pair"],
+) -> Int[np.ndarray, " table"]:
+    """Group the tables that refer to one another or have the same columns (Louvain method)."""
+    weight = np.where(probability > _LIKELY, probability, 0.0)
+    alike = np.where(tables.vocabulary > _ALIKE, tables.vocabulary, 0.0)
+    first = lake.table_of[candidates.referring]
+    second = lake.table_of[candidates.referenced]
+    graph: nx.Graph[int] = nx.Graph()
+    graph.add_nodes_from(range(len(lake.titles)))
+    connected = np.flatnonzero(weight + alike)
+    for pair in connected.tolist():
+        ends = int(first[pair]), int(second[pair])
+        known = graph.get_edge_data(*ends, default={"reference": 0.0, "alike": 0.0})
+        reference = max(known["reference"], float(weight[pair]))
+        likeness = max(known["alike"], float(alike[pair]))
+        graph.add_edge(*ends, reference=reference, alike=likeness, weight=reference + likeness)
+    groups = np.zeros(len(lake.titles), dtype=np.int64)
+    communities = nx.community.louvain_communities(graph, seed=0, resolution=_RESOLUTION)
+    for number, members in enumerate(communities):
+        groups[list(members)] = number
+    return groups

@@ -1,0 +1,73 @@
+"""Look up how the columns of a pair are related by the references of a lake."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from datahub_hyperjoin.model.roles.references import References
+
+NO_KEY = -1
+"""The key of a column that refers to none."""
+
+
+@dataclass(frozen=True)
+class Relations:
+    """The key of each column, from which references and siblings follow."""
+
+    key: Int[np.ndarray, " column"]
+    """The key that each column refers to, or `NO_KEY`."""
+
+    probability: Float[np.ndarray, " column"]
+    """Probability that the column refers to that key, in [0, 1]; 0 without a key."""
+
+    @classmethod
+    def from_references(cls, references: References, columns: int) -> "Relations":
+        """Take the most probable key of each column.
+
+        Args:
+            references: The probable references of a lake.
+            columns: Number of columns in the lake.
+        """
+        key, probability = np.full(columns, NO_KEY), np.zeros(columns)
+        for column, (referenced, likely) in references.best.items():
+            key[column], probability[column] = referenced, likely
+        return cls(key, probability)
+
+    @cached_property
+    def _referring(self) -> Int[np.ndarray, " reference"]:
+        """The columns that refer to a key, by key and falling probability."""
+        order = np.lexsort((-self.probability, self.key))
+        return order[self.key[order] != NO_KEY]
+
+    @cached_property
+    def _keys(self) -> Int[np.ndarray, " reference"]:
+        """The keys of these columns, ascending."""
+        return self.key[self._referring]
+
+    def referring_to(self, key: int) -> Int[np.ndarray, " column"]:
+        """Return the columns that refer to a key, most probable first.
+
+        Args:
+            key: A column, or `NO_KEY`, to which no column refers.
+        """
+        return self._referring[slice(*np.searchsorted(self._keys, [key, key + 1]))]
+
+    def between(
+        self, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
+    ) -> Float[np.ndarray, "*pair"]:
+        """Return the probability that one column refers to the other, or both to the same key.
+
+        Args:
+            left: Column indices.
+            right: Column indices, as many.
+
+        Returns:
+            A probability in [0, 1] for each pair; 0 for pairs that are not related.
+        """
+        first, second = self.probability[left], self.probability[right]
+        forward = np.where(self.key[left] == right, first, 0.0)
+        backward = np.where(self.key[right] == left, second, 0.0)
+        siblings = np.where(self.key[left] == self.key[right], first * second, 0.0)
+        return np.maximum(np.maximum(forward, backward), siblings)

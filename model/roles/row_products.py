@@ -1,0 +1,32 @@
+"""Multiply rows of sparse matrices pair by pair."""
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy import sparse
+
+_CHUNK = 1 << 16
+"""Pairs multiplied at once, which bounds memory."""
+
+
+def row_products(
+    left: sparse.csr_array,
+    right: sparse.csr_array,
+    left_rows: Int[np.ndarray, " pair"],
+    right_rows: Int[np.ndarray, " pair"],
+) -> Float[np.ndarray, " pair"]:
+    """Return the inner product of a row of each matrix, for each pair of rows.
+
+    Args:
+        left: A matrix.
+        right: A matrix with as many columns.
+        left_rows: Rows of the first matrix.
+        right_rows: Rows of the second matrix, as many.
+    """
+    products = np.zeros(len(left_rows))
+    for start in range(0, len(left_rows), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        common: Float[np.ndarray, " pair"] = (
+            left[left_rows[part]].multiply(right[right_rows[part]]).sum(axis=1)
+        )
+        products[part] = np.asarray(common).ravel()
+    return products

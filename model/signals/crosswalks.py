@@ -1,0 +1,203 @@
+"""Find pairs of columns that join in two steps, through a crosswalk in the lake.
+
+A crosswalk is a table that holds codes and names of the same things in two columns. Another
+table's codes and a third table's names share no value, but the crosswalk's rows connect them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.signals.names import NameSimilarity
+from datahub_hyperjoin.model.signals.overlap import ValueOverlap
+from datahub_hyperjoin.model.signals.pairs import PairValues
+from datahub_hyperjoin.model.signals.trust import trust_in_numbers, weigh_shared
+from datahub_hyperjoin.tables import ColumnProfile, DataType
+
+_MIN_UNIQUENESS = 0.9
+"""Uniqueness of both columns of a crosswalk: two unique columns determine each other."""
+_MIN_DISTINCT = 10
+"""Number of values of both columns: a few codes match other columns by chance."""
+_MAX_LENGTH = 200.0
+"""Maximum mean length of their values, in characters. Names may be longer than keys, but prose
+names nothing."""
+_MIN_STEP = 0.4
+"""Minimum strength of each step. Weaker overlap of short codes is mostly chance."""
+_MAX_DIRECT = 0.1
+"""Containment from which two columns join as they are, and need no crosswalk."""
+_MAX_STEPS = 256
+"""Maximum number of steps into one table: the cost grows with its square. The strongest stay."""
+
+
+@dataclass(frozen=True)
+class CrosswalkOverlap:
+    """The pairs of columns that join through a crosswalk, each with its best crosswalk."""
+
+    pairs: PairValues
+    """The strength of each pair: the product of the strengths of its two steps, in [0, 1]."""
+
+    via: Int[np.ndarray, " pair"]
+    """For each pair, the column of the crosswalk that the left column matches."""
+
+    @classmethod
+    def empty(cls, columns: int) -> "CrosswalkOverlap":
+        """Return an overlap without pairs, for runs that do not use values."""
+        return cls(PairValues.from_mapping(columns, {}), np.zeros(0, dtype=np.int64))
+
+    def steps(self, left: int, right: int) -> tuple[int, int] | None:
+        """Return the crosswalk's columns that the left and the right column match.
+
+        Args:
+            left: A column index.
+            right: Another column index.
+
+        Returns:
+            Two columns of one table; None if no crosswalk connects the pair.
+        """
+        ends = np.array([left, right])
+        if not self.pairs.holds(ends[:1], ends[1:])[0]:
+            return None
+        via = self.pairs.look_up(self.via.astype(np.float64), ends, ends[::-1])
+        return int(via[0]), int(via[1])
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """Pairs of a column and a crosswalk column of another table that holds its values."""
+
+    end: Int[np.ndarray, " step"]
+    via: Int[np.ndarray, " step"]
+    strength: Float[np.ndarray, " step"]
+
+    def at(self, places: Int[np.ndarray, " _"]) -> "_Steps":
+        return _Steps(self.end[places], self.via[places], self.strength[places])
+
+
+@dataclass(frozen=True)
+class _Chains:
+    """Pairs of steps into two columns of one table; the left column has the smaller index."""
+
+    left: Int[np.ndarray, " chain"]
+    right: Int[np.ndarray, " chain"]
+    left_via: Int[np.ndarray, " chain"]
+    right_via: Int[np.ndarray, " chain"]
+    strength: Float[np.ndarray, " chain"]
+
+    def at(self, places: Int[np.ndarray, " _"] | Bool[np.ndarray, " chain"]) -> "_Chains":
+        return _Chains(*(values[places] for values in vars(self).values()))
+
+
+def find_crosswalks(
+    lake: Lake,
+    overlap: ValueOverlap,
+    *,
+    names: NameSimilarity,
+    uniqueness: Float[np.ndarray, " column"],
+) -> CrosswalkOverlap:
+    """Find the pairs of columns that do not join directly, but through a crosswalk.
+
+    A crosswalk has two nearly unique columns, at least one of them text: two numbers in a row
+    identify two different things as often as they are two codes of one thing.
+
+    Args:
+        lake: The columns.
+        overlap: The overlap of their values.
+        names: The similarity of their names, which decides how far equal numbers are believed.
+        uniqueness: For each column, distinct values per row with a value.
+
+    Returns:
+        Pairs of columns that belong to two tables other than the crosswalk.
+    """
+    steps = _find_steps(lake, overlap, names, _crosswalk_columns(lake, uniqueness))
+    chains = [_chain(lake, steps.at(group)) for group in _by_number(lake.table_of[steps.via])]
+    if not chains:
+        return CrosswalkOverlap.empty(len(lake))
+    return _index(len(lake), _best_of(_without_direct(overlap, _concatenate(chains))))
+
+
+def _crosswalk_columns(
+    lake: Lake, uniqueness: Float[np.ndarray, " column"]
+) -> Bool[np.ndarray, " column"]:
+    suitable = np.array([_names_things(profile) for profile in lake.profiles], dtype=bool)
+    return suitable & (uniqueness >= _MIN_UNIQUENESS)
+
+
+def _names_things(profile: ColumnProfile) -> bool:
+    return (
+        profile.type in {DataType.TEXT, DataType.INTEGER}
+        and profile.distinct >= _MIN_DISTINCT
+        and profile.lengths.mean <= _MAX_LENGTH
+    )
+
+
+def _find_steps(
+    lake: Lake,
+    overlap: ValueOverlap,
+    names: NameSimilarity,
+    in_crosswalk: Bool[np.ndarray, " column"],
+) -> _Steps:
+    """Find the columns whose values a crosswalk column holds, the strongest step first."""
+    chosen = in_crosswalk[overlap.right] & (overlap.beyond_chance >= _MIN_STEP)
+    end, via = overlap.left[chosen], overlap.right[chosen]
+    density = np.maximum(lake.density[end], lake.density[via])
+    trust = trust_in_numbers(names.of(end, via), density)
+    trust[lake.is_text[end] & lake.is_text[via]] = 1.0
+    strength = overlap.beyond_chance[chosen] * weigh_shared(overlap.shared[chosen]) * trust
+    order = np.lexsort((via, end, -strength))
+    return _Steps(end, via, strength).at(order[strength[order] >= _MIN_STEP])
+
+
+def _by_number(numbers: Int[np.ndarray, " step"]) -> Sequence[Int[np.ndarray, " _"]]:
+    """Group the positions of equal numbers, each group in the order of the positions."""
+    order = np.argsort(numbers, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
+    return [group for group in groups if len(group)]
+
+
+def _chain(lake: Lake, steps: _Steps) -> _Chains:
+    """Combine all steps into two different columns of one table."""
+    steps = steps.at(np.arange(min(len(steps.end), _MAX_STEPS)))
+    left, right = (side.ravel() for side in np.indices((len(steps.end),) * 2))
+    end, via, is_text = steps.end, steps.via, lake.is_text[steps.via]
+    meets = (end[left] < end[right]) & (via[left] != via[right]) & (is_text[left] | is_text[right])
+    meets &= lake.table_of[end[left]] != lake.table_of[end[right]]
+    left, right = left[meets], right[meets]
+    strength = steps.strength[left] * steps.strength[right]
+    return _Chains(end[left], end[right], via[left], via[right], strength)
+
+
+def _concatenate(chains: Sequence[_Chains]) -> _Chains:
+    fields = (vars(chain).values() for chain in chains)
+    return _Chains(*map(np.concatenate, zip(*fields, strict=True)))
+
+
+def _without_direct(overlap: ValueOverlap, chains: _Chains) -> _Chains:
+    forth = overlap.look_up(overlap.containment, chains.left, chains.right)
+    back = overlap.look_up(overlap.containment, chains.right, chains.left)
+    return chains.at(np.maximum(forth, back) < _MAX_DIRECT)
+
+
+def _best_of(chains: _Chains) -> _Chains:
+    """Keep the strongest chain of each pair; ties go to the first columns of the lake."""
+    order = np.lexsort(
+        (chains.right_via, chains.left_via, -chains.strength, chains.right, chains.left)
+    )
+    chains = chains.at(order)
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = (np.diff(chains.left) != 0) | (np.diff(chains.right) != 0)
+    return chains.at(first)
+
+
+def _index(columns: int, chains: _Chains) -> CrosswalkOverlap:
+    """Store each chain under both orders of its pair."""
+    left = np.concatenate([chains.left, chains.right])
+    right = np.concatenate([chains.right, chains.left])
+    order = np.lexsort((right, left))
+    strength = np.concatenate([chains.strength, chains.strength])
+    via = np.concatenate([chains.left_via, chains.right_via])
+    return CrosswalkOverlap(
+        PairValues(columns, left[order], right[order], strength[order]), via[order]
+    )

@@ -1,0 +1,32 @@
+"""How far shared values are believed to be more than chance."""
+
+import numpy as np
+from jaxtyping import Float, Int
+
+_SHARED_SCALE = 3.0
+"""Number of shared values at which overlap counts for about two thirds."""
+_MIN_NAME_SIMILARITY = 0.1
+"""Similarity assumed for names that have nothing in common."""
+_SPARSE_POWER, _DENSE_POWER = 0.5, 2.0
+"""Powers of name similarity that discount sparse numbers and numbers that fill their range."""
+
+
+def weigh_shared(shared: Int[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]:
+    """Return a weight in [0, 1) that grows with the number of shared values."""
+    return 1 - np.exp(-shared / _SHARED_SCALE)
+
+
+def trust_in_numbers(
+    names: Float[np.ndarray, "*pair"], density: Float[np.ndarray, "*pair"]
+) -> Float[np.ndarray, "*pair"]:
+    """Return a factor in (0, 1] that discounts evidence from numbers if the names differ.
+
+    Numbers in common are weak evidence, since consecutive numbers share values with every other
+    such column.
+
+    Args:
+        names: Similarity of the names, in [0, 1].
+        density: Share of their range that the numbers fill, in [0, 1].
+    """
+    similarity = (names + _MIN_NAME_SIMILARITY) / (1 + _MIN_NAME_SIMILARITY)
+    return similarity ** (_SPARSE_POWER + (_DENSE_POWER - _SPARSE_POWER) * density)

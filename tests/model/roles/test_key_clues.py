@@ -1,0 +1,78 @@
+"""Which columns look like the key of their own table."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.roles.key_clues import KeyClues, find_key_clues
+from handmade import Tables, lake_of
+
+UNIQUE, REPEATED, GAPS = ["1", "2", "3"], ["1", "1", "2"], ["1", "2", ""]
+
+
+def clues_of(lake: Lake) -> KeyClues:
+    uniqueness = np.array([profile.uniqueness for profile in lake.profiles])
+    return find_key_clues(lake, uniqueness, uniqueness >= 0.95)
+
+
+def find(clue: str, tables: Tables) -> set[str]:
+    """The columns that have a clue."""
+    lake = lake_of(tables)
+    return {str(lake.ids[at]) for at in np.flatnonzero(getattr(clues_of(lake), clue))}
+
+
+def test_a_unique_first_column_leads_its_table() -> None:
+    tables: Tables = {
+        "users": {"id": UNIQUE, "mail": UNIQUE},
+        "visits": {"user": REPEATED, "id": UNIQUE},
+    }
+    assert find("leads", tables) == {"users.id"}
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "expected"),
+    [
+        ("users", "id", True),
+        ("users", "user_id", True),
+        ("Users", "UserID", True),
+        ("user_roles", "role_code", True),
+        ("countries", "country", True),
+        ("warehouses", "warehouse_no", True),
+        ("visits", "user_id", False),
+        ("users", "user_mail", False),
+        ("users", "__", False),
+    ],
+)
+def test_a_key_is_called_id_or_named_after_its_own_table(
+    table: str, name: str, *, expected: bool
+) -> None:
+    assert find("own_name", {table: {name: UNIQUE}}) == ({f"{table}.{name}"} if expected else set())
+
+
+def test_columns_after_a_unique_and_complete_column_have_a_rival() -> None:
+    tables: Tables = {
+        "users": {"id": UNIQUE, "mail": UNIQUE, "city": REPEATED},
+        "visits": {"user": REPEATED, "mail": GAPS, "id": UNIQUE, "day": UNIQUE},
+        "notes": {"text": REPEATED, "mail": UNIQUE},
+    }
+    assert find("has_rival", tables) == {"users.mail", "users.city", "visits.day"}
+
+
+def test_a_column_that_no_other_may_refer_to_is_no_rival() -> None:
+    lake = lake_of({"users": {"price": UNIQUE, "id": UNIQUE}})
+    nothing = np.zeros(2, dtype=bool)
+    assert clues_of(lake).has_rival.tolist() == [False, True]
+    assert not find_key_clues(lake, np.ones(2), nothing).has_rival.any()
+
+
+def test_the_position_in_the_table_counts_where_columns_are_left_out() -> None:
+    lake = lake_of({"users": {"id": UNIQUE}})
+    moved = replace(lake, profiles=(replace(lake.profiles[0], position=1),))
+    assert clues_of(lake).leads.tolist() == [True]
+    assert clues_of(moved).leads.tolist() == [False]
+
+
+def test_a_lake_without_columns_has_no_keys() -> None:
+    assert len(clues_of(lake_of({"a": {}})).leads) == 0

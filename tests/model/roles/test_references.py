@@ -1,0 +1,319 @@
+"""The key that each column refers to, in lakes in which people would see it at once."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.joins import CatalogEvidence, Verdict
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.roles.references import (
+    DEFAULT_WEIGHTS,
+    References,
+    ReferenceWeights,
+    find_references,
+)
+from datahub_hyperjoin.model.signals.overlap import measure_overlap
+from datahub_hyperjoin.model.signals.priors import CatalogPriors
+from datahub_hyperjoin.tables import DataType
+from handmade import Tables, draw, facts_of, lake_of, numbers, things
+
+NO_FACTS = CatalogFacts()
+Named = Mapping[tuple[str, str], float]
+"""The probability of each reference, by the referring column and the key."""
+
+
+def references_of(
+    lake: Lake,
+    facts: CatalogFacts = NO_FACTS,
+    *,
+    measured: Mapping[tuple[int, int], float] | None = None,
+    weights: ReferenceWeights = DEFAULT_WEIGHTS,
+) -> References:
+    priors = CatalogPriors.from_facts(lake, facts)
+    return find_references(lake, measure_overlap(lake), priors, measured, weights)
+
+
+def name(lake: Lake, references: References) -> Named:
+    ids = [str(column) for column in lake.ids]
+    ends = zip(references.referring.tolist(), references.referenced.tolist(), strict=True)
+    likely = references.probability.tolist()
+    return {(ids[a], ids[b]): p for (a, b), p in zip(ends, likely, strict=True)}
+
+
+def find(
+    tables: Tables, facts: CatalogFacts = NO_FACTS, *, weights: ReferenceWeights = DEFAULT_WEIGHTS
+) -> set[tuple[str, str]]:
+    """The references that are more probable than not, by the best key of each column."""
+    lake = lake_of(tables)
+    best = references_of(lake, facts, weights=weights).best
+    ids = [str(column) for column in lake.ids]
+    return {(ids[column], ids[key]) for column, (key, p) in best.items() if p >= 0.5}
+
+
+def probability(
+    tables: Tables, pair: tuple[str, str], *, weights: ReferenceWeights = DEFAULT_WEIGHTS
+) -> float:
+    lake = lake_of(tables)
+    return name(lake, references_of(lake, weights=weights)).get(pair, 0.0)
+
+
+USERS: Tables = {"users": {"id": numbers(5001, 5041), "mail": [f"m{n}@x" for n in range(40)]}}
+CUSTOMERS: Tables = {"customers": {"id": numbers(1001, 1061), "name": [f"N{n}" for n in range(60)]}}
+
+
+def test_a_column_named_after_a_table_refers_to_its_key() -> None:
+    orders = {"id": numbers(1, 201), "customer_id": draw(numbers(1001, 1061), 200)}
+    assert find({**CUSTOMERS, "orders": orders}) == {("orders.customer_id", "customers.id")}
+
+
+def test_counters_are_told_apart_by_names() -> None:
+    tables: Tables = {
+        "customers": {"id": numbers(1, 61)},
+        "users": {"id": numbers(1, 41)},
+        "orders": {
+            "id": numbers(1, 201),
+            "customer_id": draw(numbers(1, 61), 200),
+            "user_id": draw(numbers(1, 41), 200),
+        },
+        **things(9),
+    }
+    assert find(tables) == {
+        ("orders.customer_id", "customers.id"),
+        ("orders.user_id", "users.id"),
+    }
+
+
+def test_several_columns_refer_to_one_key_in_different_roles() -> None:
+    orders = {
+        "id": numbers(1, 201),
+        "created_by_user_id": draw(numbers(5001, 5041), 200, 1),
+        "approved_by_user_id": draw(numbers(5001, 5021), 200, 2),
+    }
+    assert find({**USERS, "orders": orders}) == {
+        ("orders.created_by_user_id", "users.id"),
+        ("orders.approved_by_user_id", "users.id"),
+    }
+
+
+def test_a_bridge_table_refers_to_both_sides() -> None:
+    tables: Tables = {
+        "users": {"id": numbers(1, 41)},
+        "roles": {"id": numbers(1, 9), "name": [f"role {letter}" for letter in "abcdefgh"]},
+        "user_roles": {
+            "user_id": draw(numbers(1, 41), 80),
+            "role_id": draw(numbers(1, 9), 80),
+        },
+        **things(9),
+    }
+    assert find(tables) == {("user_roles.user_id", "users.id"), ("user_roles.role_id", "roles.id")}
+
+
+def test_a_whole_number_with_an_unlike_name_refers_to_the_one_key_of_its_range() -> None:
+    staff = {"emp_no": numbers(10001, 10081), "first": [f"F{n}" for n in range(80)]}
+    sales = {"number": numbers(1, 301), "sales_rep": draw(numbers(10001, 10081), 300)}
+    lake: Tables = {"staff": staff, "invoices": sales, **things(20)}
+    assert find(lake) == {("invoices.sales_rep", "staff.emp_no")}
+    # Twenty further keys of the same range, and the match says nothing any more.
+    copies = {f"other{chr(ord('a') + n)}": {"nr": staff["emp_no"]} for n in range(20)}
+    assert find({**lake, **copies}) == set()
+
+
+def test_small_counters_do_not_refer_to_other_counters() -> None:
+    survey = {"no": numbers(7000, 7100), "rating": draw(numbers(1, 11), 100)}
+    counters = {f"t{letter}": {"n": numbers(1, 11)} for letter in "abcdef"}
+    assert find({"survey": survey, **things(12)}) == set()
+    assert find(counters) == set()
+
+
+def test_a_table_of_further_facts_refers_to_the_table_that_it_extends() -> None:
+    details = {"customer_id": numbers(1001, 1051), "iban": [f"DE{n}" for n in range(50)]}
+    tables = {**CUSTOMERS, "customer_details": details}
+    assert find(tables) == {("customer_details.customer_id", "customers.id")}
+
+
+def test_a_code_refers_to_the_table_of_codes() -> None:
+    codes = [f"{a}{b}X" for a in "ABCDEFG" for b in "KLMNOP"]
+    airports = {"iata": codes, "city": [f"c{n}" for n in range(42)]}
+    flights = {"origin": draw(codes, 100), "dest": draw(codes[:40], 100, 1)}
+    assert find({"airports": airports, "flights": flights, **things(6)}) == {
+        ("flights.origin", "airports.iata"),
+        ("flights.dest", "airports.iata"),
+    }
+
+
+def with_dates(lake: Lake) -> Lake:
+    """The same lake, in which the columns with a day in their name hold dates."""
+    profiles = [
+        replace(profile, type=DataType.DATE) if "day" in profile.id.path else profile
+        for profile in lake.profiles
+    ]
+    return replace(lake, profiles=tuple(profiles))
+
+
+@pytest.mark.parametrize(("shared", "is_reference"), [(3, False), (60, True)])
+def test_dates_refer_to_a_calendar_only_if_it_holds_nearly_all_of_them(
+    shared: int, *, is_reference: bool
+) -> None:
+    calendar = [f"2024-0{1 + n // 28}-{1 + n % 28:02}" for n in range(84)]
+    other = [f"2019-0{1 + n // 28}-{1 + n % 28:02}" for n in range(60 - shared)]
+    visits = {"visit": numbers(1, 301), "seen_day": draw([*calendar[:shared], *other], 300)}
+    lake = with_dates(lake_of({"calendar": {"day": calendar}, "visits": visits, **things(6)}))
+    found = name(lake, references_of(lake))
+    assert (found[("visits.seen_day", "calendar.day")] >= 0.5) is is_reference
+
+
+REJECTED = CatalogEvidence(verdict=Verdict.REJECTED)
+CONNECTED = [
+    CatalogEvidence(declared="fk"),
+    CatalogEvidence(related="urn:li:erModelRelationship:x"),
+    CatalogEvidence(verdict=Verdict.ACCEPTED),
+]
+ORDERS: Tables = {
+    "orders": {"id": numbers(1, 201), "customer_id": draw(numbers(1001, 1061), 200)},
+    "clients": {"id": numbers(1001, 1061)},
+}
+
+
+def test_a_rejected_pair_is_never_a_reference() -> None:
+    tables = {**CUSTOMERS, **ORDERS}
+    pair = ("orders.customer_id", "customers.id")
+    assert pair in find(tables)
+    lake = lake_of(tables)
+    found = name(lake, references_of(lake, facts_of({pair: REJECTED})))
+    assert pair not in found
+    assert pair[::-1] not in found
+
+
+@pytest.mark.parametrize("said", CONNECTED)
+def test_a_connected_pair_is_a_reference_whatever_the_names_and_values(
+    said: CatalogEvidence,
+) -> None:
+    tables = {**CUSTOMERS, **ORDERS, "stock": {"code": ["x", "y", "z"], "depot": ["d", "e", "d"]}}
+    for pair in (("orders.customer_id", "clients.id"), ("stock.depot", "clients.id")):
+        assert pair not in find(tables)
+        assert pair in find(tables, facts_of({pair: said}))
+
+
+@given(st.data())
+def test_the_keys_of_a_column_compete(data: st.DataObject) -> None:
+    cells = st.lists(st.sampled_from(numbers(1, 13)), min_size=3, max_size=12)
+    columns = st.dictionaries(st.sampled_from(["id", "a", "b_id"]), cells, min_size=1)
+    lake = lake_of(data.draw(st.dictionaries(st.sampled_from("abcde"), columns, min_size=2)))
+    pairs = [(a, b) for a in lake.ids for b in lake.ids if a.table < b.table]
+    said = data.draw(st.sets(st.sampled_from(pairs), max_size=3))
+    facts = CatalogFacts(pairs=dict.fromkeys(said, CatalogEvidence(declared="fk")))
+    total: dict[str, float] = defaultdict(float)
+    for (column, _), likely in name(lake, references_of(lake, facts)).items():
+        assert likely > 0
+        total[column] += likely
+    assert all(likely < 1 for likely in total.values())
+
+
+ALONE = replace(DEFAULT_WEIGHTS, other_group=0.0)
+"""Without groups of tables, which a single reference may change as a whole."""
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.sampled_from([1.0, 0.95, 0.4, 0.0]))
+def test_more_containment_never_lowers_the_probability_of_a_reference(
+    one: float, other: float, rival: float
+) -> None:
+    lake = lake_of({**CUSTOMERS, **ORDERS})
+    ids = [str(column) for column in lake.ids]
+    column, key, clients = map(ids.index, ("orders.customer_id", "customers.id", "clients.id"))
+
+    def likely(share: float) -> float:
+        measured = {(column, key): share, (column, clients): rival}
+        found = references_of(lake, measured=measured, weights=ALONE)
+        return name(lake, found)["orders.customer_id", "customers.id"]
+
+    assume(one <= other)
+    assert likely(one) <= likely(other) + 1e-12
+
+
+@given(st.permutations(["id", "name", "code", "customer_id"]), st.permutations("wxyz"))
+def test_names_do_not_matter_to_a_method_that_reads_none(
+    names: list[str], titles: list[str]
+) -> None:
+    def lake(names: Sequence[str], titles: Sequence[str]) -> Lake:
+        codes = [f"k{n}" for n in range(60)]
+        return lake_of(
+            {
+                titles[0]: {names[0]: numbers(1001, 1061), names[1]: codes},
+                titles[1]: {names[0]: numbers(1, 201), names[2]: draw(numbers(1001, 1061), 200)},
+                titles[2]: {names[3]: draw(codes, 150)},
+                titles[3]: {names[0]: numbers(1, 91), names[3]: numbers(1001, 1091)},
+            }
+        )
+
+    weights = DEFAULT_WEIGHTS.without_names()
+    found = references_of(lake(names, titles), weights=weights)
+    plain = references_of(lake(["a", "b", "c", "d"], "efgh"), weights=weights)
+    for what in ("referring", "referenced", "probability"):
+        assert getattr(found, what).tolist() == getattr(plain, what).tolist()
+    assert len(plain.probability) == 7
+
+
+def test_names_matter_to_a_method_that_reads_them() -> None:
+    tables = {**CUSTOMERS, **ORDERS}
+    pair = ("orders.customer_id", "customers.id")
+    unread = probability(tables, pair, weights=DEFAULT_WEIGHTS.without_names())
+    assert unread < 0.5 < probability(tables, pair)
+
+
+def test_tables_of_one_system_refer_to_each_other() -> None:
+    """Two copies of a shop; in each, the orders are of its own customers."""
+    tables: Tables = {
+        f"{table}{copy}": columns
+        for copy in (1, 2)
+        for table, columns in {**CUSTOMERS, **USERS, "orders": ORDERS["orders"]}.items()
+    }
+    assert {pair for pair in find(tables) if "orders" in pair[0]} == {
+        ("orders1.customer_id", "customers1.id"),
+        ("orders2.customer_id", "customers2.id"),
+    }
+
+
+def test_references_that_leave_a_group_of_tables_are_discounted() -> None:
+    pair = ("shop0.who", "users.id")
+    shop = {f"shop{n}": {"customer_id": draw(numbers(1001, 1061), 200, n)} for n in range(4)}
+    site = {f"site{n}": {"user_id": draw(numbers(5001, 5041), 200, n)} for n in range(4)}
+    tables: Tables = {**CUSTOMERS, **shop, **USERS, **site}
+    who = {**shop["shop0"], "who": draw(numbers(5001, 5041), 200)}
+    tables = {**tables, "shop0": who}
+    apart, together = probability(tables, pair), probability(tables, pair, weights=ALONE)
+    assert 0 < apart < together / 2
+    assert probability(tables, ("site0.user_id", "users.id")) > 0.9
+
+
+def test_a_column_refers_to_the_key_of_its_own_folder() -> None:
+    airports = {"code": [f"{a}{b}X" for a in "ABCDEFG" for b in "KLMNOP"]}
+    flights = {"to": draw(airports["code"], 90)}
+    tables: Tables = {
+        f"{folder}/{table}": columns
+        for folder in ("usa", "france", "japan")
+        for table, columns in {"airports": airports, "flights": flights, **things(3)}.items()
+    }
+    assert {pair for pair in find(tables) if "flights" in pair[0]} == {
+        (f"{folder}/flights.to", f"{folder}/airports.code") for folder in ("usa", "france", "japan")
+    }
+
+
+def test_many_words_in_common_are_no_chance() -> None:
+    def likely(kind: str, count: int) -> float:
+        values = [f"{kind}{n}" for n in range(1001, 1001 + count)]
+        tables: Tables = {"aaa": {"x": values}, "bbb": {"y": draw(values, 2 * count)}}
+        return probability(tables, ("bbb.y", "aaa.x"))
+
+    assert likely("", 60) < likely("w", 10) < likely("w", 60)
+    assert likely("w", 60) == pytest.approx(likely("w", 70), abs=1e-9)
+
+
+@pytest.mark.parametrize("tables", [{}, {"a": {}}, {"a": {"x": numbers(1, 9)}}])
+def test_a_lake_of_less_than_two_columns_has_no_references(tables: Tables) -> None:
+    assert references_of(lake_of(tables)).best == {}
+    assert references_of(lake_of(tables), weights=DEFAULT_WEIGHTS.without_names()).best == {}
