@@ -1,0 +1,180 @@
+"""Find joins of several columns: search keys, propose references, verify them and decide."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
+from datahub_hyperjoin.composite_reader import CompositeReader
+from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Join, Role, Verdict
+from datahub_hyperjoin.model.composite.decide import (
+    MIN_PROBABILITY,
+    CompositeReference,
+    decide,
+    is_one_to_one,
+)
+from datahub_hyperjoin.model.composite.partners import find_partners
+from datahub_hyperjoin.model.composite.propose import Proposal, propose
+from datahub_hyperjoin.model.config import RankingConfig
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.session import Session
+from datahub_hyperjoin.tables import Pair, Table, TableId, pair_of
+
+
+def find_composite_joins(
+    index: LakeIndex,
+    tables: Sequence[Table],
+    facts: CatalogFacts,
+    *,
+    session: Session,
+    config: ProfileConfig,
+    ranking: RankingConfig,
+) -> tuple[Join, ...]:
+    """Find the references of several columns, declared ones and others, and verify them.
+
+    Args:
+        index: The lake.
+        tables: The tables of the run.
+        facts: Declared keys, and people's decisions.
+        session: Starts the Spark session; not called if nothing needs to be read.
+        config: How tables are read.
+        ranking: How wide a key may be, and how probable a join must be.
+
+    Returns:
+        Joins with further columns, best first.
+    """
+    reader = CompositeReader(index, tables, session, config)
+    proposals: list[Proposal] = []
+    if ranking.max_key_columns > 1:
+        partners = find_partners(index)
+        found = reader.keys(partners.searches(ranking.max_key_columns))
+        proposals = propose(partners, _with_declared_keys(found, facts, ranking.max_key_columns))
+    proposals = _with_declared(proposals, index, facts)
+    measured = reader.evidence([proposal.pairs for proposal in proposals])
+    references = decide(proposals, measured, max(ranking.min_joinability, MIN_PROBABILITY))
+    joins = [_join(reference, index, facts) for reference in references]
+    return tuple(join for join in joins if join.catalog.verdict is not Verdict.REJECTED)
+
+
+def with_composite_joins(joins: Sequence[Join], composites: Sequence[Join]) -> tuple[Join, ...]:
+    """Combine joins of one and of several columns.
+
+    A part of a composite join that joins many rows to many is left out: it would lead people to the
+    wrong rows. Parts that people accepted with the whole join are left out, too.
+
+    Args:
+        joins: Joins of single columns.
+        composites: Joins of several columns.
+
+    Returns:
+        All joins, best first.
+    """
+    accepted = {
+        pair_of(*pair)
+        for join in composites
+        for pair in join.pairs
+        if join.catalog.verdict is Verdict.ACCEPTED
+    }
+    parts = {pair_of(*pair) for join in composites for pair in join.pairs}
+    kept = {}
+    for join in joins:
+        pair = (join.left, join.right)
+        is_decided = bool(join.catalog.verdict or join.catalog.related)
+        superfluous = join.evidence.cardinality is Cardinality.MANY_MANY and not is_decided
+        if pair not in accepted and not (pair in parts and superfluous):
+            kept[pair] = join
+    # A relationship is named by its first pair of columns, so no two joins may share it.
+    named = [turned for join in composites for turned in [_led_by_other(join, kept)] if turned]
+    return tuple(
+        sorted(
+            [*kept.values(), *named], key=lambda join: (-join.joinability, join.left, join.right)
+        )
+    )
+
+
+def _with_declared_keys(
+    found: Mapping[TableId, tuple[tuple[str, ...], ...]], facts: CatalogFacts, max_columns: int
+) -> dict[TableId, list[tuple[str, ...]]]:
+    """Return the keys of each table, declared ones first."""
+    keys: dict[TableId, list[tuple[str, ...]]] = {}
+    for key in sorted(facts.composite_keys):
+        if len(key) <= max_columns:
+            keys.setdefault(key[0].table, []).append(tuple(column.path for column in key))
+    for table, others in found.items():
+        declared = keys.setdefault(table, [])
+        same = {frozenset(key) for key in declared}
+        declared += [key for key in others if frozenset(key) not in same]
+    return keys
+
+
+def _with_declared(
+    proposals: Sequence[Proposal], index: LakeIndex, facts: CatalogFacts
+) -> list[Proposal]:
+    """Add the declared references of several columns, with their names."""
+    known = set(index.lake.ids)
+    declared = {
+        frozenset(key.pairs): _proposal(key)
+        for key in facts.foreign_keys
+        if key.is_composite and all(column in known for pair in key.pairs for column in pair)
+    }
+    others = [proposal for proposal in proposals if frozenset(proposal.pairs) not in declared]
+    return [*declared.values(), *others]
+
+
+def _proposal(key: ForeignKey) -> Proposal:
+    return Proposal(pairs=tuple(sorted(key.pairs)), names=1.0, declared=key.title)
+
+
+def _join(reference: CompositeReference, index: LakeIndex, facts: CatalogFacts) -> Join:
+    """Turn a reference into a join, named by the pair of columns with the most distinct values."""
+    distinct = {profile.id: profile.distinct for profile in index.lake.profiles}
+    pairs = sorted(reference.pairs, key=lambda pair: (pair[0] == pair[1], -distinct[pair[1]], pair))
+    evidence = reference.evidence.evidence
+    join = Join(
+        left=pairs[0][0],
+        right=pairs[0][1],
+        joinability=reference.probability,
+        evidence=evidence,
+        catalog=_catalog_evidence(reference, facts),
+        role=Role.ONE_TO_ONE if is_one_to_one(reference) else Role.REFERENCE,
+        referenced=pairs[0][1],
+        further=tuple(pairs[1:]),
+    )
+    return _sorted(join)
+
+
+def _sorted(join: Join) -> Join:
+    """Put the smaller column of the first pair on the left."""
+    if join.left <= join.right:
+        return join
+    return replace(
+        join,
+        left=join.right,
+        right=join.left,
+        evidence=join.evidence.reversed,
+        further=tuple((right, left) for left, right in join.further),
+    )
+
+
+def _led_by_other(join: Join, taken: Mapping[Pair, Join]) -> Join | None:
+    """Return a join whose first pair is free; None if another join has each of its pairs."""
+    for number, (left, right) in enumerate(join.pairs):
+        if pair_of(left, right) not in taken and left != right:
+            others = (*join.pairs[:number], *join.pairs[number + 1 :])
+            referenced = right if join.referenced == join.right else left
+            return _sorted(
+                replace(join, left=left, right=right, referenced=referenced, further=others)
+            )
+    return None
+
+
+def _catalog_evidence(reference: CompositeReference, facts: CatalogFacts) -> CatalogEvidence:
+    """Return what the catalog says about all the columns together."""
+    parts = [facts.of(pair_of(*pair)) for pair in reference.pairs]
+    verdicts = {part.verdict for part in parts}
+    return CatalogEvidence(
+        declared=reference.declared,
+        queries=min(part.queries for part in parts),
+        verdict=parts[0].verdict if len(verdicts) == 1 else None,
+        by=parts[0].by if len(verdicts) == 1 else "",
+    )

@@ -1,0 +1,114 @@
+"""Reads keys and evidence of several columns with Spark, or from the store of earlier runs."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from datahub_hyperjoin.composites import ColumnPairs, CompositeEvidence, KeySearch
+from datahub_hyperjoin.joins import Cardinality, Evidence
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.profiles.store import Store, result_key
+from datahub_hyperjoin.spark.session import Session
+from datahub_hyperjoin.spark.verification.composites import verify_composites
+from datahub_hyperjoin.spark.verification.key_search import search_keys
+from datahub_hyperjoin.tables import Table, TableId
+
+_KEYS, _EVIDENCE = "composite_keys", "composite_evidence"
+
+TableKeys = Mapping[TableId, tuple[tuple[str, ...], ...]]
+"""The paths of the columns of each key, by table."""
+
+
+class CompositeReader:
+    """Reads only tables that have changed since the last run.
+
+    Args:
+        index: The lake.
+        tables: The tables of the run.
+        session: Starts the Spark session.
+        config: How tables are read, and where results are stored.
+    """
+
+    def __init__(
+        self, index: LakeIndex, tables: Sequence[Table], session: Session, config: ProfileConfig
+    ) -> None:
+        lake = index.lake
+        self._texts = {column for column, text in zip(lake.ids, lake.is_text, strict=True) if text}
+        self._tables = {table.id: table for table in tables}
+        self._session = session
+        self._config = config
+        self._store = Store(config)
+
+    def keys(self, searches: Sequence[KeySearch]) -> TableKeys:
+        """Search the keys of several columns of some tables.
+
+        Args:
+            searches: The columns among which to search.
+
+        Returns:
+            Keys by table, without tables that have none.
+        """
+        names = {
+            search: result_key([self._tables[search.table]], repr(search)) for search in searches
+        }
+        kept = self._store.results(_KEYS)
+        found = {
+            search.table: tuple(map(tuple, json.loads(kept[name])))
+            for search, name in names.items()
+            if name in kept
+        }
+        changed = [search for search in searches if search.table not in found]
+        if changed:
+            read = search_keys(self._session(), [*self._tables.values()], changed, self._config)
+            found |= {search.table: read.get(search.table, ()) for search in changed}
+        self._store.keep_results(
+            _KEYS, {name: json.dumps(found[search.table]) for search, name in names.items()}
+        )
+        return {table: keys for table, keys in found.items() if keys}
+
+    def evidence(self, references: Sequence[ColumnPairs]) -> dict[ColumnPairs, CompositeEvidence]:
+        """Measure references of several columns on all rows of their tables.
+
+        Args:
+            references: The referring and the referenced columns of each.
+
+        Returns:
+            Evidence by reference, without those that cannot be read.
+        """
+        names = {reference: self._name(reference) for reference in references}
+        kept = self._store.results(_EVIDENCE)
+        measured = {
+            reference: _from_json(kept[name]) for reference, name in names.items() if name in kept
+        }
+        changed = [reference for reference in references if reference not in measured]
+        if changed:
+            measured |= verify_composites(
+                self._session(),
+                [*self._tables.values()],
+                changed,
+                texts=self._texts,
+                config=self._config,
+            )
+        self._store.keep_results(
+            _EVIDENCE,
+            {names[reference]: _to_json(evidence) for reference, evidence in measured.items()},
+        )
+        return measured
+
+    def _name(self, reference: ColumnPairs) -> str:
+        ends = [column.table for column in reference[0]]
+        paths = repr([[column.path for column in pair] for pair in reference])
+        return result_key([self._tables[table] for table in ends], paths)
+
+
+def _to_json(evidence: CompositeEvidence) -> str:
+    return json.dumps(asdict(evidence))
+
+
+def _from_json(text: str) -> CompositeEvidence:
+    fields = json.loads(text)
+    measures = fields.pop("evidence")
+    measures["cardinality"] = Cardinality(measures["cardinality"])
+    fields["by_chance"] = tuple(fields["by_chance"])
+    return CompositeEvidence(evidence=Evidence(**measures), **fields)

@@ -1,0 +1,56 @@
+"""Value types of keys of several columns, which the model searches and Spark counts."""
+
+from dataclasses import dataclass
+
+from datahub_hyperjoin.joins import Cardinality, Evidence
+from datahub_hyperjoin.tables import ColumnId, TableId
+
+ColumnPairs = tuple[tuple[ColumnId, ColumnId], ...]
+"""The referring and the referenced column of each part of a composite reference."""
+
+MIN_CONTAINMENT = 0.9
+"""Minimum share of the referring table's distinct tuples that a key must hold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeySearch:
+    """The columns of a table among which composite keys are searched."""
+
+    table: TableId
+    """The table."""
+
+    columns: tuple[str, ...]
+    """Paths of the columns, the most promising first."""
+
+    texts: tuple[str, ...] = ()
+    """The columns of text among these, in the same order."""
+
+    max_columns: int = 4
+    """Maximum number of columns of a key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompositeEvidence:
+    """Facts about a composite reference, measured on all rows of both tables.
+
+    The rows of a table that have a value in every column are its tuples.
+    """
+
+    evidence: Evidence
+    """Measures of the join; the referring table is on the left."""
+
+    tuples: int
+    """Number of distinct tuples of the referring table."""
+
+    matched: float
+    """Share of the referring table's tuples, each row counted, that the other table has."""
+
+    by_chance: tuple[float, ...] = ()
+    """The same share after the values of one column were shuffled among the rows, for each column.
+    A column whose share stays high tells nothing that the other columns do not. Empty if it was not
+    measured."""
+
+    @property
+    def is_unique(self) -> bool:
+        """Whether no two rows of the referenced table have the same tuple."""
+        return self.evidence.cardinality in {Cardinality.ONE_ONE, Cardinality.MANY_ONE}

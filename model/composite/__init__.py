@@ -1,0 +1,1 @@
+"""Searches references of several columns, and decides which of them hold."""

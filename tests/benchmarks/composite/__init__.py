@@ -1,0 +1,1 @@
+"""Lakes whose schemas declare keys of several columns."""
