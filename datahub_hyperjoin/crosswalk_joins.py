@@ -1,0 +1,155 @@
+"""The stage that finds and verifies joins through crosswalks, for pairs that are suggested."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin, as_compared
+from datahub_hyperjoin.joins import Evidence, Join, Suggestion
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.profiles.store import Store
+from datahub_hyperjoin.spark.session import Session
+from datahub_hyperjoin.spark.verification.bridges import verify_bridges
+from datahub_hyperjoin.tables import ColumnId, Pair, Table, pair_of
+
+_MIN_GAIN = 2.0
+"""How many times higher the containment through a crosswalk must be than that of values as they
+are. A join that compares values then misses most of the rows."""
+
+
+def list_bridges(index: LakeIndex, pairs: Iterable[Pair]) -> tuple[Bridge, ...]:
+    """List the crosswalks that connect some pairs of columns, at most one for each pair.
+
+    Args:
+        index: The lake, with its crosswalks.
+        pairs: The pairs.
+    """
+    ids = index.lake.ids
+    number = {column: at for at, column in enumerate(ids)}
+    found = ((pair, index.crosswalks.steps(*(number[end] for end in pair))) for pair in pairs)
+    return tuple(
+        Bridge(left, ids[via[0]], ids[via[1]], right) for (left, right), via in found if via
+    )
+
+
+def measure_bridges(
+    bridges: Sequence[Bridge],
+    tables: Sequence[Table],
+    session: Session,
+    config: ProfileConfig,
+    index: LakeIndex,
+) -> dict[Bridge, Evidence]:
+    """Measure joins through crosswalks, or reuse stored evidence if all three tables are unchanged.
+
+    Args:
+        bridges: The columns.
+        tables: All tables.
+        session: Starts the Spark session; not called if nothing has changed.
+        config: How tables are read, and where evidence is stored.
+        index: The lake, which says which columns hold text.
+
+    Returns:
+        Evidence by bridge, without bridges that cannot be measured.
+    """
+    store = Store(config)
+    stored = store.bridge_evidence(bridges, tables)
+    changed = [bridge for bridge in bridges if bridge not in stored]
+    measured: Mapping[Bridge, Evidence] = {}
+    if changed:
+        columns = zip(index.lake.ids, index.lake.is_text, strict=True)
+        texts = frozenset(column for column, is_text in columns if is_text)
+        measured = verify_bridges(session(), tables, changed, texts=texts, config=config)
+    evidence = {**stored, **measured}
+    store.keep_bridge_evidence(evidence, tables)
+    return evidence
+
+
+def choose_evidence(
+    direct: Mapping[Pair, Evidence],
+    bridged: Mapping[Bridge, Evidence],
+    *,
+    accepted: AbstractSet[Pair],
+) -> dict[Pair, Evidence]:
+    """Give accepted pairs the evidence through a crosswalk where it explains them much better.
+
+    Other pairs keep their own evidence, so that a pair that meets only in a crosswalk is no join
+    of its own. Country codes and country names keep theirs, because people know what countries are.
+
+    Args:
+        direct: Evidence of the pairs themselves.
+        bridged: Evidence through crosswalks.
+        accepted: The pairs that people accepted.
+
+    Returns:
+        One evidence for each pair.
+    """
+    chosen = dict(direct)
+    for bridge, evidence in bridged.items():
+        own = chosen.get(bridge.pair) if bridge.pair in accepted else None
+        if own and not own.compared_as and evidence.containment > _MIN_GAIN * own.containment:
+            chosen[bridge.pair] = as_compared(bridge, evidence)
+    return chosen
+
+
+def with_crosswalks(joins: Iterable[Join], crosswalks: Iterable[CrosswalkJoin]) -> tuple[Join, ...]:
+    """Add the columns of the crosswalk to each join that has one.
+
+    Args:
+        joins: The joins of the run.
+        crosswalks: The same joins in two steps, for those that have a crosswalk.
+    """
+    bridges = {crosswalk.bridge.pair: crosswalk.bridge for crosswalk in crosswalks}
+    return tuple(
+        replace(join, via=(bridge.left_via, bridge.right_via)) if bridge else join
+        for join in joins
+        for bridge in [bridges.get((join.left, join.right))]
+    )
+
+
+def collect_crosswalk_joins(
+    ranked: Iterable[Suggestion],
+    direct: Mapping[Pair, Evidence],
+    bridged: Mapping[Bridge, Evidence],
+    *,
+    min_containment: float,
+) -> tuple[CrosswalkJoin, ...]:
+    """Collect the joins that the data confirms in both steps.
+
+    Args:
+        ranked: The suggestions of the ranking, for the scores of the pairs.
+        direct: Evidence of pairs, including those of a column and a crosswalk.
+        bridged: Evidence through crosswalks.
+        min_containment: The share of one side's values that must be on the other side, in each step
+            and in both together.
+
+    Returns:
+        The joins in two steps, best first.
+    """
+    scores: dict[Pair, float] = {}
+    for suggestion in ranked:
+        pair = pair_of(suggestion.query, suggestion.candidate)
+        scores[pair] = max(scores.get(pair, 0.0), suggestion.joinability)
+    found = [
+        CrosswalkJoin(
+            bridge=bridge,
+            joinability=scores[bridge.pair],
+            left_step=_read_from(bridge.left, direct[left], left),
+            right_step=_read_from(bridge.right_via, direct[right], right),
+            evidence=evidence,
+        )
+        for bridge, evidence in bridged.items()
+        for left, right in [bridge.steps]
+        if left in direct and right in direct
+    ]
+    return tuple(
+        sorted(
+            (join for join in found if join.containment >= min_containment),
+            key=lambda join: (-join.joinability, join.bridge),
+        )
+    )
+
+
+def _read_from(first: ColumnId, evidence: Evidence, pair: Pair) -> Evidence:
+    """Return the evidence of a sorted pair with the given column on the left."""
+    return evidence if pair[0] == first else evidence.reversed

@@ -1,0 +1,181 @@
+"""Joins through crosswalks, from tables of files to findings."""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import NoReturn
+
+import pycountry
+import pytest
+from pyspark.sql import SparkSession
+
+from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.crosswalks import Bridge
+from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Verdict
+from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.session import Session
+from datahub_hyperjoin.suggest import Findings, suggest
+from datahub_hyperjoin.tables import ColumnId, Table, TableId, pair_of
+
+CODES = [f"B-{number:03}" for number in range(60)]
+NAMES = [
+    f"{kind} of {town}"
+    for kind in ("Ale", "Bock", "Dubbel", "Gose", "Helles", "Kriek", "Lager", "Mild", "Pils", "Rye")
+    for town in ("Aachen", "Bruges", "Cork", "Dublin", "Erfurt", "Ghent")
+]
+BREWERY = {
+    "articles": {"article": CODES, "label": NAMES},
+    "orders": {"beer": CODES[:40] * 3, "litres": ["7"] * 120},
+    "prices": {"product": NAMES[10:], "price": [str(at % 9) for at in range(50)]},
+}
+UNTRAINED = ModelConfig(ranking=RankingConfig(scoring=Scoring.SIGNALS))
+ACCEPTED = CatalogEvidence(verdict=Verdict.ACCEPTED)
+
+
+class Silent:
+    """Progress that remembers the counters only."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, float] = {}
+
+    def stage(self, name: str) -> AbstractContextManager[None]:
+        assert name
+        return nullcontext()
+
+    def count(self, name: str, by: float) -> None:
+        self.counts[name] = self.counts.get(name, 0) + by
+
+    def say(self, line: str) -> None:
+        assert line
+
+    def warn(self, title: str, message: str, context: str) -> None:
+        pytest.fail(f"{title}: {message} {context}")
+
+
+def column(path: str) -> ColumnId:
+    table, _, name = path.rpartition(".")
+    return ColumnId(TableId("file", table), name)
+
+
+BEER, PRODUCT = column("orders.beer"), column("prices.product")
+
+
+def write(folder: Path, name: str, columns: Mapping[str, list[str]]) -> Table:
+    rows = zip(*columns.values(), strict=True)
+    file = folder / f"{name}.csv"
+    file.write_text("\n".join([",".join(columns), *map(",".join, rows)]) + "\n")
+    return Table(
+        id=TableId("file", name),
+        title=name,
+        location=File(uri=str(file), format=FileFormat.CSV),
+        size=file.stat().st_size,
+        state="1",
+    )
+
+
+def write_all(folder: Path, lake: Mapping[str, Mapping[str, list[str]]]) -> list[Table]:
+    return [write(folder, name, columns) for name, columns in lake.items()]
+
+
+def find(
+    session: Session,
+    tables: list[Table],
+    facts: CatalogFacts | None = None,
+    store: Path | None = None,
+) -> Findings:
+    progress = Silent()
+    found = suggest(
+        tables,
+        session=session,
+        profile=ProfileConfig(store=store),
+        model=UNTRAINED,
+        progress=progress,
+        facts=facts or CatalogFacts(),
+    )
+    assert progress.counts["joins_through_crosswalks"] == len(found.crosswalks)
+    return found
+
+
+def test_codes_join_with_names_through_a_crosswalk_of_the_lake(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    found = find(lambda: spark, write_all(tmp_path, BREWERY))
+    (two_steps,) = found.crosswalks
+    assert two_steps.bridge == Bridge(
+        BEER, column("articles.article"), column("articles.label"), PRODUCT
+    )
+    assert two_steps.joinability >= 0.5
+    assert (BEER, PRODUCT) not in {(join.left, join.right) for join in found.joins}
+    assert (two_steps.left_step.rows, two_steps.right_step.rows) == (120, 50)
+    assert two_steps.left_step.cardinality is Cardinality.MANY_ONE
+    assert two_steps.right_step.cardinality is Cardinality.ONE_ONE
+    both = two_steps.evidence
+    assert both.cardinality is Cardinality.MANY_ONE
+    assert (both.shared, both.rows) == (30, 90)
+    assert (both.left_containment, both.left_fan_out) == (30 / 40, 90 / 120)
+
+
+def test_an_accepted_pair_has_the_evidence_of_its_crosswalk(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    facts = CatalogFacts(pairs={(BEER, PRODUCT): ACCEPTED})
+    found = find(lambda: spark, write_all(tmp_path, BREWERY), facts)
+    (join,) = (each for each in found.joins if (each.left, each.right) == (BEER, PRODUCT))
+    assert join.evidence.compared_as == "values through articles"
+    assert join.evidence.rows == 90
+    assert join.via == (column("articles.article"), column("articles.label"))
+
+
+def test_a_crosswalk_whose_rows_connect_little_confirms_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    shifted = {"article": CODES, "label": [*NAMES[20:], *NAMES[:20]]}
+    few = {"product": NAMES[:20], "price": ["7"] * 20}
+    found = find(
+        lambda: spark, write_all(tmp_path, {**BREWERY, "articles": shifted, "prices": few})
+    )
+    assert found.crosswalks == ()
+    assert (BEER, PRODUCT) not in {(join.left, join.right) for join in found.joins}
+
+
+def test_country_codes_and_names_are_offered_the_crosswalk_of_the_lake(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    listed = [one for one in pycountry.countries if "," not in one.name][:90]
+    codes, names = [one.alpha_2 for one in listed], [f"{one.name}" for one in listed]
+    lake = {
+        "nations": {"iso": codes, "nation": names},
+        "offices": {"country": names[:60:2] * 2, "staff": ["7"] * 60},
+        "flights": {"area": codes[:70] * 2, "seats": ["5"] * 140},
+    }
+    found = find(lambda: spark, write_all(tmp_path, lake))
+    ends = pair_of(column("flights.area"), column("offices.country"))
+    (offered,) = (each for each in found.crosswalks if each.bridge.pair == ends)
+    assert offered.bridge.crosswalk.name == "nations"
+    joins = [join for join in found.joins if (join.left, join.right) == ends]
+    assert all(join.evidence.compared_as == "countries" and join.via for join in joins)
+
+
+def test_unchanged_joins_through_crosswalks_are_not_measured_again(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lake, store = write_all(tmp_path, BREWERY), tmp_path / "kept"
+    first = find(lambda: spark, lake, store=store)
+
+    def start() -> NoReturn:
+        pytest.fail("nothing has changed")
+
+    assert find(start, lake, store=store) == first
+    assert len(first.crosswalks) == 1
+
+
+def test_a_changed_crosswalk_is_measured_again(spark: SparkSession, tmp_path: Path) -> None:
+    lake, store = write_all(tmp_path, BREWERY), tmp_path / "kept"
+    find(lambda: spark, lake, store=store)
+    shifted = {"article": CODES, "label": [*NAMES[1:], NAMES[0]]}
+    changed = [replace(write(tmp_path, "articles", shifted), state="2"), *lake[1:]]
+    (two_steps,) = find(lambda: spark, changed, store=store).crosswalks
+    assert two_steps.evidence.rows == 93
