@@ -1,7 +1,7 @@
-"""The model's methods: fixed sizes, and the choices in which this project and the paper differ.
+"""The two methods that a recipe can select: this project's own and the paper's.
 
-A recipe selects one of two methods as a whole with `model.setting`. Code that measures a single
-departure derives a method of its own: `dataclasses.replace(OURS, loss=Loss.TRIPLET)`.
+A recipe selects a method as a whole with `model.setting`. Code that measures a single departure
+derives a method of its own: `dataclasses.replace(OURS, loss=Loss.TRIPLET)`.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 
 
 class Edges(str, Enum):
-    """The rule by which two key columns become an edge of the join graph."""
+    """The rule that decides which pairs of key columns are edges of the join graph."""
 
     CONTAINMENT = "containment"
     """One contains enough values of the other, beyond chance; fewer if their names are variants."""
@@ -24,7 +24,7 @@ class Edges(str, Enum):
 
 
 class Positions(str, Enum):
-    """The positional encoding of a column."""
+    """The kind of positional encoding that the network adds to a column."""
 
     WALKS = "walks"
     """Return probabilities of random walks on the join graph, and the table's vector."""
@@ -38,7 +38,7 @@ class Positions(str, Enum):
 
 
 class EpochSelection(str, Enum):
-    """The criterion by which training keeps the best epoch."""
+    """The criterion that determines the best epoch of training."""
 
     RECALL = "recall"
     """Highest recall on held-out key columns."""
@@ -48,7 +48,7 @@ class EpochSelection(str, Enum):
 
 
 class Loss(str, Enum):
-    """The training objective."""
+    """The loss function that training minimises."""
 
     TRIPLET = "triplet"
     """The paper's margin ranking loss with the hardest negative of the batch."""
@@ -62,7 +62,7 @@ class Loss(str, Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Method:
-    """Settings that a recipe can select only as a whole; the defaults are this project's method."""
+    """Settings that a recipe selects as a whole; the defaults are this project's method."""
 
     dimension: int = 100
     """Length of word vectors trained on the lake."""
@@ -72,6 +72,12 @@ class Method:
 
     entity_kinds: bool = True
     """Whether pair scoring recognises standard codes and names, such as those of countries."""
+
+    value_forms: bool = True
+    """Whether values that are equal only in another form, such as `007` and `7`, overlap."""
+
+    roles: bool = True
+    """Whether references between columns are found, ranked first and given a direction."""
 
     edges: Edges = Edges.CONTAINMENT
     """The rule for edges of the join graph."""
@@ -141,7 +147,7 @@ class Method:
     """The criterion for the best epoch."""
 
     corruption: bool = True
-    """Whether the right view rewrites values, and some names, as another publisher would."""
+    """Whether the second view rewrites values, and some names, as another publisher would."""
 
     table_swap_rate: float = 0.5
     """Share of positives that move into another table of the batch, in [0, 1]."""
@@ -166,6 +172,8 @@ OURS = Method()
 PAPER = Method(
     dimension=300,
     entity_kinds=False,
+    value_forms=False,
+    roles=False,
     edges=Edges.VARIANTS,
     positions=Positions.LAPLACIAN,
     name_vectors=False,
@@ -189,7 +197,7 @@ METHODS: Mapping[str, Method] = {"ours": OURS, "paper": PAPER}
 
 
 def find_method(setting: object) -> Method:
-    """Return the method that a recipe selects.
+    """Convert the value of `model.setting` to a method.
 
     Args:
         setting: A name in `METHODS`, or a method that code has made.
@@ -209,7 +217,7 @@ def find_method(setting: object) -> Method:
 
 
 def name_method(method: Method) -> str:
-    """Return the name under which a recipe selects a method.
+    """Return the name of a method, as written in `model.setting`.
 
     Args:
         method: One of `METHODS`, or a method that code has made.

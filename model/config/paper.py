@@ -1,4 +1,4 @@
-"""Defaults of a recipe's section `model` under `model.setting: paper`."""
+"""Defaults of the section `model` in a recipe with `model.setting: paper`."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -16,7 +16,7 @@ _UNBOUNDED = 10**9
 
 
 def paper() -> ModelConfig:
-    """Return the paper's settings (sections 4 to 6).
+    """Return a configuration with the paper's settings (sections 4 to 6).
 
     Returns:
         Settings that `dataclasses.replace` may vary.
@@ -30,6 +30,7 @@ def paper() -> ModelConfig:
             scoring=Scoring.HIN,
             min_joinability=0.0,
             min_containment=0.0,
+            max_key_columns=1,
         ),
     )
 
@@ -46,13 +47,13 @@ def _lay_beneath(
 
 
 def fill(written: Mapping[str, object]) -> dict[str, object]:
-    """Complete a recipe's section `model` with the defaults of the setting that it selects.
+    """Add the paper's defaults to a recipe's section `model` if it contains `setting: paper`.
 
     Args:
         written: The keys of the recipe. Wrong keys and values stay for validation to report.
 
     Returns:
-        The same keys, which override those of the setting.
+        The same keys, which override the defaults.
 
     >>> filled = fill({"setting": "paper", "ranking": {"top_k": 5}})
     >>> filled["ranking"]["top_k"], filled["ranking"]["scoring"].value

@@ -1,4 +1,4 @@
-"""The keys of a recipe's section `model`, one frozen dataclass for each subsection."""
+"""The section `model` of a recipe, with one frozen dataclass for each subsection."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -67,7 +67,7 @@ class KeyConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeatureConfig:
-    """The facts about columns that the model reads."""
+    """The inputs of the model: word vectors, names and values."""
 
     vectors: Path | None = None
     """File of a pretrained fastText model (.bin). Without it, word vectors are trained on the
@@ -102,7 +102,7 @@ class HypergraphConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NetworkConfig:
-    """Size and precision of HIN (paper, section 4.2)."""
+    """Size and precision of the neural network, HIN (paper, section 4.2)."""
 
     width: PositiveInt = 512
     """Length of an embedding, d; a multiple of 8. Memory and time grow with it."""
@@ -113,7 +113,7 @@ class NetworkConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingConfig:
-    """Length and pace of training, which needs no labels (paper, section 4.2)."""
+    """Number of epochs, batch size and learning rate of training (paper, section 4.2)."""
 
     epochs: PositiveInt = 30
     """Maximum number of passes over the key columns. Training may stop earlier."""
@@ -127,7 +127,7 @@ class TrainingConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RankingConfig:
-    """The scoring and selection of suggestions among candidates (paper, section 5)."""
+    """Settings for scoring candidates and selecting suggestions (paper, section 5)."""
 
     top_k: PositiveInt = 5
     """Maximum number of suggestions for each key column, K."""
@@ -146,6 +146,10 @@ class RankingConfig:
     min_containment: Share = 0.1
     """Minimum share of one side's values that the data must confirm on the other side, in [0, 1].
     0 also keeps suggestions without shared values."""
+
+    max_key_columns: PositiveInt = 4
+    """Maximum number of columns of a composite key that is searched; 1 searches none. Declared keys
+    of any width are used."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -173,10 +177,10 @@ class ModelConfig:
     """The conditions of key columns: the columns that get suggestions."""
 
     features: FeatureConfig = field(default_factory=FeatureConfig)
-    """The facts about columns that the model reads."""
+    """The inputs of the model: word vectors, names and values."""
 
     variants: VariantConfig = field(default_factory=VariantConfig)
-    """The source of name variants of key columns, beside rules."""
+    """The optional source of name variants that complements the built-in rules."""
 
     hypergraph: HypergraphConfig = field(default_factory=HypergraphConfig)
     """The conditions under which columns share a hyperedge across tables."""
@@ -185,12 +189,12 @@ class ModelConfig:
     """Size and precision of the network."""
 
     training: TrainingConfig = field(default_factory=TrainingConfig)
-    """Length and pace of training."""
+    """Number of epochs, batch size and learning rate of training."""
 
     ranking: RankingConfig = field(default_factory=RankingConfig)
     """The way from candidates to suggestions."""
 
     @property
     def uses_variants(self) -> bool:
-        """Whether the model uses name variants, which requires that it reads names."""
+        """Whether the method uses name variants and the model reads names."""
         return self.setting.name_variants and self.features.names

@@ -6,7 +6,7 @@ from jaxtyping import Float, Float32, Int
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
-from datahub_hyperjoin.model.signals.pairs import SparsePairs
+from datahub_hyperjoin.model.signals.pairs import PairValues, SparsePairs
 
 Candidates = Int[np.ndarray, "key candidate"]
 
@@ -17,7 +17,7 @@ def _best_partners(
     keys: Int[np.ndarray, " key"],
     count: int,
 ) -> Candidates:
-    """Return the partners of each key, greatest value first.
+    """Return, for each key column, the `count` partners with the greatest pair values.
 
     Pairs are sorted by their left column, so the partners of a key are one slice of them, and
     sorting the values within each left column leaves every slice in its place.
@@ -40,26 +40,52 @@ def _without_repeats(candidates: Candidates) -> Candidates:
 
 
 def _from_catalog(index: LakeIndex, count: int) -> list[Candidates]:
-    """Return the partners that the catalog or people state, if there are any."""
+    """Return the columns that catalog evidence or accepted joins pair with each key column."""
     table_of = index.lake.table_of
     candidates = []
     for pairs in (index.priors.join_probability, index.priors.accepted):
         across = pairs.select(table_of[pairs.left] != table_of[pairs.right])
-        if len(across):
-            # No wider than needed: the cost of ranking grows with the square of the width.
-            width = min(int(np.bincount(across.left).max()), count)
-            candidates.append(_best_partners(across, across.values, index.keys, width))
+        candidates += _strongest(across, index.keys, count)
     return candidates
 
 
+def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> list[Candidates]:
+    """Return the best partners in no more positions than needed, and none if there are no pairs.
+
+    The cost of ranking grows with the square of the number of positions.
+    """
+    if not len(pairs):
+        return []
+    width = min(int(np.bincount(pairs.left).max()), count)
+    return [_best_partners(pairs, pairs.values, keys, width)]
+
+
 def _from_signals(index: LakeIndex, count: int) -> list[Candidates]:
-    """Return the columns with the most similar cells, values and entities."""
+    """Return, for each key column, the columns that are nearest by one signal of their values."""
     keys, overlap, entities = index.keys, index.overlap, index.entities.pairs
     return [
         _nearest(index, index.cells.vectors, count),
         _best_partners(overlap, overlap.either_way, keys, count // 2),
         _best_partners(entities, entities.values, keys, count),
+        *_strongest(index.crosswalks.pairs, keys, count),
+        *_from_relations(index, count),
     ]
+
+
+def _from_relations(index: LakeIndex, count: int) -> list[Candidates]:
+    """Return the key of each key column, the columns that refer to it, and its siblings."""
+    relations, keys = index.relations, index.keys
+    related = [
+        [relations.key[key], *relations.referring_to(key), *relations.referring_to(other)]
+        for key, other in zip(keys.tolist(), relations.key[keys].tolist(), strict=True)
+    ]
+    width = min(max(map(len, related), default=0), count)
+    table_of = index.lake.table_of
+    candidates = np.full((len(keys), width), NO_CANDIDATE)
+    for row, (key, columns) in enumerate(zip(keys, related, strict=True)):
+        chosen = [c for c in columns if c != NO_CANDIDATE and table_of[c] != table_of[key]][:width]
+        candidates[row, : len(chosen)] = chosen
+    return [candidates] if width else []
 
 
 def _nearest(
@@ -76,8 +102,8 @@ def find_candidates(
     """Collect the candidates of each key column from all sources.
 
     The sources are the nearest embeddings, the most similar names and cells, the greatest overlap
-    of values and of entities, and the catalog. The paper's scoring uses embeddings and the catalog
-    only. Rejected pairs are removed.
+    of values and of entities, the crosswalks, and the catalog. The paper's scoring uses embeddings
+    and the catalog only. Rejected pairs are removed.
 
     Args:
         index: The columns with their signals and catalog priors.

@@ -11,14 +11,16 @@ the more of their range the numbers fill.
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
+
+from datahub_hyperjoin.model.signals.trust import trust_in_numbers
 
 Measure = Float[np.ndarray, "*pair"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class SignalStrengths:
-    """Probability of a join when one signal alone is at full strength, in [0, 1]."""
+    """The probability of a join, in [0, 1], if one signal alone is at full strength."""
 
     containment: float = 0.7
     """The values of one column are contained in the other, beyond chance."""
@@ -48,19 +50,18 @@ class SignalStrengths:
     other_form: float = 0.7
     """Both columns hold the same entities in different forms."""
 
+    crosswalk: float = 0.7
+    """A crosswalk holds the values of both columns, in two of its own columns."""
+
+    related: float = 0.9
+    """One column certainly refers to the other, or both to the same key."""
+
     catalog: float = 1.0
     """The catalog states a join with certainty."""
 
 
 STRENGTHS = SignalStrengths()
 """Chosen on the development lakes by ranking quality; results are flat near these values."""
-
-_SHARED_SCALE = 3.0
-"""Number of shared values at which overlap counts for about two thirds."""
-_MIN_NAME_SIMILARITY = 0.1
-"""Similarity assumed for names that have nothing in common."""
-_SPARSE_POWER, _DENSE_POWER = 0.5, 2.0
-"""Powers of name similarity that discount sparse numbers and numbers that fill their range."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +104,12 @@ class PairSignals:
     same_form: Bool[np.ndarray, "*pair"]
     """Whether both columns write entities of one kind in the same form."""
 
+    crosswalk: Measure
+    """Strength of the two steps through a crosswalk; 0 for columns that none connects."""
+
+    related: Measure
+    """Probability that one column refers to the other, or both to the same key."""
+
     catalog: Measure
     """Probability of the join by the catalog alone."""
 
@@ -111,11 +118,6 @@ class PairSignals:
 
     density: Measure
     """Greater density of the two columns: the share of their range that numbers fill."""
-
-
-def weigh_shared(shared: Int[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]:
-    """Return the weight of an overlap, in [0, 1); it grows with the number of shared values."""
-    return 1 - np.exp(-shared / _SHARED_SCALE)
 
 
 def combine(signals: PairSignals, strengths: SignalStrengths) -> Measure:
@@ -152,25 +154,23 @@ def combine(signals: PairSignals, strengths: SignalStrengths) -> Measure:
         strengths.same_form * (signals.entities > 0),
         strengths.other_form * signals.entities,
     )
+    # A standard code list is a crosswalk, too: two of them are no more evidence than one.
+    by_other_names = np.maximum(by_entities, strengths.crosswalk * signals.crosswalk)
+    by_relation = strengths.related * signals.related
     by_catalog = strengths.catalog * signals.catalog
 
     not_by_values = (1 - by_containment) * (1 - by_ochiai) * (1 - by_cells)
     # Equal names support texts, but for numbers they only decide how far values are believed.
     not_by_text = not_by_values * (1 - by_names)
-    not_by_numbers = 1 - _trust_in_numbers(signals) * (1 - not_by_values)
+    not_by_numbers = 1 - trust_in_numbers(signals.names, signals.density) * (1 - not_by_values)
     # The order of the factors is fixed: another one rounds differently and can swap tied ranks.
     not_joinable = (
         np.where(signals.text, not_by_text, not_by_numbers)
         * (1 - by_cosine)
         * (1 - by_lookup)
         * (1 - by_location)
-        * (1 - by_entities)
+        * (1 - by_other_names)
+        * (1 - by_relation)
         * (1 - by_catalog)
     )
     return 1 - not_joinable
-
-
-def _trust_in_numbers(signals: PairSignals) -> Measure:
-    """Return the factor in (0, 1] that discounts evidence from numbers unless names are equal."""
-    names = (signals.names + _MIN_NAME_SIMILARITY) / (1 + _MIN_NAME_SIMILARITY)
-    return names ** (_SPARSE_POWER + (_DENSE_POWER - _SPARSE_POWER) * signals.density)

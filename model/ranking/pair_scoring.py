@@ -17,19 +17,19 @@ from datahub_hyperjoin.model.ranking.noisy_or import (
     PairSignals,
     SignalStrengths,
     combine,
-    weigh_shared,
 )
 from datahub_hyperjoin.model.signals.pairs import PairValues
+from datahub_hyperjoin.model.signals.trust import weigh_shared
 
 
 class PairScorer(ABC):
-    """Scores how joinable pairs of columns are."""
+    """An interface for scoring how joinable two columns are."""
 
     @abstractmethod
     def score(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
-        """Score each left column with each right column, query by query.
+        """Score each left column with each right column of the same query.
 
         Args:
             left: Column indices.
@@ -40,7 +40,7 @@ class PairScorer(ABC):
         """
 
     def to_probability(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-        """Convert scores to probabilities of a join, before any calibration by decisions.
+        """Convert scores to uncalibrated probabilities of a join.
 
         Args:
             scores: Scores of pairs, in [0, 1].
@@ -52,7 +52,7 @@ class PairScorer(ABC):
 
 
 class CosineScorer(PairScorer):
-    """The network's cosine, rescaled so that random pairs of columns score 0.
+    """A scorer based on the cosine of embeddings, rescaled so that an average pair scores 0.
 
     Args:
         embeddings: One unit vector for each column.
@@ -69,13 +69,13 @@ class CosineScorer(PairScorer):
     def score(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
-        """Score pairs by cosine."""
+        """Score pairs by the rescaled cosine of their embeddings."""
         cosine = self._embeddings[left] @ self._embeddings[right].swapaxes(1, 2)
         return np.clip((cosine - self._mean) / (1 - self._mean), 0.0, 1.0)
 
 
 class NoisyOrScorer(PairScorer):
-    """All signals, combined by a noisy-or.
+    """A scorer that combines all signals with a noisy-or model.
 
     Args:
         index: The columns with their signals and catalog priors.
@@ -122,13 +122,17 @@ class NoisyOrScorer(PairScorer):
             same_location=self._location[first] == self._location[second],
             entities=index.entities.pairs.of(first, second),
             same_form=index.entities.same_form(first, second),
+            crosswalk=index.crosswalks.pairs.of(first, second),
+            related=np.where(
+                is_text[first] & is_text[second], 0.0, index.relations.between(first, second)
+            ),
             catalog=index.priors.join_probability.of(first, second),
             text=is_text[first] & is_text[second],
             density=np.maximum(density[first], density[second]),
         )
 
     def to_probability(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-        """Convert scores to probabilities by squaring their odds.
+        """Turn each score s into the probability s² / (s² + (1 - s)²).
 
         A noisy-or assumes independent signals. They are not: several weak signals are chance more
         often than it predicts, and one strong signal is mostly right.
@@ -138,7 +142,7 @@ class NoisyOrScorer(PairScorer):
 
 
 class RejectionAwareScorer(PairScorer):
-    """Scores pairs with another scorer, but gives 0 to pairs that people rejected.
+    """A scorer that returns 0 for rejected pairs and leaves all other pairs to another scorer.
 
     Args:
         scorer: Scores pairs without regard to decisions.
@@ -152,7 +156,7 @@ class RejectionAwareScorer(PairScorer):
     def score(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
-        """Score pairs with the other scorer, and rejected pairs with 0."""
+        """Return 0 for rejected pairs, and the other scorer's scores for all other pairs."""
         scores = self._scorer.score(left, right)
         if not len(self._rejected):
             return scores
@@ -163,7 +167,7 @@ class RejectionAwareScorer(PairScorer):
 def build_scorer(
     index: LakeIndex, embeddings: Float32[np.ndarray, "column width"], scoring: Scoring
 ) -> PairScorer:
-    """Return the scorer that the configuration selects; it ignores people's rejections.
+    """Return the configured scorer, which does not take rejections into account.
 
     Args:
         index: The columns with their signals and catalog priors.

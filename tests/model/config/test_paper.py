@@ -57,6 +57,8 @@ def at(config: ModelConfig, key: str) -> object:
         ("setting.defer_duplicates", False),
         ("setting.candidates", 50),
         ("setting.entity_kinds", False),
+        ("setting.value_forms", False),
+        ("setting.roles", False),
         ("hypergraph.max_size", 10**9),
         ("ranking.top_k", 25),
         ("ranking.coherence", 1.0),

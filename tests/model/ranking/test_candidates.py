@@ -8,10 +8,18 @@ import pytest
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
-from datahub_hyperjoin.model.config import OURS, ModelConfig, RankingConfig, Scoring
+from datahub_hyperjoin.model.config import (
+    OURS,
+    FeatureConfig,
+    ModelConfig,
+    RankingConfig,
+    Scoring,
+)
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
+from datahub_hyperjoin.model.roles.relations import NO_KEY, Relations
+from datahub_hyperjoin.tables import ColumnProfile
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
 Know = Callable[[Mapping[tuple[str, str], CatalogEvidence]], CatalogFacts]
@@ -98,6 +106,68 @@ def find_targets(source: str, targets: int, make_lake: MakeLake, know: Know) -> 
     )
     candidates = set(find_candidates(index, embeddings, config)[0].tolist())
     return sum(lake.ids[c].table.name.startswith("target") for c in candidates if c >= 0)
+
+
+@pytest.mark.parametrize(("targets", "taken"), [(1, 1), (COUNT + 2, COUNT)])
+def test_crosswalks_add_candidates_that_share_no_value(
+    make_lake: MakeLake, targets: int, taken: int
+) -> None:
+    codes, names = [f"c{n}" for n in range(40)], [f"name {n}" for n in range(40)]
+    tables = {
+        "query": {"patron": codes},
+        "crosswalk": {"code": codes, "title": names},
+        **{f"decoy{n}": {"patron": [f"d{n} {m}" for m in range(9)]} for n in range(COUNT)},
+        **{f"target{n}": {f"{n}z": names[n : n + 30]} for n in range(targets)},
+    }
+    lake = make_lake(tables)
+    index = replace(
+        build_lake_index(lake, ModelConfig(), CatalogFacts()),
+        keys=np.array([0]),
+        features=FeatureConfig(names=False),
+    )
+    near = np.array([[not column.table.name.startswith("t"), 0.1] for column in lake.ids])
+    config = ModelConfig(setting=replace(OURS, candidates=COUNT))
+    # The decoys are the nearest columns, by embeddings and by cells.
+    with_cells = replace(lake, profiles=tuple(map(_with_cells, lake.profiles)))
+    index = replace(index, lake=with_cells)
+    found = set(find_candidates(index, near.astype(np.float32), config)[0].tolist())
+    assert sum(lake.ids[at].table.name.startswith("target") for at in found if at >= 0) == taken
+
+
+def _with_cells(profile: ColumnProfile) -> ColumnProfile:
+    cells = (profile.id.table.name,) if profile.id.table.name.startswith("target") else CELLS
+    return replace(profile, sample=cells)
+
+
+@pytest.mark.parametrize("role", ["key", "referring", "sibling"])
+@pytest.mark.parametrize("targets", [1, COUNT + 2])
+def test_the_columns_that_a_column_is_related_to_are_candidates(
+    make_lake: MakeLake, role: str, targets: int
+) -> None:
+    """The targets share neither names nor values with the query, and all of them are related."""
+    decoys = [Column(f"decoy{n}", frozenset(NEAREST)) for n in range(COUNT)]
+    others = [*decoys, *(Column(f"target{n}", frozenset()) for n in range(targets))]
+    lake = make_lake(
+        {"query": {"patron": CODES}, **{one.table: {one.name: one.values} for one in others}}
+    )
+    cells = [CELLS, *(one.cells for one in others)]
+    profiles = zip(lake.profiles, cells, strict=True)
+    lake = replace(lake, profiles=tuple(replace(p, sample=sample) for p, sample in profiles))
+    first = 1 + len(decoys)
+    key = np.full(len(lake), NO_KEY)
+    if role == "referring":
+        key[first:] = 0
+    else:
+        key[0] = first
+    if role == "sibling":
+        key[first + 1 :] = first
+    related = range(first, first + 1 if role == "key" else len(lake))
+    index = replace(build_lake_index(lake, ModelConfig(), CatalogFacts()), keys=np.array([0]))
+    vars(index)["relations"] = Relations(key, np.linspace(0.9, 0.5, len(lake)) * (key != NO_KEY))
+    near = np.array([[1, 0]] * first + [[0, 1]] * targets, dtype=np.float32)
+    config = ModelConfig(setting=replace(OURS, candidates=COUNT))
+    found = {at for at in find_candidates(index, near, config)[0].tolist() if at >= first}
+    assert found == {*related[:COUNT]}
 
 
 @pytest.mark.parametrize("source", TAKEN)

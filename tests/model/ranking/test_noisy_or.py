@@ -25,6 +25,7 @@ SIGNALS = (
     "right_uniqueness",
     "same_location",
     "entities",
+    "crosswalk",
     "catalog",
 )
 """Signals of which more is never worse; `same_form`, `text` and `density` select the formula."""
@@ -98,6 +99,8 @@ def test_a_stronger_signal_never_lowers_the_score(
         (1 - 0.3 * 0.9, ("containment", "shared_weight", "same_location")),
         (0.8, ("entities", "same_form")),
         (0.7, ("entities",)),
+        (0.7, ("crosswalk",)),
+        (0.7, ("crosswalk", "entities")),
         (1.0, ("catalog",)),
         (0.0, ("shared_weight", "right_uniqueness", "same_location", "same_form")),
     ],

@@ -105,15 +105,15 @@ def test_a_copy_of_a_table_does_not_fill_every_place(
     assert "codes.carrier" in found
 
 
-def test_of_equal_candidates_the_one_in_the_same_schema_comes_first(make_lake: MakeLake) -> None:
+def test_of_equal_candidates_the_one_in_the_same_folder_comes_first(make_lake: MakeLake) -> None:
     codes = [f"{a}{b}" for a in "ABDEFH" for b in "JKLMN"]
     elsewhere, here = {"code": codes}, {"codes": codes}
     lake = make_lake(
-        {"far.airlines": elsewhere, "near.flights": {"carrier": codes}, "near.airlines": here}
+        {"far/airlines": elsewhere, "near/flights": {"carrier": codes}, "near/airlines": here}
     )
     same = np.ones((len(lake), 1), dtype=np.float32)
-    assert first(connect(lake), same, ModelConfig())["near.flights.carrier"] == (
-        "near.airlines.codes"
+    assert first(connect(lake), same, ModelConfig())["near/flights.carrier"] == (
+        "near/airlines.codes"
     )
 
 

@@ -1,0 +1,264 @@
+"""Decide the role of each verified pair, and which pairs become joins and suggestions."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.joins import (
+    Cardinality,
+    Evidence,
+    Join,
+    Role,
+    Suggestion,
+    Verdict,
+    reference,
+)
+from datahub_hyperjoin.model.config import RankingConfig
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.roles.references import References
+from datahub_hyperjoin.model.roles.relations import NO_KEY, Relations
+from datahub_hyperjoin.tables import ColumnId, Pair, pair_of
+from datahub_hyperjoin.value_forms import ValueForm
+
+_UNRANKED = 1_000_000
+"""Rank of a partner that the ranking does not suggest."""
+_PROPOSED = 3
+"""Maximum number of keys that are verified for each column."""
+_MIN_PROPOSED = 0.05
+"""Minimum probability of a reference that is verified."""
+_MAX_FAN_OUT = 1.02
+"""Maximum rows of a key for each row that refers to it; a few duplicates are dirt in a key."""
+_MAX_MATCHED_FAN_OUT = 1.1
+"""Maximum rows of a key for each row that refers to it and matches. It tolerates that rare values
+match less often than frequent ones, so that more rows match than values."""
+_MAX_DENSITY = 0.5
+"""Share of its range above which a column of numbers only counts: every counter holds 1 to 10."""
+_VALUE_FORMS = {"", *(form.value for form in ValueForm)}
+"""What evidence is compared as if equal values are compared, rather than codes with names."""
+
+
+def propose_references(index: LakeIndex) -> set[Pair]:
+    """Return the pairs that may be references, judged by the profiles.
+
+    Args:
+        index: The lake.
+
+    Returns:
+        A few pairs for each column, to be verified on the data.
+    """
+    references, ids = index.references, index.lake.ids
+    likely = np.flatnonzero(references.probability >= _MIN_PROPOSED)
+    best_first = likely[np.argsort(-references.probability[likely], kind="stable")]
+    proposed: dict[int, list[Pair]] = defaultdict(list)
+    for position in best_first.tolist():
+        column, key = int(references.referring[position]), int(references.referenced[position])
+        proposed[column].append(pair_of(ids[column], ids[key]))
+    return {pair for pairs in proposed.values() for pair in pairs[:_PROPOSED]}
+
+
+def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Relations:
+    """Decide the key of each column again, with what was measured on all rows.
+
+    Args:
+        index: The lake.
+        evidence: Evidence of the verified pairs.
+
+    Returns:
+        The keys, without those whose values repeat.
+    """
+    number = {column: position for position, column in enumerate(index.lake.ids)}
+    measured: dict[tuple[int, int], float] = {}
+    refuted = set()
+    for (left, right), both in evidence.items():
+        if both.compared_as in _VALUE_FORMS:
+            ends = number[left], number[right]
+            measured[ends] = both.left_containment
+            measured[ends[1], ends[0]] = both.right_containment
+            refuted |= {ends} if _repeats_key(both) else set()
+            refuted |= {(ends[1], ends[0])} if _repeats_key(both.reversed) else set()
+    references = index.find_references(measured)
+    return Relations.from_references(_without(references, refuted), len(index.lake))
+
+
+def _repeats_key(evidence: Evidence) -> bool:
+    """Return whether rows on the left find several rows on the right.
+
+    Rows without a match count in the fan-out, too. How many they are is only known of values.
+    """
+    if evidence.cardinality in {Cardinality.ONE_ONE, Cardinality.MANY_ONE}:
+        return False
+    matched = _MAX_MATCHED_FAN_OUT * evidence.left_containment
+    return evidence.left_fan_out > min(_MAX_FAN_OUT, matched)
+
+
+def _without(references: References, refuted: Collection[tuple[int, int]]) -> References:
+    ends = zip(references.referring.tolist(), references.referenced.tolist(), strict=True)
+    kept = np.array([pair not in refuted for pair in ends], dtype=bool)
+    return References(
+        references.referring[kept], references.referenced[kept], references.probability[kept]
+    )
+
+
+def decide_joins(
+    index: LakeIndex,
+    ranked: Iterable[Suggestion],
+    evidence: Mapping[Pair, Evidence],
+    facts: CatalogFacts,
+    config: RankingConfig,
+) -> tuple[Join, ...]:
+    """Decide which of the verified pairs are joins, and the role of each.
+
+    Args:
+        index: The lake.
+        ranked: The suggestions of the ranking.
+        evidence: Evidence of the pairs that the data or a person confirms.
+        facts: The catalog facts about pairs, and people's decisions.
+        config: The minimum joinability.
+
+    Returns:
+        The joins, the most probable first.
+    """
+    scores: dict[Pair, float] = {}
+    for suggestion in ranked:
+        pair = pair_of(suggestion.query, suggestion.candidate)
+        scores[pair] = max(scores.get(pair, 0.0), suggestion.joinability)
+    relations = decide_relations(index, evidence)
+    decisions = _Decisions(index, relations, facts, config.min_joinability)
+    joins = [decisions.join(pair, scores.get(pair), both) for pair, both in evidence.items()]
+    found = filter(None, joins)
+    return tuple(sorted(found, key=lambda join: (-join.joinability, join.left, join.right)))
+
+
+@dataclass(frozen=True)
+class _Decisions:
+    """The facts that decide the role of each pair."""
+
+    index: LakeIndex
+    relations: Relations
+    facts: CatalogFacts
+    min_joinability: float
+
+    @cached_property
+    def _declared(self) -> Mapping[Pair, ColumnId]:
+        """The referenced column of each declared foreign key of one column."""
+        keys = (key.pairs[0] for key in self.facts.foreign_keys if not key.is_composite)
+        return {pair_of(referring, referenced): referenced for referring, referenced in keys}
+
+    @cached_property
+    def _number(self) -> Mapping[ColumnId, int]:
+        return {column: position for position, column in enumerate(self.index.lake.ids)}
+
+    def join(self, pair: Pair, score: float | None, evidence: Evidence) -> Join | None:
+        """Return the join of a pair in its most useful role; None if the pair is no join."""
+        catalog = self.facts.of(pair)
+        if catalog.verdict is Verdict.REJECTED:  # Measured as a step through a crosswalk.
+            return None
+        join = Join(
+            left=pair[0],
+            right=pair[1],
+            joinability=score or 0.0,
+            evidence=evidence,
+            catalog=catalog,
+        )
+        ends = self._number[pair[0]], self._number[pair[1]]
+        likely, target = self._with_role(join, *ends), self._declared.get(pair)
+        is_meant = target is None or (likely is not None and likely.referenced == target)
+        if likely and is_meant and likely.joinability >= self.min_joinability:
+            return likely
+        if score is None:
+            return None
+        if catalog.connects:
+            return self._as_stated(join, target)
+        return join if catalog.queries or self._may_share_domain(*ends) else None
+
+    def _with_role(self, join: Join, left: int, right: int) -> Join | None:
+        """Return a join as a reference, a one-to-one join or a join of siblings."""
+        relations = self.relations
+        if join.evidence.compared_as not in _VALUE_FORMS:
+            return None
+        if right == relations.key[left] or left == relations.key[right]:
+            refers = left if right == relations.key[left] else right
+            directed = _directed(join, join.right if refers == left else join.left)
+            return replace(directed, joinability=float(relations.probability[refers]))
+        if relations.key[left] == relations.key[right] != NO_KEY:
+            both = float(relations.probability[left] * relations.probability[right])
+            return replace(join, role=Role.SIBLING, joinability=both)
+        return None
+
+    def _as_stated(self, join: Join, target: ColumnId | None) -> Join:
+        """Return a join that the catalog or a person states, with a direction if the data allow it.
+
+        Several keys of one column may be stated, of which the relations hold one.
+        """
+        if not self.index.roles or join.evidence.compared_as not in _VALUE_FORMS:
+            return join
+        if target is None:
+            ends = reference(join)
+            return _directed(join, ends[1]) if ends else join
+        evidence = join.evidence if target == join.right else join.evidence.reversed
+        return join if _repeats_key(evidence) else _directed(join, target)
+
+    def _may_share_domain(self, left: int, right: int) -> bool:
+        """Return whether two columns may hold values of one kind without a key between them.
+
+        Within a folder or schema, a column that refers to a key joins other columns through that
+        key. Numbers without gaps only count, and are in every counter.
+        """
+        if not self.index.roles:
+            return True
+        lake = self.index.lake
+        if max(lake.density[left], lake.density[right]) > _MAX_DENSITY:
+            return False
+        is_near = lake.ids[left].table.parent == lake.ids[right].table.parent
+        return not (is_near and (self._refers_nearby(left) or self._refers_nearby(right)))
+
+    def _refers_nearby(self, column: int) -> bool:
+        """Return whether a column refers to a key in its own folder or schema."""
+        key, ids = int(self.relations.key[column]), self.index.lake.ids
+        is_sure = self.relations.probability[column] >= self.min_joinability
+        return bool(is_sure and ids[key].table.parent == ids[column].table.parent)
+
+
+def _directed(join: Join, referenced: ColumnId) -> Join:
+    """Return a join as a reference, or as a one-to-one join."""
+    is_one = join.evidence.cardinality is Cardinality.ONE_ONE
+    return replace(join, role=Role.ONE_TO_ONE if is_one else Role.REFERENCE, referenced=referenced)
+
+
+def rank_partners(
+    joins: Sequence[Join], ranked: Iterable[Suggestion], count: int
+) -> tuple[Suggestion, ...]:
+    """Rank the partners of each column by their use: references first.
+
+    Args:
+        joins: The joins of a lake.
+        ranked: The suggestions of the ranking, whose coherent order holds within a role.
+        count: Maximum number of partners of each column.
+
+    Returns:
+        The suggestions, by query column and best first.
+    """
+    rank_of = {(each.query, each.candidate): each.rank for each in ranked}
+    partners: dict[ColumnId, list[tuple[Join, ColumnId]]] = defaultdict(list)
+    for join in joins:
+        for left, right in join.pairs:
+            partners[left].append((join, right))
+            partners[right].append((join, left))
+
+    def by_use(query: ColumnId, join: Join, partner: ColumnId) -> tuple[object, ...]:
+        undecided, rank = not join.catalog.verdict, rank_of.get((query, partner), _UNRANKED)
+        # Scores of one domain are often equal, and the ranking prefers partners that agree.
+        score = -join.joinability if join.role is not Role.SAME_DOMAIN else 0.0
+        return undecided, join.role.place, score, rank, -join.joinability, partner
+
+    return tuple(
+        Suggestion(query=query, candidate=partner, rank=rank, joinability=join.joinability)
+        for query, found in sorted(partners.items())
+        for rank, (join, partner) in enumerate(
+            sorted(found, key=lambda each: by_use(query, *each))[:count], start=1
+        )
+    )
