@@ -1,0 +1,7 @@
+"""Run the SQL of joins on the data, so that every statement that people see is known to work."""
+
+from datahub_hyperjoin.sql.find import LakeInSql
+from datahub_hyperjoin.sql.run import run_joins
+from datahub_hyperjoin.sql.stage import state_joins
+
+__all__ = ["LakeInSql", "run_joins", "state_joins"]

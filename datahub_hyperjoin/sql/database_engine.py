@@ -1,0 +1,132 @@
+"""Run SQL in a database: read-only, over one connection and with a time limit."""
+
+import sqlite3
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection, CursorResult
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from datahub_hyperjoin.locations import Relation
+from datahub_hyperjoin.spark.databases.engines import open_engine, system_of
+from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
+from datahub_hyperjoin.sql.dialects import MYSQL, POSTGRES, SQLITE
+from datahub_hyperjoin.sql.engines import SqlEngine
+from datahub_hyperjoin.sql.errors import (
+    NoStatementError,
+    StatementRefusedError,
+    TableUnavailableError,
+    TimeLimitError,
+)
+from datahub_hyperjoin.sql.write import TableInSql, name_in_sql
+from datahub_hyperjoin.tables import Table, TableId
+
+_DIALECTS = {"postgresql": POSTGRES, "mariadb": MYSQL, "mysql": MYSQL, "sqlite": SQLITE}
+"""Dialects of the systems in which the time of a statement can be limited."""
+
+_TIME_IS_OVER = {"57014", "1969", "3024", str(sqlite3.SQLITE_INTERRUPT)}
+"""Codes of the error after which the statement had no time left: those of PostgreSQL, MariaDB,
+MySQL and SQLite."""
+_STEPS = 10_000
+"""Steps of SQLite's virtual machine between two looks at the clock."""
+
+
+class DatabaseEngine(SqlEngine):
+    """A database that SQLAlchemy reaches.
+
+    Args:
+        table: Any table of the database.
+        columns: The paths of the columns that joins need, by table.
+        timeout: Time limit of each query, in seconds.
+
+    Raises:
+        NoStatementError: The database does not answer, or cannot limit the time of a statement.
+    """
+
+    def __init__(
+        self, table: Table, columns: Mapping[TableId, Collection[str]], *, timeout: float
+    ) -> None:
+        relation = _relation(table)
+        self._columns = columns
+        self._timeout = timeout
+        database = replace(relation.database, timeout=max(timeout, 1.0))
+        try:
+            self._engine = open_engine(relation.connection, database)
+        except UnreachableDatabaseError as error:
+            raise NoStatementError(str(error)) from None
+        try:
+            self._engine.connect().close()
+        except SQLAlchemyError as error:
+            raise StatementRefusedError.by(self._engine.name, _code_of(error)) from None
+        system = system_of(self._engine)
+        if system not in _DIALECTS:
+            self.close()
+            raise NoStatementError.without_time_limit(system)
+        self.dialect = _DIALECTS[system]
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._engine.dispose()
+
+    def readings(self, table: Table) -> Iterator[TableInSql]:
+        """Name a table by its schema and its name."""
+        location = _relation(table)
+        # SQLite's only schema needs no name, and an attached database may have another.
+        parts = [location.schema] if location.schema and self.dialect is not SQLITE else []
+        named = name_in_sql(*parts, location.name)
+        members = {path: (path,) for path in self._columns[table.id]}
+        yield TableInSql(shown=named, run=named, members=members)
+
+    def fetch(self, query: str) -> list[tuple[object, ...]]:
+        """Run a query that returns few rows; see `SqlEngine.fetch`."""
+        with self._running(query) as result:
+            return [tuple(row) for row in result]
+
+    def execute(self, statement: str) -> None:
+        """Run a statement without its rows; see `SqlEngine.execute`."""
+        with self._running(statement) as result:
+            if self.dialect is SQLITE:  # which runs a statement while its rows are read
+                result.fetchall()
+
+    @contextmanager
+    def _running(self, statement: str) -> Iterator[CursorResult[Any]]:
+        """Run a statement, and translate errors without any values."""
+        try:
+            with self._engine.connect() as connection:
+                self._watch(connection)
+                # Without parameters, no driver reads a `%` in the statement as one.
+                options = connection.execution_options(no_parameters=True)
+                yield options.exec_driver_sql(statement)
+        except SQLAlchemyError as error:
+            code = _code_of(error)
+            if code in _TIME_IS_OVER:
+                raise TimeLimitError.after(self._timeout) from None
+            raise StatementRefusedError.by(self.dialect.title, code) from None
+
+    def _watch(self, connection: Connection) -> None:
+        """Let SQLite look at the clock; other databases have a setting for it."""
+        raw = connection.connection.driver_connection
+        if isinstance(raw, sqlite3.Connection):
+            end = time.monotonic() + self._timeout
+            raw.set_progress_handler(lambda: int(time.monotonic() > end), _STEPS)
+
+
+def _relation(table: Table) -> Relation:
+    if not isinstance(table.location, Relation):
+        raise TableUnavailableError.in_system(str(table.id), "a database")
+    return table.location
+
+
+def _code_of(error: SQLAlchemyError) -> str:
+    """Return the code of a database's error. Its message may contain values."""
+    original = error.orig if isinstance(error, DBAPIError) else None
+    if isinstance(original, sqlite3.Error):
+        code = getattr(original, "sqlite_errorcode", None)
+        if code is None:  # before Python 3.11
+            code = sqlite3.SQLITE_INTERRUPT if str(original) == "interrupted" else "error"
+        return str(code)
+    code = getattr(original, "pgcode", None) or next(iter(getattr(original, "args", ())), None)
+    return str(code) if isinstance(code, int) or str(code).isalnum() else type(error).__name__

@@ -1,0 +1,307 @@
+"""Expressions that compare differently written values, in the SQL of each system.
+
+`{x}` stands for a column and `{t}` for its text in lower case without surrounding spaces. An
+expression is null where it cannot read a value. It never fails on one, because a query that fails
+on row 1,000,001 passes every test on a sample.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from sqlglot import Dialect, Generator, exp
+
+from datahub_hyperjoin.value_forms import FALSE_WORDS, TRUE_WORDS, Notation, ValueForm
+
+_TRUE, _FALSE = (
+    ", ".join(f"'{word}'" for word in words if word.isascii())
+    for words in (TRUE_WORDS, FALSE_WORDS)
+)
+_TRUTH = f"CASE WHEN {{t}} IN ({_TRUE}) THEN 'true' WHEN {{t}} IN ({_FALSE}) THEN 'false' END"
+_NUMBER = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]{{1,2}})?$"
+_WITHOUT_GROUPS = "REPLACE({t}, ',', '')"
+_WITH_POINT = "REPLACE(REPLACE(REPLACE({t}, '.', ''), ' ', ''), ',', '.')"
+_DOTTED = "REPLACE(REPLACE({t}, '/', '.'), '-', '.')"
+_WHOLE = "^-?(0|[1-9][0-9]*)[.]0+$"
+_ISO = "^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}"
+_DAYS = "^[0-9]{{1,2}}[./-][0-9]{{1,2}}[./-][0-9]{{4}}$"
+_OFFSET = "[+-][0-9]{{2}}:[0-9]{{2}}$"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlDialect:
+    """The SQL of one system, with expressions for values that people write differently."""
+
+    name: str
+    """The dialect, as sqlglot names it."""
+
+    title: str
+    """The system, as people name it."""
+
+    text: str
+    """A value as text."""
+
+    exact: str
+    """An expression that differs for all values that some `=` tells apart, whatever the collation;
+    values are grouped by it."""
+
+    folded: str
+    """A value as text in lower case, without surrounding spaces: the `{t}` of other expressions."""
+
+    spelled: str
+    """A folded value with one spelling of spaces, whole numbers and times."""
+
+    forms: Mapping[Notation | ValueForm, str]
+    """Expressions for values in a notation, or in the normal form that a value form contains."""
+
+    def write(
+        self, expression: exp.Condition | exp.Query | exp.Table, *, pretty: bool = False
+    ) -> str:
+        """Write an expression or a statement in this dialect.
+
+        Args:
+            expression: The expression.
+            pretty: Whether people read it.
+        """
+        return _generator(self.name, pretty=pretty).generate(expression)
+
+    def fill(self, template: str, column: exp.Condition) -> exp.Condition:
+        """Put a column, or another value, into one of the expressions of this dialect.
+
+        Args:
+            template: The expression, with `{x}` or `{t}`.
+            column: The value.
+        """
+        if template == "{x}":
+            return column
+        written = self.write(column)
+        filled = template.format(x=written, t=self.folded.format(x=written))
+        return exp.maybe_parse(filled, into=exp.Condition, dialect=self.name)
+
+
+@cache
+def _generator(dialect: str, *, pretty: bool) -> Generator:
+    # Making a generator takes longer than writing a statement.
+    return Dialect.get_or_raise(dialect).generator(pretty=pretty)
+
+
+def _same(expression: str, *keys: Notation | ValueForm) -> dict[Notation | ValueForm, str]:
+    return dict.fromkeys(keys, expression)
+
+
+_TRUTHS = _same(_TRUTH, Notation.TRUTH_WORDS, ValueForm.TRUTH)
+
+DUCKDB = SqlDialect(
+    name="duckdb",
+    title="DuckDB",
+    text="CAST({x} AS TEXT)",
+    exact="{x}",
+    folded="LOWER(TRIM(CAST({x} AS TEXT)))",
+    spelled=(
+        f"CASE WHEN REGEXP_MATCHES({{t}}, '{_WHOLE}') THEN SPLIT_PART({{t}}, '.', 1) "
+        "ELSE NULLIF(REGEXP_REPLACE("
+        "REGEXP_REPLACE({t}, '[[:space:]]+', ' ', 'g'), ' 00:00:00$', ''), '') END"
+    ),
+    forms={
+        **_TRUTHS,
+        **_same(
+            "CASE WHEN REGEXP_MATCHES({t}, '^[0-9]+$') THEN LTRIM({t}, '0') "
+            "ELSE NULLIF({t}, '') END",
+            Notation.PADDED,
+            ValueForm.WITHOUT_ZEROS,
+        ),
+        **_same(f"TRY_CAST({_WITHOUT_GROUPS} AS DOUBLE)", Notation.POINT, ValueForm.NUMBERS),
+        Notation.COMMA: f"TRY_CAST({_WITH_POINT} AS DOUBLE)",
+        Notation.DAY_FIRST: f"CAST(TRY_STRPTIME({_DOTTED}, '%d.%m.%Y') AS DATE)",
+        Notation.MONTH_FIRST: f"CAST(TRY_STRPTIME({_DOTTED}, '%m.%d.%Y') AS DATE)",
+        Notation.YEAR_FIRST: (
+            f"CAST(COALESCE(TRY_STRPTIME({_DOTTED}, '%Y.%m.%d'), TRY_STRPTIME({{t}}, '%Y%m%d')) "
+            "AS DATE)"
+        ),
+        ValueForm.DATES: "TRY_CAST({t} AS DATE)",
+        Notation.OFFSET: "TRY_CAST(UPPER({t}) AS TIMESTAMPTZ) AT TIME ZONE 'UTC'",
+        ValueForm.INSTANTS: "TRY_CAST(UPPER({t}) AS TIMESTAMP)",
+    },
+)
+
+POSTGRES = SqlDialect(
+    name="postgres",
+    title="PostgreSQL",
+    text="CAST({x} AS TEXT)",
+    exact="CAST({x} AS TEXT)",
+    folded="LOWER(TRIM(CAST({x} AS TEXT)))",
+    spelled=(
+        f"CASE WHEN {{t}} ~ '{_WHOLE}' THEN SPLIT_PART({{t}}, '.', 1) "
+        "ELSE NULLIF(REGEXP_REPLACE("
+        "REGEXP_REPLACE({t}, '[[:space:]]+', ' ', 'g'), ' 00:00:00$', ''), '') END"
+    ),
+    forms={
+        **_TRUTHS,
+        **_same(
+            "CASE WHEN {t} ~ '^[0-9]+$' THEN LTRIM({t}, '0') ELSE NULLIF({t}, '') END",
+            Notation.PADDED,
+            ValueForm.WITHOUT_ZEROS,
+        ),
+        **_same(
+            f"CASE WHEN {_WITHOUT_GROUPS} ~ '{_NUMBER}' "
+            f"THEN CAST({_WITHOUT_GROUPS} AS DECIMAL) END",
+            Notation.POINT,
+            ValueForm.NUMBERS,
+        ),
+        Notation.COMMA: (
+            f"CASE WHEN {_WITH_POINT} ~ '{_NUMBER}' THEN CAST({_WITH_POINT} AS DECIMAL) END"
+        ),
+        Notation.DAY_FIRST: (
+            f"CASE WHEN {{t}} ~ '{_DAYS}' THEN TO_DATE({_DOTTED}, 'DD.MM.YYYY') END"
+        ),
+        Notation.MONTH_FIRST: (
+            f"CASE WHEN {{t}} ~ '{_DAYS}' THEN TO_DATE({_DOTTED}, 'MM.DD.YYYY') END"
+        ),
+        Notation.YEAR_FIRST: (
+            "CASE WHEN {t} ~ '^[0-9]{{8}}$' THEN TO_DATE({t}, 'YYYYMMDD') "
+            "WHEN {t} ~ '^[0-9]{{4}}[./-][0-9]{{1,2}}[./-][0-9]{{1,2}}$' "
+            f"THEN TO_DATE({_DOTTED}, 'YYYY.MM.DD') END"
+        ),
+        ValueForm.DATES: f"CASE WHEN {{t}} ~ '{_ISO}$' THEN CAST({{t}} AS DATE) END",
+        Notation.OFFSET: (
+            f"CASE WHEN {{t}} ~ '{_ISO}[t ]' THEN CAST({{t}} AS TIMESTAMPTZ) AT TIME ZONE 'UTC' END"
+        ),
+        ValueForm.INSTANTS: f"CASE WHEN {{t}} ~ '{_ISO}' THEN CAST({{t}} AS TIMESTAMP) END",
+    },
+)
+
+# REGEXP is not used, since sqlglot writes it as REGEXP_LIKE, which MariaDB lacks.
+_UTF8 = "CONVERT({x} USING utf8mb4)"
+_DAY_GUARD = f"CASE WHEN REGEXP_INSTR({{t}}, '{_DAYS}') > 0 THEN STR_TO_DATE({_DOTTED}, "
+
+MYSQL = SqlDialect(
+    name="mysql",
+    title="MariaDB or MySQL",
+    # Only a binary collation tells letters with and without accents apart.
+    text=f"{_UTF8} COLLATE utf8mb4_bin",
+    exact="CAST({x} AS BINARY)",
+    folded=f"LOWER(TRIM({_UTF8})) COLLATE utf8mb4_bin",
+    spelled=(
+        f"CASE WHEN REGEXP_INSTR({{t}}, '{_WHOLE}') > 0 THEN SUBSTRING_INDEX({{t}}, '.', 1) "
+        "ELSE NULLIF(REGEXP_REPLACE("
+        "REGEXP_REPLACE({t}, '[[:space:]]+', ' '), ' 00:00:00$', ''), '') END "
+        "COLLATE utf8mb4_bin"
+    ),
+    forms={
+        **_TRUTHS,
+        **_same(
+            "CASE WHEN REGEXP_INSTR({t}, '^[0-9]+$') > 0 THEN TRIM(LEADING '0' FROM {t}) "
+            "ELSE NULLIF({t}, '') END COLLATE utf8mb4_bin",
+            Notation.PADDED,
+            ValueForm.WITHOUT_ZEROS,
+        ),
+        **_same(
+            f"CASE WHEN REGEXP_INSTR({_WITHOUT_GROUPS}, '{_NUMBER}') > 0 "
+            f"THEN CAST({_WITHOUT_GROUPS} AS DOUBLE) END",
+            Notation.POINT,
+            ValueForm.NUMBERS,
+        ),
+        Notation.COMMA: (
+            f"CASE WHEN REGEXP_INSTR({_WITH_POINT}, '{_NUMBER}') > 0 "
+            f"THEN CAST({_WITH_POINT} AS DOUBLE) END"
+        ),
+        Notation.DAY_FIRST: f"{_DAY_GUARD}'%d.%m.%Y') END",
+        Notation.MONTH_FIRST: f"{_DAY_GUARD}'%m.%d.%Y') END",
+        Notation.YEAR_FIRST: (
+            "CASE WHEN REGEXP_INSTR({t}, '^[0-9]{{8}}$') > 0 THEN STR_TO_DATE({t}, '%Y%m%d') "
+            f"ELSE STR_TO_DATE({_DOTTED}, '%Y.%m.%d') END"
+        ),
+        ValueForm.DATES: (
+            f"CASE WHEN REGEXP_INSTR({{t}}, '{_ISO}$') > 0 THEN CAST({{t}} AS DATE) END"
+        ),
+        Notation.OFFSET: (
+            f"CASE WHEN REGEXP_INSTR({{t}}, '{_OFFSET}') > 0 THEN CONVERT_TZ("
+            "REPLACE(LEFT({t}, CHAR_LENGTH({t}) - 6), 't', ' '), RIGHT({t}, 6), '+00:00') "
+            "ELSE CAST(REPLACE(REPLACE({t}, 't', ' '), 'z', '') AS DATETIME(6)) END"
+        ),
+        ValueForm.INSTANTS: "CAST(REPLACE(REPLACE({t}, 't', ' '), 'z', '') AS DATETIME(6))",
+    },
+)
+
+_TWO = "[0-9][0-9]"
+_DIGITS = "{t} <> '' AND {t} NOT GLOB '*[^0-9]*'"
+_PLAIN_NUMBER = "GLOB '*[0-9]*' AND {0} NOT GLOB '*[^0-9.e+-]*'"
+
+SQLITE = SqlDialect(
+    name="sqlite",
+    title="SQLite",
+    text="CAST({x} AS TEXT)",
+    exact="CAST({x} AS BLOB)",
+    folded="LOWER(TRIM(CAST({x} AS TEXT)))",
+    spelled=(
+        "CASE WHEN {t} GLOB '*[0-9].0' AND {t} NOT GLOB '*[^0-9.-]*' "
+        "THEN SUBSTR({t}, 1, LENGTH({t}) - 2) "
+        "WHEN {t} GLOB '* 00:00:00' THEN SUBSTR({t}, 1, 10) ELSE NULLIF({t}, '') END"
+    ),
+    forms={
+        **_TRUTHS,
+        **_same(
+            f"CASE WHEN {_DIGITS} THEN LTRIM({{t}}, '0') ELSE NULLIF({{t}}, '') END",
+            Notation.PADDED,
+            ValueForm.WITHOUT_ZEROS,
+        ),
+        **_same(
+            f"CASE WHEN {_WITHOUT_GROUPS} {_PLAIN_NUMBER.format(_WITHOUT_GROUPS)} "
+            f"THEN CAST({_WITHOUT_GROUPS} AS REAL) END",
+            Notation.POINT,
+            ValueForm.NUMBERS,
+        ),
+        Notation.COMMA: (
+            f"CASE WHEN {_WITH_POINT} {_PLAIN_NUMBER.format(_WITH_POINT)} "
+            f"THEN CAST({_WITH_POINT} AS REAL) END"
+        ),
+        Notation.DAY_FIRST: (
+            f"CASE WHEN {{t}} GLOB '{_TWO}[./-]{_TWO}[./-]{_TWO}{_TWO}' "
+            "THEN SUBSTR({t}, 7) || '-' || SUBSTR({t}, 4, 2) || '-' || SUBSTR({t}, 1, 2) END"
+        ),
+        Notation.MONTH_FIRST: (
+            f"CASE WHEN {{t}} GLOB '{_TWO}[./-]{_TWO}[./-]{_TWO}{_TWO}' "
+            "THEN SUBSTR({t}, 7) || '-' || SUBSTR({t}, 1, 2) || '-' || SUBSTR({t}, 4, 2) END"
+        ),
+        Notation.YEAR_FIRST: (
+            f"CASE WHEN {{t}} GLOB '{_TWO * 4}' "
+            "THEN SUBSTR({t}, 1, 4) || '-' || SUBSTR({t}, 5, 2) || '-' || SUBSTR({t}, 7) "
+            "ELSE REPLACE(REPLACE({t}, '/', '-'), '.', '-') END"
+        ),
+        ValueForm.DATES: "NULLIF({t}, '')",
+        **_same("STRFTIME('%Y-%m-%d %H:%M:%f', UPPER({t}))", Notation.OFFSET, ValueForm.INSTANTS),
+    },
+)
+
+SPARK = SqlDialect(
+    name="spark",
+    title="Spark",
+    text="CAST({x} AS STRING)",
+    exact="{x}",
+    folded="LOWER(TRIM(CAST({x} AS STRING)))",
+    spelled=(
+        f"CASE WHEN {{t}} RLIKE '{_WHOLE}' THEN SUBSTRING_INDEX({{t}}, '.', 1) "
+        "ELSE NULLIF(REGEXP_REPLACE("
+        "REGEXP_REPLACE({t}, '[[:space:]]+', ' '), ' 00:00:00$', ''), '') END"
+    ),
+    forms={
+        **_TRUTHS,
+        **_same(
+            "CASE WHEN {t} RLIKE '^[0-9]+$' THEN TRIM(LEADING '0' FROM {t}) "
+            "ELSE NULLIF({t}, '') END",
+            Notation.PADDED,
+            ValueForm.WITHOUT_ZEROS,
+        ),
+        **_same(f"TRY_CAST({_WITHOUT_GROUPS} AS DOUBLE)", Notation.POINT, ValueForm.NUMBERS),
+        Notation.COMMA: f"TRY_CAST({_WITH_POINT} AS DOUBLE)",
+        Notation.DAY_FIRST: f"CAST(TRY_TO_TIMESTAMP({_DOTTED}, 'd.M.yyyy') AS DATE)",
+        Notation.MONTH_FIRST: f"CAST(TRY_TO_TIMESTAMP({_DOTTED}, 'M.d.yyyy') AS DATE)",
+        Notation.YEAR_FIRST: (
+            f"CAST(COALESCE(TRY_TO_TIMESTAMP({_DOTTED}, 'yyyy.M.d'), "
+            "TRY_TO_TIMESTAMP({t}, 'yyyyMMdd')) AS DATE)"
+        ),
+        ValueForm.DATES: "TRY_CAST({t} AS DATE)",
+        Notation.OFFSET: "TRY_CAST(UPPER({t}) AS TIMESTAMP)",
+        ValueForm.INSTANTS: "TRY_CAST(UPPER({t}) AS TIMESTAMP)",
+    },
+)

@@ -1,0 +1,174 @@
+"""Run SQL on local files with DuckDB, in memory.
+
+Each table is loaded once: only its joined columns, under the name that statements give it. DuckDB
+then looks the name up among its tables before it opens a file of that name, so a statement runs as
+people see it, at the cost of reading each file once.
+"""
+
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from tempfile import TemporaryDirectory
+from threading import Timer
+
+import duckdb
+
+from datahub_hyperjoin.locations import File, Folder
+from datahub_hyperjoin.sql.dialects import DUCKDB
+from datahub_hyperjoin.sql.engines import SqlEngine
+from datahub_hyperjoin.sql.errors import (
+    StatementRefusedError,
+    TableUnavailableError,
+    TimeLimitError,
+)
+from datahub_hyperjoin.sql.local_files import FileReading, file_readings
+from datahub_hyperjoin.sql.write import TableInSql, name_in_sql
+from datahub_hyperjoin.tables import Table, TableId
+
+_THREADS = 4
+_MEMORY = "2GB"
+"""Beyond it, DuckDB writes to a private temporary folder."""
+
+
+class _WaysToRead:
+    """The readings of a table, each loaded when a join first asks for it."""
+
+    def __init__(self, unread: Iterator[TableInSql]) -> None:
+        self._unread = unread
+        self._read: list[TableInSql] = []
+        self._error: TimeLimitError | None = None
+
+    def get(self, number: int) -> TableInSql | None:
+        """Return a reading by its number; None if there are fewer.
+
+        Raises:
+            TimeLimitError: Loading it took too long. It is not tried again.
+        """
+        while len(self._read) <= number:
+            if self._error:
+                raise self._error
+            try:
+                self._read.append(next(self._unread))
+            except StopIteration:
+                return None
+            except TimeLimitError as error:
+                self._error = error
+        return self._read[number]
+
+
+class DuckDbEngine(SqlEngine):
+    """DuckDB in memory, with the joined columns of local files.
+
+    Args:
+        columns: The paths of the columns that joins need, by table.
+        timeout: Time limit of each query, in seconds.
+    """
+
+    dialect = DUCKDB
+
+    def __init__(self, columns: Mapping[TableId, Collection[str]], *, timeout: float) -> None:
+        self._columns = columns
+        self._timeout = timeout
+        self._ways: dict[TableId, _WaysToRead] = {}
+        self._names: set[str] = set()
+        self._folder = TemporaryDirectory(prefix="hyperjoin-sql-")
+        self._connection = duckdb.connect(
+            config={
+                "threads": min(_THREADS, os.cpu_count() or 1),
+                "memory_limit": _MEMORY,
+                "temp_directory": self._folder.name,
+                # Nothing is fetched from the network.
+                "autoinstall_known_extensions": False,
+                "autoload_known_extensions": False,
+            }
+        )
+        # A table's name never means a variable of this program.
+        self._connection.execute("SET python_enable_replacements = false")
+
+    def close(self) -> None:
+        """Close the database, and delete its temporary folder."""
+        self._connection.close()
+        self._folder.cleanup()
+
+    def fetch(self, query: str) -> list[tuple[object, ...]]:
+        """Run a query that returns few rows; see `SqlEngine.fetch`."""
+        with self._limited():
+            return self._connection.execute(query).fetchall()
+
+    def execute(self, statement: str) -> None:
+        """Run a statement without its rows; see `SqlEngine.execute`."""
+        with self._limited():
+            self._connection.execute(statement)
+
+    def readings(self, table: Table) -> Iterator[TableInSql]:
+        """Load a table in one way after the other in which DuckDB reads its files."""
+        ways = self._ways.setdefault(table.id, _WaysToRead(self._load_all(table)))
+        number = 0
+        while (reading := ways.get(number)) is not None:
+            yield reading
+            number += 1
+        if not number:
+            raise TableUnavailableError.in_system(str(table.id), DUCKDB.title)
+
+    def _load_all(self, table: Table) -> Iterator[TableInSql]:
+        """Load a table in each way that works, but as text in one encoding only."""
+        location = table.location
+        readings = file_readings(table, location) if isinstance(location, File | Folder) else ()
+        has_text = False
+        for reading in readings:
+            if reading.is_text and has_text:
+                continue
+            with suppress(StatementRefusedError, TableUnavailableError):
+                yield self._load(reading, self._columns[table.id])
+                has_text = has_text or reading.is_text
+
+    def _load(self, reading: FileReading, paths: Collection[str]) -> TableInSql:
+        """Load the columns of a table, and read all others to see that no row fails."""
+        source, loaded = DUCKDB.write(reading.source), name_in_sql(self._unused(reading.name))
+        names = [str(row[0]) for row in self.fetch(f"DESCRIBE FROM {source}")]
+        members = {path: _members(path, names) for path in paths}
+        tops = dict.fromkeys(DUCKDB.write(name_in_sql(first)) for first, *_ in members.values())
+        if reading.is_guess:
+            self.execute(f"SELECT COUNT(COLUMNS(*)) FROM {source}")  # noqa: S608 (own names)
+        self.execute(
+            f"CREATE TEMP TABLE {DUCKDB.write(loaded)} AS SELECT {', '.join(tops)} FROM {source}"  # noqa: S608
+        )
+        return TableInSql(shown=reading.shown, run=loaded, members=members)
+
+    def _unused(self, name: str) -> str:
+        """Return a name for loaded rows; DuckDB ignores the case of names, and file systems do not.
+
+        Nearly always the name is free, so that the statement which is run is the one that is shown.
+        """
+        while name.lower() in self._names:
+            name += "'"
+        self._names.add(name.lower())
+        return name
+
+    @contextmanager
+    def _limited(self) -> Iterator[None]:
+        """Interrupt queries after the time limit, and translate errors without any values."""
+        timer = Timer(self._timeout, self._connection.interrupt)
+        timer.start()
+        try:
+            yield
+        except duckdb.InterruptException:
+            raise TimeLimitError.after(self._timeout) from None
+        except duckdb.Error as error:
+            raise StatementRefusedError.by(DUCKDB.title, type(error).__name__) from None
+        finally:
+            timer.cancel()
+
+
+def _members(path: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Find the column whose name starts a path; what follows are names of struct members.
+
+    Raises:
+        TableUnavailableError: DuckDB gives the table other columns.
+    """
+    starts = [name for name in names if path == name or path.startswith(f"{name}.")]
+    if not starts:
+        raise TableUnavailableError.in_system(path, DUCKDB.title)
+    name = max(starts, key=len)
+    inner = path.removeprefix(name).removeprefix(".")
+    return (name, *(inner.split(".") if inner else ()))

@@ -1,0 +1,76 @@
+"""What every system that runs SQL offers: ways to read a table, and queries with a time limit."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from types import TracebackType
+
+from typing_extensions import Self
+
+from datahub_hyperjoin.sql.dialects import SqlDialect
+from datahub_hyperjoin.sql.write import TableInSql
+from datahub_hyperjoin.tables import Table
+
+
+class SqlEngine(ABC):
+    """A system that runs SQL on tables, and a context manager that closes it."""
+
+    dialect: SqlDialect
+    """The dialect of its SQL, known once the engine is open."""
+
+    def __enter__(self) -> Self:
+        """Return the engine itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the engine."""
+        self.close()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close all connections, and delete all temporary data."""
+
+    @abstractmethod
+    def readings(self, table: Table) -> Iterator[TableInSql]:
+        """List the ways in which the system reads a table.
+
+        Args:
+            table: A table of this system.
+
+        Yields:
+            At least one way, the plainest first. Each is prepared when it is asked for.
+
+        Raises:
+            NoStatementError: It does not read the table, or not within the time limit.
+        """
+
+    @abstractmethod
+    def fetch(self, query: str) -> list[tuple[object, ...]]:
+        """Run a query that returns few rows.
+
+        Args:
+            query: SQL in the dialect of the engine.
+
+        Returns:
+            All rows.
+
+        Raises:
+            NoStatementError: The system refuses the query, or the time limit is over.
+        """
+
+    @abstractmethod
+    def execute(self, statement: str) -> None:
+        """Run a statement, and leave its rows in the system.
+
+        Reading them here could fail on values that Python cannot hold, such as dates before Christ.
+
+        Args:
+            statement: SQL in the dialect of the engine.
+
+        Raises:
+            NoStatementError: The system refuses the statement, or the time limit is over.
+        """

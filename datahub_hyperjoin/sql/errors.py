@@ -1,0 +1,83 @@
+"""Reasons why a join has no SQL, as errors."""
+
+from typing_extensions import Self
+
+from datahub_hyperjoin.errors import HyperJoinError
+
+_PAIR = 2
+
+
+class NoStatementError(HyperJoinError):
+    """A join has no SQL; the message is the reason, as people read it."""
+
+    @classmethod
+    def of_entities(cls, kind: str) -> Self:
+        """Report columns that name the same entities by different codes or names."""
+        return cls(
+            f"one column holds codes and the other names of {kind}, which SQL cannot compare "
+            "without a table that holds both"
+        )
+
+    @classmethod
+    def across_systems(cls, tables: int = 2) -> Self:
+        """Report tables that no single database holds."""
+        number = "both" if tables == _PAIR else f"all {tables}"
+        return cls(f"no single database has {number} tables")
+
+    @classmethod
+    def of_remote_files(cls) -> Self:
+        """Report a table whose files only Spark reaches."""
+        return cls("its files are remote; HyperJoin runs SQL on files of this machine only")
+
+    @classmethod
+    def of_format(cls, name: str) -> Self:
+        """Report a format that DuckDB does not read."""
+        return cls(f"DuckDB runs SQL on CSV, JSON and Parquet files, but not on {name}")
+
+    @classmethod
+    def unexpectedly(cls, error: Exception) -> Self:
+        """Report the kind of an error only, because its message may contain values."""
+        return cls(f"its SQL ended with an error of the kind {type(error).__name__}")
+
+    @classmethod
+    def without_time_limit(cls, system: str) -> Self:
+        """Report a database in which the time of a statement cannot be limited."""
+        return cls(
+            f"HyperJoin runs SQL with a time limit only, and knows none for {system}; it does for "
+            "PostgreSQL, MariaDB, MySQL and SQLite"
+        )
+
+    @classmethod
+    def for_differing_rows(cls, *, expected: int, counted: int) -> Self:
+        """Report that no condition returns the rows that were measured."""
+        return cls(
+            f"no SQL condition returns the {expected:,} rows that were measured; the closest "
+            f"returns {counted:,}"
+        )
+
+
+class TableUnavailableError(NoStatementError):
+    """A table cannot be read with SQL."""
+
+    @classmethod
+    def in_system(cls, table: str, system: str) -> Self:
+        """Report a table that the system does not read as this package does."""
+        return cls(f"{system} does not read {table} as HyperJoin does")
+
+
+class StatementRefusedError(NoStatementError):
+    """A database refused a statement."""
+
+    @classmethod
+    def by(cls, system: str, kind: str) -> Self:
+        """Report the kind of error only, because the database's message may contain values."""
+        return cls(f"{system} refuses the statement ({kind})")
+
+
+class TimeLimitError(NoStatementError):
+    """A statement took too long."""
+
+    @classmethod
+    def after(cls, seconds: float) -> Self:
+        """Report the time limit and the recipe key that sets it."""
+        return cls(f"its SQL ran for more than {seconds:g} s; raise `emit.sql_timeout`")

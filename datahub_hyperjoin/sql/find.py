@@ -1,0 +1,188 @@
+"""Find the plainest SQL of a join whose rows agree with the evidence."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+from typing_extensions import assert_never
+
+from datahub_hyperjoin.crosswalks import CrosswalkJoin
+from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.normal_form import normal_form
+from datahub_hyperjoin.sql.conditions import Notations, comparisons
+from datahub_hyperjoin.sql.engines import SqlEngine
+from datahub_hyperjoin.sql.errors import NoStatementError, StatementRefusedError
+from datahub_hyperjoin.sql.two_steps import TwoStepsInSql, columns_in_order
+from datahub_hyperjoin.sql.write import JoinInSql, TableInSql, sides_of
+from datahub_hyperjoin.statements import Statement
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableId
+from datahub_hyperjoin.value_forms import Notation, ValueForm, notation_of
+
+_Candidate = JoinInSql | TwoStepsInSql
+_NO_NOTATIONS: Notations = (None, None)
+_TOLERANCE = 0.02
+"""Largest difference of the rows, as a share of those that the evidence promises."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LakeInSql:
+    """The tables and columns that statements name."""
+
+    tables: Mapping[TableId, Table]
+    """Tables by their identifiers."""
+
+    columns: Mapping[ColumnId, ColumnProfile] = field(default_factory=dict)
+    """Profiles of columns, whose samples show how values are written."""
+
+    def notations(self, left: ColumnId, right: ColumnId) -> Notations:
+        """Return how two columns write their values.
+
+        Args:
+            left: A column.
+            right: Another one.
+        """
+        return self._notation(left), self._notation(right)
+
+    def _notation(self, column: ColumnId) -> Notation | None:
+        profile = self.columns.get(column)
+        return notation_of({normal_form(value) for value in profile.sample}) if profile else None
+
+
+def agrees(counted: int, expected: int) -> bool:
+    """Return whether the rows of a statement are those that the evidence promises.
+
+    Args:
+        counted: Rows of the statement.
+        expected: Rows of the join, by the evidence.
+
+    Examples:
+        >>> agrees(98, 100), agrees(97, 100), agrees(10, 9), agrees(0, 0)
+        (True, False, False, True)
+    """
+    return abs(counted - expected) <= _TOLERANCE * expected
+
+
+def find_statement(join: Join | CrosswalkJoin, lake: LakeInSql, engine: SqlEngine) -> Statement:
+    """Run the SQL of a join in each way that the system can compare the values, until one agrees.
+
+    Args:
+        join: A join of tables of the engine.
+        lake: The tables, and how their columns write values.
+        engine: Runs the SQL.
+
+    Returns:
+        The first statement whose rows agree with the evidence, or the reason why there is none.
+    """
+    search = _Search(engine, join.evidence.rows)
+    try:
+        match join:
+            case Join():
+                candidates: Iterator[_Candidate] = _candidates(join, lake, engine)
+            case CrosswalkJoin():
+                candidates = _in_two_steps(join, lake, engine)
+            case _:
+                assert_never(join)
+        for candidate in candidates:
+            if statement := search.attempt(candidate):
+                return statement
+    except NoStatementError as error:
+        return Statement(reason=str(error))
+    return Statement(reason=search.reason)
+
+
+@dataclass(slots=True)
+class _Search:
+    """The search for the statement of one join."""
+
+    engine: SqlEngine
+    expected: int
+    closest: int | None = None
+    """The count that came closest to the expected one."""
+    refusal: str = ""
+    """Why a statement did not run."""
+
+    @property
+    def reason(self) -> str:
+        """Why no statement agrees."""
+        if self.closest is None:
+            return self.refusal
+        differing = NoStatementError.for_differing_rows(
+            expected=self.expected, counted=self.closest
+        )
+        return str(differing)
+
+    def attempt(self, candidate: _Candidate) -> Statement | None:
+        """Run a candidate, and return its statement if the rows agree.
+
+        Raises:
+            TimeLimitError: It takes too long, as the following candidates would.
+        """
+        engine = self.engine
+        try:
+            counted = _number(engine.fetch(engine.dialect.write(candidate.count())))
+            if agrees(counted, self.expected):
+                # The statement itself, as people run it.
+                engine.execute(engine.dialect.write(candidate.statement(shown=False)))
+                return _statement(candidate, engine, counted)
+        except StatementRefusedError as error:
+            self.refusal = str(error)
+            return None
+        if self.closest is None or self._misses(counted) < self._misses(self.closest):
+            self.closest = counted
+        return None
+
+    def _misses(self, counted: int) -> int:
+        return abs(counted - self.expected)
+
+
+def _candidates(join: Join, lake: LakeInSql, engine: SqlEngine) -> Iterator[JoinInSql]:
+    """List the ways to read both tables and to compare the columns, the plainest first."""
+    firsts, seconds = sides_of(join)
+    pairs = tuple((first.path, second.path) for first, second in zip(firsts, seconds, strict=True))
+    compared_as = join.evidence.compared_as
+    form = ValueForm(compared_as) if compared_as else None
+    ends = zip(firsts, seconds, strict=True)
+    notations = [lake.notations(*each) if form else _NO_NOTATIONS for each in ends]
+    tables = (lake.tables[firsts[0].table], lake.tables[seconds[0].table])
+    for first, second in _read_all(*(engine.readings(table) for table in tables)):
+        for comparison in comparisons(engine.dialect, notations, form):
+            yield JoinInSql((first, second), pairs, comparison)
+
+
+def _in_two_steps(
+    join: CrosswalkJoin, lake: LakeInSql, engine: SqlEngine
+) -> Iterator[TwoStepsInSql]:
+    """List the ways to read all three tables and to compare the columns of both steps."""
+    columns = columns_in_order(join)
+    first, into, out, second = columns
+    notations = [_NO_NOTATIONS, _NO_NOTATIONS]
+    tables = (lake.tables[column.table] for column in (first, into, second))
+    for readings in _read_all(*(engine.readings(table) for table in tables)):
+        for comparison in comparisons(engine.dialect, notations, None):
+            a, c, b = readings
+            paths = (first.path, into.path, out.path, second.path)
+            yield TwoStepsInSql((a, c, b), paths, comparison)
+
+
+def _read_all(*tables: Iterator[TableInSql]) -> Iterator[list[TableInSql]]:
+    """Combine the readings of tables; a table with fewer of them keeps its last."""
+    current: list[TableInSql | None] = [None] * len(tables)
+    for following in zip_longest(*tables):
+        current = [new or old for new, old in zip(following, current, strict=True)]
+        read = [table for table in current if table]
+        if len(read) == len(tables):
+            yield read
+
+
+def _number(rows: list[tuple[object, ...]]) -> int:
+    # A sum is a decimal in some databases, and a float in SQLite if it is large.
+    return int(str(rows[0][0]).partition(".")[0])
+
+
+def _statement(candidate: _Candidate, engine: SqlEngine, counted: int) -> Statement:
+    return Statement(
+        sql=engine.dialect.write(candidate.statement(shown=True), pretty=True),
+        dialect=engine.dialect.name,
+        rows=counted,
+        compared=candidate.comparison.words,
+    )

@@ -1,0 +1,148 @@
+"""Name local files in DuckDB's SQL."""
+
+import codecs
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from sqlglot import exp
+
+from datahub_hyperjoin.locations import Dialect, File, FileFormat, Folder
+from datahub_hyperjoin.spark.read import local_path
+from datahub_hyperjoin.sql.write import name_in_sql
+from datahub_hyperjoin.tables import Table
+
+_STORES = {"s3": "s3://", "gcs": "gs://", "abs": "az://"}
+"""Platforms whose tables are files of a store, with the prefix of their paths in DuckDB."""
+
+_FUNCTIONS = {
+    FileFormat.CSV: "read_csv",
+    FileFormat.TSV: "read_csv",
+    FileFormat.JSON_LINES: "read_json",
+    FileFormat.PARQUET: "read_parquet",
+}
+"""DuckDB's functions by format; it reads neither ORC nor, without an extension, Avro."""
+
+_NAMED = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson")
+_COMPRESSED = ("", ".gz", ".zst")
+_ENCODINGS = {"iso8859-1": "latin-1", "utf-16": "utf-16", "utf-16-le": "utf-16"}
+"""DuckDB's names of the encodings that it reads besides UTF-8, by Python's names."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileReading:
+    """One way in which DuckDB reads the files of a table."""
+
+    name: str
+    """The name of the loaded rows."""
+
+    shown: exp.Table
+    """The files in a `FROM` clause, as people run it where their folder is."""
+
+    source: exp.Table
+    """The same with absolute paths."""
+
+    is_guess: bool = False
+    """Whether DuckDB guesses the types of text, so that it may fail on a later row."""
+
+    is_text: bool = False
+    """Whether all values are read as text."""
+
+
+def is_readable(location: File | Folder) -> bool:
+    """Return whether DuckDB reads a format.
+
+    Args:
+        location: A file or a folder of files.
+    """
+    return location.format in _FUNCTIONS
+
+
+def file_readings(table: Table, location: File | Folder) -> Iterator[FileReading]:
+    """List the ways in which DuckDB can read the files of a table, the plainest first.
+
+    Args:
+        table: The table.
+        location: The location of its files.
+
+    Yields:
+        By the name alone, if that suffices; then by a function with the options that the recipe
+        names; for delimited text, then all values as text.
+    """
+    shown = _shown_path(table)
+    options = _options(location)
+    pattern = _pattern(location)
+    uri = str(local_path(location.uri).absolute())
+    is_text = location.format in {FileFormat.CSV, FileFormat.TSV}
+    guesses = is_text or location.format is FileFormat.JSON_LINES
+    if isinstance(location, File) and not options and _is_named(shown):
+        yield FileReading(shown, name_in_sql(shown), name_in_sql(uri), is_guess=guesses)
+    else:
+        calls = [_call(location, path + pattern, options) for path in (shown, uri)]
+        yield FileReading(shown, calls[0], calls[1], is_guess=guesses)
+    if not is_text:
+        return
+    for encoding in dict.fromkeys([options.get("encoding"), "latin-1"]):
+        added = {"encoding": encoding} if encoding else {}
+        as_text = {**options, "header": True, "all_varchar": True, **added}
+        calls = [_call(location, path + pattern, as_text) for path in (shown, uri)]
+        yield FileReading(f"{shown} as text", calls[0], calls[1], is_text=True)
+
+
+def _shown_path(table: Table) -> str:
+    name = table.id.name
+    relative = name.removeprefix(f"{table.instance}.") if table.instance else name
+    return _STORES.get(table.id.platform, "") + relative
+
+
+def _is_named(path: str) -> bool:
+    endings = tuple(name + compressed for name in _NAMED for compressed in _COMPRESSED)
+    return path.lower().endswith(endings)
+
+
+def _pattern(location: File | Folder) -> str:
+    """Return the pattern of a folder's files; empty for a file."""
+    if isinstance(location, File):
+        return ""
+    endings = {"".join(PurePosixPath(part).suffixes[-2:]) for part in location.parts}
+    ending = endings.pop() if len(endings) == 1 else ""
+    return f"/**/*{ending if ending.count('.') == 1 else PurePosixPath(ending).suffix}"
+
+
+def _options(location: File | Folder) -> dict[str, str | bool]:
+    """Return the options of DuckDB's function that the location needs."""
+    options: dict[str, str | bool] = {}
+    if isinstance(location, Folder):
+        options |= {"hive_partitioning": True, "union_by_name": True}
+    if location.format in {FileFormat.CSV, FileFormat.TSV}:
+        options |= _text_options(location.dialect)
+    return options
+
+
+def _text_options(dialect: Dialect) -> dict[str, str | bool]:
+    written: dict[str, str | bool | None] = {
+        "delim": dialect.delimiter,
+        "quote": None if dialect.quote == Dialect().quote else dialect.quote,
+        "escape": dialect.escape or None,
+        "encoding": _encoding(dialect),
+        # DuckDB's strict mode refuses an escape outside quotes.
+        "strict_mode": False if dialect.escape else None,
+    }
+    return {name: value for name, value in written.items() if value is not None}
+
+
+def _encoding(dialect: Dialect) -> str | None:
+    if dialect.encoding is None:
+        return None
+    name = codecs.lookup(dialect.encoding).name
+    return None if name == "utf-8" else _ENCODINGS.get(name, name)
+
+
+def _call(location: File | Folder, path: str, options: dict[str, str | bool]) -> exp.Table:
+    arguments: list[exp.Condition] = [exp.Literal.string(path)]
+    for name, value in options.items():
+        is_flag = isinstance(value, bool)
+        literal = exp.Boolean(this=value) if is_flag else exp.Literal.string(str(value))
+        arguments.append(exp.EQ(this=exp.to_identifier(name), expression=literal))
+    function = exp.Anonymous(this=_FUNCTIONS[location.format], expressions=arguments)
+    return exp.Table(this=function)

@@ -1,0 +1,88 @@
+"""Parts that the statements of all joins are made of."""
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from datahub_hyperjoin.sql.dialects import SqlDialect
+
+ROW_LIMIT = 100
+"""Rows that a statement returns at most."""
+
+
+def all_columns(aliases: Sequence[str]) -> exp.Select:
+    """Start a statement that selects all columns, including columns with the same name.
+
+    Args:
+        aliases: The tables.
+    """
+    return exp.select(*(exp.Column(this=exp.Star(), table=_identifier(each)) for each in aliases))
+
+
+def sum_of_products(aliases: Sequence[str]) -> exp.Select:
+    """Start a query that adds up the rows of a join of tables that `count_groups` made.
+
+    Args:
+        aliases: The tables.
+    """
+    first, *others = (exp.column("n", alias) for alias in aliases)
+    rows: exp.Condition = first
+    for other in others:
+        rows = exp.Mul(this=rows, expression=other)
+    return exp.select(exp.func("COALESCE", exp.Sum(this=rows), exp.Literal.number(0)))
+
+
+def count_groups(
+    source: exp.Table, alias: str, values: Sequence[exp.Condition], dialect: SqlDialect
+) -> exp.Subquery:
+    """Count the rows of a table by compared values.
+
+    A collation may group values that the join tells apart, so an exact form also groups them.
+
+    Args:
+        source: The table.
+        alias: Its alias, and that of the result.
+        values: What is compared.
+        dialect: The dialect of the values.
+
+    Returns:
+        A table with the columns `k0`, `k1` and so on, and the number of rows, `n`.
+    """
+    exact = [dialect.fill(dialect.exact, value) for value in values]
+    return (
+        exp.select(
+            *(exp.alias_(value, f"k{at}") for at, value in enumerate(values)),
+            exp.alias_(exp.Count(this=exp.Star()), "n"),
+        )
+        .from_(with_alias(source, alias))
+        .group_by(*dict.fromkeys([*values, *exact]))
+        .subquery(alias)
+    )
+
+
+def with_alias(source: exp.Table, alias: str) -> exp.Table:
+    """Give a table in a `FROM` clause an alias."""
+    return exp.Table(this=source.this.copy(), alias=exp.TableAlias(this=_identifier(alias)))
+
+
+def column_in_sql(members: tuple[str, ...], alias: str) -> exp.Condition:
+    """Return a column of a table, or a member of a struct.
+
+    Args:
+        members: The column's name, and those of the struct members that lead to the value.
+        alias: The table.
+    """
+    first, *inner = (exp.to_identifier(name, quoted=True) for name in members)
+    value: exp.Condition = exp.Column(this=first, table=_identifier(alias))
+    for name in inner:
+        value = exp.Dot(this=value, expression=name)
+    return value
+
+
+def all_equal(pairs: Sequence[tuple[exp.Condition, exp.Condition]]) -> exp.Condition:
+    """Return the condition that the two expressions of each pair are equal."""
+    return exp.and_(*(exp.EQ(this=first, expression=second) for first, second in pairs))
+
+
+def _identifier(alias: str) -> exp.Identifier:
+    return exp.to_identifier(alias)

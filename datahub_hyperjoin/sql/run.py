@@ -1,0 +1,171 @@
+"""Run the SQL of all joins, each in the system that holds both tables."""
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from typing_extensions import assert_never
+
+from datahub_hyperjoin.crosswalks import CrosswalkJoin
+from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.locations import (
+    CatalogTable,
+    Database,
+    DeltaFolder,
+    File,
+    Folder,
+    IcebergDataFile,
+    IcebergFolder,
+    Relation,
+    TableLocation,
+    is_remote,
+)
+from datahub_hyperjoin.progress import Progress
+from datahub_hyperjoin.spark.session import Session
+from datahub_hyperjoin.sql.database_engine import DatabaseEngine
+from datahub_hyperjoin.sql.duckdb_engine import DuckDbEngine
+from datahub_hyperjoin.sql.engines import SqlEngine
+from datahub_hyperjoin.sql.errors import NoStatementError
+from datahub_hyperjoin.sql.find import LakeInSql, find_statement
+from datahub_hyperjoin.sql.local_files import is_readable
+from datahub_hyperjoin.sql.spark_engine import SparkEngine
+from datahub_hyperjoin.statements import JoinedColumns, Statement
+from datahub_hyperjoin.tables import TableId
+from datahub_hyperjoin.value_forms import ValueForm
+
+logger = logging.getLogger(__name__)
+
+_FORMS = {"", *(form.value for form in ValueForm)}
+_STEP = 100
+"""Joins between two lines of progress."""
+
+_AnyJoin = Join | CrosswalkJoin
+_System = Database | type[DuckDbEngine] | type[SparkEngine]
+"""The system that runs SQL on a table."""
+
+
+def run_joins(
+    joins: Sequence[_AnyJoin],
+    lake: LakeInSql,
+    *,
+    session: Session,
+    timeout: float,
+    progress: Progress,
+) -> dict[JoinedColumns, Statement]:
+    """Run the SQL of joins, and keep the statements whose rows agree with the evidence.
+
+    Args:
+        joins: The joins.
+        lake: Their tables and columns.
+        session: Starts the Spark session; called only if a table is in a Spark catalog.
+        timeout: Time limit of each query, in seconds.
+        progress: Receives how many joins are done.
+
+    Returns:
+        For each join its statement, or the reason why it has none.
+    """
+    statements: dict[JoinedColumns, Statement] = {}
+    by_system: dict[_System, list[_AnyJoin]] = defaultdict(list)
+    for join in joins:
+        system = _system_of_join(join, lake)
+        if isinstance(system, NoStatementError):
+            statements[join.pairs] = Statement(reason=str(system))
+        else:
+            by_system[system].append(join)
+    for system, group in by_system.items():
+        found = _run_group(group, lake, _Opener(system, session, timeout))
+        for join, statement in zip(group, found, strict=True):
+            statements[join.pairs] = statement
+            if len(statements) % _STEP == 0:
+                progress.say(f"Ran the SQL of {len(statements)} of {len(joins)} joins")
+    return statements
+
+
+class _Opener:
+    """Opens the engine of a system, with the columns that joins need."""
+
+    def __init__(self, system: _System, session: Session, timeout: float) -> None:
+        self._system = system
+        self._session = session
+        self._timeout = timeout
+
+    def open(self, joins: Sequence[_AnyJoin], lake: LakeInSql) -> SqlEngine:
+        """Open the engine.
+
+        Raises:
+            NoStatementError: The database does not answer, or has no time limit.
+        """
+        columns, timeout = _columns_of(joins), self._timeout
+        if self._system is DuckDbEngine:
+            return DuckDbEngine(columns, timeout=timeout)
+        if self._system is SparkEngine:
+            return SparkEngine(self._session(), columns, timeout=timeout)
+        return DatabaseEngine(lake.tables[joins[0].left.table], columns, timeout=timeout)
+
+
+def _run_group(joins: Sequence[_AnyJoin], lake: LakeInSql, opener: _Opener) -> Iterator[Statement]:
+    """Run the SQL of joins whose tables are in one system."""
+    try:
+        engine = opener.open(joins, lake)
+    except NoStatementError as error:
+        yield from (Statement(reason=str(error)) for _ in joins)
+        return
+    with engine:
+        for join in joins:
+            yield _find_safely(join, lake, engine)
+
+
+def _find_safely(join: _AnyJoin, lake: LakeInSql, engine: SqlEngine) -> Statement:
+    try:
+        return find_statement(join, lake, engine)
+    except Exception as error:  # noqa: BLE001 (the guard that keeps one join from ending the run)
+        logger.warning("No SQL for %s = %s: %s", join.left, join.right, type(error).__name__)
+        return Statement(reason=str(NoStatementError.unexpectedly(error)))
+
+
+def _system_of_join(join: _AnyJoin, lake: LakeInSql) -> _System | NoStatementError:
+    """Return the system that has all tables of a join, or the reason why there is none."""
+    if join.evidence.compared_as not in _FORMS:
+        return NoStatementError.of_entities(join.evidence.compared_as)
+    tables = dict.fromkeys(column.table for pair in join.pairs for column in pair)
+    first, *others = [_system_of_table(lake.tables[table].location) for table in tables]
+    errors = (each for each in (first, *others) if isinstance(each, NoStatementError))
+    if error := next(errors, None):
+        return error
+    if any(each != first for each in others):
+        return NoStatementError.across_systems(len(tables))
+    return first
+
+
+def _system_of_table(location: TableLocation) -> _System | NoStatementError:
+    match location:
+        case Relation():
+            return location.database
+        case CatalogTable():
+            return SparkEngine
+        case File() | Folder():
+            return _system_of_files(location)
+        case DeltaFolder():
+            return NoStatementError.of_format("Delta tables")
+        case IcebergFolder() | IcebergDataFile():
+            return NoStatementError.of_format("Iceberg tables")
+        case _:
+            assert_never(location)
+
+
+def _system_of_files(location: File | Folder) -> _System | NoStatementError:
+    if is_remote(location.uri):
+        return NoStatementError.of_remote_files()
+    if is_readable(location):
+        return DuckDbEngine
+    return NoStatementError.of_format(f"{location.format.value.upper()} files")
+
+
+def _columns_of(joins: Sequence[_AnyJoin]) -> Mapping[TableId, dict[str, None]]:
+    """Return the paths of the columns of all joins, by table and without duplicates."""
+    columns: dict[TableId, dict[str, None]] = defaultdict(dict)
+    for join in joins:
+        for pair in join.pairs:
+            for column in pair:
+                columns[column.table][column.path] = None
+    return columns

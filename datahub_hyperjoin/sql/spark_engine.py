@@ -1,0 +1,87 @@
+"""Run SQL on the tables of Spark's catalogs."""
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from threading import Timer
+from uuid import uuid4
+
+from pyspark.sql import SparkSession
+
+from datahub_hyperjoin.locations import CatalogTable
+from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS
+from datahub_hyperjoin.sql.dialects import SPARK
+from datahub_hyperjoin.sql.engines import SqlEngine
+from datahub_hyperjoin.sql.errors import (
+    StatementRefusedError,
+    TableUnavailableError,
+    TimeLimitError,
+)
+from datahub_hyperjoin.sql.write import TableInSql, name_in_sql
+from datahub_hyperjoin.tables import Table, TableId
+
+
+class SparkEngine(SqlEngine):
+    """Spark, with the catalogs that its configuration defines.
+
+    Args:
+        session: Runs the queries.
+        columns: The paths of the columns that joins need, by table.
+        timeout: Time limit of each query, in seconds.
+    """
+
+    dialect = SPARK
+
+    def __init__(
+        self,
+        session: SparkSession,
+        columns: Mapping[TableId, Collection[str]],
+        *,
+        timeout: float,
+    ) -> None:
+        self._session = session
+        self._columns = columns
+        self._timeout = timeout
+
+    def close(self) -> None:
+        """Leave the session open, since it belongs to the run."""
+
+    def readings(self, table: Table) -> Iterator[TableInSql]:
+        """Name a table by its catalog, its schema and its name."""
+        location = table.location
+        if not isinstance(location, CatalogTable):
+            raise TableUnavailableError.in_system(str(table.id), SPARK.title)
+        named = name_in_sql(location.catalog, *location.schema.split("."), location.name)
+        members = {path: tuple(path.split(".")) for path in self._columns[table.id]}
+        yield TableInSql(shown=named, run=named, members=members)
+
+    def fetch(self, query: str) -> list[tuple[object, ...]]:
+        """Run a query that returns few rows; see `SqlEngine.fetch`."""
+        with self._limited():
+            return [tuple(row) for row in self._session.sql(query).collect()]
+
+    def execute(self, statement: str) -> None:
+        """Run a statement without its rows; see `SqlEngine.execute`."""
+        with self._limited():
+            self._session.sql(statement).write.format("noop").mode("overwrite").save()
+
+    @contextmanager
+    def _limited(self) -> Iterator[None]:
+        """Interrupt queries after the time limit, and translate errors without any values."""
+        tag, ended = f"hyperjoin-{uuid4()}", []
+
+        def interrupt() -> None:
+            ended.append(tag)
+            self._session.interruptTag(tag)
+
+        timer = Timer(self._timeout, interrupt)
+        self._session.addTag(tag)
+        timer.start()
+        try:
+            yield
+        except SPARK_ERRORS as error:
+            if ended:
+                raise TimeLimitError.after(self._timeout) from None
+            raise StatementRefusedError.by(SPARK.title, type(error).__name__) from None
+        finally:
+            timer.cancel()
+            self._session.removeTag(tag)

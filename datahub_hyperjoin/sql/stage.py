@@ -1,0 +1,86 @@
+"""Run the SQL of the joins whose tables have changed since the last run."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from datahub_hyperjoin.crosswalks import CrosswalkJoin
+from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.progress import Progress
+from datahub_hyperjoin.spark.profiles.store import Store, result_key
+from datahub_hyperjoin.spark.session import Session
+from datahub_hyperjoin.sql.find import LakeInSql, agrees
+from datahub_hyperjoin.sql.run import run_joins
+from datahub_hyperjoin.sql.two_steps import columns_in_order
+from datahub_hyperjoin.sql.write import sides_of
+from datahub_hyperjoin.statements import JoinedColumns, Statement
+
+_RESULTS = "statements"
+
+
+def state_joins(
+    joins: Sequence[Join | CrosswalkJoin],
+    lake: LakeInSql,
+    *,
+    store: Store,
+    session: Session,
+    timeout: float,
+    progress: Progress,
+) -> dict[JoinedColumns, Statement]:
+    """Find the SQL of joins, and run it unless the last run did so on the same data.
+
+    Args:
+        joins: The joins that are published.
+        lake: Their tables and columns.
+        store: Keeps the results for the next run.
+        session: Starts the Spark session; called only if a table is in a Spark catalog.
+        timeout: Time limit of each query, in seconds.
+        progress: Receives counts.
+
+    Returns:
+        For each join its statement, or the reason why it has none. A join whose columns only a
+        crosswalk connects has the statement of both steps, if they are among the joins.
+    """
+    kept = store.results(_RESULTS)
+    keys = {join.pairs: _key(join, lake, timeout) for join in joins}
+    stored = {
+        pairs: Statement(**json.loads(kept[key])) for pairs, key in keys.items() if key in kept
+    }
+    changed = [join for join in joins if join.pairs not in stored]
+    run = run_joins(changed, lake, session=session, timeout=timeout, progress=progress)
+    statements = _with_two_steps(joins, {**stored, **run})
+    store.keep_results(
+        _RESULTS,
+        {keys[pairs]: json.dumps(asdict(found)) for pairs, found in statements.items()},
+    )
+    progress.count("sql_from_profile_store", len(stored))
+    progress.count("joins_with_sql", sum(bool(found.sql) for found in statements.values()))
+    progress.count(
+        "joins_with_normalised_sql", sum(bool(found.compared) for found in statements.values())
+    )
+    return statements
+
+
+def _key(join: Join | CrosswalkJoin, lake: LakeInSql, timeout: float) -> str:
+    tables = dict.fromkeys(column.table for pair in join.pairs for column in pair)
+    columns = sides_of(join) if isinstance(join, Join) else columns_in_order(join)
+    return result_key(
+        [lake.tables[table] for table in tables],
+        repr(columns),
+        repr(join.evidence),
+        repr(timeout),
+    )
+
+
+def _with_two_steps(
+    joins: Sequence[Join | CrosswalkJoin], statements: dict[JoinedColumns, Statement]
+) -> dict[JoinedColumns, Statement]:
+    """Give the statement of both steps to the joins that a crosswalk connects, if it agrees."""
+    lent = {}
+    for join in joins:
+        if isinstance(join, Join) and join.via and not statements[join.pairs].sql:
+            steps = (join.left, join.via[0]), (join.via[1], join.right)
+            statement = statements.get(steps)
+            if statement and agrees(statement.rows, join.evidence.rows):
+                lent[join.pairs] = statement
+    return {**statements, **lent}

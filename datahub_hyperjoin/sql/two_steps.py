@@ -1,0 +1,104 @@
+"""Write a join through a crosswalk as SQL statements of two steps."""
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from datahub_hyperjoin.crosswalks import CrosswalkJoin
+from datahub_hyperjoin.joins import Cardinality
+from datahub_hyperjoin.sql.conditions import Comparison
+from datahub_hyperjoin.sql.parts import (
+    ROW_LIMIT,
+    all_columns,
+    all_equal,
+    column_in_sql,
+    count_groups,
+    sum_of_products,
+    with_alias,
+)
+from datahub_hyperjoin.sql.write import TableInSql
+from datahub_hyperjoin.tables import ColumnId
+
+_Equal = tuple[exp.Condition, exp.Condition]
+
+
+@dataclass(frozen=True, slots=True)
+class TwoStepsInSql:
+    """A join of two tables through a crosswalk, and a way to compare the columns."""
+
+    tables: tuple[TableInSql, TableInSql, TableInSql]
+    """The first table, the crosswalk and the second table: `a`, `c` and `b` in SQL."""
+
+    paths: tuple[str, str, str, str]
+    """The paths of the columns, from the first table to the second one."""
+
+    comparison: Comparison
+    """The way to compare the columns of each step."""
+
+    def statement(self, *, shown: bool) -> exp.Select:
+        """Build the statement that selects some rows of the join.
+
+        Args:
+            shown: Whether to name the tables as people do, or as they are run here.
+
+        Returns:
+            All columns of the two tables; those of the crosswalk only connect them.
+        """
+        first, crosswalk, second = (table.shown if shown else table.run for table in self.tables)
+        left, right = self._steps()
+        return (
+            all_columns("ab")
+            .from_(with_alias(first, "a"))
+            .join(with_alias(crosswalk, "c"), on=all_equal([left]))
+            .join(with_alias(second, "b"), on=all_equal([right]))
+            .limit(ROW_LIMIT)
+        )
+
+    def count(self) -> exp.Select:
+        """Build the query that counts the rows of the join.
+
+        Each table is grouped by the compared values first, so that steps that multiply rows cost no
+        more than reading the tables.
+        """
+        (first, into), (out, second) = self._steps()
+        groups = (
+            count_groups(table.run, alias, values, self.comparison.dialect)
+            for table, alias, values in zip(
+                self.tables, "acb", ([first], [into, out], [second]), strict=True
+            )
+        )
+        left, crosswalk, right = groups
+        return (
+            sum_of_products("acb")
+            .from_(left)
+            .join(crosswalk, on=all_equal([(exp.column("k0", "a"), exp.column("k0", "c"))]))
+            .join(right, on=all_equal([(exp.column("k1", "c"), exp.column("k0", "b"))]))
+        )
+
+    def _steps(self) -> list[_Equal]:
+        columns = [
+            column_in_sql(table.members[path], alias)
+            for table, path, alias in zip(
+                (self.tables[0], self.tables[1], self.tables[1], self.tables[2]),
+                self.paths,
+                "accb",
+                strict=True,
+            )
+        ]
+        return self.comparison.expressions([(columns[0], columns[1]), (columns[2], columns[3])])
+
+
+def columns_in_order(join: CrosswalkJoin) -> tuple[ColumnId, ColumnId, ColumnId, ColumnId]:
+    """Return the columns of a join's SQL, from the first table to the second one.
+
+    Args:
+        join: The join.
+
+    Returns:
+        The table comes first whose rows the join multiplies less.
+    """
+    bridge = join.bridge
+    first, into, out, second = bridge.left, bridge.left_via, bridge.right_via, bridge.right
+    if join.evidence.cardinality is Cardinality.ONE_MANY:
+        return second, out, into, first
+    return first, into, out, second

@@ -1,0 +1,115 @@
+"""Write a join as SQL statements: one for people, and one that counts the rows of the join."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from datahub_hyperjoin.joins import Join, reference
+from datahub_hyperjoin.sql.conditions import Comparison
+from datahub_hyperjoin.sql.parts import (
+    ROW_LIMIT,
+    all_columns,
+    all_equal,
+    column_in_sql,
+    count_groups,
+    sum_of_products,
+    with_alias,
+)
+from datahub_hyperjoin.tables import ColumnId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableInSql:
+    """One way in which a system reads a table."""
+
+    shown: exp.Table
+    """The table in a `FROM` clause, as people run it."""
+
+    run: exp.Table
+    """The same rows in a `FROM` clause, as they are run here."""
+
+    members: Mapping[str, tuple[str, ...]]
+    """For the path of each column, its name and those of the struct members that lead to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinInSql:
+    """A join of two tables, and a way to compare the columns."""
+
+    tables: tuple[TableInSql, TableInSql]
+    """The first and the second table, which are `a` and `b` in SQL."""
+
+    pairs: tuple[tuple[str, str], ...]
+    """The paths of the columns that must be equal, those of the first table first."""
+
+    comparison: Comparison
+    """The way to compare them."""
+
+    def statement(self, *, shown: bool) -> exp.Select:
+        """Build the statement that selects some rows of the join.
+
+        Args:
+            shown: Whether to name the tables as people do, or as they are run here.
+
+        Returns:
+            All columns of both tables, including columns with the same name.
+        """
+        first, second = (table.shown if shown else table.run for table in self.tables)
+        return (
+            all_columns("ab")
+            .from_(with_alias(first, "a"))
+            .join(with_alias(second, "b"), on=all_equal(self._expressions()))
+            .limit(ROW_LIMIT)
+        )
+
+    def count(self) -> exp.Select:
+        """Build the query that counts the rows of the join.
+
+        Each table is grouped by the compared values first, so that a many-to-many join costs no
+        more than reading both tables.
+        """
+        keys = [f"k{at}" for at in range(len(self.pairs))]
+        equal = [(exp.column(key, "a"), exp.column(key, "b")) for key in keys]
+        return (
+            sum_of_products("ab")
+            .from_(self._groups(0, "a"))
+            .join(self._groups(1, "b"), on=all_equal(equal))
+        )
+
+    def _groups(self, side: int, alias: str) -> exp.Subquery:
+        values = [ends[side] for ends in self._expressions()]
+        return count_groups(self.tables[side].run, alias, values, self.comparison.dialect)
+
+    def _expressions(self) -> list[tuple[exp.Condition, exp.Condition]]:
+        first, second = (table.members for table in self.tables)
+        return self.comparison.expressions(
+            [
+                (column_in_sql(first[left], "a"), column_in_sql(second[right], "b"))
+                for left, right in self.pairs
+            ]
+        )
+
+
+def sides_of(join: Join) -> tuple[tuple[ColumnId, ...], tuple[ColumnId, ...]]:
+    """Return the columns of the first and of the second table of a join's SQL.
+
+    Args:
+        join: The join.
+
+    Returns:
+        The columns of the referring table, then those of the referenced table, in the same order.
+    """
+    lefts, rights = (tuple(side) for side in zip(*join.pairs, strict=True))
+    first, _ = reference(join) or (join.left, join.right)
+    return (lefts, rights) if first == join.left else (rights, lefts)
+
+
+def name_in_sql(*parts: str) -> exp.Table:
+    """Return the name of a table, always in quotes.
+
+    Args:
+        *parts: The parts of the name, such as schema and table.
+    """
+    first, *others = (exp.to_identifier(part, quoted=True) for part in parts)
+    return exp.Table(this=exp.Dot.build([first, *others]) if others else first)

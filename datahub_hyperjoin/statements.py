@@ -1,0 +1,28 @@
+"""The SQL of a join, or the reason why it has none."""
+
+from dataclasses import dataclass
+
+from datahub_hyperjoin.tables import Pair
+
+JoinedColumns = tuple[Pair, ...]
+"""The columns of a join (`Join.pairs`), which identify its statement within a run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """The SQL statement of a join, which was run on the data, or the reason why there is none."""
+
+    sql: str = ""
+    """The statement, with a row limit; empty if there is none."""
+
+    dialect: str = ""
+    """The SQL dialect, as sqlglot names it: `duckdb`, `postgres`, `mysql`, `sqlite` or `spark`."""
+
+    rows: int = 0
+    """Number of rows that the statement returns without its limit."""
+
+    compared: str = ""
+    """The form in which the statement compares values, in words; empty for a plain `=`."""
+
+    reason: str = ""
+    """Why there is no statement; empty if there is one."""

@@ -1,0 +1,181 @@
+"""Run SQL on files as DuckDB reads them, and again as people run it."""
+
+import gzip
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.locations import Dialect, File, FileFormat, Folder
+from datahub_hyperjoin.statements import Statement
+from datahub_hyperjoin.tables import Table, TableId
+
+MakeFile = Callable[..., Table]
+MakeJoin = Callable[..., Join]
+Run = Callable[..., list[Statement]]
+RowsOf = Callable[[Statement], int]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        (
+            b"x;y\n1,5;'a;b'\n2,5;c\n",
+            Dialect(delimiter=";", quote="'"),
+            "READ_CSV('a.csv', delim = ';', quote = '''')",
+        ),
+        ("x;y\nMünchen;1\nKöln;2\n".encode("latin-1"), Dialect(encoding="latin-1"), "'latin-1'"),
+        ("x;y\nMünchen;1\nKöln;2\n".encode("latin-1"), Dialect(), "encoding = 'latin-1'"),
+        ("x;y\nMünchen;1\nKöln;2\n".encode("utf-16"), Dialect(encoding="utf-16"), "'utf-16'"),
+        (b"x;y\nA\\;B;1\nC;2\n", Dialect(delimiter=";", quote="", escape="\\"), "escape = "),
+    ],
+    ids=["delimiter and quote", "given encoding", "found encoding", "UTF-16", "escape"],
+)
+def test_files_are_read_with_the_options_that_they_need(
+    case: tuple[bytes, Dialect, str],
+    make_file: MakeFile,
+    make_join: MakeJoin,
+    run: Run,
+    rows_of: RowsOf,
+) -> None:
+    content, dialect, part = case
+    first = make_file("a.csv", content, dialect)
+    second = make_file("b.csv", content, dialect)
+    [found] = run(make_join(((first, "x"), (second, "x")), rows=2), tables=[first, second])
+    assert found.reason == ""
+    assert part in found.sql
+    assert rows_of(found) == 2
+
+
+def test_numbers_that_are_codes_are_read_as_text_where_that_agrees(
+    make_file: MakeFile, make_join: MakeJoin, run: Run, rows_of: RowsOf
+) -> None:
+    """A type that DuckDB guesses from the first rows changes later values."""
+    first = make_file("a.csv", "x\n" + "".join(f"{at}.50\n" for at in range(10, 20)))
+    second = make_file("b.csv", "x\n" + "".join(f"{at}.5\n" for at in range(10, 19)) + "19.50\n")
+    [found] = run(make_join(((first, "x"), (second, "x")), rows=1), tables=[first, second])
+    assert "all_varchar = TRUE" in found.sql
+    assert rows_of(found) == found.rows == 1
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl", "tsv"])
+def test_folders_of_files_and_their_partition_keys_are_read(
+    suffix: str, make_file: MakeFile, make_join: MakeJoin, tmp_path: Path, run: Run, rows_of: RowsOf
+) -> None:
+    contents: dict[str, Any] = {
+        "csv": "id,x\n1,a\n2,b\n",
+        "tsv": "id\tx\n1\ta\n2\tb\n",
+        "jsonl": '{"id": 1, "x": "a"}\n{"id": 2, "x": "b"}\n',
+        "parquet": pa.table({"id": [1, 2], "x": ["a", "b"]}),
+    }
+    parts = [f"year={year}/part-0.{suffix}" for year in (2023, 2024)]
+    files = [make_file(f"sales/{part}", contents[suffix]) for part in parts]
+    location = files[0].location
+    assert isinstance(location, File)
+    uri = str(tmp_path / "lake" / "sales")
+    sales = replace(
+        files[0],
+        id=TableId("file", "sales"),
+        location=Folder(uri=uri, format=location.format, parts=tuple(parts)),
+    )
+    years = make_file("years.csv", "year,is_leap\n2023,no\n2024,yes\n")
+    letters = make_file("letters.csv", "letter\na\nb\nc\n")
+    by_key, by_column = run(
+        make_join(((sales, "year"), (years, "year")), rows=4),
+        make_join(((letters, "letter"), (sales, "x")), rows=4),
+        tables=[sales, years, letters],
+    )
+    for found in (by_key, by_column):
+        assert f"'sales/**/*.{suffix}'" in found.sql, found.reason
+        assert rows_of(found) == found.rows == 4
+
+
+def test_members_of_structs_and_dots_in_names_are_reached(
+    make_file: MakeFile, make_join: MakeJoin, run: Run, rows_of: RowsOf
+) -> None:
+    rows = {"to": [{"city": "Oslo", "zip": "1"}], "from.city": ["Oslo"]}
+    orders = make_file("orders.parquet", pa.table(rows))
+    cities = make_file("cities.csv", "city.name\nOslo\n")
+    inner, dotted = run(
+        make_join(((cities, "city.name"), (orders, "to.city")), rows=1),
+        make_join(((cities, "city.name"), (orders, "from.city")), rows=1),
+        tables=[orders, cities],
+    )
+    assert '"to"."city"' in inner.sql
+    assert '"from.city"' in dotted.sql
+    for found in (inner, dotted):
+        assert rows_of(found) == 1
+
+
+def test_the_name_of_a_table_in_a_store_is_its_path_there(
+    make_file: MakeFile, make_join: MakeJoin, run: Run
+) -> None:
+    table = make_file("lake/a.parquet", pa.table({"x": [1, 2]}))
+    stored = replace(table, id=TableId("s3", "prod.lake/a.parquet"), instance="prod")
+    [found] = run(make_join(((stored, "x"), (stored, "x")), rows=2), tables=[stored])
+    assert 'FROM "s3://lake/a.parquet" AS a' in found.sql
+
+
+def test_files_whose_names_differ_in_case_only_are_told_apart(
+    make_file: MakeFile, make_join: MakeJoin, run: Run, rows_of: RowsOf
+) -> None:
+    lower, upper = make_file("a.csv", "x\n1\n2\n"), make_file("A.csv", "x\n2\n3\n4\n")
+    found = run(
+        make_join(((lower, "x"), (upper, "x")), rows=1),
+        make_join(((upper, "x"), (upper, "x")), rows=3),
+        tables=[lower, upper],
+    )
+    assert [each.rows for each in found] == [1, 3]
+    for each in found:
+        assert rows_of(each) == each.rows
+
+
+@pytest.mark.parametrize("name", ["a.CSV", "a.csv.gz", "a.tsv", "a b.jsonl", "a.ndjson"])
+def test_a_name_alone_suffices_for_files_that_duckdb_knows_by_it(
+    name: str, make_file: MakeFile, make_join: MakeJoin, tmp_path: Path, run: Run, rows_of: RowsOf
+) -> None:
+    text = '{"x": 1}\n{"x": 2}\n' if "json" in name else "x\ty\n1\t3\n2\t4\n"
+    table = make_file(name.removesuffix(".gz"), text)
+    if name.endswith(".gz"):
+        path = tmp_path / "lake" / name
+        path.write_bytes(gzip.compress(text.encode()))
+        location = File(uri=str(path), format=FileFormat.CSV)
+        table = replace(table, id=TableId("file", name), location=location)
+    [found] = run(make_join(((table, "x"), (table, "x")), rows=2), tables=[table])
+    assert f'FROM "{name}" AS a' in found.sql
+    assert rows_of(found) == 2
+
+
+def test_a_file_that_duckdb_cannot_read_has_a_reason_without_values(
+    make_file: MakeFile, make_join: MakeJoin, run: Run
+) -> None:
+    broken = make_file("a.parquet", b"PAR1 secret PAR1")
+    other = make_file("b.csv", "x\n1\n")
+    [found] = run(make_join(((broken, "x"), (other, "x")), rows=1), tables=[broken, other])
+    assert found.reason == "DuckDB does not read a.parquet as HyperJoin does"
+
+
+def test_a_file_that_has_gone_spoils_no_other_join(
+    make_file: MakeFile, make_join: MakeJoin, tmp_path: Path, run: Run
+) -> None:
+    gone, here = make_file("a.csv", "x\n1\n"), make_file("b.csv", "x\n1\n")
+    shutil.move(tmp_path / "lake" / "a.csv", tmp_path)
+    first, second = run(
+        make_join(((gone, "x"), (here, "x")), rows=1),
+        make_join(((here, "x"), (here, "x")), rows=1),
+        tables=[gone, here],
+    )
+    assert first.reason == "DuckDB does not read a.csv as HyperJoin does"
+    assert second.rows == 1
+
+
+def test_duckdb_has_a_time_limit(make_file: MakeFile, make_join: MakeJoin, run: Run) -> None:
+    table = make_file("a.parquet", pa.table({"x": [str(at % 9) * 99 for at in range(3_000_000)]}))
+    join = make_join(((table, "x"), (table, "x")), rows=1)
+    [found] = run(join, tables=[table], timeout=0.001)
+    assert found.reason == "its SQL ran for more than 0.001 s; raise `emit.sql_timeout`"

@@ -1,0 +1,138 @@
+"""Compare values in every form, in every system, against the same comparison in Python."""
+
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+from servers import KINDS, Server
+
+from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.locations import CatalogTable
+from datahub_hyperjoin.normal_form import normal_form
+from datahub_hyperjoin.sql.database_engine import DatabaseEngine
+from datahub_hyperjoin.sql.duckdb_engine import DuckDbEngine
+from datahub_hyperjoin.sql.engines import SqlEngine
+from datahub_hyperjoin.sql.find import LakeInSql, find_statement
+from datahub_hyperjoin.sql.spark_engine import SparkEngine
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableId
+from datahub_hyperjoin.value_forms import Notation, canonical_form, notation_of
+
+MakeFile = Callable[[str, pa.Table], Table]
+MakeJoin = Callable[..., Join]
+MakeProfile = Callable[[ColumnId, Sequence[str]], ColumnProfile]
+
+WRITTEN = {
+    Notation.PADDED: (["000123", "004711", "000000", "0815"], ["123", "4711", "0", "9"]),
+    Notation.POINT: (["1,234.50", "12.50", "1.2e-05", ".5", "7"], ["1234.5", "12.5", "0.5", "8"]),
+    Notation.COMMA: (["1.234,50", "12,50", "7", "-0,5"], ["1234.5", "12.5", "7", "-0.5"]),
+    Notation.DAY_FIRST: (["31.01.2024", "01.02.2024", "30.12.1999"], ["2024-01-31", "2024-02-01"]),
+    Notation.MONTH_FIRST: (["01/31/2024", "02/01/2024"], ["2024-01-31", "2024-01-02"]),
+    Notation.YEAR_FIRST: (["20240131", "20240201", "20240229"], ["2024-01-31", "2024-02-29"]),
+    Notation.TRUTH_WORDS: (["ja", "nein"], ["true", "false"]),
+    Notation.OFFSET: (
+        ["2024-01-31T00:30:00+01:00", "2024-02-01T14:00:00+02:00", "2024-02-01T12:00:00-05:30"],
+        ["2024-01-30 23:30:00", "2024-02-01 12:00:00", "2024-02-01 17:30:00"],
+    ),
+}
+"""For each notation, values that are written in it, and values in the form that they have."""
+
+TYPES = {
+    Notation.PADDED: ("INTEGER", "INTEGER", "INTEGER"),
+    Notation.POINT: ("DECIMAL(12,3)", "DECIMAL(12,3)", "REAL"),
+    Notation.COMMA: ("DOUBLE PRECISION", "DOUBLE PRECISION", "REAL"),
+    Notation.DAY_FIRST: ("DATE", "DATE", "TEXT"),
+    Notation.MONTH_FIRST: ("DATE", "DATE", "TEXT"),
+    Notation.YEAR_FIRST: ("DATE", "DATE", "TEXT"),
+    Notation.TRUTH_WORDS: ("BOOLEAN", None, None),
+    Notation.OFFSET: ("TIMESTAMP", "DATETIME", "TEXT"),
+}
+"""For each notation, the type of its form in PostgreSQL, MariaDB and SQLite, if there is one."""
+
+
+def rows_in_python(notation: Notation) -> int:
+    first, second = WRITTEN[notation]
+    own = notation_of({normal_form(value) for value in first})
+    assert own is notation
+    assert notation_of({normal_form(value) for value in second}) in {None, Notation.TRUTH_WORDS}
+    forms = [canonical_form(normal_form(value), notation) for value in first]
+    return sum(form == normal_form(value) for form in forms for value in second)
+
+
+@pytest.fixture(params=Notation, ids=lambda notation: notation.name)
+def notation(request: pytest.FixtureRequest) -> Notation:
+    return request.param
+
+
+@pytest.fixture
+def check(make_join: MakeJoin, make_profile: MakeProfile) -> Callable[..., None]:
+    """Check that a system finds the rows that Python finds."""
+
+    def run(engine: SqlEngine, tables: Sequence[Table], notation: Notation) -> None:
+        ends = [ColumnId(table.id, "x") for table in tables]
+        profiles = [make_profile(*each) for each in zip(ends, WRITTEN[notation], strict=True)]
+        lake = LakeInSql(
+            tables={table.id: table for table in tables},
+            columns={profile.id: profile for profile in profiles},
+        )
+        rows = rows_in_python(notation)
+        join = make_join(
+            ((tables[0], "x"), (tables[1], "x")), rows=rows, compared_as=notation.form.value
+        )
+        found = find_statement(join, lake, engine)
+        assert (found.rows, found.reason) == (rows, "")
+        assert rows >= 1
+
+    return run
+
+
+COLUMNS = {TableId("file", f"{name}.parquet"): ["x"] for name in "ab"}
+
+
+def test_files(notation: Notation, make_file: MakeFile, check: Callable[..., None]) -> None:
+    tables = [
+        make_file(f"{name}.parquet", pa.table({"x": values}))
+        for name, values in zip("ab", WRITTEN[notation], strict=True)
+    ]
+    with DuckDbEngine(COLUMNS, timeout=60) as engine:
+        check(engine, tables, notation)
+
+
+@pytest.mark.parametrize("form", ["text", "typed"])
+def test_databases(
+    notation: Notation, form: str, server: Server, check: Callable[..., None]
+) -> None:
+    typed = TYPES[notation][KINDS.index(server.kind)]
+    second = typed if form == "typed" else "VARCHAR(40)"
+    if second is None:
+        pytest.skip("the system has no such type")
+    for name, type_, values in zip("ab", ("VARCHAR(40)", second), WRITTEN[notation], strict=True):
+        listed = ", ".join(f"('{value}')" for value in values)
+        server.run(f"CREATE TABLE {name} (x {type_})", f"INSERT INTO {name} VALUES {listed}")
+    tables = [server.table(name) for name in "ab"]
+    columns = {table.id: ["x"] for table in tables}
+    with DatabaseEngine(tables[0], columns, timeout=60) as engine:
+        check(engine, tables, notation)
+
+
+def test_spark(notation: Notation, spark: SparkSession, check: Callable[..., None]) -> None:
+    names = [f"forms_{notation.name.lower()}_{name}" for name in "ab"]
+    tables = [
+        Table(
+            id=TableId("hive", f"default.{name}"),
+            title=name,
+            location=CatalogTable(catalog="spark_catalog", schema="default", name=name),
+            size=1,
+        )
+        for name in names
+    ]
+    try:
+        for name, values in zip(names, WRITTEN[notation], strict=True):
+            listed = ", ".join(f"('{value}')" for value in values)
+            spark.sql(f"CREATE TABLE {name} USING parquet AS SELECT * FROM VALUES {listed} AS t(x)")
+        columns = {table.id: ["x"] for table in tables}
+        with SparkEngine(spark, columns, timeout=60) as engine:
+            check(engine, tables, notation)
+    finally:
+        for name in names:
+            spark.sql(f"DROP TABLE IF EXISTS {name}")
