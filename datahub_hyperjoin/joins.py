@@ -1,16 +1,18 @@
 """Value types of joins: evidence, decisions, suggestions and published joins.
 
-Like tables, they are immutable and depend on no engine.
+Like the types of `tables`, these are immutable and depend on no engine.
 """
 
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from typing_extensions import assert_never
+
 from datahub_hyperjoin.tables import ColumnId
 
 
 class Cardinality(str, Enum):
-    """Cardinality of a join, read from left to right: one-to-one, one-to-many and so on.
+    """The cardinality of a join, read from left to right: one-to-one, one-to-many and so on.
 
     The values are those of DataHub's `ERModelRelationshipCardinality`.
     """
@@ -42,7 +44,7 @@ class Cardinality(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Measures of the join of a left and a right column, compared in normal form."""
+    """Facts about a left and a right column, measured by comparing their values in normal form."""
 
     shared: int
     """Number of distinct values that are on both sides."""
@@ -62,6 +64,9 @@ class Evidence:
     right_fan_out: float
     """Mean rows of the join for each row of the right side that has a value."""
 
+    rows: int = 0
+    """Number of rows of the join; 0 also where an earlier version did not write it down."""
+
     compared_as: str = ""
     """The entity kind as which values were compared, as in `countries`; empty for values as
     written."""
@@ -73,7 +78,7 @@ class Evidence:
 
     @property
     def reversed(self) -> "Evidence":
-        """The same evidence with the right column on the left."""
+        """The same evidence with the left and the right column swapped."""
         return replace(
             self,
             left_containment=self.right_containment,
@@ -84,8 +89,38 @@ class Evidence:
         )
 
 
+class Role(str, Enum):
+    """The relation of the two columns of a join."""
+
+    REFERENCE = "reference"
+    """Many to one: the rows of one column refer to the unique values of the other."""
+
+    ONE_TO_ONE = "one-to-one"
+    """Both columns are unique, and one table extends the other."""
+
+    SIBLING = "sibling"
+    """Both columns refer to the same key, and neither is that key."""
+
+    SAME_DOMAIN = "same domain"
+    """The columns hold values of one kind, but neither is a key of the other."""
+
+    @property
+    def is_directed(self) -> bool:
+        """Whether one column refers to the other."""
+        return self in {Role.REFERENCE, Role.ONE_TO_ONE}
+
+    @property
+    def place(self) -> int:
+        """The role's place in the order of use: references come first, then one-to-one joins.
+
+        >>> [role.value for role in sorted(Role, key=lambda role: role.place)]
+        ['reference', 'one-to-one', 'sibling', 'same domain']
+        """
+        return list(Role).index(self)
+
+
 class Verdict(str, Enum):
-    """The decision of a person about a pair of columns."""
+    """A person's decision about a pair of columns."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"
@@ -93,7 +128,7 @@ class Verdict(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogEvidence:
-    """Statements of the catalog and its users about a pair of columns."""
+    """The catalog's facts and people's decisions about a pair of columns."""
 
     declared: str = ""
     """Name of the foreign key that declares the join; empty if none does."""
@@ -112,7 +147,9 @@ class CatalogEvidence:
 
     @property
     def connects(self) -> bool:
-        """Whether the catalog states that the columns join, and no user rejected the join.
+        """Whether the catalog or a person confirms the join; False if a person rejected it.
+
+        A foreign key or a relationship confirms a join; SQL queries alone do not.
 
         >>> CatalogEvidence(declared="fk_carrier").connects
         True
@@ -125,7 +162,7 @@ class CatalogEvidence:
 
     @property
     def descriptions(self) -> tuple[str, ...]:
-        """The statements as phrases, one per statement.
+        """One phrase for each fact or decision.
 
         >>> CatalogEvidence(queries=2, verdict=Verdict.ACCEPTED).descriptions
         ('joined in 2 SQL queries', 'accepted by people')
@@ -142,7 +179,7 @@ class CatalogEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
-    """A candidate that the ranking suggests for a query column."""
+    """A ranked candidate for a query column, with its joinability."""
 
     query: ColumnId
     """The column that the ranking is for."""
@@ -159,7 +196,7 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Join:
-    """A verified pair of columns, which is written to the catalog.
+    """A pair of columns that was verified on the data and is written to the catalog.
 
     The columns are sorted, so that a pair has one name whichever column it was suggested for.
     """
@@ -177,4 +214,56 @@ class Join:
     """Measures of the data."""
 
     catalog: CatalogEvidence = CatalogEvidence()
-    """Statements of the catalog and its users."""
+    """The catalog's facts and people's decisions."""
+
+    role: Role = Role.SAME_DOMAIN
+    """The relation of the columns. The joinability is the probability of a join in this role."""
+
+    referenced: ColumnId | None = None
+    """The column that the other one refers to, if the role has a direction."""
+
+    further: tuple[tuple[ColumnId, ColumnId], ...] = ()
+    """The further columns of a composite key, those of the left table first."""
+
+    via: tuple[ColumnId, ColumnId] | None = None
+    """The two columns of a crosswalk that connect the left and the right column, in this order;
+    None if the lake has none."""
+
+    @property
+    def pairs(self) -> tuple[tuple[ColumnId, ColumnId], ...]:
+        """All columns that must be equal, those of the left table first."""
+        return ((self.left, self.right), *self.further)
+
+    @property
+    def referring(self) -> ColumnId | None:
+        """The column that refers to the other one, if the role has a direction."""
+        if self.referenced is None:
+            return None
+        return self.left if self.referenced == self.right else self.right
+
+
+def reference(join: Join) -> tuple[ColumnId, ColumnId] | None:
+    """Return the referring column and the referenced column of a join.
+
+    Args:
+        join: The join.
+
+    Returns:
+        The columns in the direction of the join's role. If the role has none, the column whose
+        values are unique is referenced; if both are unique, the one that contains more of the
+        other's values. None if neither is unique.
+    """
+    left, right = join.left, join.right
+    if join.referring and join.referenced:
+        return join.referring, join.referenced
+    match join.evidence.cardinality:
+        case Cardinality.ONE_MANY:
+            return right, left
+        case Cardinality.MANY_ONE:
+            return left, right
+        case Cardinality.ONE_ONE:
+            within_right = join.evidence.left_containment > join.evidence.right_containment
+            return (left, right) if within_right else (right, left)
+        case Cardinality.MANY_MANY:
+            return None
+    assert_never(join.evidence.cardinality)

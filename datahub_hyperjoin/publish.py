@@ -1,6 +1,6 @@
-"""Turn the findings of a run into metadata, given what the catalog already holds."""
+"""Write the joins of a run to the catalog, and withdraw stale metadata of earlier runs."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from datahub_hyperjoin.catalog import (
     read_published_queries,
     read_upstreams,
 )
+from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
 from datahub_hyperjoin.emit import (
     EmitConfig,
     ExistingState,
@@ -27,12 +28,15 @@ from datahub_hyperjoin.emit import (
     without_ours,
 )
 from datahub_hyperjoin.joins import Join, Verdict
+from datahub_hyperjoin.model.domains import without_cliques
 from datahub_hyperjoin.relationship_aspect import join_urn
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.suggest import Findings
-from datahub_hyperjoin.tables import Pair, TableId, pair_of
+from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
 from datahub_hyperjoin.urns import column_id, column_urn, dataset_urn, query_urn
 
+_LARGE_DOMAIN = 4
+"""Members of a value domain that is published as a star; of three columns, all joins are."""
 _CHECKED_COLUMNS = 20
 """Columns that are read to check whether the last run's writes have arrived."""
 
@@ -48,7 +52,7 @@ def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
         Joins that people accepted, and undecided joins of tables that could not be read this time
         or whose database did not respond.
     """
-    current = {(join.left, join.right) for join in findings.joins}
+    current = set(map(join_urn, findings.joins))
     carried = []
     for relationship in catalog.relationships.values():
         join = relationship.join
@@ -61,7 +65,7 @@ def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
             or any(instance.contains(end.table) for instance in catalog.unreachable)
             for end in pair
         )
-        if pair not in current and (
+        if relationship.urn not in current and (
             evidence.verdict is Verdict.ACCEPTED or (unread and evidence.verdict is None)
         ):
             carried.append(replace(join, catalog=evidence))
@@ -69,7 +73,7 @@ def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
 
 
 def prepare(findings: Findings, catalog: Catalog) -> Publication:
-    """Collect the joins to write, and give their columns the catalog's own field paths.
+    """Collect the joins and suggestions to write, with columns named by the catalog's field paths.
 
     Args:
         findings: The results of this run.
@@ -79,10 +83,10 @@ def prepare(findings: Findings, catalog: Catalog) -> Publication:
         The joins of this run and those that are carried over, best first.
     """
     joins = [*findings.joins, *carry_over(findings, catalog)]
-    renamed = [
-        replace(join, left=catalog.field_path(join.left), right=catalog.field_path(join.right))
-        for join in joins
-    ]
+    renamed = [_rename(join, catalog.field_path) for join in joins]
+    large = [domain for domain in findings.domains if len(domain.members) >= _LARGE_DOMAIN]
+    kept = {join.pairs for join in without_cliques(findings.joins, large)}
+    implied = [join for join in findings.joins if join.pairs not in kept]
     return Publication(
         suggestions=[
             replace(
@@ -93,12 +97,36 @@ def prepare(findings: Findings, catalog: Catalog) -> Publication:
             for suggestion in findings.suggestions
         ],
         joins=sorted(renamed, key=lambda join: (-join.joinability, join.left, join.right)),
+        implied=frozenset(_rename(join, catalog.field_path).pairs for join in implied),
+        crosswalks=[_rename_bridge(join, catalog.field_path) for join in findings.crosswalks],
         titles=_titles(catalog, renamed),
         now=get_sys_time(),
-        types={catalog.field_path(column): kind for column, kind in findings.types.items()},
         model_version=findings.model_version,
-        instances={table.id: table.instance for table in catalog.tables if table.instance},
+        statements={
+            tuple((catalog.field_path(left), catalog.field_path(right)) for left, right in pairs): (
+                statement
+            )
+            for pairs, statement in findings.statements.items()
+        },
     )
+
+
+def _rename(join: Join, name: Callable[[ColumnId], ColumnId]) -> Join:
+    return replace(
+        join,
+        left=name(join.left),
+        right=name(join.right),
+        referenced=name(join.referenced) if join.referenced else None,
+        further=tuple((name(left), name(right)) for left, right in join.further),
+        via=(name(join.via[0]), name(join.via[1])) if join.via else None,
+    )
+
+
+def _rename_bridge(join: CrosswalkJoin, name: Callable[[ColumnId], ColumnId]) -> CrosswalkJoin:
+    left, left_via, right_via, right = map(
+        name, (join.left, join.bridge.left_via, join.bridge.right_via, join.right)
+    )
+    return replace(join, bridge=Bridge(left, left_via, right_via, right))
 
 
 def _titles(catalog: Catalog, joins: Iterable[Join]) -> dict[TableId, str]:
@@ -155,7 +183,7 @@ class PublishContext:
 def publish(
     publication: Publication, catalog: Catalog, context: PublishContext
 ) -> Iterator[MetadataWorkUnit]:
-    """Write the joins of this run, and withdraw those of earlier runs that no longer hold.
+    """Write the joins of this run, and withdraw joins of earlier runs that no longer hold.
 
     Args:
         publication: The joins to write.
@@ -189,7 +217,17 @@ def publish(
         graph=None if context.dry else context.graph,
         count=context.report.count,
     )
-    yield from _withdraw(last.without_queries(existing.closed_queries), written, context)
+    managed = last.without_queries(existing.closed_queries)
+    written.queries.extend(_kept_queries(publication, managed, config))
+    yield from _withdraw(managed, written, context)
+
+
+def _kept_queries(publication: Publication, last: WrittenState, config: EmitConfig) -> list[str]:
+    """Return the queries of carried-over joins, whose SQL could not be run this time."""
+    if not config.queries:
+        return []
+    unread = [join for join in publication.joins if join.pairs not in publication.statements]
+    return sorted({query_urn(join_urn(join)) for join in unread}.intersection(last.queries))
 
 
 def _supported(context: PublishContext, graph: DataHubGraph) -> EmitConfig:
@@ -209,7 +247,7 @@ def _supported(context: PublishContext, graph: DataHubGraph) -> EmitConfig:
 def _withdraw(
     last: WrittenState, written: WrittenState, context: PublishContext
 ) -> Iterator[MetadataWorkUnit]:
-    """Withdraw stale metadata if the recipe allows it, and store the state for the next run."""
+    """Withdraw stale metadata if the recipe allows removal, and store the new written state."""
     removal = context.handler.removal
     if removal is None:
         context.handler.store(written.merged_with(last))
@@ -227,7 +265,7 @@ def _withdraw(
 
 
 def _hidden(last: WrittenState, written: WrittenState, run_id: str) -> dict[str, str]:
-    """Return the entities that are hidden after this run, each with the run that hid it.
+    """Map the URN of each entity hidden after this run to the ID of the run that hid the entity.
 
     Entities that a fail-safe kept visible may be included. That does no harm: a run shows only
     entities that the catalog really hides.
@@ -246,13 +284,14 @@ def _hidden(last: WrittenState, written: WrittenState, run_id: str) -> dict[str,
 def _read_existing(
     publication: Publication, catalog: Catalog, context: PublishContext, graph: DataHubGraph
 ) -> ExistingState:
-    """Read the metadata that the catalog already holds for the entities that this run writes."""
+    """Read the catalog's existing metadata for the entities that this run writes."""
     config, last = context.config, context.handler.last() or WrittenState()
     relationships = catalog.relationships.values()
     foreign = [relationship for relationship in relationships if not relationship.ours]
     queries, upstreams = PublishedQueries(), {}
     if config.queries:
-        urns = {query_urn(join_urn(join)) for join in publication.joins}
+        joins = [*publication.joins, *(join.as_join for join in publication.crosswalks)]
+        urns = {query_urn(join_urn(join)) for join in joins}
         queries = read_published_queries(
             graph, urns, written=last.queries, hidden=last.hidden, warn=context.report.warn
         )

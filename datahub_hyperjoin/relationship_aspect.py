@@ -1,9 +1,10 @@
 """Convert joins to DataHub's relationship aspect and back.
 
-A relationship is undirected; DataHub's server stores the dataset with the greater URN as its
-source. The evidence is stored in the custom properties, which GraphQL cannot hold. Their
-`model_version` also distinguishes our relationships from those of other authors: an edit in
-DataHub's pages drops all custom properties.
+The source of a directed join is the referring table and its destination the referenced one. Where
+a join has no direction, the source is the dataset with the greater URN, as in DataHub's server. The
+evidence is stored in the custom properties, which GraphQL cannot hold. Their `model_version`
+also distinguishes our relationships from those of other authors: an edit in DataHub's pages drops
+all custom properties.
 """
 
 from collections.abc import Mapping
@@ -12,10 +13,18 @@ from datahub.metadata.schema_classes import (
     ERModelRelationshipPropertiesClass,
     RelationshipFieldMappingClass,
 )
+from datahub.utilities.urns.error import InvalidUrnError
 
-from datahub_hyperjoin.joins import Cardinality, Evidence, Join
+from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Role
 from datahub_hyperjoin.tables import ColumnId, Pair, pair_of
-from datahub_hyperjoin.urns import dataset_urn, plain_path, relationship_urn, table_id
+from datahub_hyperjoin.urns import (
+    column_id,
+    column_urn,
+    dataset_urn,
+    plain_path,
+    relationship_urn,
+    table_id,
+)
 
 BANDS = {"high": 0.8, "medium": 0.65, "low": 0.0}
 """Lowest joinability of each confidence band."""
@@ -23,7 +32,10 @@ BANDS = {"high": 0.8, "medium": 0.65, "low": 0.0}
 MODEL_VERSION = "model_version"
 """The custom property that marks the relationships and queries that this package wrote."""
 
-_COMPARED = "compared_as"
+_COMPARED, _ROLE = "compared_as", "role"
+_CROSSWALK = ("source_crosswalk_column", "destination_crosswalk_column")
+
+_Pairs = tuple[tuple[ColumnId, ColumnId], ...]
 
 
 def band(joinability: float) -> str:
@@ -35,29 +47,52 @@ def band(joinability: float) -> str:
     return next(name for name, lowest in BANDS.items() if joinability >= lowest)
 
 
-def _orient(join: Join) -> tuple[ColumnId, ColumnId, Evidence]:
-    """Return the source and destination columns, and the evidence with the source on the left."""
-    if dataset_urn(join.left.table) > dataset_urn(join.right.table):
-        return join.left, join.right, join.evidence
-    return join.right, join.left, join.evidence.reversed
+def oriented(join: Join) -> tuple[_Pairs, Evidence]:
+    """Return a join from the source of its relationship to the destination.
+
+    Args:
+        join: The join.
+
+    Returns:
+        Its pairs of columns, those of the source first, and its evidence, with the source on the
+        left.
+    """
+    forward = _precedes(join) if join.referenced is None else join.referenced == join.right
+    if forward:
+        return join.pairs, join.evidence
+    return _swapped(join.pairs), join.evidence.reversed
 
 
-def _name(source: ColumnId, destination: ColumnId) -> str:
-    ends = (f"{column.table}.{plain_path(column.path)}" for column in (source, destination))
-    return " = ".join(ends)
+def _precedes(join: Join) -> bool:
+    """Return whether the left table is the source of a relationship without a direction."""
+    return dataset_urn(join.left.table) > dataset_urn(join.right.table)
+
+
+def _swapped(pairs: _Pairs) -> _Pairs:
+    return tuple((right, left) for left, right in pairs)
+
+
+def _name(pairs: _Pairs) -> str:
+    return " and ".join(
+        " = ".join(f"{column.table}.{plain_path(column.path)}" for column in pair) for pair in pairs
+    )
 
 
 def join_urn(join: Join) -> str:
     """Return the URN of a join's relationship, which is the same in every run.
 
+    People's decisions are attached to the URN, so it depends on the columns only: neither on the
+    direction of the join nor on the order of a composite key.
+
     Args:
         join: The join.
     """
-    source, destination, _ = _orient(join)
+    pairs = sorted(join.pairs if _precedes(join) else _swapped(join.pairs))
+    source, destination = pairs[0]
     return relationship_urn(
         source=dataset_urn(source.table),
         destination=dataset_urn(destination.table),
-        name=_name(source, destination),
+        name=_name(tuple(pairs)),
     )
 
 
@@ -66,15 +101,27 @@ def _custom_properties(join: Join, evidence: Evidence, model_version: str) -> di
     return {
         "joinability": f"{join.joinability:.4f}",
         "band": band(join.joinability),
+        _ROLE: join.role.value,
         "shared_values": str(evidence.shared),
         "source_containment": f"{evidence.left_containment:.4f}",
         "destination_containment": f"{evidence.right_containment:.4f}",
         "source_fan_out": f"{evidence.left_fan_out:.4f}",
         "destination_fan_out": f"{evidence.right_fan_out:.4f}",
+        "joined_rows": str(evidence.rows),
         "evidence": "; ".join([measured, *join.catalog.descriptions]),
         **({_COMPARED: evidence.compared_as} if evidence.compared_as else {}),
+        **_crosswalk_properties(join),
         MODEL_VERSION: model_version,
     }
+
+
+def _crosswalk_properties(join: Join) -> dict[str, str]:
+    """Name the columns of the crosswalk, that of the source first."""
+    if join.via is None:
+        return {}
+    source = oriented(join)[0][0][0]
+    columns = join.via if source == join.left else join.via[::-1]
+    return dict(zip(_CROSSWALK, map(column_urn, columns), strict=True))
 
 
 def to_aspect(join: Join, model_version: str) -> ERModelRelationshipPropertiesClass:
@@ -87,15 +134,15 @@ def to_aspect(join: Join, model_version: str) -> ERModelRelationshipPropertiesCl
     Returns:
         An aspect without a timestamp, so that runs with equal results write equal aspects.
     """
-    source, destination, evidence = _orient(join)
+    pairs, evidence = oriented(join)
+    source, destination = pairs[0]
     return ERModelRelationshipPropertiesClass(
-        name=_name(source, destination),
+        name=_name(pairs),
         source=dataset_urn(source.table),
         destination=dataset_urn(destination.table),
         relationshipFieldMappings=[
-            RelationshipFieldMappingClass(
-                sourceField=source.path, destinationField=destination.path
-            )
+            RelationshipFieldMappingClass(sourceField=one.path, destinationField=other.path)
+            for one, other in pairs
         ],
         cardinality=evidence.cardinality.value,
         customProperties=_custom_properties(join, evidence, model_version),
@@ -112,7 +159,9 @@ def is_ours(aspect: ERModelRelationshipPropertiesClass) -> bool:
 
 
 def pairs_in(aspect: ERModelRelationshipPropertiesClass) -> list[Pair]:
-    """Return the pairs of columns that a relationship joins, with plain paths.
+    """Return the pairs of columns that a relationship joins.
+
+    The column paths do not contain the types of DataHub's field paths.
 
     Args:
         aspect: A relationship of any author.
@@ -120,14 +169,19 @@ def pairs_in(aspect: ERModelRelationshipPropertiesClass) -> list[Pair]:
     Returns:
         Several pairs for a composite key.
     """
+    return [pair_of(*pair) for pair in _mapped(aspect)]
+
+
+def _mapped(aspect: ERModelRelationshipPropertiesClass) -> _Pairs:
+    """Return the pairs of columns that a relationship joins, those of the source first."""
     source, destination = table_id(aspect.source), table_id(aspect.destination)
-    return [
-        pair_of(
+    return tuple(
+        (
             ColumnId(source, plain_path(mapping.sourceField)),
             ColumnId(destination, plain_path(mapping.destinationField)),
         )
         for mapping in aspect.relationshipFieldMappings
-    ]
+    )
 
 
 def _read_evidence(cardinality: Cardinality, properties: Mapping[str, str]) -> Evidence:
@@ -138,12 +192,21 @@ def _read_evidence(cardinality: Cardinality, properties: Mapping[str, str]) -> E
         cardinality=cardinality,
         left_fan_out=float(properties["source_fan_out"]),
         right_fan_out=float(properties["destination_fan_out"]),
+        rows=int(properties.get("joined_rows", 0)),
         compared_as=properties.get(_COMPARED, ""),
     )
 
 
+def _read_crosswalk(properties: Mapping[str, str]) -> tuple[ColumnId, ColumnId] | None:
+    """Return the columns of the crosswalk, that of the source first."""
+    if not all(name in properties for name in _CROSSWALK):
+        return None
+    source, destination = (column_id(properties[name]) for name in _CROSSWALK)
+    return source, destination
+
+
 def from_aspect(aspect: ERModelRelationshipPropertiesClass) -> Join | None:
-    """Convert a relationship of this package back to a join, without catalog evidence.
+    """Convert a relationship that this package wrote back to a join, without catalog evidence.
 
     Args:
         aspect: A relationship of any author.
@@ -152,23 +215,27 @@ def from_aspect(aspect: ERModelRelationshipPropertiesClass) -> Join | None:
         None for a relationship that is not ours, or whose custom properties cannot be parsed
         because an incompatible version wrote them.
     """
-    # This package writes one pair of columns per relationship.
-    if not is_ours(aspect) or len(aspect.relationshipFieldMappings) != 1:
+    if not is_ours(aspect) or not aspect.relationshipFieldMappings:
         return None
-    (pair,) = pairs_in(aspect)
     properties = aspect.customProperties
     try:
         evidence = _read_evidence(Cardinality(aspect.cardinality), properties)
         joinability = float(properties["joinability"])
-    except (KeyError, ValueError):
+        role = Role(properties.get(_ROLE, Role.SAME_DOMAIN.value))
+        via = _read_crosswalk(properties)
+    except (KeyError, ValueError, InvalidUrnError):
         return None
-    source = ColumnId(
-        table_id(aspect.source), plain_path(aspect.relationshipFieldMappings[0].sourceField)
-    )
+    pairs = _mapped(aspect)
+    source, destination = pairs[0]
+    forward = source <= destination
+    (left, right), *further = pairs if forward else _swapped(pairs)
     return Join(
-        left=pair[0],
-        right=pair[1],
+        left=left,
+        right=right,
         joinability=joinability,
-        # A pair is sorted by identifier, a relationship by URN.
-        evidence=evidence if pair[0] == source else evidence.reversed,
+        evidence=evidence if forward else evidence.reversed,
+        role=role,
+        referenced=destination if role.is_directed else None,
+        further=tuple(further),
+        via=via if forward or via is None else (via[1], via[0]),
     )

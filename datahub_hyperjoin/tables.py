@@ -1,17 +1,18 @@
-"""Value types of tables: identifiers, columns and profiles.
+"""Value types that describe tables and columns: identifiers and profiles.
 
-They are immutable and depend on no engine, because they pass from Spark's workers to the driver,
-from the driver to the model, and from the model to DataHub.
+These types are immutable and depend on no engine, because they pass from Spark's workers to the
+driver, from the driver to the model, and from the model to DataHub.
 """
 
 from dataclasses import dataclass
 from enum import Enum
 
 from datahub_hyperjoin.locations import TableLocation
+from datahub_hyperjoin.value_forms import Notation
 
 
 class DataType(str, Enum):
-    """The type of a column's values, as joins compare them."""
+    """The data type of a column, simplified to what matters for joins."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -38,17 +39,20 @@ class TableId:
 
     @property
     def parent(self) -> str:
-        """The folder or schema of the table.
+        """The folder or schema that contains the table.
 
         Returns:
-            The name up to its last slash or, if it has no slash, up to its last dot.
+            The name up to its last slash or, for a table of a database, up to its last dot.
 
         >>> TableId("postgres", "shop.public.orders").parent
         'shop.public'
         >>> TableId("file", "nycflights13/flights.parquet").parent
         'nycflights13'
+        >>> TableId("file", "flights.parquet").parent
+        ''
         """
-        separator = "/" if "/" in self.name else "."
+        # The dot in the name of a file precedes its format.
+        separator = "/" if self.platform == "file" or "/" in self.name else "."
         return self.name.rpartition(separator)[0]
 
     def __str__(self) -> str:
@@ -57,7 +61,7 @@ class TableId:
 
 @dataclass(frozen=True, slots=True, order=True)
 class ColumnId:
-    """The identifier of a column."""
+    """The identifier of a column: its table and its path."""
 
     table: TableId
     """The column's table."""
@@ -74,7 +78,7 @@ Pair = tuple[ColumnId, ColumnId]
 
 
 def pair_of(left: ColumnId, right: ColumnId) -> Pair:
-    """Return two columns as a pair.
+    """Return the pair that two columns form, whatever their order.
 
     >>> code, iata = ColumnId(TableId("file", "b"), "code"), ColumnId(TableId("file", "a"), "iata")
     >>> pair_of(code, iata) == pair_of(iata, code) == (iata, code)
@@ -85,7 +89,7 @@ def pair_of(left: ColumnId, right: ColumnId) -> Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table, and the location of its rows."""
+    """A table to profile, with its identifier and the location of its rows."""
 
     id: TableId
     """The table's identifier."""
@@ -125,7 +129,7 @@ class Lengths:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """A shape that values share: `A` is a letter, `9` a digit, and `A+` or `9+` a run of them."""
+    """A shape of values, written with `A` for a letter, `9` for a digit and `+` for repetition."""
 
     shape: str
     """For example `A9999` or `A+ A+`."""
@@ -136,7 +140,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnProfile:
-    """A summary of a column, from one pass over its table."""
+    """A summary of a column, computed in one pass over its table."""
 
     id: ColumnId
     """The column's identifier."""
@@ -172,6 +176,14 @@ class ColumnProfile:
     patterns: tuple[Pattern, ...]
     """The most frequent patterns, the most frequent first."""
 
+    notation: Notation | None = None
+    """How its values are written, if that differs from the form in which they are compared with
+    other notations, as in `000123` or `31.01.2024`."""
+
+    form_sketch: bytes = b""
+    """Like `sketch`, of the values in the form that `notation` writes; empty if the column has no
+    notation, or if nearly all of its normal forms are already in that form."""
+
     @property
     def completeness(self) -> float:
         """Share of rows with a value, in [0, 1].
@@ -183,7 +195,7 @@ class ColumnProfile:
 
     @property
     def uniqueness(self) -> float:
-        """Distinct values per row with a value, in [0, 1].
+        """Number of distinct values divided by the number of rows with a value, in [0, 1].
 
         Returns:
             0 for a column without values.
@@ -194,7 +206,7 @@ class ColumnProfile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableProfile:
-    """The result of one pass over a table."""
+    """The profiles of a table's columns, or the reason why the table cannot be used."""
 
     table: Table
     """The table."""

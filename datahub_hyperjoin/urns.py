@@ -1,4 +1,4 @@
-"""Convert tables and columns to DataHub's URNs and back, and name this package's own entities."""
+"""Build and parse the DataHub URNs of tables, columns and the entities that this package writes."""
 
 from datahub.emitter.mce_builder import datahub_guid
 from datahub.metadata.urns import (
@@ -14,6 +14,7 @@ from datahub.metadata.urns import (
 from datahub.utilities.urn_encoder import RESERVED_CHARS, UrnEncoder
 from datahub.utilities.urns.field_paths import get_simple_field_path_from_v2_field_path
 
+from datahub_hyperjoin.joins import Role
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 JOINABLE_WITH, JOIN_SUGGESTIONS = "joinableWith", "joinSuggestions"
@@ -30,7 +31,7 @@ ACCEPTED, REJECTED = TagUrn("join:accepted").urn(), TagUrn("join:rejected").urn(
 
 
 def _decode(part: str) -> str:
-    """Undo the encoding of reserved characters in a part of a URN."""
+    """Decode percent-encoded reserved characters in one part of a URN."""
     for encoded, reserved in _ENCODED.items():
         part = part.replace(encoded, reserved)
     return part
@@ -47,7 +48,7 @@ def dataset_urn(table: TableId) -> str:
 
 
 def table_id(urn: str) -> TableId:
-    """Return the table that a dataset's URN identifies.
+    """Convert the URN of a dataset to a table identifier.
 
     >>> str(table_id("urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"))
     'shop.public.orders'
@@ -69,7 +70,9 @@ def column_urn(column: ColumnId) -> str:
 
 
 def column_id(urn: str) -> ColumnId:
-    """Return the column that a schema field's URN identifies, with its plain path.
+    """Convert the URN of a schema field to a column identifier.
+
+    Type annotations are removed from the path, as by `plain_path`.
 
     >>> orders = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
     >>> str(column_id(f"urn:li:schemaField:({orders},[version=2.0].[type=string].customer_id)"))
@@ -83,7 +86,7 @@ def column_id(urn: str) -> ColumnId:
 
 
 def plain_path(field_path: str) -> str:
-    """Return a column's path without the types that DataHub's field paths of version 2 contain.
+    """Remove annotations such as `[type=string]` from a DataHub field path.
 
     >>> plain_path("[version=2.0].[type=struct].[type=struct].address.[type=string].city")
     'address.city'
@@ -94,7 +97,7 @@ def plain_path(field_path: str) -> str:
 
 
 def relationship_urn(*, source: str, destination: str, name: str) -> str:
-    """Return the URN of a relationship, computed as DataHub's pages compute it.
+    """Return the URN of a relationship, computed in the same way as in DataHub's web interface.
 
     The URN depends on the datasets and the name only, so the name must differ for each pair of
     columns.
@@ -126,8 +129,17 @@ def property_urn(namespace: str, name: str) -> str:
     return StructuredPropertyUrn(f"{namespace}.{name}").urn()
 
 
+def role_urn(role: Role) -> str:
+    """Return the URN of the tag for the role of a join.
+
+    >>> role_urn(Role.SAME_DOMAIN)
+    'urn:li:tag:join:same-domain'
+    """
+    return TagUrn(f"join:{role.value.replace(' ', '-')}").urn()
+
+
 def band_urn(band: str) -> str:
-    """Return the URN of a confidence band's tag.
+    """Return the URN of the tag for a confidence band, such as `high`.
 
     >>> band_urn("high")
     'urn:li:tag:join:suggested-high'

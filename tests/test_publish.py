@@ -1,6 +1,7 @@
 """The content of the catalog decides what a run writes."""
 
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from datahub_hyperjoin.catalog import Catalog
 from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
 from datahub_hyperjoin.joins import (
     Cardinality,
     CatalogEvidence,
@@ -18,8 +20,10 @@ from datahub_hyperjoin.joins import (
     Verdict,
 )
 from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.model.domains import find_domains
 from datahub_hyperjoin.publish import carry_over, prepare
 from datahub_hyperjoin.relationship_aspect import from_aspect, join_urn, pairs_in, to_aspect
+from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.suggest import Findings
 from datahub_hyperjoin.tables import Table, TableProfile
 from lake import column, table
@@ -36,6 +40,7 @@ EVIDENCE = Evidence(
 )
 AIRLINES = Join(left=AIRLINE, right=CARRIER, joinability=0.9, evidence=EVIDENCE)
 AIRPORTS = Join(left=FAA, right=ORIGIN, joinability=0.8, evidence=EVIDENCE)
+STATEMENT = Statement(sql="SELECT 1", dialect="duckdb", rows=9)
 NOTHING = Findings(profiles=(), keys=(), suggestions=(), joins=(), model_version="1")
 
 
@@ -114,17 +119,46 @@ def test_everything_is_written_by_the_catalogs_own_paths() -> None:
         keys=(CARRIER,),
         suggestions=(Suggestion(query=CARRIER, candidate=AIRLINE, rank=1, joinability=0.9),),
         joins=(AIRLINES,),
+        statements={AIRLINES.pairs: STATEMENT},
         model_version="1",
     )
-    north = replace(read("flights.csv").table, instance="north")
-    known = replace(
-        catalog(recorded(AIRPORTS), said=ACCEPTED), datasets={own.table: own}, tables=[north]
-    )
+    known = replace(catalog(recorded(AIRPORTS), said=ACCEPTED), datasets={own.table: own})
     written = prepare(found, known)
     airline = replace(AIRLINE, path=path)
     assert [join.left for join in written.joins] == [airline, FAA]
     assert written.suggestions == [replace(found.suggestions[0], candidate=airline)]
     assert written.titles[own.table] == "Airlines"
     assert written.titles[FAA.table] == "airports.csv"
-    assert written.instances == {CARRIER.table: "north"}
+    assert written.statements == {written.joins[0].pairs: STATEMENT}
     assert written.tables == {CARRIER.table, AIRLINE.table, FAA.table}
+
+
+def test_joins_of_a_domain_are_implied_by_those_of_one_member() -> None:
+    many = replace(EVIDENCE, cardinality=Cardinality.MANY_MANY)
+    columns = [column(f"{name}.csv.country") for name in "abcd"]
+    joins = tuple(
+        Join(left=left, right=right, joinability=0.9, evidence=many)
+        for left, right in combinations(columns, 2)
+    )
+    found = replace(NOTHING, joins=joins, domains=find_domains(joins))
+    publication = prepare(found, catalog())
+    assert list(publication.joins) == list(joins)
+    assert len(publication.linking) == 3
+    assert len(publication.implied) == 3
+
+
+def test_joins_in_two_steps_have_the_field_paths_of_the_catalog() -> None:
+    codes = column("codes.csv.iata"), column("codes.csv.name")
+    crosswalk = CrosswalkJoin(
+        bridge=Bridge(AIRLINE, *codes, CARRIER),
+        joinability=0.9,
+        left_step=EVIDENCE,
+        right_step=EVIDENCE,
+        evidence=EVIDENCE,
+    )
+    path = "[version=2.0].[type=string].name"
+    own = Dataset(table=table("codes.csv"), title="codes", columns=(("name", path),))
+    known = replace(catalog(), datasets={own.table: own})
+    (written,) = prepare(replace(NOTHING, crosswalks=(crosswalk,)), known).crosswalks
+    assert written.bridge.right_via.path == path
+    assert written.pairs[0] == (AIRLINE, codes[0])

@@ -18,7 +18,7 @@ from datahub_hyperjoin.emit.patches import (
     change_lineage,
     edge_path,
     set_properties,
-    swap_tag,
+    swap_tags,
 )
 
 DATASET = "urn:li:dataset:(urn:li:dataPlatform:file,flights,PROD)"
@@ -64,7 +64,7 @@ def hide(urn: str, *, removed: bool = True) -> MetadataWorkUnit:
 def everything() -> list[MetadataWorkUnit]:
     return [
         relationship(),
-        swap_tag(JOIN, HIGH, context="0.93", stale=[LOW]),
+        swap_tags(JOIN, {HIGH: "0.93"}, stale=[LOW]),
         set_properties(COLUMN, {SCORE: [0.93]}),
         query(),
         edge(0.9312),

@@ -1,4 +1,4 @@
-"""Recipe keys that choose which layers of metadata are written."""
+"""The `emit` section of a recipe, which selects the metadata that a run writes."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EmitConfig:
-    """Layers of metadata that are written into DataHub."""
+    """Settings for the metadata that a run writes into DataHub."""
 
     relationships: bool = True
     """Whether each join is written as an `erModelRelationship`, with its evidence. Programs read
@@ -17,8 +17,12 @@ class EmitConfig:
     in the Columns tab and the sidebar of a dataset."""
 
     queries: bool = False
-    """Whether each join is written as a `query` whose SQL runs on the tables' platform. DataHub
-    shows it under the Highlighted Queries of both datasets."""
+    """Whether each join is written as a `query` whose SQL was run on the data. DataHub shows it
+    under the Highlighted Queries of both datasets."""
+
+    sql_timeout: float = 60.0
+    """Time limit of each SQL query, in seconds. The SQL of a join is run, read-only, if `queries`
+    or `page` shows it; a join whose SQL takes longer gets none."""
 
     lineage: bool = False
     """Whether each join is written as lineage between its columns, from the unique column to the
@@ -30,7 +34,10 @@ class EmitConfig:
     into one catalog."""
 
     def __post_init__(self) -> None:
-        """Reject a namespace that DataHub's server would reject at the end of a run."""
+        """Reject a namespace that the server would not accept, and an empty time limit."""
+        if not self.sql_timeout > 0:
+            message = f"`sql_timeout` is {self.sql_timeout:g}; it must be greater than 0"
+            raise ValueError(message)
         if not re.fullmatch(r"[\w-]+(\.[\w-]+)*", self.namespace, re.ASCII):
             message = (
                 f"`namespace` is {self.namespace!r}; use words of letters, digits, `_` and `-`, "

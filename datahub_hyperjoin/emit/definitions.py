@@ -1,4 +1,4 @@
-"""Definitions of the structured properties and tags that joins are written with."""
+"""Definitions of the structured properties and tags that describe joins."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.metadata.urns import TagUrn
 
+from datahub_hyperjoin.joins import Role
 from datahub_hyperjoin.relationship_aspect import BANDS
 from datahub_hyperjoin.urns import (
     ACCEPTED,
@@ -25,6 +26,7 @@ from datahub_hyperjoin.urns import (
     SUGGESTED_JOINS,
     band_urn,
     property_urn,
+    role_urn,
 )
 
 
@@ -52,7 +54,8 @@ _PROPERTIES = (
         JOIN_SUGGESTIONS,
         "Join suggestions",
         "Columns that can be joined with this column, best first, each with its joinability "
-        "from 0 to 1.",
+        "from 0 to 1 and its role: this column refers to one that is `referenced`, one that "
+        "`refers here` refers to this column, and columns with the `same key` refer to one key.",
         "string",
         "schemaField",
         StructuredPropertySettingsClass(showInColumnsTable=True),
@@ -89,12 +92,24 @@ _PROPERTIES = (
     _Property(
         SUGGESTED_JOINS,
         "Suggested joins",
-        "The ten best joins of this dataset's columns.",
+        "The ten best joins of this dataset's columns, references first.",
         "rich_text",
         "dataset",
         StructuredPropertySettingsClass(showInAssetSummary=True, hideInAssetSummaryWhenEmpty=True),
     ),
 )
+
+_ROLES = {
+    Role.REFERENCE: "Many to one: the source of this join refers to unique values of the "
+    "destination.",
+    Role.ONE_TO_ONE: "Both sides of this join are unique, and the source refers to the "
+    "destination.",
+    Role.SIBLING: "Both sides of this join refer to the same key of another table. Joining them "
+    "usually multiplies rows.",
+    Role.SAME_DOMAIN: "Both sides of this join hold values of one kind, but neither is a key of "
+    "the other. Joining them may multiply rows.",
+}
+"""Descriptions of the tags that name roles."""
 
 _DECISIONS = {
     ACCEPTED: "A person accepted this join. HyperJoin always suggests it, whatever its score, and "
@@ -134,7 +149,7 @@ def _create(
 
 
 def define_properties(namespace: str) -> Iterator[MetadataChangeProposalWrapper]:
-    """Propose the structured properties, for servers that do not have them.
+    """Propose to create each structured property that the server does not have yet.
 
     A property that exists is kept as it is, since a person may have changed it.
 
@@ -150,10 +165,11 @@ def define_properties(namespace: str) -> Iterator[MetadataChangeProposalWrapper]
 
 
 def define_tags() -> Iterator[MetadataChangeProposalWrapper]:
-    """Propose the tags of relationships, for servers that do not have them.
+    """Propose to create each relationship tag that the server does not have yet.
 
     Yields:
-        A tag for each confidence band, set by this source, and for each decision, set by people.
+        A tag for each confidence band and each role, set by this source, and for each decision, set
+        by people.
     """
     low, high = BANDS["medium"], BANDS["high"]
     bands = f"high from {high:.2f}, medium from {low:.2f}, low below"
@@ -163,7 +179,8 @@ def define_tags() -> Iterator[MetadataChangeProposalWrapper]:
             description=f"A join suggested from the data, with {band} joinability: {bands}.",
         )
         yield _create(band_urn(band), aspect)
-    for tag, meaning in _DECISIONS.items():
+    roles = {role_urn(role): meaning for role, meaning in _ROLES.items()}
+    for tag, meaning in (roles | _DECISIONS).items():
         yield _create(
             tag, TagPropertiesClass(name=TagUrn.from_string(tag).name, description=meaning)
         )

@@ -1,4 +1,4 @@
-"""Write the joins of a run layer by layer, in the order in which DataHub must receive them."""
+"""Write a run's joins and suggestions layer by layer, in the order that DataHub requires."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,26 +9,30 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import StatusClass
 
+from datahub_hyperjoin.crosswalks import CrosswalkJoin
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.emit.define import define
 from datahub_hyperjoin.emit.definitions import define_properties, define_tags
 from datahub_hyperjoin.emit.existing_state import ExistingState
 from datahub_hyperjoin.emit.lineage import direct_joins, emit_lineage
 from datahub_hyperjoin.emit.properties import emit_column, emit_dataset, labels, partners
-from datahub_hyperjoin.emit.queries import emit_query
+from datahub_hyperjoin.emit.queries import emit_crosswalk_query, emit_query
 from datahub_hyperjoin.emit.relationships import emit_relationship
-from datahub_hyperjoin.emit.sql import join_statement
 from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState
 from datahub_hyperjoin.joins import Join, Suggestion
 from datahub_hyperjoin.progress import Count
 from datahub_hyperjoin.relationship_aspect import join_urn, pairs_in
-from datahub_hyperjoin.tables import ColumnId, DataType, TableId
+from datahub_hyperjoin.statements import JoinedColumns, Statement
+from datahub_hyperjoin.tables import TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn, query_urn
 
 
 @dataclass(frozen=True, kw_only=True)
 class Publication:
-    """The joins and suggestions to write; columns have the catalog's own field paths."""
+    """The joins and suggestions that a run writes, with details about their tables.
+
+    Columns have the field paths of the catalog.
+    """
 
     suggestions: Sequence[Suggestion]
     """Grouped by query column, best first."""
@@ -42,14 +46,22 @@ class Publication:
     model_version: str
     """The model that suggested the joins."""
 
-    types: Mapping[ColumnId, DataType] = field(default_factory=dict)
-    """Data types of columns."""
+    statements: Mapping[JoinedColumns, Statement] = field(default_factory=dict)
+    """The SQL of joins, or the reasons why they have none."""
 
-    instances: Mapping[TableId, str] = field(default_factory=dict)
-    """Platform instances that are prefixes of tables' names."""
+    implied: frozenset[JoinedColumns] = frozenset()
+    """Joins within a value domain that its other joins imply. Only columns list them."""
+
+    crosswalks: Sequence[CrosswalkJoin] = ()
+    """Joins in two steps, best first."""
 
     now: int = 0
     """Time of writing, in milliseconds since 1970. Metadata that does not change keeps its time."""
+
+    @property
+    def linking(self) -> list[Join]:
+        """The joins that are written one by one: all that no others imply."""
+        return [join for join in self.joins if join.pairs not in self.implied]
 
     @property
     def tables(self) -> frozenset[TableId]:
@@ -98,10 +110,11 @@ def emit_findings(
 def _relationships(
     publication: Publication, existing: ExistingState, written: WrittenState
 ) -> Iterator[MetadataWorkUnit]:
-    joins = {join_urn(join): join for join in publication.joins}
+    joins = {join_urn(join): join for join in publication.linking}
     for urn, join in joins.items():
         if urn not in existing.foreign:
-            yield from emit_relationship(join, publication.model_version)
+            statement = publication.statements.get(join.pairs, Statement())
+            yield from emit_relationship(join, publication.model_version, no_sql=statement.reason)
             if urn in existing.hidden:
                 yield _show_again(urn)
             written.relationships[urn] = (column_urn(join.left), column_urn(join.right))
@@ -123,25 +136,37 @@ def _properties(
     publication: Publication, namespace: str, written: WrittenState
 ) -> Iterator[MetadataWorkUnit]:
     names = labels(publication.titles)
-    for column, scored in partners(publication.suggestions, publication.joins).items():
-        yield emit_column(column, scored, names, namespace)
+    joins = [*publication.joins, *_alone(publication)]
+    for column, joined in partners(publication.suggestions, joins).items():
+        yield emit_column(column, joined, names, namespace)
         written.columns.append(column_urn(column))
-    for table, joins in _by_table(publication.joins).items():
+    for table, joins in _by_table(publication.linking).items():
         yield emit_dataset(table, joins, names, namespace)
         written.datasets.append(dataset_urn(table))
+
+
+def _alone(publication: Publication) -> Iterator[Join]:
+    """Yield the joins in two steps whose columns no other join contains."""
+    joined = {(join.left, join.right) for join in publication.joins}
+    for crosswalk in publication.crosswalks:
+        if (crosswalk.left, crosswalk.right) not in joined:
+            yield crosswalk.as_join
 
 
 def _queries(
     publication: Publication, existing: ExistingState, written: WrittenState, count: Count
 ) -> Iterator[MetadataWorkUnit]:
-    """Write a query for each join that has SQL, unless a person changed or deleted that query."""
+    """Write joins as SQL queries, but skip queries that a person changed or deleted.
+
+    A join without SQL is counted instead.
+    """
     names = labels(publication.titles)
-    for join in publication.joins:
+    for join in publication.linking:
         urn = query_urn(join_urn(join))
-        statement = join_statement(join, types=publication.types, instances=publication.instances)
-        if statement is None:
+        statement = publication.statements.get(join.pairs, Statement())
+        if not statement.sql:
             count("joins_without_query", 1)
-        if statement is None or urn in existing.closed_queries:
+        if not statement.sql or urn in existing.closed_queries:
             continue
         yield from emit_query(
             join,
@@ -153,12 +178,34 @@ def _queries(
         if urn in existing.hidden:
             yield _show_again(urn, primary=False)
         written.queries.append(urn)
+    yield from _crosswalk_queries(publication, existing, written)
+
+
+def _crosswalk_queries(
+    publication: Publication, existing: ExistingState, written: WrittenState
+) -> Iterator[MetadataWorkUnit]:
+    """Write joins in two steps as queries, unless the query of the pair is written already."""
+    names = labels(publication.titles)
+    for crosswalk in publication.crosswalks:
+        urn = query_urn(join_urn(crosswalk.as_join))
+        statement = publication.statements.get(crosswalk.pairs, Statement())
+        if statement.sql and urn not in existing.closed_queries and urn not in written.queries:
+            yield from emit_crosswalk_query(
+                crosswalk,
+                statement=statement,
+                model_version=publication.model_version,
+                names=names,
+                now=publication.now,
+            )
+            if urn in existing.hidden:
+                yield _show_again(urn, primary=False)
+            written.queries.append(urn)
 
 
 def _lineage(
     publication: Publication, existing: ExistingState, written: WrittenState, count: Count
 ) -> Iterator[MetadataWorkUnit]:
-    lineage = direct_joins(publication.joins, existing.upstreams)
+    lineage = direct_joins(publication.linking, existing.upstreams)
     count("joins_skipped_as_lineage_cycles", lineage.skipped_cycles)
     yield from emit_lineage(lineage.edges)
     for edge in lineage.edges:

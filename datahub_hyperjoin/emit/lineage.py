@@ -1,4 +1,4 @@
-"""Write joins as lineage, from the unique column to the one that refers to it, without cycles."""
+"""Write joins as lineage, from the referenced column to the referring column."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,17 +16,16 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.metadata.urns import SchemaFieldUrn
 from datahub.utilities.urns.error import InvalidUrnError
-from typing_extensions import assert_never
 
 from datahub_hyperjoin.emit.patches import change_lineage, edge_path, upstream_path
-from datahub_hyperjoin.joins import Cardinality, Join
+from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import AUTHOR, column_urn, dataset_urn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """A join with a direction."""
+    """A lineage edge for a join, from the referenced column to the referring column."""
 
     upstream: ColumnId
     """The referenced column; its values are unique."""
@@ -53,33 +52,8 @@ class Lineage:
     """Number of joins that were skipped because they would have closed a cycle."""
 
 
-def reference(join: Join) -> tuple[ColumnId, ColumnId] | None:
-    """Return the referring column of a join and the column that it refers to.
-
-    Args:
-        join: The join.
-
-    Returns:
-        The referring column, then the referenced column, whose values are unique. If both are
-        unique, the column that contains more of the other's values is referenced. None if neither
-        is unique.
-    """
-    left, right = join.left, join.right
-    match join.evidence.cardinality:
-        case Cardinality.ONE_MANY:
-            return right, left
-        case Cardinality.MANY_ONE:
-            return left, right
-        case Cardinality.ONE_ONE:
-            within_right = join.evidence.left_containment > join.evidence.right_containment
-            return (left, right) if within_right else (right, left)
-        case Cardinality.MANY_MANY:
-            return None
-    assert_never(join.evidence.cardinality)
-
-
 def _parent(urn: str) -> str | None:
-    """Return the dataset of a column; None if the URN is not that of a column."""
+    """Return the URN of a column's dataset; None if the given URN does not name a column."""
     try:
         return SchemaFieldUrn.from_string(urn).parent
     except InvalidUrnError:
@@ -97,10 +71,19 @@ def _flows(upstreams: Mapping[str, UpstreamLineageClass]) -> "nx.DiGraph[str]":
     return flows
 
 
-def direct_joins(joins: Iterable[Join], upstreams: Mapping[str, UpstreamLineageClass]) -> Lineage:
-    """Give joins a direction, starting with the best, and skip joins that would close a cycle.
+def _directed(join: Join) -> list[tuple[ColumnId, ColumnId]]:
+    """Return the referring and the referenced columns of a join; empty without a direction."""
+    if join.referenced is None:
+        return []
+    to_right = join.referenced == join.right
+    return [(left, right) if to_right else (right, left) for left, right in join.pairs]
 
-    Many-to-many joins and joins of a table with itself have no direction.
+
+def direct_joins(joins: Iterable[Join], upstreams: Mapping[str, UpstreamLineageClass]) -> Lineage:
+    """Convert joins to lineage edges, best first, skipping joins that would close a cycle.
+
+    Joins whose role has no direction and joins of a table with itself are no lineage. A composite
+    key becomes one edge for each pair of its columns.
 
     The graph of data flows starts with the lineage of others and grows by each accepted join. A
     join from table A to table B closes a cycle exactly if the graph has a path from B to A. Each
@@ -120,26 +103,28 @@ def direct_joins(joins: Iterable[Join], upstreams: Mapping[str, UpstreamLineageC
         for downstream, lineage in upstreams.items()
         for upstream in lineage.upstreams
     }
-    edges, skipped = [], 0
+    edges: list[Edge] = []
+    skipped = 0
     for join in sorted(joins, key=lambda join: (-join.joinability, join.left, join.right)):
-        ends = reference(join)
-        if ends is None or join.left.table == join.right.table:
+        pairs = _directed(join)
+        if not pairs or join.left.table == join.right.table:
             continue
-        downstream, upstream = ends
+        downstream, upstream = pairs[0]
         step = (dataset_urn(upstream.table), dataset_urn(downstream.table))
         flows.add_nodes_from(step)
         if nx.has_path(flows, step[1], step[0]):
             skipped += 1
             continue
         flows.add_edge(*step)
-        edges.append(
+        edges.extend(
             Edge(
-                upstream=upstream,
-                downstream=downstream,
+                upstream=referenced,
+                downstream=referring,
                 confidence=round(join.joinability, 4),
                 # Our edge would replace an existing one between the same tables.
                 adds_table=step not in existing,
             )
+            for referring, referenced in pairs
         )
     return Lineage(edges=tuple(edges), skipped_cycles=skipped)
 

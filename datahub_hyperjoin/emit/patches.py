@@ -1,4 +1,4 @@
-"""Build patches of aspects that other people and sources write too.
+"""Build patches for aspects that people and other sources also write.
 
 DataHub's own patch builders are not used. Their form changes between versions, and servers older
 than DataHub's pull request 17449 reject the form of later clients for an entity without the aspect.
@@ -62,7 +62,10 @@ def _serialize(payload: object) -> GenericAspectClass:
 def read_changes(
     proposal: MetadataChangeProposalClass | MetadataChangeProposalWrapper,
 ) -> list[Change] | None:
-    """Return the operations of a patch or a status; None for other proposals."""
+    """Return a proposal's changes as JSON Patch operations; None if that is not possible.
+
+    Only patches and the aspect `status` can be converted.
+    """
     aspect = proposal.aspect
     if isinstance(aspect, StatusClass):
         return [{"op": "add", "path": "/removed", "value": aspect.removed}]
@@ -85,7 +88,7 @@ def _keyed(keys: dict[str, list[str]], changes: Sequence[Change]) -> dict[str, A
 
 
 def tag_path(tag: str) -> str:
-    """Return the path of a tag that has no attribution to a source.
+    """Return the JSON Patch path of a tag that is not attributed to a source.
 
     >>> tag_path("urn:li:tag:a/b")
     '/tags//urn:li:tag:a~1b'
@@ -94,7 +97,7 @@ def tag_path(tag: str) -> str:
 
 
 def property_path(key: str) -> str:
-    """Return the path of a structured property.
+    """Return the JSON Patch path of a structured property.
 
     >>> property_path("urn:li:structuredProperty:a/b")
     '/properties/urn:li:structuredProperty:a~1b'
@@ -103,7 +106,7 @@ def property_path(key: str) -> str:
 
 
 def upstream_path(dataset: str) -> str:
-    """Return the path of the lineage edge from a dataset.
+    """Return the JSON Patch path of the lineage edge from an upstream dataset.
 
     >>> upstream_path("urn:li:dataset:(urn:li:dataPlatform:file,a/b.csv,PROD)")
     '/upstreams/urn:li:dataset:(urn:li:dataPlatform:file,a~1b.csv,PROD)'
@@ -112,7 +115,9 @@ def upstream_path(dataset: str) -> str:
 
 
 def edge_path(upstream: str, downstream: str) -> str:
-    """Return the path of our lineage edge between two columns; its value is the confidence.
+    """Return the JSON Patch path of this package's lineage edge between two columns.
+
+    The value at this path holds the confidence of the edge.
 
     >>> edge_path("urn:li:schemaField:(a,id)", "urn:li:schemaField:(b,id)")
     '/fineGrainedLineages/JOINABLE_WITH/urn:li:schemaField:(b,id)/NONE/urn:li:schemaField:(a,id)'
@@ -121,13 +126,12 @@ def edge_path(upstream: str, downstream: str) -> str:
     return f"/fineGrainedLineages/{JOINABLE}/{_quote(downstream)}/NONE/{_quote(upstream)}"
 
 
-def swap_tag(urn: str, tag: str, *, context: str, stale: Sequence[str]) -> MetadataWorkUnit:
-    """Set one tag of an entity and remove others.
+def swap_tags(urn: str, contexts: Mapping[str, str], *, stale: Sequence[str]) -> MetadataWorkUnit:
+    """Set tags of an entity and remove its outdated tags.
 
     Args:
         urn: The entity.
-        tag: URN of the tag to set.
-        context: Text that is stored with the tag.
+        contexts: Text that is stored with each tag to set, by the tag's URN.
         stale: URNs of the tags to remove.
 
     Returns:
@@ -136,8 +140,9 @@ def swap_tag(urn: str, tag: str, *, context: str, stale: Sequence[str]) -> Metad
     changes: list[Change] = [
         {"op": "remove", "path": tag_path(removed), "value": {}} for removed in stale
     ]
-    added = TagAssociationClass(tag=tag, context=context).to_obj()
-    changes.append({"op": "add", "path": tag_path(tag), "value": pre_json_transform(added)})
+    for tag, context in contexts.items():
+        added = TagAssociationClass(tag=tag, context=context).to_obj()
+        changes.append({"op": "add", "path": tag_path(tag), "value": pre_json_transform(added)})
     return _patch(urn, GlobalTagsClass.ASPECT_NAME, _keyed(_TAG_KEYS, changes))
 
 

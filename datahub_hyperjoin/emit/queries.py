@@ -1,6 +1,6 @@
-"""Write a join as a `query`, with SQL that people can run."""
+"""Write a join as a `query`, with SQL that was run on the data."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
@@ -16,43 +16,58 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.metadata.urns import DataPlatformUrn
 
-from datahub_hyperjoin.emit.lineage import reference
+from datahub_hyperjoin.crosswalks import CrosswalkJoin
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.relationship_aspect import MODEL_VERSION, band, join_urn
+from datahub_hyperjoin.sql.two_steps import columns_in_order
+from datahub_hyperjoin.sql.write import sides_of
+from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import AUTHOR, column_urn, dataset_urn, plain_path, query_urn
 
 
-def _title(first: ColumnId, second: ColumnId, names: Mapping[TableId, str]) -> str:
-    columns = dict.fromkeys(plain_path(column.path) for column in (first, second))
-    return f"{names[first.table]} joined with {names[second.table]} on {' = '.join(columns)}"
+def _title(join: Join, names: Mapping[TableId, str]) -> str:
+    firsts, seconds = sides_of(join)
+    equal = (
+        " = ".join(dict.fromkeys(plain_path(column.path) for column in ends))
+        for ends in zip(firsts, seconds, strict=True)
+    )
+    tables = f"{names[firsts[0].table]} joined with {names[seconds[0].table]}"
+    return f"{tables} on {' and '.join(equal)}"
 
 
-def _describe(join: Join, first: ColumnId) -> str:
-    """Describe the evidence for a join in English sentences.
+def _describe(join: Join, first: ColumnId, statement: Statement) -> str:
+    """Describe the evidence for a join, and the run of its statement, in English sentences.
 
     Tables are named by their aliases in the statement, because DataHub reads the text as Markdown
     and would format some of their names.
     """
     evidence = join.evidence if first == join.left else join.evidence.reversed
+    compared = f" It compares values as {statement.compared}." if statement.compared else ""
     return (
         f"Suggested join with a joinability of {join.joinability:.2f} ({band(join.joinability)}), "
         f"{evidence.cardinality.words}. The key columns share {evidence.shared} distinct values: "
         f"{evidence.left_containment:.1%} of the distinct values in a also occur in b, and "
         f"{evidence.right_containment:.1%} of those in b also occur in a. On average, each row of "
         f"a matches {evidence.left_fan_out:.1f} rows of b, and each row of b matches "
-        f"{evidence.right_fan_out:.1f} rows of a."
+        f"{evidence.right_fan_out:.1f} rows of a. When the statement was run without its limit, it "
+        f"returned {statement.rows} rows.{compared}"
     )
 
 
 def emit_query(
-    join: Join, *, statement: str, model_version: str, names: Mapping[TableId, str], now: int
+    join: Join,
+    *,
+    statement: Statement,
+    model_version: str,
+    names: Mapping[TableId, str],
+    now: int,
 ) -> Iterator[MetadataWorkUnit]:
-    """Write one query, the datasets and columns that it is about, and its platform.
+    """Write one query with its platform and its subjects: the joined datasets and columns.
 
     Args:
         join: The join.
-        statement: Its SQL.
+        statement: Its SQL, which was run.
         model_version: The model that suggested the join.
         names: Labels of tables.
         now: Time of creation, in milliseconds since 1970.
@@ -60,24 +75,92 @@ def emit_query(
     Yields:
         Three aspects. Stateful ingestion does not remove queries; `withdraw` does.
     """
-    first, second = reference(join) or (join.left, join.right)
-    columns = dict.fromkeys((first, second))
-    stamp = AuditStampClass(time=now, actor=AUTHOR)
-    properties = QueryPropertiesClass(
-        statement=QueryStatementClass(value=statement, language=QueryLanguageClass.SQL),
-        # DataHub does not show SYSTEM queries among a dataset's Highlighted Queries.
-        source=QuerySourceClass.MANUAL,
-        name=_title(first, second, names),
-        description=_describe(join, first),
-        customProperties={MODEL_VERSION: model_version},
-        created=stamp,
-        lastModified=stamp,
+    firsts, seconds = sides_of(join)
+    # The joined columns come first, those of a composite key after them.
+    columns = [column for ends in zip(firsts, seconds, strict=True) for column in ends]
+    yield from _write(
+        query_urn(join_urn(join)),
+        columns,
+        QueryPropertiesClass(
+            statement=QueryStatementClass(value=statement.sql, language=QueryLanguageClass.SQL),
+            # DataHub does not show SYSTEM queries among a dataset's Highlighted Queries.
+            source=QuerySourceClass.MANUAL,
+            name=_title(join, names),
+            description=_describe(join, firsts[0], statement),
+            customProperties={MODEL_VERSION: model_version},
+            created=_stamp(now),
+            lastModified=_stamp(now),
+        ),
     )
+
+
+def emit_crosswalk_query(
+    join: CrosswalkJoin,
+    *,
+    statement: Statement,
+    model_version: str,
+    names: Mapping[TableId, str],
+    now: int,
+) -> Iterator[MetadataWorkUnit]:
+    """Write the query of a join in two steps, with all three datasets and four columns.
+
+    Args:
+        join: The join.
+        statement: Its SQL, which was run.
+        model_version: The model that suggested the join.
+        names: Labels of tables.
+        now: Time of creation, in milliseconds since 1970.
+
+    Yields:
+        Three aspects. Stateful ingestion does not remove queries; `withdraw` does.
+    """
+    columns = columns_in_order(join)
+    first, into, out, second = (plain_path(column.path) for column in columns)
+    tables = [names[column.table] for column in columns]
+    yield from _write(
+        query_urn(join_urn(join.as_join)),
+        columns,
+        QueryPropertiesClass(
+            statement=QueryStatementClass(value=statement.sql, language=QueryLanguageClass.SQL),
+            source=QuerySourceClass.MANUAL,
+            name=f"{tables[0]} joined with {tables[3]} through {tables[1]} on {first} = {into} and "
+            f"{out} = {second}",
+            description=_describe_steps(join, columns[0], statement),
+            customProperties={MODEL_VERSION: model_version},
+            created=_stamp(now),
+            lastModified=_stamp(now),
+        ),
+    )
+
+
+def _describe_steps(join: CrosswalkJoin, first: ColumnId, statement: Statement) -> str:
+    """Describe a join through a crosswalk, and the result of its SQL, in English sentences."""
+    evidence = join.evidence if first == join.left else join.evidence.reversed
+    compared = f" It compares values as {statement.compared}." if statement.compared else ""
+    return (
+        f"Suggested join in two steps with a joinability of {join.joinability:.2f} "
+        f"({band(join.joinability)}): c holds the values of both columns. "
+        f"{evidence.left_containment:.1%} of the distinct values in a reach b through c, and "
+        f"{evidence.right_containment:.1%} of those in b reach a. On average, each row of a "
+        f"matches {evidence.left_fan_out:.1f} rows of b, and each row of b matches "
+        f"{evidence.right_fan_out:.1f} rows of a. When the statement was run without its limit, it "
+        f"returned {statement.rows} rows.{compared}"
+    )
+
+
+def _stamp(now: int) -> AuditStampClass:
+    return AuditStampClass(time=now, actor=AUTHOR)
+
+
+def _write(
+    urn: str, columns: Sequence[ColumnId], properties: QueryPropertiesClass
+) -> Iterator[MetadataWorkUnit]:
+    """Write a query with its subjects: the tables of the columns, and the columns themselves."""
     entities = [*dict.fromkeys(dataset_urn(column.table) for column in columns)]
-    entities.extend(map(column_urn, columns))
+    entities.extend(map(column_urn, dict.fromkeys(columns)))
     subjects = QuerySubjectsClass(subjects=[QuerySubjectClass(entity=urn) for urn in entities])
-    platform = DataPlatformInstanceClass(platform=DataPlatformUrn(first.table.platform).urn())
+    platform = DataPlatformInstanceClass(platform=DataPlatformUrn(columns[0].table.platform).urn())
     for aspect in (properties, subjects, platform):
-        yield MetadataChangeProposalWrapper(
-            entityUrn=query_urn(join_urn(join)), aspect=aspect
-        ).as_workunit(is_primary_source=False)
+        yield MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect).as_workunit(
+            is_primary_source=False
+        )

@@ -5,31 +5,36 @@ from collections.abc import Iterator
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 
-from datahub_hyperjoin.emit.patches import swap_tag
-from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.emit.patches import swap_tags
+from datahub_hyperjoin.joins import Join, Role
 from datahub_hyperjoin.relationship_aspect import BANDS, band, join_urn, to_aspect
-from datahub_hyperjoin.urns import band_urn
+from datahub_hyperjoin.role_context import RoleContext
+from datahub_hyperjoin.urns import band_urn, role_urn
+
+_OUR_TAGS = (*map(band_urn, BANDS), *map(role_urn, Role))
 
 
-def emit_relationship(join: Join, model_version: str) -> Iterator[MetadataWorkUnit]:
-    """Write one relationship, and its confidence band as a tag.
+def emit_relationship(
+    join: Join, model_version: str, *, no_sql: str = ""
+) -> Iterator[MetadataWorkUnit]:
+    """Write one relationship, and its confidence band and its role as tags.
 
     Args:
         join: The join.
         model_version: The model that suggested it.
+        no_sql: Why the join has no SQL, if it was sought and not found.
 
     Yields:
         The relationship, which stateful ingestion removes with its join, and a patch of its tags.
-        The context of the tag is the joinability, because GraphQL shows no other number.
+        The tags' contexts hold the joinability and the facts of the evidence, because GraphQL shows
+        no other text of a relationship that programs may write.
     """
-    urn = join_urn(join)
-    yield MetadataChangeProposalWrapper(
-        entityUrn=urn, aspect=to_aspect(join, model_version)
-    ).as_workunit()
-    current = band(join.joinability)
-    yield swap_tag(
-        urn,
-        band_urn(current),
-        context=f"{join.joinability:.4f}",
-        stale=[band_urn(name) for name in BANDS if name != current],
-    )
+    urn, aspect = join_urn(join), to_aspect(join, model_version)
+    if no_sql:
+        aspect.customProperties["no_sql"] = no_sql
+    yield MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect).as_workunit()
+    contexts = {
+        band_urn(band(join.joinability)): f"{join.joinability:.4f}",
+        role_urn(join.role): RoleContext.of(join).text,
+    }
+    yield swap_tags(urn, contexts, stale=[tag for tag in _OUR_TAGS if tag not in contexts])

@@ -26,6 +26,7 @@ def evidence() -> Evidence:
         cardinality=Cardinality.ONE_MANY,
         left_fan_out=21048.5,
         right_fan_out=1.0,
+        rows=336_776,
     )
 
 

@@ -30,11 +30,11 @@ def write(gms: Gms) -> None:
 
 def test_definitions_are_committed_at_once_and_once(gms: Gms) -> None:
     write(gms)
-    assert len(gms.urns("tag")) == 5
+    assert len(gms.urns("tag")) == 9
     assert len(gms.urns("structuredProperty")) == 6
     before = len(gms.writes)
     write(gms)
-    assert len(gms.writes) == before == 5 + 2 * 6
+    assert len(gms.writes) == before == 9 + 2 * 6
 
 
 def test_what_a_person_changed_stays(gms: Gms) -> None:

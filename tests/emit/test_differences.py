@@ -34,7 +34,7 @@ from datahub_hyperjoin.emit.patches import (
     change_lineage,
     edge_path,
     set_properties,
-    swap_tag,
+    swap_tags,
     upstream_path,
 )
 from gms import Gms
@@ -243,8 +243,8 @@ def test_what_is_there_is_not_created(gms: Gms) -> None:
 
 
 def test_units_of_one_aspect_are_compared_with_those_before(gms: Gms) -> None:
-    up = swap_tag(JOIN, HIGH, context="", stale=[LOW])
-    down = swap_tag(JOIN, LOW, context="", stale=[HIGH])
+    up = swap_tags(JOIN, {HIGH: ""}, stale=[LOW])
+    down = swap_tags(JOIN, {LOW: ""}, stale=[HIGH])
     assert len(write(gms, [up, up, down, down, up])) == 3
     found = gms.get(JOIN, GlobalTagsClass)
     assert found is not None
@@ -253,7 +253,7 @@ def test_units_of_one_aspect_are_compared_with_those_before(gms: Gms) -> None:
 
 def test_what_cannot_be_compared_passes(gms: Gms) -> None:
     snapshot = DatasetSnapshotClass(urn=DATASET, aspects=[DatasetPropertiesClass()])
-    foreign = swap_tag(JOIN, HIGH, context="", stale=[])
+    foreign = swap_tags(JOIN, {HIGH: ""}, stale=[])
     assert isinstance(foreign.metadata, MetadataChangeProposalClass)
     assert foreign.metadata.aspect
     foreign.metadata.aspect.value = b'[{"op": "add", "path": "/tags/x", "value": {}}]'

@@ -21,6 +21,7 @@ from datahub.ingestion.sink.file import FileSink
 from datahub.metadata.schema_classes import ASPECT_NAME_MAP
 from datahub.metadata.urns import Urn
 
+from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
 from datahub_hyperjoin.emit import (
     EmitConfig,
     ExistingState,
@@ -29,7 +30,9 @@ from datahub_hyperjoin.emit import (
     emit_findings,
 )
 from datahub_hyperjoin.emit.errors import RefusedError
-from datahub_hyperjoin.joins import Join, Suggestion
+from datahub_hyperjoin.joins import Join, Role, Suggestion
+from datahub_hyperjoin.relationship_aspect import join_urn
+from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn
 
@@ -73,6 +76,8 @@ class Emit(Protocol):
 @pytest.fixture
 def joins(make_join: MakeJoin) -> list[Join]:
     found = [make_join(query, candidate, score) for query, candidate, _, score in FOUND]
+    found[0] = replace(found[0], role=Role.REFERENCE, referenced=AIRLINE)
+    found[3] = replace(found[3], role=Role.SIBLING)
     return sorted(found, key=lambda join: -join.joinability)
 
 
@@ -129,7 +134,7 @@ def test_every_whole_aspect_is_valid(emit: Emit) -> None:
     whole = [
         unit.metadata for unit in emit() if isinstance(unit.metadata, MetadataChangeProposalWrapper)
     ]
-    assert len(whole) == 5 + len(FOUND) + 2 * 6
+    assert len(whole) == 9 + len(FOUND) + 2 * 6
     assert all(proposal.validate() for proposal in whole)
 
 
@@ -162,7 +167,7 @@ def test_without_a_server_each_definition_comes_before_its_values(
             defined.add(one["urn"])
         if one["change"] == "PATCH":
             assert {change["path"].split("/")[-1] for change in one["value"]["patch"]} <= defined
-    assert len(defined) == 5 + 6
+    assert len(defined) == 9 + 6
 
 
 def test_a_server_gets_the_definitions_before_any_value(joins: list[Join]) -> None:
@@ -204,7 +209,7 @@ def test_a_server_that_refuses_is_quoted(info: dict[str, str], reason: str, emit
 
 def test_a_definition_that_exists_is_left_alone(emit: Emit, describe: Describe) -> None:
     created = [one for one in map(describe, emit()) if one["change"] == "CREATE"]
-    assert len(created) == 5 + 2 * 6
+    assert len(created) == 9 + 2 * 6
     assert all(one["headers"] == {"If-None-Match": "*"} for one in created)
 
 
@@ -255,3 +260,79 @@ def test_two_namespaces_share_no_property(emit: Emit, describe: Describe) -> Non
     )
     assert len(one) == len(other) == 6
     assert not one & other
+
+
+EVERY_LAYER = EmitConfig(queries=True, lineage=True)
+
+
+def write_all(publication: Publication, describe: Describe) -> list[dict[str, Any]]:
+    units = emit_findings(
+        publication,
+        config=EVERY_LAYER,
+        existing=ExistingState(),
+        written=WrittenState(),
+        graph=None,
+        count=lambda *_: None,
+    )
+    return [describe(unit) for unit in units]
+
+
+def test_joins_that_others_imply_are_listed_by_their_columns_only(
+    make_join: MakeJoin, describe: Describe
+) -> None:
+    joins = [make_join(FAA, IATA, 0.9), make_join(FAA, ORIGIN, 0.8), make_join(IATA, ORIGIN, 0.7)]
+    statements = {join.pairs: Statement(sql=f"SELECT {at}") for at, join in enumerate(joins)}
+    units = write_all(
+        Publication(
+            suggestions=[],
+            joins=joins,
+            implied=frozenset({joins[2].pairs}),
+            statements=statements,
+            titles=TITLES,
+            model_version="1",
+        ),
+        describe,
+    )
+    relationships = [
+        unit["urn"] for unit in units if unit["aspect"] == "erModelRelationshipProperties"
+    ]
+    assert set(relationships) == {join_urn(join) for join in joins[:2]}
+    queries = [unit["value"] for unit in units if unit["aspect"] == "queryProperties"]
+    assert [query["statement"]["value"] for query in queries] == ["SELECT 0", "SELECT 1"]
+    (origin,) = (unit for unit in units if unit["urn"] == column_urn(ORIGIN))
+    assert column_urn(IATA) in json.dumps(origin["value"])
+
+
+def test_a_join_in_two_steps_is_a_query_and_a_suggestion_of_both_columns(
+    make_join: MakeJoin, describe: Describe
+) -> None:
+    evidence = make_join(FAA, DEST, 0.9).evidence
+    bridge = Bridge(AIRLINE, FAA, ColumnId(AIRPORTS, "name"), CARRIER)
+    crosswalk = CrosswalkJoin(
+        bridge=bridge,
+        joinability=0.7,
+        left_step=evidence,
+        right_step=evidence,
+        evidence=evidence,
+    )
+    units = write_all(
+        Publication(
+            suggestions=[],
+            joins=[],
+            crosswalks=[crosswalk],
+            statements={crosswalk.pairs: Statement(sql="SELECT 1")},
+            titles=TITLES,
+            model_version="1",
+        ),
+        describe,
+    )
+    assert not any(unit["aspect"] == "erModelRelationshipProperties" for unit in units)
+    assert [unit["aspect"] for unit in units if unit["entity"] == "query"] == [
+        "queryProperties",
+        "querySubjects",
+        "dataPlatformInstance",
+    ]
+    (carrier,) = (unit for unit in units if unit["urn"] == column_urn(CARRIER))
+    assert "airlines.carrier (0.70, through nyc/airports.csv, in two steps)" in json.dumps(
+        carrier["value"]
+    )

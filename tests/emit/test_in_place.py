@@ -33,7 +33,7 @@ from datahub_hyperjoin.emit.patches import (
     read_changes,
     remove_properties,
     set_properties,
-    swap_tag,
+    swap_tags,
     upstream_path,
 )
 from gms.patch import apply_patch
@@ -98,7 +98,7 @@ def tag_key(tag: TagAssociationClass) -> tuple[str, bool]:
 
 @given(st.lists(tags, unique_by=tag_key), st.lists(_NAMES, min_size=1, unique=True), _CONTEXTS)
 def test_tags(present: list[TagAssociationClass], names: list[str], context: str) -> None:
-    unit = swap_tag("urn:li:erModelRelationship:1", names[0], context=context, stale=names[1:])
+    unit = swap_tags("urn:li:erModelRelationship:1", {names[0]: context}, stale=names[1:])
     check("globalTags", GlobalTagsClass(present), changes_of(unit), TAGS)
 
 

@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datahub_hyperjoin.emit.lineage import Edge, Lineage, direct_joins, emit_lineage
-from datahub_hyperjoin.joins import Cardinality, Evidence, Join
+from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Role
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn
 
@@ -73,7 +73,14 @@ def between(edge: Edge) -> tuple[str, str]:
 
 
 def oriented(join: Join, cardinality: Cardinality) -> Join:
-    return replace(join, evidence=replace(join.evidence, cardinality=cardinality))
+    """The join with this cardinality, as a reference to its unique side where it has one."""
+    unique = {UNIQUE_LEFT: join.left, UNIQUE_RIGHT: join.right}.get(cardinality)
+    return replace(
+        join,
+        evidence=replace(join.evidence, cardinality=cardinality),
+        role=Role.REFERENCE if unique else Role.SAME_DOMAIN,
+        referenced=unique,
+    )
 
 
 @pytest.fixture
@@ -86,24 +93,30 @@ def chain(make_join: MakeJoin) -> list[Join]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("cardinality", "left", "right", "upstream"),
-    [
-        (UNIQUE_LEFT, 0.1, 1.0, A),
-        (UNIQUE_RIGHT, 1.0, 0.1, B),
-        (Cardinality.ONE_ONE, 0.5, 0.9, A),
-        (Cardinality.ONE_ONE, 0.9, 0.5, B),
-        (Cardinality.ONE_ONE, 0.9, 0.9, A),
-    ],
-)
-def test_lineage_leads_from_the_unique_side(
-    cardinality: Cardinality, left: float, right: float, upstream: ColumnId, evidence: Evidence
+@pytest.mark.parametrize("role", [Role.REFERENCE, Role.ONE_TO_ONE])
+@pytest.mark.parametrize("referenced", [A, B])
+def test_lineage_leads_from_the_referenced_column(
+    role: Role, referenced: ColumnId, make_join: MakeJoin
 ) -> None:
-    measured = replace(
-        evidence, cardinality=cardinality, left_containment=left, right_containment=right
-    )
-    (edge,) = direct_joins([Join(left=A, right=B, joinability=0.9, evidence=measured)], {}).edges
-    assert (edge.upstream, edge.downstream) == ((A, B) if upstream == A else (B, A))
+    join = replace(make_join(A, B, 0.9), role=role, referenced=referenced)
+    (edge,) = direct_joins([join], {}).edges
+    assert (edge.upstream, edge.downstream) == (referenced, join.referring)
+
+
+def test_each_pair_of_a_composite_key_is_an_edge(make_join: MakeJoin) -> None:
+    season, year = ColumnId(A.table, "season"), ColumnId(B.table, "year")
+    join = replace(oriented(make_join(A, B, 0.9), UNIQUE_RIGHT), further=((season, year),))
+    edges = direct_joins([join], {}).edges
+    assert [(edge.upstream, edge.downstream) for edge in edges] == [(B, A), (year, season)]
+
+
+@pytest.mark.parametrize("role", [Role.SIBLING, Role.SAME_DOMAIN])
+@pytest.mark.parametrize("cardinality", list(Cardinality))
+def test_siblings_and_columns_of_one_domain_are_no_lineage(
+    role: Role, cardinality: Cardinality, make_join: MakeJoin
+) -> None:
+    join = replace(oriented(make_join(A, B, 0.9), cardinality), role=role, referenced=None)
+    assert direct_joins([join], {}) == Lineage()
 
 
 def test_joins_without_a_direction_are_no_lineage(make_join: MakeJoin) -> None:
@@ -198,6 +211,7 @@ ends = st.lists(columns, min_size=2, max_size=2, unique=True).map(sorted)
 @st.composite
 def a_join(draw: st.DrawFn) -> Join:
     left, right = draw(ends)
+    role = draw(st.sampled_from(Role))
     return Join(
         left=left,
         right=right,
@@ -210,6 +224,8 @@ def a_join(draw: st.DrawFn) -> Join:
             left_fan_out=1.0,
             right_fan_out=1.0,
         ),
+        role=role,
+        referenced=draw(st.sampled_from([left, right])) if role.is_directed else None,
     )
 
 
@@ -236,19 +252,12 @@ def test_every_join_is_an_edge_or_has_a_reason(
     existing = flow(*already)
     found = direct_joins(joins, existing)
     directed = [
-        join
-        for join in joins
-        if join.evidence.cardinality is not Cardinality.MANY_MANY
-        and join.left.table != join.right.table
+        join for join in joins if join.role.is_directed and join.left.table != join.right.table
     ]
     assert len(found.edges) + found.skipped_cycles == len(directed)
     for edge in found.edges:
         assert edge.adds_table == (between(edge) not in known(existing))
         assert any(
-            {join.left, join.right} == {edge.upstream, edge.downstream}
-            and (
-                join.evidence.cardinality is Cardinality.ONE_ONE
-                or (join.evidence.cardinality is UNIQUE_LEFT) == (edge.upstream == join.left)
-            )
+            (join.referring, join.referenced) == (edge.downstream, edge.upstream)
             for join in directed
         )

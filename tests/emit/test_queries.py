@@ -11,11 +11,12 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import QueryPropertiesClass, QuerySubjectsClass
 from datahub.metadata.urns import Urn
 
-from datahub_hyperjoin.emit.queries import emit_query
-from datahub_hyperjoin.emit.sql import join_statement
-from datahub_hyperjoin.joins import Cardinality, Join
+from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
+from datahub_hyperjoin.emit.queries import emit_crosswalk_query, emit_query
+from datahub_hyperjoin.joins import Cardinality, Evidence, Join
 from datahub_hyperjoin.relationship_aspect import join_urn
-from datahub_hyperjoin.tables import ColumnId, DataType, TableId
+from datahub_hyperjoin.statements import Statement
+from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn, query_urn
 
 MakeJoin = Callable[[ColumnId, ColumnId, float], Join]
@@ -28,11 +29,13 @@ AIRLINE, IATA = ColumnId(AIRLINES, "carrier"), ColumnId(AIRLINES, "iata")
 NAMES = {FLIGHTS: "flights", AIRLINES: "airlines"}
 
 
-def emit(join: Join) -> list[MetadataWorkUnit]:
-    types = {AIRLINE: DataType.TEXT, IATA: DataType.TEXT}
+STATEMENT = Statement(sql="SELECT 1", dialect="duckdb", rows=336_776)
+
+
+def emit(join: Join, statement: Statement = STATEMENT) -> list[MetadataWorkUnit]:
     found = emit_query(
         join,
-        statement=join_statement(join, types=types) or "",
+        statement=statement,
         model_version="0.1.0-abc",
         names=NAMES,
         now=1_700_000_000_000,
@@ -52,6 +55,43 @@ def test_queries_are_written_as_agreed(make_join: MakeJoin, describe: Describe) 
     if os.environ.get("HYPERJOIN_UPDATE_GOLDEN"):
         GOLDEN.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     assert found == json.loads(GOLDEN.read_text(encoding="utf-8"))
+
+
+def test_a_query_in_two_steps_names_three_tables_and_four_columns(evidence: Evidence) -> None:
+    codes = TableId("file", "codes.csv")
+    bridge = Bridge(AIRLINE, ColumnId(codes, "name"), ColumnId(codes, "iata"), CARRIER)
+    join = CrosswalkJoin(
+        bridge=bridge,
+        joinability=0.7,
+        left_step=evidence,
+        right_step=evidence,
+        evidence=evidence,
+    )
+    units = list(
+        emit_crosswalk_query(
+            join,
+            statement=STATEMENT,
+            model_version="0.1.0-abc",
+            names={**NAMES, codes: "codes"},
+            now=1_700_000_000_000,
+        )
+    )
+    about = units[0].get_aspect_of_type(QueryPropertiesClass)
+    subjects = units[1].get_aspect_of_type(QuerySubjectsClass)
+    assert about
+    assert subjects
+    # One airline has many flights, so the flights come first.
+    assert about.name == (
+        "flights joined with airlines through codes on carrier = iata and name = carrier"
+    )
+    assert about.statement.value == "SELECT 1"
+    assert "80.0% of the distinct values in a reach b through c" in str(about.description)
+    assert "100.0% of those in b reach a" in str(about.description)
+    assert [subject.entity for subject in subjects.subjects] == [
+        *map(dataset_urn, (FLIGHTS, codes, AIRLINES)),
+        *map(column_urn, (CARRIER, bridge.right_via, bridge.left_via, AIRLINE)),
+    ]
+    assert {unit.get_urn() for unit in units} == {query_urn(join_urn(join.as_join))}
 
 
 def test_every_aspect_is_valid_and_of_the_joins_query(make_join: MakeJoin) -> None:
@@ -94,7 +134,41 @@ def test_the_evidence_is_told_as_the_statement_names_the_tables(make_join: MakeJ
     assert "100.0% of the distinct values in a also occur in b, and 80.0% of those in b" in str(
         properties(many).description
     )
-    assert 'FROM "nyc/airlines.csv" AS a' in properties(many).statement.value
+
+
+def test_a_query_says_what_its_statement_did(make_join: MakeJoin) -> None:
+    join = make_join(AIRLINE, CARRIER, 0.93)
+    plain = properties(join)
+    assert plain.statement.value == "SELECT 1"
+    run = "When the statement was run without its limit, it returned 336776 rows."
+    assert str(plain.description).endswith(run)
+    normalised = replace(STATEMENT, compared="numbers without leading zeros")
+    aspect = emit(join, normalised)[0].get_aspect_of_type(QueryPropertiesClass)
+    assert aspect
+    assert str(aspect.description).endswith(
+        f"{run} It compares values as numbers without leading zeros."
+    )
+
+
+def test_a_key_of_several_columns_is_named_and_listed_whole(make_join: MakeJoin) -> None:
+    join = replace(
+        make_join(AIRLINE, CARRIER, 0.93),
+        further=((ColumnId(AIRLINES, "since"), ColumnId(FLIGHTS, "year")),),
+    )
+    query, subjects, _ = emit(join)
+    aspect = query.get_aspect_of_type(QueryPropertiesClass)
+    assert aspect
+    assert aspect.name == "flights joined with airlines on carrier and year = since"
+    listed = subjects.get_aspect_of_type(QuerySubjectsClass)
+    assert listed
+    assert [subject.entity for subject in listed.subjects] == [
+        dataset_urn(FLIGHTS),
+        dataset_urn(AIRLINES),
+        column_urn(CARRIER),
+        column_urn(AIRLINE),
+        column_urn(ColumnId(FLIGHTS, "year")),
+        column_urn(ColumnId(AIRLINES, "since")),
+    ]
 
 
 def test_both_tables_and_both_columns_list_it(make_join: MakeJoin) -> None:

@@ -42,7 +42,7 @@ from datahub_hyperjoin.emit.patches import (
     change_lineage,
     edge_path,
     set_properties,
-    swap_tag,
+    swap_tags,
     upstream_path,
 )
 from datahub_hyperjoin.emit.withdraw import withdraw
@@ -191,7 +191,7 @@ class Source(StatefulIngestionSourceBase):
                 name=join, source=DATASET, destination=OTHER, relationshipFieldMappings=[]
             )
             yield MetadataChangeProposalWrapper(entityUrn=join, aspect=aspect).as_workunit()
-            yield swap_tag(join, TAG, context="", stale=[])
+            yield swap_tags(join, {TAG: ""}, stale=[])
 
 
 def run(gms: Gms, joins: Sequence[str]) -> None:
