@@ -11,11 +11,14 @@ from click.testing import CliRunner, Result
 from datahub.metadata.schema_classes import StatusClass
 
 from datahub_hyperjoin.cli import main
+from datahub_hyperjoin.joins import Role
 from datahub_hyperjoin.urns import dataset_urn
 from shop import Shop, open_shop, table
 
 TOKEN = "eyJhbGciOi.secret"  # noqa: S105 - nobody's
-CUSTOMER = "shop.public.orders.customer = shop.public.customers.id"
+ORDERED_BY, CUSTOMERS_ID = "shop.public.orders.customer", "shop.public.customers.id"
+PAID_BY = f"{CUSTOMERS_ID} ← shop.public.orders.payer"
+CUSTOMER = f"{ORDERED_BY} = {CUSTOMERS_ID}"
 
 
 @pytest.fixture
@@ -61,12 +64,12 @@ def fail(*arguments: str) -> str:
 def test_joins_are_listed_best_first(shop: Shop) -> None:
     shop.write("by hand", ("orders.region", "regions.id"))
     lines = succeed("joins", "--dataset", "Orders").splitlines()
-    assert lines[0].split() == ["joinability", "join", "cardinality", "decision"]
+    assert lines[0].split() == ["joinability", "join", "role", "cardinality", "decision"]
     rows = [line.split("  ") for line in lines[2:]]
     assert [[cell.strip() for cell in row if cell.strip()] for row in rows] == [
         ["shop.public.orders.region = shop.public.regions.id", "many-to-one", "created by a user"],
-        ["0.93", CUSTOMER, "many-to-one"],
-        ["0.70", "shop.public.orders.id = shop.public.refunds.order", "one-to-many"],
+        ["0.93", CUSTOMER.replace("=", "→"), "reference", "many-to-one"],
+        ["0.70", "shop.public.orders.id ← shop.public.refunds.order", "reference", "one-to-many"],
     ]
 
 
@@ -92,6 +95,13 @@ def test_joins_are_given_to_programs(shop: Shop) -> None:
         "hidden": False,
         "description": "asked Ann",
         "owners": [],
+        "role": "reference",
+        "referenced": {"dataset": customers, "column": "id"},
+        "declared": False,
+        "left_fan_out": 1.0,
+        "right_fan_out": 2.0,
+        "left_containment": 1.0,
+        "right_containment": 0.5,
     }
     assert shop.gms.writes != []
 
@@ -161,12 +171,59 @@ def test_a_path_is_shown_with_its_conditions() -> None:
     chain = ("refunds", "orders", "customers", "regions")
     assert lines[0] == " → ".join(f"shop.public.{name}" for name in chain)
     assert lines[1] == "3 joins with a combined joinability of 0.52"
+    assert lines[2] == "One row for each row of shop.public.refunds that matches"
     for line, condition in zip(
         lines[-3:],
-        ("refunds.order = shop.public.orders.id", CUSTOMER, "region = shop.public.regions.id"),
+        ("refunds.order → shop.public.orders.id", CUSTOMER.replace("=", "→"), "regions.id"),
         strict=True,
     ):
         assert condition in line
+        assert line.split()[-2:] == ["many-to-one", "1"]
+
+
+def test_a_path_lists_the_references_that_a_person_might_mean(shop: Shop) -> None:
+    shop.suggest("orders.payer", "customers.id", 0.9)
+    shop.suggest("orders.region", "customers.region", 0.99, role=Role.SIBLING)
+    lines = succeed("path", "customers", "orders").splitlines()
+    assert lines[2] == "One row for each row of shop.public.orders that matches"
+    assert lines[-4].split()[-2:] == ["one-to-many", "2"]
+    assert lines[-3:] == [
+        "",
+        "Other references between the same tables:",
+        f"{PAID_BY} (0.90) instead of {CUSTOMERS_ID} ← {ORDERED_BY}",
+    ]
+    (step,) = json.loads(succeed("path", "customers", "orders", "--json"))["joins"]
+    assert [other["name"] for other in step["alternatives"]] == [
+        "shop.public.orders.payer = shop.public.customers.id"
+    ]
+
+
+def test_a_path_does_not_multiply_rows_unless_it_is_asked_to(shop: Shop) -> None:
+    shop.suggest("orders.region", "regions.name", 0.99, role=Role.SIBLING)
+    succeed("reject", CUSTOMER)
+    assert fail("path", "orders", "regions") == (
+        "Error: no safe path is known between 'shop.public.orders' and 'shop.public.regions': the "
+        "best one is many-to-many, so rows of both tables would repeat. Add `--many-to-many` to "
+        "see it, or accept a join that leads to a key"
+    )
+    lines = succeed("path", "orders", "regions", "--many-to-many").splitlines()
+    assert lines[2] == "Rows of every table may repeat: do not sum over the result"
+    path = json.loads(succeed("path", "orders", "regions", "--many-to-many", "--json"))
+    assert (path["safe"], path["grain"], path["multiplies_by"]) == (False, None, 4.0)
+
+
+@pytest.mark.parametrize("arrow", ["→", "->", "="])
+@pytest.mark.usefixtures("shop")
+def test_a_join_is_decided_by_the_words_that_list_it(arrow: str) -> None:
+    assert succeed("accept", CUSTOMER.replace("=", arrow)) == f"Accepted {CUSTOMER}\n"
+    (decided,) = json.loads(succeed("reject", CUSTOMER.replace("=", arrow), "--json"))
+    assert decided.pop("urn").startswith("urn:li:erModelRelationship:")
+    assert decided == {"name": CUSTOMER, "decision": "rejected"}
+
+
+def test_the_path_of_an_unknown_fan_out_says_so(shop: Shop) -> None:
+    shop.write("by hand", ("refunds.region", "regions.id"))
+    assert "unknown" in succeed("path", "refunds", "regions")
 
 
 @pytest.mark.usefixtures("shop")
@@ -175,9 +232,11 @@ def test_a_path_is_given_to_programs() -> None:
     names = ("orders", "customers", "regions")
     assert path["tables"] == [dataset_urn(table(name)) for name in names]
     assert path["joinability"] == 0.744
-    assert [join["name"] for join in path["joins"]] == [
-        CUSTOMER,
-        "shop.public.regions.id = shop.public.customers.region",
+    assert (path["safe"], path["grain"]) == (True, dataset_urn(table("orders")))
+    assert path["multiplies_by"] == 1.0
+    assert [(join["name"], join["multiplies_by"]) for join in path["joins"]] == [
+        (CUSTOMER, 1.0),
+        ("shop.public.customers.region = shop.public.regions.id", 1.0),
     ]
 
 

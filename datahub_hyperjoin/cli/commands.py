@@ -1,6 +1,7 @@
-"""Sub-commands of `hyperjoin`."""
+"""The subcommands of `hyperjoin`."""
 
 from collections.abc import Callable
+from functools import partial
 
 import click
 from datahub.ingestion.graph.client import DataHubGraph
@@ -8,7 +9,13 @@ from datahub.ingestion.graph.client import DataHubGraph
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.cli.connect import connected
 from datahub_hyperjoin.cli.measure import evaluate_rankings
-from datahub_hyperjoin.cli.show import as_json, as_table, path_as_json, path_as_table
+from datahub_hyperjoin.cli.show import (
+    as_json,
+    as_table,
+    decisions_as_json,
+    path_as_json,
+    path_as_table,
+)
 from datahub_hyperjoin.graphql import (
     accept,
     all_joins,
@@ -19,16 +26,30 @@ from datahub_hyperjoin.graphql import (
     joins_of_dataset,
     reject,
 )
+from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.urns import table_id
 
-_format = click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Format of the output.",
-)
+
+def _format(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that select the format of a command's output."""
+    options = (
+        click.option(
+            "--format",
+            "output_format",
+            type=click.Choice(["table", "json"]),
+            default="table",
+            show_default=True,
+            help="Format of the output.",
+        ),
+        click.option(
+            "--json", "output_format", flag_value="json", help="Shorthand for --format json."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 _why = click.option(
     "--why", default="", help="Reason for the decision, stored as the join's description."
 )
@@ -38,7 +59,7 @@ _decided = click.argument("joins", metavar="JOIN...", nargs=-1, required=True)
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="hyperjoin")
 def main() -> None:
-    """List joinable columns in DataHub's catalog, and accept or reject them.
+    """List, accept and reject joins in DataHub's catalog.
 
     The server is the one that `datahub init` or DATAHUB_GMS_URL and DATAHUB_GMS_TOKEN configure.
     """
@@ -54,15 +75,19 @@ main.add_command(evaluate_rankings)
     "--min-score",
     type=click.FloatRange(0, 1),
     default=0.0,
-    help="Skip suggestions with a lower joinability. Joins that people accepted or created are "
-    "always listed.",
+    help="Skip suggestions with a lower joinability. Joins that people accepted, created or "
+    "declared are always listed.",
 )
 @click.option("--all", "every", is_flag=True, help="Also list rejected and hidden joins.")
 @_format
 def list_joins(
     *, dataset: str, column: str | None, min_score: float, every: bool, output_format: str
 ) -> None:
-    """List the joins of a dataset, best first."""
+    """List the joins of a dataset, best first.
+
+    Joins that people confirmed come first, then references to keys (→ leads to the key), then
+    one-to-one joins, siblings and joins within a domain.
+    """
     with connected() as graph:
         urn = find_dataset(graph, dataset)
         if column is None:
@@ -81,48 +106,71 @@ def list_joins(
 @main.command("accept")
 @_decided
 @_why
-def accept_joins(*, joins: tuple[str, ...], why: str) -> None:
-    """Accept joins.
+@_format
+def accept_joins(*, joins: tuple[str, ...], why: str, output_format: str) -> None:
+    """Accept joins, so that later runs always publish them.
 
-    JOIN is a URN, or a join as `hyperjoin joins` lists it. Later runs always publish it.
+    JOIN is a URN, or a join as `hyperjoin joins` lists it.
     """
-    _decide(joins, lambda graph, urn: accept(graph, urn, why=why), "Accepted")
+    decide = partial(accept, why=why)
+    _decide(joins, Verdict.ACCEPTED, decide, as_json=output_format == "json")
 
 
 @main.command("reject")
 @_decided
 @_why
-def reject_joins(*, joins: tuple[str, ...], why: str) -> None:
-    """Reject joins.
+@_format
+def reject_joins(*, joins: tuple[str, ...], why: str, output_format: str) -> None:
+    """Reject joins, so that later runs never publish them.
 
-    JOIN is a URN, or a join as `hyperjoin joins` lists it. DataHub hides it, and later runs never
-    publish it.
+    JOIN is a URN, or a join as `hyperjoin joins` lists it. DataHub hides rejected joins.
     """
-    _decide(joins, lambda graph, urn: reject(graph, urn, why=why), "Rejected")
+    decide = partial(reject, why=why)
+    _decide(joins, Verdict.REJECTED, decide, as_json=output_format == "json")
 
 
-def _decide(names: tuple[str, ...], decide: Callable[[DataHubGraph, str], None], done: str) -> None:
-    """Accept or reject joins; find all of them first, so that a wrong name changes nothing."""
+def _decide(
+    names: tuple[str, ...],
+    verdict: Verdict,
+    decide: Callable[[DataHubGraph, str], None],
+    *,
+    as_json: bool,
+) -> None:
+    """Find all named joins, then accept or reject them.
+
+    A wrong name therefore changes nothing.
+    """
     with connected() as graph:
         joins = {join.urn: join for join in [find_join(graph, name) for name in names]}
         for urn, join in joins.items():
             decide(graph, urn)
-            click.echo(f"{done} {join.name}")
+            if not as_json:
+                click.echo(f"{verdict.value.capitalize()} {join.name}")
+    if as_json:
+        click.echo(decisions_as_json([*joins.values()], verdict))
 
 
 @main.command("path")
 @click.argument("start", metavar="A")
 @click.argument("end", metavar="B")
 @click.option("--max-hops", type=click.IntRange(min=1), help="Maximum number of joins in the path.")
+@click.option(
+    "--many-to-many",
+    is_flag=True,
+    help="Also use joins that repeat the rows of both tables, if there is no other path.",
+)
 @_format
-def show_path(*, start: str, end: str, max_hops: int | None, output_format: str) -> None:
+def show_path(
+    *, start: str, end: str, max_hops: int | None, many_to_many: bool, output_format: str
+) -> None:
     """Show the best path of joins from dataset A to dataset B.
 
-    The best path has the greatest product of joinabilities; of equal paths, it is the shortest. The
-    joinability of a join that a person accepted or created counts as 1. Rejected and hidden joins
-    are never used.
+    The best path follows references to keys, and has one row for each row of some table on it: its
+    grain. Of several such paths, the best has the fewest joins that multiply rows, then the
+    greatest product of joinabilities, then the fewest joins. The joinability of a join that a
+    person accepted, created or declared counts as 1. Rejected and hidden joins are never used.
     """
     with connected() as graph:
         tables = [table_id(find_dataset(graph, name)) for name in (start, end)]
-        path = find_path(all_joins(graph), *tables, most=max_hops)
+        path = find_path(all_joins(graph), *tables, most=max_hops, many_to_many=many_to_many)
     click.echo(path_as_json(path) if output_format == "json" else path_as_table(path))

@@ -1,4 +1,4 @@
-"""Output of joins and paths, as text or JSON."""
+"""Formatting of joins and paths as text or JSON."""
 
 import json
 from collections.abc import Sequence
@@ -7,19 +7,25 @@ from typing import Any
 from tabulate import tabulate
 
 from datahub_hyperjoin.graphql.joins import CatalogJoin
-from datahub_hyperjoin.graphql.paths import Path, strength
+from datahub_hyperjoin.graphql.steps import JoinPath, Step
+from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.urns import dataset_urn
 
-_HEADERS = ("joinability", "join", "cardinality", "decision")
+_HEADERS = ("joinability", "join", "role", "cardinality", "decision")
 
 
 def as_table(joins: Sequence[CatalogJoin]) -> str:
-    """Format joins as a table, with conditions that `hyperjoin accept` and `reject` understand."""
-    rows = [
-        (_score(join), join.condition, join.cardinality.words, _decision(join)) for join in joins
-    ]
-    return tabulate(rows, headers=_HEADERS, disable_numparse=True)
+    """Format joins as a text table.
+
+    `hyperjoin accept` and `hyperjoin reject` understand the join conditions in the table.
+    """
+    return tabulate([*map(_cells, joins)], headers=_HEADERS, disable_numparse=True)
+
+
+def _cells(join: CatalogJoin) -> tuple[str, ...]:
+    role = join.role.value if join.role else ""
+    return _score(join), join.arrows, role, join.cardinality.words, _decision(join)
 
 
 def _score(join: CatalogJoin) -> str:
@@ -36,8 +42,18 @@ def _decision(join: CatalogJoin) -> str:
 
 
 def as_json(joins: Sequence[CatalogJoin]) -> str:
-    """Format joins as JSON. Scripts rely on the keys, so they never change."""
+    """Format joins as JSON.
+
+    The JSON keys never change, because scripts rely on them.
+    """
     return _dump([_record(join) for join in joins])
+
+
+def decisions_as_json(joins: Sequence[CatalogJoin], verdict: Verdict) -> str:
+    """Format joins that a person just decided as JSON."""
+    return _dump(
+        [{"urn": join.urn, "name": join.name, "decision": verdict.value} for join in joins]
+    )
 
 
 def _record(join: CatalogJoin) -> dict[str, Any]:
@@ -52,6 +68,13 @@ def _record(join: CatalogJoin) -> dict[str, Any]:
         "hidden": join.removed,
         "description": join.description or None,
         "owners": list(join.owners),
+        "role": join.role.value if join.role else None,
+        "referenced": _column(join.referenced) if join.referenced else None,
+        "declared": join.declared,
+        "left_fan_out": join.left_fan_out,
+        "right_fan_out": join.right_fan_out,
+        "left_containment": join.left_containment,
+        "right_containment": join.right_containment,
     }
 
 
@@ -63,22 +86,64 @@ def _dump(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def path_as_table(path: Path) -> str:
-    """Format a path of joins: its tables in one line, then its joins as a table."""
-    tables = [path[0].left.table, *(join.right.table for join in path)]
-    chain = " → ".join(table.name for table in tables)
-    joins = "1 join" if len(path) == 1 else f"{len(path)} joins"
-    total = f"{joins} with a combined joinability of {strength(path):.2f}"
-    return f"{chain}\n{total}\n\n{as_table(path)}"
+def path_as_table(path: JoinPath) -> str:
+    """Format a path of joins as text.
+
+    The text lists the tables, the grain of the result, and the joins with the number of rows that
+    each makes of one row.
+    """
+    joins = "1 join" if len(path.steps) == 1 else f"{len(path.steps)} joins"
+    lines = [
+        " → ".join(table.name for table in path.tables),
+        f"{joins} with a combined joinability of {path.strength:.2f}",
+        _grain(path),
+        "",
+        tabulate(
+            [(*_cells(step.join), _factor(step.multiplies_by)) for step in path.steps],
+            headers=(*_HEADERS, "rows per row"),
+            disable_numparse=True,
+        ),
+    ]
+    return "\n".join([*lines, *_choices(path.steps)])
 
 
-def path_as_json(path: Path) -> str:
+def _grain(path: JoinPath) -> str:
+    if path.grain is None:
+        return "Rows of every table may repeat: do not sum over the result"
+    few = "" if path.is_safe else ", and a few more: a key on the way has duplicates"
+    return f"One row for each row of {path.grain} that matches{few}"
+
+
+def _factor(multiplies_by: float | None) -> str:
+    return "unknown" if multiplies_by is None else f"{multiplies_by:.3g}"
+
+
+def _choices(steps: Sequence[Step]) -> list[str]:
+    """Describe the references that a person might mean instead of those of the path."""
+    choices = [
+        f"{other.arrows} ({_score(other)}) instead of {step.join.arrows}"
+        for step in steps
+        for other in step.alternatives
+    ]
+    return ["", "Other references between the same tables:", *choices] if choices else []
+
+
+def path_as_json(path: JoinPath) -> str:
     """Format a path of joins as JSON."""
-    tables = [path[0].left.table, *(join.right.table for join in path)]
     return _dump(
         {
-            "tables": [dataset_urn(table) for table in tables],
-            "joinability": strength(path),
-            "joins": [_record(join) for join in path],
+            "tables": [dataset_urn(table) for table in path.tables],
+            "joinability": path.strength,
+            "safe": path.is_safe,
+            "grain": dataset_urn(path.grain) if path.grain else None,
+            "multiplies_by": path.multiplies_by,
+            "joins": [
+                _record(step.join)
+                | {
+                    "multiplies_by": step.multiplies_by,
+                    "alternatives": [_record(other) for other in step.alternatives],
+                }
+                for step in path.steps
+            ],
         }
     )

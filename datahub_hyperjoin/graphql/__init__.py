@@ -17,11 +17,15 @@ from datahub_hyperjoin.graphql.listing import (
 )
 from datahub_hyperjoin.graphql.operations import operation
 from datahub_hyperjoin.graphql.paths import find_path
+from datahub_hyperjoin.graphql.published import catalog_join
+from datahub_hyperjoin.graphql.steps import JoinPath
 
 __all__ = [
     "CatalogJoin",
+    "JoinPath",
     "accept",
     "all_joins",
+    "catalog_join",
     "columns_above",
     "find_dataset",
     "find_join",

@@ -1,7 +1,7 @@
-"""Errors of GraphQL requests and of the names that people give.
+"""Errors of GraphQL requests, name look-ups and path searches.
 
 CatalogError
-├─ NoServerError         no server is configured, or it denies access
+├─ NoServerError         no server is configured or reachable
 ├─ UnansweredError       the server cannot be reached or fails
 ├─ DeniedError           the server refuses a request
 ├─ UnknownNameError      a name matches no entity, or several
@@ -17,11 +17,11 @@ from datahub_hyperjoin.wording import name_some
 
 
 class NoServerError(CatalogError, OSError):
-    """No DataHub server is configured, or it cannot be reached."""
+    """No DataHub server is configured, or the configured server cannot be reached."""
 
     @classmethod
     def because(cls, reason: str) -> Self:
-        """Report the reason that DataHub's client gives."""
+        """Report why the server cannot be reached."""
         return cls(
             f"DataHub cannot be reached: {reason.rstrip('.')}. Run `datahub init`, or set "
             "DATAHUB_GMS_URL and, if the server requires a token, DATAHUB_GMS_TOKEN"
@@ -29,12 +29,12 @@ class NoServerError(CatalogError, OSError):
 
     @classmethod
     def without_settings(cls) -> Self:
-        """Report that no settings exist."""
+        """Report that no settings name a DataHub server."""
         return cls.because("neither ~/.datahubenv nor DATAHUB_GMS_URL names a server")
 
     @classmethod
     def malformed(cls) -> Self:
-        """Report unreadable settings, without showing them, since they may contain a token."""
+        """Report settings that cannot be parsed; omit their text, which may contain a token."""
         return cls.because("the settings in ~/.datahubenv cannot be parsed")
 
 
@@ -43,7 +43,7 @@ class UnansweredError(CatalogError, OSError):
 
     @classmethod
     def to(cls, request: str, *, reason: str) -> Self:
-        """Report the request and the reason."""
+        """Report the unanswered request and the reason."""
         return cls(
             f"DataHub does not answer {request}: {reason.rstrip('.')}. Try again; if the error "
             "persists, check the server's log"
@@ -51,11 +51,11 @@ class UnansweredError(CatalogError, OSError):
 
 
 class DeniedError(CatalogError, PermissionError):
-    """DataHub's server understands a request and refuses it."""
+    """DataHub's server refuses a request."""
 
     @classmethod
     def to(cls, request: str, *, reason: str) -> Self:
-        """Report the request and the server's message."""
+        """Report the refused request and the server's message."""
         return cls(
             f"DataHub refuses {request}: {reason.rstrip('.')}. Check that the URNs exist, and that "
             "the owner of the token may view joins and, to accept or reject them, edit their tags "
@@ -75,13 +75,24 @@ class UnknownNameError(CatalogError, LookupError):
 
     @classmethod
     def several(cls, kind: str, name: str, *, urns: Sequence[str]) -> Self:
-        """Report the name and the URNs of its matches."""
+        """Report an ambiguous name and the URNs of the entities that it matches."""
         matches = name_some([*map(repr, urns)])
         return cls(f"{len(urns)} {kind}s have the name {name!r}: {matches}. Use a URN")
 
 
 class NoPathError(CatalogError, LookupError):
     """No path of joins connects two tables."""
+
+    @classmethod
+    def without_grain(cls, start: str, end: str, *, via: Sequence[str], most: int | None) -> Self:
+        """Report both tables, and the tables on the way of the best path that multiplies rows."""
+        way = f" by way of {name_some([*map(repr, via)])}" if via else ""
+        limit = f" of at most {most} joins" if most else ""
+        return cls(
+            f"no safe path{limit} is known between {start!r} and {end!r}: the best one{way} is "
+            "many-to-many, so rows of both tables would repeat. Add `--many-to-many` to see it, or "
+            "accept a join that leads to a key"
+        )
 
     @classmethod
     def between(cls, start: str, end: str, *, most: int | None) -> Self:

@@ -8,12 +8,16 @@ from datahub.ingestion.graph.client import DataHubGraph
 from datahub.utilities.urns.error import InvalidUrnError
 
 from datahub_hyperjoin.graphql.errors import UnknownNameError
-from datahub_hyperjoin.graphql.joins import CatalogJoin, read_join, read_joins
+from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.listing import all_joins
 from datahub_hyperjoin.graphql.operations import execute, search
+from datahub_hyperjoin.graphql.parse import read_join, read_joins
 from datahub_hyperjoin.urns import table_id
 
 _JOIN, _DATASET = "join", "dataset"
+_EQUALS = re.compile(r" (?:=|→|←|->|<-) ")
+"""Operators of a join condition, as `hyperjoin joins` shows them or people type them."""
+
 _OFFERED = 3
 """Similar names that an error message offers."""
 
@@ -22,7 +26,7 @@ NamedDataset = tuple[str, str]
 
 
 def find_join(graph: DataHubGraph, name_or_urn: str) -> CatalogJoin:
-    """Find a join, hidden or not.
+    """Find a visible or hidden join by its URN, name, title or condition.
 
     The search by name covers most joins with one request. Names that it does not match, such as the
     title that a person gave, are looked up among all joins.
@@ -50,21 +54,26 @@ def find_join(graph: DataHubGraph, name_or_urn: str) -> CatalogJoin:
         for join in read_joins(search(graph, "joins_by_name", names=spellings))
         if join.name in spellings
     ]
-    return _only(name, matches or _by_condition(name, all_joins(graph, hidden=True)))
+    return _only(name, matches or _by_condition(spellings, all_joins(graph, hidden=True)))
 
 
 def _spellings(name: str) -> list[str]:
-    """Return a name and, if it is an equality, also the equality with its sides swapped.
+    """Return a name and, if it is a join condition, the same condition as the catalog may name it.
 
-    >>> _spellings("orders.customer = customers.id")
+    >>> _spellings("orders.customer → customers.id")[1:]
     ['orders.customer = customers.id', 'customers.id = orders.customer']
     """
-    left, equals, right = name.partition(" = ")
-    return [name, f"{right} = {left}"] if equals else [name]
+    parts = [name] if len(_EQUALS.findall(name)) == 1 else name.split(" and ")
+    pairs = [_EQUALS.split(part) for part in parts]
+    if any(len(pair) != len(("left", "right")) for pair in pairs):
+        return [name]
+    sides = (pairs, [pair[::-1] for pair in pairs])
+    conditions = (" and ".join(" = ".join(pair) for pair in side) for side in sides)
+    return [*dict.fromkeys([name, *conditions])]
 
 
-def _by_condition(name: str, joins: Iterable[CatalogJoin]) -> list[CatalogJoin]:
-    """Return the joins whose name, title or condition is the given name.
+def _by_condition(spellings: Sequence[str], joins: Iterable[CatalogJoin]) -> list[CatalogJoin]:
+    """Return the joins whose name, title or condition is one of the spellings.
 
     Raises:
         UnknownNameError: No join matches.
@@ -72,15 +81,15 @@ def _by_condition(name: str, joins: Iterable[CatalogJoin]) -> list[CatalogJoin]:
     names_of = [
         (join, {join.name, join.title, join.condition, join.reversed.condition}) for join in joins
     ]
-    matches = [join for join, names in names_of if name in names]
+    matches = [join for join, names in names_of if not names.isdisjoint(spellings)]
     if not matches:
         all_names = sorted({other for _, names in names_of for other in names if other})
-        raise UnknownNameError.nothing(_JOIN, name, near=_near(name, all_names))
+        raise UnknownNameError.nothing(_JOIN, spellings[0], near=_near(spellings[0], all_names))
     return matches
 
 
 def _near(name: str, candidates: Sequence[str]) -> list[str]:
-    """Return candidates that contain a name or, if none does, candidates of similar spelling.
+    """Return candidates that contain a name; if there are none, return similarly spelt candidates.
 
     >>> _near("orders", ["shop.customers", "shop.orders"]), _near("shop.ordres", ["shop.orders"])
     (['shop.orders'], ['shop.orders'])
@@ -98,7 +107,7 @@ def _only(name: str, matches: Sequence[CatalogJoin]) -> CatalogJoin:
 
 
 def find_dataset(graph: DataHubGraph, name_or_urn: str) -> str:
-    """Find a dataset.
+    """Find a dataset by its URN, full name or title, or by the last parts of its full name.
 
     Args:
         graph: DataHub's server.

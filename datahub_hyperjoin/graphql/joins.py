@@ -1,24 +1,31 @@
-"""Parse the joins in GraphQL responses."""
+"""A join in the catalog, and the order in which joins are listed."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from math import inf
 
-from datahub.utilities.urns.error import InvalidUrnError
-
-from datahub_hyperjoin.joins import Cardinality, Verdict
-from datahub_hyperjoin.relationship_aspect import BANDS
+from datahub_hyperjoin.joins import Cardinality, Role, Verdict
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import ACCEPTED, REJECTED, band_urn, plain_path, table_id
 
-_BANDS = {band_urn(band): band for band in BANDS}
-_VERDICTS = {REJECTED: Verdict.REJECTED, ACCEPTED: Verdict.ACCEPTED}
-"""Decisions by their tags; the first one that a join has takes precedence."""
+_OVERRIDING = (Verdict.REJECTED, Verdict.ACCEPTED)
+"""Decisions; the first one that a join has takes precedence."""
+
+_MAX_FAN_OUT, _MIN_CONTAINMENT = 1.02, 0.95
+"""A key with duplicates is still a key if a row that refers to it matches at most this many rows on
+average, and at least this share of the values that refer to it match."""
+
+_ROLE_OF = {
+    Cardinality.MANY_ONE: Role.REFERENCE,
+    Cardinality.ONE_MANY: Role.REFERENCE,
+    Cardinality.ONE_ONE: Role.ONE_TO_ONE,
+    Cardinality.MANY_MANY: Role.SAME_DOMAIN,
+}
+"""The role whose place a join without a role takes in a list, by its cardinality."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogJoin:
-    """A relationship in the catalog, which this package suggested or a person wrote."""
+    """A join in the catalog, suggested by this package or written by a person."""
 
     urn: str
     """URN of the relationship."""
@@ -39,6 +46,27 @@ class CatalogJoin:
     band: str = ""
     """Confidence band of the score; empty without a score."""
 
+    role: Role | None = None
+    """Relation of its columns; None for joins that people wrote."""
+
+    referenced: ColumnId | None = None
+    """The column that the other column of the first pair refers to; None without a direction."""
+
+    declared: bool = False
+    """Whether a foreign key, or a relationship of someone else, declares a suggested join."""
+
+    left_fan_out: float | None = None
+    """Mean rows of the join for each left row that has a value; None if unknown."""
+
+    right_fan_out: float | None = None
+    """Mean rows of the join for each right row that has a value; None if unknown."""
+
+    left_containment: float | None = None
+    """Share of the left side's distinct values that the right side holds; None if unknown."""
+
+    right_containment: float | None = None
+    """Share of the right side's distinct values that the left side holds; None if unknown."""
+
     verdicts: tuple[Verdict, ...] = ()
     """People's decisions; both if they contradict each other."""
 
@@ -56,12 +84,12 @@ class CatalogJoin:
 
     @property
     def left(self) -> ColumnId:
-        """The first column on the left."""
+        """The left column of the first pair."""
         return self.pairs[0][0]
 
     @property
     def right(self) -> ColumnId:
-        """The first column on the right."""
+        """The right column of the first pair."""
         return self.pairs[0][1]
 
     @property
@@ -72,14 +100,48 @@ class CatalogJoin:
     @property
     def verdict(self) -> Verdict | None:
         """People's decision; a rejection overrides an acceptance."""
-        return next((verdict for verdict in _VERDICTS.values() if verdict in self.verdicts), None)
+        return next((verdict for verdict in _OVERRIDING if verdict in self.verdicts), None)
 
     @property
     def strength(self) -> float:
-        """Reliability in [0, 1]: the joinability, or 1 for joins that people accepted or wrote."""
-        if self.verdict is Verdict.ACCEPTED or self.joinability is None:
-            return 1.0
-        return self.joinability
+        """Reliability in [0, 1]: the joinability, or 1 for joins that people confirmed."""
+        return 1.0 if self.joinability is None or self.is_confirmed else self.joinability
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether people accepted, wrote or declared the join."""
+        written = self.joinability is None
+        return self.verdict is Verdict.ACCEPTED or written or self.declared
+
+    @property
+    def likely_role(self) -> Role:
+        """Its role; of a join without a role, the one that its cardinality suggests."""
+        return self.role or _ROLE_OF[self.cardinality]
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether people confirmed the join or it leads to a key: it is fit for any path."""
+        return self.is_confirmed or self.likely_role.is_directed
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether some left row matches several right rows."""
+        return self.cardinality in {Cardinality.ONE_MANY, Cardinality.MANY_MANY}
+
+    @property
+    def to_one(self) -> bool:
+        """Whether left rows match at most one right row, apart from a few duplicates in a key."""
+        return not self.multiplies or self._leads_to_dirty_key
+
+    @property
+    def _leads_to_dirty_key(self) -> bool:
+        to_key = self.role is Role.ONE_TO_ONE or self.referenced == self.right
+        # The mean also falls with rows that match nothing, so nearly all values must match.
+        return (
+            to_key
+            and (self.left_fan_out or inf) <= _MAX_FAN_OUT
+            and (self.left_containment or 0.0) >= _MIN_CONTAINMENT
+        )
 
     @property
     def open(self) -> bool:
@@ -100,14 +162,38 @@ class CatalogJoin:
         return " and ".join(f"{left} = {right}" for left, right in self.pairs)
 
     @property
+    def arrows(self) -> str:
+        """The join condition, with an arrow to the referenced column where there is one.
+
+        >>> orders, customers = TableId("file", "orders"), TableId("file", "customers")
+        >>> pair = (ColumnId(orders, "customer"), ColumnId(customers, "id"))
+        >>> join = CatalogJoin(
+        ...     urn="", name="", pairs=(pair,), cardinality=Cardinality.MANY_ONE, referenced=pair[1]
+        ... )
+        >>> join.arrows, join.reversed.arrows
+        ('orders.customer → customers.id', 'customers.id ← orders.customer')
+        """
+        if self.referenced is None:
+            return self.condition
+        arrow = "→" if self.referenced == self.right else "←"
+        return " and ".join(f"{left} {arrow} {right}" for left, right in self.pairs)
+
+    @property
     def reversed(self) -> "CatalogJoin":
-        """The same join with its right side on the left."""
-        pairs = tuple((right, left) for left, right in self.pairs)
-        return replace(self, pairs=pairs, cardinality=self.cardinality.reversed)
+        """The same join with its sides swapped."""
+        return replace(
+            self,
+            pairs=tuple((right, left) for left, right in self.pairs),
+            cardinality=self.cardinality.reversed,
+            left_fan_out=self.right_fan_out,
+            right_fan_out=self.left_fan_out,
+            left_containment=self.right_containment,
+            right_containment=self.left_containment,
+        )
 
 
 def from_table(join: CatalogJoin, table: TableId) -> CatalogJoin:
-    """Return the join with the given table on its left side.
+    """Return the join with the given table on the left; swap the sides if necessary.
 
     Args:
         join: The join.
@@ -117,95 +203,21 @@ def from_table(join: CatalogJoin, table: TableId) -> CatalogJoin:
 
 
 def best_first(joins: Iterable[CatalogJoin]) -> list[CatalogJoin]:
-    """Sort joins by reliability, then by joinability, both descending, then by condition.
+    """Sort joins by use.
+
+    Joins that people accepted, wrote or declared come first. References precede one-to-one joins,
+    siblings and joins within a domain, in this order; of one role, the joinability decides.
 
     Args:
         joins: The joins.
     """
     return sorted(
-        joins, key=lambda join: (-join.strength, -(join.joinability or 0.0), join.condition)
+        joins,
+        key=lambda join: (
+            not join.is_confirmed,
+            join.likely_role.place,
+            -join.strength,
+            -(join.joinability or 0.0),
+            join.condition,
+        ),
     )
-
-
-def read_joins(entities: Iterable[dict[str, Any]]) -> Iterator[CatalogJoin]:
-    """Parse the joins in the entities of a search result.
-
-    Args:
-        entities: The fragment `join` of each; empty for entities that the user may not see.
-
-    Yields:
-        A join for each relationship that names its columns.
-    """
-    for entity in entities:
-        join = read_join(entity)
-        if join:
-            yield join
-
-
-def read_join(entity: dict[str, Any] | None) -> CatalogJoin | None:
-    """Parse one join.
-
-    Args:
-        entity: The fragment `join`; None if the server does not know the URN.
-
-    Returns:
-        None for an entity that is not a relationship, or that names no columns.
-    """
-    properties = (entity or {}).get("properties")
-    if not entity or not properties:
-        return None
-    try:
-        pairs = _pairs(properties)
-    except InvalidUrnError:
-        return None
-    if not pairs:
-        return None
-    band, joinability = _score(entity)
-    edited = entity.get("editableProperties") or {}
-    return CatalogJoin(
-        urn=entity["urn"],
-        name=properties["name"],
-        pairs=pairs,
-        cardinality=Cardinality(properties["cardinality"]),
-        joinability=joinability,
-        band=band,
-        verdicts=tuple(verdict for tag, verdict in _VERDICTS.items() if tag in _tags(entity)),
-        removed=bool((entity.get("status") or {}).get("removed")),
-        description=edited.get("description") or "",
-        title=edited.get("name") or "",
-        owners=_owners(entity),
-    )
-
-
-def _pairs(properties: dict[str, Any]) -> tuple[tuple[ColumnId, ColumnId], ...]:
-    source = table_id(properties["source"]["urn"])
-    destination = table_id(properties["destination"]["urn"])
-    return tuple(
-        (
-            ColumnId(source, plain_path(mapping["sourceField"])),
-            ColumnId(destination, plain_path(mapping["destinationField"])),
-        )
-        for mapping in properties["relationshipFieldMappings"] or ()
-    )
-
-
-def _tags(entity: dict[str, Any]) -> dict[str, str]:
-    """Return the context of each tag of an entity, keyed by the tag's URN."""
-    assignments = (entity.get("tags") or {}).get("tags") or ()
-    return {entry["tag"]["urn"]: entry.get("context") or "" for entry in assignments}
-
-
-def _score(entity: dict[str, Any]) -> tuple[str, float | None]:
-    """Return the confidence band from a join's tag, and the joinability from the tag's context."""
-    for tag, context in _tags(entity).items():
-        if tag in _BANDS:
-            try:
-                return _BANDS[tag], float(context)
-            except ValueError:  # a person added the tag, without a score
-                return _BANDS[tag], None
-    return "", None
-
-
-def _owners(entity: dict[str, Any]) -> tuple[str, ...]:
-    entries = (entity.get("ownership") or {}).get("owners") or ()
-    return tuple(entry["owner"]["urn"] for entry in entries)

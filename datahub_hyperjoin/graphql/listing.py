@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from datahub.ingestion.graph.client import DataHubGraph
 
-from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first, from_table, read_joins
+from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first, from_table
 from datahub_hyperjoin.graphql.operations import GraphQLObject, execute, search
+from datahub_hyperjoin.graphql.parse import read_joins
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import (
     BEST_JOIN_SCORE,
@@ -21,7 +22,7 @@ from datahub_hyperjoin.urns import (
 def joins_of_dataset(
     graph: DataHubGraph, dataset: str, *, min_score: float = 0.0, hidden: bool = False
 ) -> list[CatalogJoin]:
-    """List the joins of a dataset.
+    """List the joins of a dataset, best first.
 
     Args:
         graph: DataHub's server.
@@ -41,7 +42,7 @@ def joins_of_dataset(
 def joins_of_column(
     graph: DataHubGraph, dataset: str, column: str, *, min_score: float = 0.0, hidden: bool = False
 ) -> list[CatalogJoin]:
-    """List the joins of a column, including composite joins that it is a part of.
+    """List the joins of a column, including composite joins that contain the column.
 
     Args:
         graph: DataHub's server.
@@ -67,7 +68,7 @@ def _includes(pair: tuple[ColumnId, ColumnId], table: TableId, path: str) -> boo
 
 
 def all_joins(graph: DataHubGraph, *, hidden: bool = False) -> list[CatalogJoin]:
-    """List all joins of the catalog.
+    """List all joins in the catalog, best first.
 
     Args:
         graph: DataHub's server.
@@ -103,7 +104,7 @@ def joins_in_band(graph: DataHubGraph, band: str) -> list[CatalogJoin]:
 
 
 def joinable_columns(graph: DataHubGraph, column: str, *, namespace: str) -> list[ColumnId]:
-    """List the columns that join with a column, read from its structured property.
+    """List the joinable columns stored in a column's structured property, best first.
 
     Args:
         graph: DataHub's server.

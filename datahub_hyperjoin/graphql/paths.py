@@ -1,83 +1,153 @@
-"""Find the best path of joins between two tables."""
+"""Find the best path of joins between two tables that does not multiply rows by accident.
+
+Joining along a path gives rows of a *grain* if some table on it is repeated nowhere. That is so if
+the path first leads only from keys to the rows that refer to them and then only from rows to the
+keys that they refer to. A path that does the reverse, such as drugs → person → visits, pairs all
+drugs of a person with all visits: it is many-to-many, like a join of two columns that repeat.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from math import prod
+from collections.abc import Iterable, Mapping, Sequence
 
 from datahub_hyperjoin.graphql.errors import NoPathError
-from datahub_hyperjoin.graphql.joins import CatalogJoin
+from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first
+from datahub_hyperjoin.graphql.steps import JoinPath, Step, strength
+from datahub_hyperjoin.joins import Role
 from datahub_hyperjoin.tables import TableId
 
-Path = tuple[CatalogJoin, ...]
-Neighbours = Mapping[TableId, Mapping[TableId, CatalogJoin]]
+_Chain = tuple[CatalogJoin, ...]
+_Neighbours = Mapping[TableId, Sequence[CatalogJoin]]
 
-_DIGITS = 12
-"""Digits to which products are compared; they hide rounding that depends on the factors' order."""
+_State = tuple[TableId, bool]
+"""The last table of a chain, and whether the chain already led from a row to a key."""
 
+_Cost = tuple[int, int, int, float, int]
 
-def strength(path: Path) -> float:
-    """Return the reliability of a path of joins: the product over its joins, in [0, 1].
-
-    Args:
-        path: The joins, in order.
-    """
-    return round(prod(join.strength for join in path), _DIGITS)
+_DISTANCES = {Role.REFERENCE: 0, Role.ONE_TO_ONE: 0, Role.SIBLING: 1, Role.SAME_DOMAIN: 2}
+"""How far a join of each role is from a reference."""
 
 
 def find_path(
-    joins: Iterable[CatalogJoin], start: TableId, end: TableId, *, most: int | None = None
-) -> Path:
-    """Find the most reliable path of joins between two tables, or the shortest if several tie.
+    joins: Iterable[CatalogJoin],
+    start: TableId,
+    end: TableId,
+    *,
+    most: int | None = None,
+    many_to_many: bool = False,
+) -> JoinPath:
+    """Find the best path of joins between two tables.
 
-    After round n, `best` holds the best chain of at most n joins to each table, as in the algorithm
-    of Bellman and Ford. Unlike Dijkstra's, it respects a limit on the number of joins. A join never
-    makes a chain more reliable, so no best chain visits a table twice and the rounds end.
+    Of all paths with a grain, those along references are best; of these, those with the fewest
+    joins that multiply rows; then the most reliable; then the shortest. Of several joins of the
+    same two tables, the same order selects one.
 
     Args:
         joins: All joins of the catalog; rejected and hidden ones are ignored.
         start: The first table.
         end: The last table.
         most: Maximum number of joins; None for no limit.
+        many_to_many: Whether a path without a grain is returned if there is none with a grain.
 
     Returns:
-        The joins in order, each with the table it starts from on the left.
+        The path, with other references that a person might mean.
 
     Raises:
-        NoPathError: No chain connects the tables.
+        NoPathError: No path connects the tables, or none with a grain.
     """
     neighbours = _neighbours(joins)
-    best: dict[TableId, Path] = {start: ()}
+    chain = _search(neighbours, start, end, most=most, many_to_many=False)
+    if not chain:
+        chain = _search(neighbours, start, end, most=most, many_to_many=True)
+        if not chain:
+            raise NoPathError.between(start.name, end.name, most=most)
+        if not many_to_many:
+            via = [join.right.table.name for join in chain[:-1]]
+            raise NoPathError.without_grain(start.name, end.name, via=via, most=most)
+    return JoinPath(
+        steps=tuple(Step(join=join, alternatives=_alternatives(join, neighbours)) for join in chain)
+    )
+
+
+def _neighbours(joins: Iterable[CatalogJoin]) -> _Neighbours:
+    """Return the joins of each table, with this table on the left."""
+    by_table: defaultdict[TableId, list[CatalogJoin]] = defaultdict(list)
+    usable = (join for join in joins if join.open and join.left.table != join.right.table)
+    # Sorted, so that of equal chains the same one is chosen in every run.
+    for join in best_first(usable):
+        for directed in (join, join.reversed):
+            by_table[directed.left.table].append(directed)
+    return by_table
+
+
+def _alternatives(join: CatalogJoin, neighbours: _Neighbours) -> tuple[CatalogJoin, ...]:
+    """Return the other references between the tables of a join that lead the same way."""
+    return tuple(
+        other
+        for other in neighbours[join.left.table]
+        if other.right.table == join.right.table
+        and other.urn != join.urn
+        and other.is_reference
+        and join.is_reference
+        and other.to_one is join.to_one
+    )
+
+
+def _search(
+    neighbours: _Neighbours, start: TableId, end: TableId, *, most: int | None, many_to_many: bool
+) -> _Chain:
+    """Return the cheapest chain of joins between two tables; empty if there is none.
+
+    After round n, `best` holds the cheapest chain of at most n joins to each state, as in the
+    algorithm of Bellman and Ford. Unlike Dijkstra's, it respects a limit on the number of joins. A
+    join never makes a chain cheaper, so no cheapest chain visits a table twice and the rounds end.
+    """
+    best: dict[_State, _Chain] = {(start, False): ()}
     frontier = dict(best)
     hops = 0
     while frontier and (most is None or hops < most):
-        frontier = _extend(frontier, best, neighbours)
+        frontier = _extend(frontier, best, neighbours, many_to_many=many_to_many)
         best |= frontier
         hops += 1
-    if not best.get(end):
-        raise NoPathError.between(start.name, end.name, most=most)
-    return best[end]
+    chains = [chain for (table, _), chain in best.items() if table == end != start]
+    return min(chains, key=_cost, default=())
 
 
 def _extend(
-    frontier: Mapping[TableId, Path], best: Mapping[TableId, Path], neighbours: Neighbours
-) -> dict[TableId, Path]:
-    """Extend paths by one join; keep the best path to each table unless a shorter one is better."""
-    reached: dict[TableId, Path] = {}
-    for table, path in sorted(frontier.items(), key=lambda item: item[0]):
-        for neighbour, join in neighbours.get(table, {}).items():
-            longer = (*path, join)
-            shorter = reached.get(neighbour, best.get(neighbour))
-            if shorter is None or strength(longer) > strength(shorter):
-                reached[neighbour] = longer
+    frontier: Mapping[_State, _Chain],
+    best: Mapping[_State, _Chain],
+    neighbours: _Neighbours,
+    *,
+    many_to_many: bool,
+) -> dict[_State, _Chain]:
+    """Extend each chain by one join, and return each extended chain that beats the known chains."""
+    reached: dict[_State, _Chain] = {}
+    for (table, climbed), chain in sorted(frontier.items(), key=lambda item: item[0]):
+        for join in neighbours.get(table, ()):
+            if not many_to_many and _loses_grain(join, climbed=climbed):
+                continue
+            longer = (*chain, join)
+            state = (join.right.table, climbed or not join.reversed.to_one)
+            known = reached.get(state, best.get(state))
+            if known is None or _cost(longer) < _cost(known):
+                reached[state] = longer
     return reached
 
 
-def _neighbours(joins: Iterable[CatalogJoin]) -> Neighbours:
-    """Return the best join between each pair of joined tables, in both directions."""
-    best: defaultdict[TableId, dict[TableId, CatalogJoin]] = defaultdict(dict)
-    usable = (join for join in joins if join.open and join.left.table != join.right.table)
-    for join in sorted(usable, key=lambda join: (-join.strength, join.urn)):
-        for directed in (join, join.reversed):
-            best[directed.left.table].setdefault(directed.right.table, directed)
-    # Sorted, so that of equal chains the same one is chosen in every run.
-    return {table: dict(sorted(partners.items())) for table, partners in best.items()}
+def _loses_grain(join: CatalogJoin, *, climbed: bool) -> bool:
+    """Return whether no table of a chain stays unrepeated when this join extends the chain."""
+    return not join.to_one and (climbed or not join.reversed.to_one)
+
+
+def _cost(chain: _Chain) -> _Cost:
+    """Return the sort key of a chain; the smallest is the best."""
+    climbed, losses = False, 0
+    for join in chain:
+        losses += _loses_grain(join, climbed=climbed)
+        climbed = climbed or not join.reversed.to_one
+    return (
+        losses,
+        sum(0 if join.is_confirmed else _DISTANCES[join.likely_role] for join in chain),
+        sum(join.multiplies for join in chain),
+        -strength(chain),
+        len(chain),
+    )

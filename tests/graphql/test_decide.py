@@ -12,9 +12,11 @@ from datahub.metadata.schema_classes import (
 
 from datahub_hyperjoin.graphql import accept, find_join, own, reject
 from datahub_hyperjoin.graphql.errors import DeniedError, UnknownNameError
-from datahub_hyperjoin.joins import Verdict
-from datahub_hyperjoin.urns import ACCEPTED, REJECTED, band_urn
+from datahub_hyperjoin.joins import Role, Verdict
+from datahub_hyperjoin.urns import ACCEPTED, REJECTED, band_urn, role_urn
 from shop import Shop
+
+OURS = {band_urn("high"), role_urn(Role.REFERENCE)}
 
 
 @pytest.fixture
@@ -44,16 +46,16 @@ def test_accepting_adds_a_tag_and_leaves_the_score(shop: Shop, urn: str) -> None
 
 def test_rejecting_hides_the_join_and_adds_a_tag(shop: Shop, urn: str) -> None:
     reject(shop.graph, urn)
-    assert tags(shop, urn) == {band_urn("high"), REJECTED}
+    assert tags(shop, urn) == {*OURS, REJECTED}
     assert removed(shop, urn) is True
 
 
 def test_a_decision_can_be_changed(shop: Shop, urn: str) -> None:
     accept(shop.graph, urn)
     reject(shop.graph, urn)
-    assert (tags(shop, urn), removed(shop, urn)) == ({band_urn("high"), REJECTED}, True)
+    assert (tags(shop, urn), removed(shop, urn)) == ({*OURS, REJECTED}, True)
     accept(shop.graph, urn)
-    assert (tags(shop, urn), removed(shop, urn)) == ({band_urn("high"), ACCEPTED}, False)
+    assert (tags(shop, urn), removed(shop, urn)) == ({*OURS, ACCEPTED}, False)
 
 
 def test_a_decision_removes_the_opposite_tag(shop: Shop, urn: str) -> None:
@@ -66,7 +68,7 @@ def test_a_decision_removes_the_opposite_tag(shop: Shop, urn: str) -> None:
         join=urn,
     )
     reject(shop.graph, urn)
-    assert tags(shop, urn) == {band_urn("high"), REJECTED}
+    assert tags(shop, urn) == {*OURS, REJECTED}
 
 
 def test_an_existing_tag_is_not_changed(shop: Shop, urn: str) -> None:

@@ -17,11 +17,41 @@ CONDITION = "shop.public.orders.customer = shop.public.customers.id"
 TURNED = "shop.public.customers.id = shop.public.orders.customer"
 
 
-@pytest.mark.parametrize("name", [CONDITION, TURNED, f" {CONDITION}"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        CONDITION,
+        TURNED,
+        f" {CONDITION}",
+        CONDITION.replace("=", "→"),
+        TURNED.replace("=", "←"),
+        CONDITION.replace("=", "->"),
+    ],
+)
 def test_a_join_is_found_by_its_columns_in_either_order(shop: Shop, name: str) -> None:
     urn = shop.suggest("orders.customer", "customers.id", 0.93)
     shop.suggest("refunds.order", "orders.id", 0.7)
     assert find_join(shop.graph, name).urn == urn
+
+
+@pytest.mark.parametrize("sign", ["=", "→"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_composite_join_is_found_by_all_its_columns(
+    shop: Shop, sign: str, *, turned: bool
+) -> None:
+    pairs = [("orders.shop", "refunds.shop"), ("orders.id", "refunds.order")]
+    urn = shop.write("both", *pairs)
+    shop.suggest("refunds.order", "orders.id", 0.7)
+    name = " and ".join(
+        f" {sign} ".join(f"shop.public.{end}" for end in (pair[::-1] if turned else pair))
+        for pair in pairs
+    )
+    assert find_join(shop.graph, name).urn == urn
+
+
+def test_a_sign_in_a_name_is_no_operator(shop: Shop) -> None:
+    urn = shop.write("a = b = c", ("orders.customer", "customers.id"))
+    assert find_join(shop.graph, "a = b = c").urn == urn
 
 
 def test_a_hidden_join_is_found(shop: Shop) -> None:

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from datahub_hyperjoin.graphql.joins import best_first, read_join, read_joins
-from datahub_hyperjoin.joins import Cardinality, Verdict
-from datahub_hyperjoin.urns import ACCEPTED, REJECTED
+from datahub_hyperjoin.graphql.joins import best_first
+from datahub_hyperjoin.graphql.parse import read_join, read_joins
+from datahub_hyperjoin.joins import Cardinality, Role, Verdict
+from datahub_hyperjoin.urns import ACCEPTED, REJECTED, role_urn
 
 ORDERS, CUSTOMERS = (
     f"urn:li:dataset:(urn:li:dataPlatform:postgres,shop.{name},PROD)"
@@ -91,6 +92,84 @@ def test_entities_without_columns_are_skipped(nothing: dict[str, Any]) -> None:
 
 def test_an_unknown_urn_has_no_join() -> None:
     assert read_join(None) is None
+
+
+FACTS = (
+    '{"source_fan_out":0.84,"destination_fan_out":12.5,"source_containment":0.82,'
+    '"destination_containment":1.0,"declared":true}'
+)
+
+
+def test_a_role_has_a_direction_and_fan_outs() -> None:
+    join = read_join(entity(("urn:li:tag:join:reference", FACTS)))
+    assert join is not None
+    assert (join.role, join.referenced) == (Role.REFERENCE, join.right)
+    assert join.arrows == "shop.orders.customer → shop.customers.id"
+    assert (join.left_fan_out, join.right_fan_out) == (0.84, 12.5)
+    assert (join.left_containment, join.right_containment) == (0.82, 1.0)
+    assert join.declared
+    other = join.reversed
+    assert (other.role, other.referenced) == (Role.REFERENCE, other.left)
+    assert other.arrows == "shop.customers.id ← shop.orders.customer"
+    assert (other.left_fan_out, other.right_fan_out) == (12.5, 0.84)
+    assert (other.left_containment, other.right_containment) == (1.0, 0.82)
+    assert other.reversed == join
+
+
+@pytest.mark.parametrize("role", [Role.SIBLING, Role.SAME_DOMAIN])
+def test_a_role_may_have_no_direction(role: Role) -> None:
+    join = read_join(entity((role_urn(role), FACTS)))
+    assert join is not None
+    assert (join.role, join.referenced) == (role, None)
+    assert join.arrows == join.condition
+
+
+def test_a_role_that_a_person_set_has_no_facts() -> None:
+    join = read_join(entity(("urn:li:tag:join:one-to-one", "asked Ann")))
+    assert join is not None
+    assert (join.role, join.declared) == (Role.ONE_TO_ONE, False)
+    assert (join.left_fan_out, join.right_fan_out) == (None, None)
+
+
+def test_joins_are_sorted_by_use() -> None:
+    def scored(urn: str, score: str, *tags: tuple[str, str]) -> dict[str, Any]:
+        return entity(("urn:li:tag:join:suggested-high", score), *tags, urn=urn)
+
+    undeclared = FACTS.replace("true", "false")
+    roles = [(role_urn(role), undeclared) for role in Role]
+    of_each_role = zip(("reference", "one-to-one", "sibling", "same-domain"), roles, strict=True)
+    entities = [
+        *(scored(name, f"0.9{len(name)}", role) for name, role in of_each_role),
+        scored("weaker reference", "0.9", roles[0]),
+        scored("accepted sibling", "0.5", roles[2], (ACCEPTED, "")),
+        scored("declared reference", "0.6", (roles[0][0], FACTS)),
+    ]
+    assert [join.urn for join in best_first(read_joins(entities))] == [
+        "declared reference",
+        "accepted sibling",
+        "reference",
+        "weaker reference",
+        "one-to-one",
+        "sibling",
+        "same-domain",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cardinality", "role"),
+    [
+        ("N_ONE", Role.REFERENCE),
+        ("ONE_N", Role.REFERENCE),
+        ("ONE_ONE", Role.ONE_TO_ONE),
+        ("N_N", Role.SAME_DOMAIN),
+    ],
+)
+def test_a_join_without_a_role_takes_the_place_of_its_cardinality(
+    cardinality: str, role: Role
+) -> None:
+    join = read_join(entity(properties={**entity()["properties"], "cardinality": cardinality}))
+    assert join is not None
+    assert (join.role, join.likely_role, join.referenced) == (None, role, None)
 
 
 def test_the_best_come_first() -> None:

@@ -1,43 +1,26 @@
-"""The best path of joins between two tables is found."""
+"""The best path of joins is found, and none that multiplies rows by accident."""
 
 import itertools
-import random
 import re
 from math import prod
 
 import pytest
+from chains import N_1, N_N, ONE_1, ONE_N, domain, find, join
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from datahub_hyperjoin.graphql import CatalogJoin, find_path
+from datahub_hyperjoin.graphql import CatalogJoin, JoinPath
 from datahub_hyperjoin.graphql.errors import NoPathError
-from datahub_hyperjoin.graphql.paths import strength
-from datahub_hyperjoin.joins import Cardinality, Verdict
+from datahub_hyperjoin.joins import Cardinality, Role, Verdict
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 
-def join(
-    one: str, other: str, score: float | None, *verdicts: Verdict, removed: bool = False
-) -> CatalogJoin:
-    pair = (ColumnId(TableId("file", one), "key"), ColumnId(TableId("file", other), "key"))
-    return CatalogJoin(
-        urn=f"{one}-{other}-{score}",
-        name="",
-        pairs=(pair,),
-        cardinality=Cardinality.MANY_ONE,
-        joinability=score,
-        verdicts=verdicts,
-        removed=removed,
-    )
-
-
-def path(*joins: CatalogJoin, start: str = "a", end: str = "d", most: int | None = None) -> str:
-    found = find_path(joins, TableId("file", start), TableId("file", end), most=most)
-    assert all(one.right.table == other.left.table for one, other in itertools.pairwise(found))
-    return "".join([found[0].left.table.name, *(one.right.table.name for one in found)])
+def path(*joins: CatalogJoin, most: int | None = None) -> str:
+    return "".join(table.name for table in find(*joins, most=most).tables)
 
 
 def test_good_joins_are_worth_a_detour() -> None:
-    joins = (join("a", "d", 0.5), join("b", "a", 0.9), join("b", "d", 0.8))
-    assert path(*joins) == "abd"
+    assert path(join("a", "d", 0.5), join("a", "b", 0.9), join("b", "d", 0.8)) == "abd"
 
 
 def test_the_shortest_of_equally_good_chains_is_chosen() -> None:
@@ -55,19 +38,25 @@ def test_a_limit_may_force_a_worse_chain() -> None:
 
 
 def test_a_join_is_read_in_the_direction_of_the_chain() -> None:
-    (only,) = find_path([join("d", "a", 0.9)], TableId("file", "a"), TableId("file", "d"))
+    found = find(join("d", "a", 0.9, fan_outs=(1.0, 7.0)))
+    (only,) = found.joins
     assert only.condition == "a.key = d.key"
-    assert only.cardinality is Cardinality.ONE_MANY
+    assert only.cardinality is ONE_N
+    assert found.multiplies_by == found.steps[0].multiplies_by == 7.0
 
 
 def test_the_best_join_of_two_tables_is_chosen() -> None:
-    worse, better = join("a", "d", 0.7), join("d", "a", 0.8)
-    assert strength(find_path([worse, better], *better.tables)) == 0.8
+    assert find(join("a", "d", 0.7), join("a", "d", 0.8, key="other")).strength == 0.8
 
 
-def test_accepted_and_written_joins_count_as_certain() -> None:
-    joins = (join("a", "b", 0.1, Verdict.ACCEPTED), join("b", "d", None), join("a", "d", 0.99))
-    assert path(*joins) == "abd"
+def test_accepted_written_and_declared_joins_count_as_certain() -> None:
+    joins = (
+        join("a", "b", 0.1, Verdict.ACCEPTED),
+        join("b", "c", None, role=None),
+        join("c", "d", 0.1, declared=True),
+        join("a", "d", 0.99),
+    )
+    assert path(*joins) == "abcd"
 
 
 def test_rejected_and_hidden_joins_are_never_used() -> None:
@@ -94,23 +83,159 @@ def test_a_table_without_joins_has_no_path() -> None:
         path()
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_no_other_chain_is_better(seed: int) -> None:
-    chance = random.Random(seed)  # noqa: S311 - no secret
-    names = "abcde"
-    joins = [
-        join(one, other, chance.choice([0.2, 0.5, 0.8, 1.0]))
-        for one, other in itertools.combinations(names, 2)
-        if chance.random() < 0.7
-    ] + [join("a", "e", 0.05)]
-    scores = {frozenset(table.name for table in one.tables): one.strength for one in joins[::-1]}
-    chains = [
-        ("a", *middle, "e") for count in range(4) for middle in itertools.permutations("bcd", count)
+def test_no_path_leads_from_a_table_to_itself() -> None:
+    with pytest.raises(NoPathError, match=r"^no path connects 'd' and 'd'"):
+        find(join("d", "a", 0.9), start="d", end="d")
+
+
+# Two tables of clinical data; both refer to the person, and one refers to the other.
+VISIT = join("drug_exposure", "visit_occurrence", 0.979, key="visit_occurrence_id")
+SIBLING = join(
+    "drug_exposure", "visit_occurrence", 0.995, key="person_id", role=Role.SIBLING, cardinality=N_N
+)
+PERSONS = (
+    join("drug_exposure", "person", 1.0, key="person_id"),
+    join("visit_occurrence", "person", 1.0, key="person_id"),
+)
+
+
+def test_a_reference_is_chosen_before_a_sibling_with_a_higher_score() -> None:
+    found = find(SIBLING, VISIT, *PERSONS, start="drug_exposure", end="visit_occurrence")
+    assert [step.arrows for step in found.joins] == [
+        "drug_exposure.visit_occurrence_id → visit_occurrence.key"
     ]
-    ranked = sorted(
-        (-round(prod(scores[frozenset(pair)] for pair in itertools.pairwise(chain)), 9), len(chain))
-        for chain in chains
-        if all(frozenset(pair) in scores for pair in itertools.pairwise(chain))
+    assert found.grain == TableId("file", "drug_exposure")
+
+
+def test_a_path_that_pairs_all_rows_of_a_person_is_not_guessed() -> None:
+    expected = (
+        "no safe path is known between 'drug_exposure' and 'visit_occurrence': the best one by way "
+        "of 'person' is many-to-many, so rows of both tables would repeat. Add `--many-to-many` to "
+        "see it, or accept a join that leads to a key"
     )
-    found = find_path(joins, TableId("file", "a"), TableId("file", "e"))
-    assert (-round(strength(found), 9), len(found) + 1) == ranked[0]
+    with pytest.raises(NoPathError, match=f"^{re.escape(expected)}$"):
+        find(SIBLING, *PERSONS, start="drug_exposure", end="visit_occurrence")
+    expected = "no safe path of at most 1 joins is known between 'a' and 'd': the best one is many"
+    with pytest.raises(NoPathError, match=re.escape(expected)):
+        find(domain("a", "d", 0.9, N_N), most=1)
+
+
+def test_a_many_to_many_path_is_found_if_it_is_asked_for() -> None:
+    def seek(*joins: CatalogJoin) -> JoinPath:
+        return find(*joins, start="drug_exposure", end="visit_occurrence", many_to_many=True)
+
+    found = seek(SIBLING, *PERSONS)
+    assert (found.grain, found.is_safe) == (None, False)
+    safe = seek(SIBLING, VISIT, *PERSONS)
+    assert (safe.joins, safe.is_safe) == ((VISIT,), True)
+
+
+def test_a_path_that_multiplies_no_rows_is_preferred() -> None:
+    assert path(join("b", "a", 1.0), join("b", "d", 1.0), join("a", "d", 0.5)) == "ad"
+    assert path(join("d", "a", 1.0), join("a", "c", 0.6), join("c", "d", 0.6)) == "acd"
+
+
+def test_references_are_preferred_to_columns_of_one_domain() -> None:
+    joins = (domain("a", "d", 0.99), join("a", "b", 0.6), join("b", "d", 0.6))
+    assert path(*joins) == "abd"
+    assert path(*joins[:1]) == "ad"
+
+
+def test_the_role_of_a_join_that_a_person_wrote_is_that_of_its_cardinality() -> None:
+    assert path(join("a", "d", None, role=None), domain("a", "d", 1.0)) == "ad"
+    with pytest.raises(NoPathError, match="many-to-many"):
+        path(join("a", "d", None, role=None, cardinality=N_N))
+
+
+def test_references_in_several_roles_are_all_reported() -> None:
+    joins = (
+        join("orders", "users", 0.97, key="created_by"),
+        join("orders", "users", 0.95, key="approved_by"),
+        domain("orders", "users", 0.99),
+        join("orders", "users", 0.99, Verdict.REJECTED, key="rejected_by"),
+    )
+    for start, end in itertools.permutations(["orders", "users"]):
+        (step,) = find(*joins, start=start, end=end).steps
+        chosen, other = (one if start == "orders" else one.reversed for one in joins[:2])
+        assert step.join == chosen
+        assert step.alternatives == (other,)
+
+
+def test_a_composite_key_is_joined_on_all_its_columns() -> None:
+    pairs = tuple(
+        (ColumnId(TableId("file", "a"), name), ColumnId(TableId("file", "d"), name))
+        for name in ("year", "code")
+    )
+    key = CatalogJoin(urn="k", name="", pairs=pairs, cardinality=N_1, joinability=0.9)
+    (only,) = find(key, domain("a", "d", 1.0, N_N)).joins
+    assert only.condition == "a.year = d.year and a.code = d.code"
+
+
+NAMES = "abcde"
+SOME_JOIN = st.builds(
+    join,
+    st.sampled_from(NAMES),
+    st.sampled_from(NAMES),
+    st.sampled_from([0.2, 0.5, 0.8, 1.0]),
+    cardinality=st.sampled_from(Cardinality),
+    role=st.sampled_from(Role),
+    key=st.sampled_from("xyz"),
+)
+
+
+def chains(joins: list[CatalogJoin], start: str, end: str) -> list[tuple[CatalogJoin, ...]]:
+    """All chains without a repeated table, found by trying everything."""
+    complete: list[tuple[CatalogJoin, ...]] = []
+    open_: list[tuple[tuple[CatalogJoin, ...], str]] = [((), start)]
+    while open_:
+        chain, last = open_.pop()
+        if last == end:
+            complete.append(chain)
+            continue
+        seen = {start, *(join.right.table.name for join in chain)}
+        open_ += [
+            ((*chain, directed), directed.right.table.name)
+            for join in joins
+            for directed in (join, join.reversed)
+            if directed.left.table.name == last and directed.right.table.name not in seen
+        ]
+    return complete
+
+
+def has_grain(chain: tuple[CatalogJoin, ...]) -> bool:
+    """Whether every join that leads away from some table leads to at most one row."""
+    return any(
+        all(join.cardinality in {N_1, ONE_1} for join in chain[place:])
+        and all(join.cardinality in {ONE_N, ONE_1} for join in chain[:place])
+        for place in range(len(chain) + 1)
+    )
+
+
+def quality(chain: tuple[CatalogJoin, ...]) -> tuple[float, ...]:
+    distance = {Role.REFERENCE: 0, Role.ONE_TO_ONE: 0, Role.SIBLING: 1, Role.SAME_DOMAIN: 2}
+    return (
+        sum(distance[join.role] for join in chain if join.role),
+        sum(join.cardinality in {ONE_N, N_N} for join in chain),
+        -round(prod(join.joinability or 0 for join in chain), 9),
+        len(chain),
+    )
+
+
+@settings(max_examples=300)
+@given(st.lists(SOME_JOIN, max_size=12))
+def test_no_other_chain_is_better(joins: list[CatalogJoin]) -> None:
+    every = chains(joins, "a", "e")
+    safe = [chain for chain in every if has_grain(chain)]
+    if safe:
+        found = find(*joins, end="e")
+        assert found.is_safe
+        assert has_grain(found.joins)
+        assert quality(found.joins) == min(map(quality, safe))
+        assert find(*joins, end="e", many_to_many=True) == found
+        return
+    with pytest.raises(NoPathError, match="many-to-many" if every else "^no path connects"):
+        find(*joins, end="e")
+    if every:
+        found = find(*joins, end="e", many_to_many=True)
+        assert not found.is_safe
+        assert not has_grain(found.joins)

@@ -1,0 +1,101 @@
+"""A path of joins between two tables, and the rows that joining along it gives."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import prod
+
+from datahub_hyperjoin.graphql.joins import CatalogJoin
+from datahub_hyperjoin.tables import TableId
+
+_DIGITS = 12
+"""Digits to which products are compared; they hide rounding that depends on the factors' order."""
+
+
+def strength(joins: Iterable[CatalogJoin]) -> float:
+    """Return the reliability of a chain of joins in [0, 1]: the product of theirs.
+
+    Args:
+        joins: The joins.
+    """
+    return round(prod(join.strength for join in joins), _DIGITS)
+
+
+def _is_exact(join: CatalogJoin) -> bool:
+    return not join.multiplies
+
+
+def _is_to_one(join: CatalogJoin) -> bool:
+    return join.to_one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One join of a path, with the table that the path comes from on the left."""
+
+    join: CatalogJoin
+    """The join."""
+
+    alternatives: tuple[CatalogJoin, ...] = ()
+    """Other references between the same tables, such as `approved_by` beside `created_by`. They
+    give other rows, so a person has to choose."""
+
+    @property
+    def multiplies_by(self) -> float | None:
+        """Mean rows that this join makes of one row; None if the catalog does not know."""
+        return self.join.left_fan_out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinPath:
+    """A path of joins between two tables."""
+
+    steps: tuple[Step, ...]
+    """At least one join, in order."""
+
+    @property
+    def joins(self) -> tuple[CatalogJoin, ...]:
+        """The joins in order, each with the table that it starts from on the left."""
+        return tuple(step.join for step in self.steps)
+
+    @property
+    def tables(self) -> tuple[TableId, ...]:
+        """The tables in order, from the first to the last."""
+        return (self.joins[0].left.table, *(join.right.table for join in self.joins))
+
+    @property
+    def strength(self) -> float:
+        """The path's reliability in [0, 1]."""
+        return strength(self.joins)
+
+    @property
+    def grain(self) -> TableId | None:
+        """The table of which the result has one row for each row that matches.
+
+        From this table, every join in either direction leads to at most one row, or to a key with
+        a few duplicates.
+
+        Returns:
+            None if the rows of every table may repeat.
+        """
+        return self._grain(_is_exact) or self._grain(_is_to_one)
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether the result repeats no row of the grain, so that sums over it are right."""
+        return self._grain(_is_exact) is not None
+
+    def _grain(self, leads_to_one: Callable[[CatalogJoin], bool]) -> TableId | None:
+        last = [at for at, join in enumerate(self.joins) if not leads_to_one(join)][-1:]
+        first = last[0] + 1 if last else 0
+        is_grain = all(leads_to_one(join.reversed) for join in self.joins[:first])
+        return self.tables[first] if is_grain else None
+
+    @property
+    def multiplies_by(self) -> float | None:
+        """Mean rows that the path makes of one row of the first table; None if not known.
+
+        It assumes that rows with many matches in one join have average numbers in the next one.
+        """
+        factors = [step.multiplies_by for step in self.steps]
+        known = [factor for factor in factors if factor is not None]
+        return prod(known) if len(known) == len(factors) else None

@@ -1,0 +1,59 @@
+"""A join of a run is the one that a client reads from the catalog."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.metadata.schema_classes import TagPropertiesClass
+
+from datahub_hyperjoin.emit.relationships import emit_relationship
+from datahub_hyperjoin.graphql import all_joins, catalog_join
+from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role
+from datahub_hyperjoin.relationship_aspect import BANDS
+from datahub_hyperjoin.tables import ColumnId
+from datahub_hyperjoin.urns import band_urn, role_urn
+from gms import Gms
+from shop import column
+
+LEFT, RIGHT = column("customers.id"), column("orders.customer")
+JOIN = Join(
+    left=LEFT,
+    right=RIGHT,
+    joinability=0.98766,
+    evidence=Evidence(
+        shared=16,
+        left_containment=1.0,
+        right_containment=0.8,
+        cardinality=Cardinality.ONE_MANY,
+        left_fan_out=21048.5,
+        right_fan_out=1.0,
+    ),
+)
+KEY = ((column("customers.shop"), column("orders.shop")),)
+V2 = ColumnId(RIGHT.table, "[version=2.0].[type=int].customer")
+
+
+@pytest.fixture
+def graph() -> Iterator[DataHubGraph]:
+    with Gms() as gms:
+        for tag in (*map(band_urn, BANDS), *map(role_urn, Role)):
+            gms.put(tag, TagPropertiesClass(name=tag))
+        yield gms.graph()
+
+
+@pytest.mark.parametrize(
+    "join",
+    [
+        JOIN,
+        replace(JOIN, role=Role.SIBLING),
+        replace(JOIN, role=Role.REFERENCE, referenced=LEFT, further=KEY),
+        replace(JOIN, role=Role.ONE_TO_ONE, referenced=RIGHT),
+        replace(JOIN, role=Role.REFERENCE, referenced=V2, right=V2, joinability=0.3),
+        replace(JOIN, catalog=CatalogEvidence(declared="fk")),
+    ],
+)
+def test_a_written_join_is_read_as_the_join_of_the_run(graph: DataHubGraph, join: Join) -> None:
+    for unit in emit_relationship(join, "1"):
+        graph.emit(unit.metadata)
+    assert all_joins(graph) == [catalog_join(join)]

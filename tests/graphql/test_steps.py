@@ -1,0 +1,130 @@
+"""The grain and the fan-outs of a path are those of the data."""
+
+import itertools
+import random
+from contextlib import suppress
+from dataclasses import replace
+
+import duckdb
+import pytest
+from chains import N_N, find, join
+
+from datahub_hyperjoin.graphql import CatalogJoin, JoinPath
+from datahub_hyperjoin.graphql.errors import NoPathError
+from datahub_hyperjoin.joins import Cardinality, Role
+from datahub_hyperjoin.tables import TableId
+
+NAMES = "abcde"
+
+
+def test_a_bridge_table_is_the_grain_of_the_path_through_it() -> None:
+    found = find(join("b", "a", 0.9, fan_outs=(1, 3)), join("b", "d", 0.9, fan_outs=(0.5, 2)))
+    assert found.grain == TableId("file", "b")
+    assert found.multiplies_by == 1.5
+
+
+def dirty(fan_out: float, containment: float = 1.0) -> CatalogJoin:
+    """A reference to a key that has duplicates."""
+    reference = join("a", "d", 0.9, cardinality=N_N, fan_outs=(fan_out, 9.0))
+    return replace(reference, left_containment=containment, right_containment=1.0)
+
+
+def test_a_key_with_a_few_duplicates_is_a_key_but_not_safe() -> None:
+    found = find(dirty(1.01))
+    assert (found.grain, found.is_safe) == (TableId("file", "a"), False)
+    back = find(dirty(1.01), start="d", end="a")
+    assert (back.grain, back.is_safe) == (TableId("file", "a"), False)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        dirty(1.1),
+        dirty(1.0, containment=0.5),  # half of the rows may match two each
+        replace(dirty(1.01), role=Role.SIBLING, referenced=None),
+        join("a", "d", 0.9, cardinality=N_N),
+    ],
+)
+def test_a_key_with_many_duplicates_is_no_key(other: CatalogJoin) -> None:
+    with pytest.raises(NoPathError, match="many-to-many"):
+        find(other)
+
+
+def test_a_key_without_duplicates_is_preferred() -> None:
+    clean = replace(join("a", "d", 0.6), left_containment=1.0, left_fan_out=1.0)
+    assert find(dirty(1.01), replace(clean, urn="clean")).joins[0].urn == "clean"
+
+
+def test_one_to_one_joins_tolerate_duplicates_on_both_sides() -> None:
+    pair = replace(dirty(1.01), role=Role.ONE_TO_ONE, right_fan_out=1.02)
+    for start, end in (("a", "d"), ("d", "a")):
+        assert find(pair, start=start, end=end).grain == TableId("file", start)
+
+
+def test_an_unknown_fan_out_leaves_the_whole_unknown() -> None:
+    found = find(join("a", "b", 0.9, fan_outs=(1, 2)), join("b", "d", None, role=None))
+    assert [step.multiplies_by for step in found.steps] == [1, None]
+    assert found.multiplies_by is None
+
+
+def cardinality_of(left: list[int], right: list[int]) -> Cardinality:
+    sides = ("ONE" if len(set(side)) == len(side) else "N" for side in (left, right))
+    return Cardinality("_".join(sides))
+
+
+Columns = dict[str, dict[str, list[int]]]
+
+
+def random_tables(chance: random.Random) -> Columns:
+    """Tables of six rows with two columns, about half of which are unique."""
+    return {
+        name: {
+            key: chance.sample(range(8), 6)
+            if chance.random() < 0.5
+            else chance.choices(range(8), k=6)
+            for key in ("key", "x")
+        }
+        for name in NAMES
+    }
+
+
+def some_joins(columns: Columns, chance: random.Random) -> list[CatalogJoin]:
+    return [
+        join(
+            one,
+            other,
+            0.9,
+            key="x",
+            cardinality=cardinality_of(columns[one]["x"], columns[other]["key"]),
+            role=chance.choice(list(Role)),
+        )
+        for one, other in itertools.permutations(NAMES, 2)
+        if chance.random() < 0.4
+    ]
+
+
+def rows_and_grains(columns: Columns, found: JoinPath) -> tuple[int, int]:
+    """The rows of a path in DuckDB, and the different rows of its grain among them."""
+    with duckdb.connect() as database:
+        for name, table in columns.items():
+            database.execute(f"create table {name} (row int, key int, x int)")
+            pairs = zip(table["key"], table["x"], strict=True)
+            rows = [(row, *values) for row, values in enumerate(pairs)]
+            database.executemany(f"insert into {name} values (?, ?, ?)", rows)
+        joined = " ".join(f"join {one.right.table} on {one.condition}" for one in found.joins)
+        counts = f"select count(*), count(distinct {found.grain}.row) from {found.tables[0]}"
+        total, distinct = database.execute(f"{counts} {joined}").fetchall()[0]
+    return total, distinct
+
+
+def test_the_grain_is_repeated_nowhere_in_the_data() -> None:
+    chance = random.Random(7)  # noqa: S311 - no secret
+    counted = []
+    for _ in range(80):
+        columns = random_tables(chance)
+        with suppress(NoPathError):
+            found = find(*some_joins(columns, chance), end="e")
+            total, distinct = rows_and_grains(columns, found)
+            assert total == distinct
+            counted.append(total)
+    assert sum(total > 0 for total in counted) >= 20
