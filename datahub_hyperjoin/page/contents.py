@@ -1,10 +1,13 @@
-"""Collect the data of the page as numbered records, small enough to embed."""
+"""Collect the page's data as compact records that refer to each other by number."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
-from datahub_hyperjoin.joins import Evidence, Join, Suggestion
+from datahub_hyperjoin.joins import Evidence, Join, Role, Suggestion
+from datahub_hyperjoin.model.domains import Domain, find_domains, without_cliques
+from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, TableId, TableProfile
 
 MOST_JOINS = 20_000
@@ -15,7 +18,7 @@ Record = tuple[str | int | float | bool, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """Tables, columns and joins, which refer to each other by their index in these lists."""
+    """The page's tables, columns and joins, which refer to each other by list index."""
 
     publishers: tuple[str, ...]
     """Publishers of the tables, those with the most joins first."""
@@ -29,7 +32,21 @@ class Contents:
     joins: tuple[Record, ...]
     """Left and right column; rank and score of the right column as a suggestion for the left one,
     and then the reverse, with rank 0 where it is not suggested; number of shared values;
-    containments, cardinality and fan-outs, left side first; and notes on the evidence."""
+    containments, cardinality and fan-outs, left side first; notes on the evidence; the role's place
+    in the order of use; 1 if the left column refers to the right one, -1 for the reverse and 0
+    without a direction; and the value domain, or -1."""
+
+    statements: tuple[tuple[str, str], ...]
+    """For each join, its SQL and what it did when it was run; or an empty text and the reason."""
+
+    further: Mapping[int, tuple[tuple[str, str], ...]]
+    """Paths of the further columns of each composite key, left side first, by its join."""
+
+    domains: tuple[tuple[str, tuple[int, ...]], ...]
+    """Name and columns of each value domain, the largest first; its best column comes first."""
+
+    skeleton: frozenset[int]
+    """The joins that are left when each value domain is a star around one of its columns."""
 
     left_out: int
     """Number of joins that the page does not show."""
@@ -40,20 +57,26 @@ class _Pair:
     """A join with its suggestions in both directions."""
 
     join: Join
+    domain: int
+    """Index of the value domain that holds both columns; -1 if there is none."""
     forward: Suggestion | None
     """Suggests the right column for the left one."""
     backward: Suggestion | None
     """Suggests the left column for the right one."""
 
     @property
-    def order(self) -> tuple[int, float, ColumnId, ColumnId]:
-        """Sort key: the best join of each key column precedes all second-best joins."""
+    def order(self) -> tuple[bool, int, float, ColumnId, ColumnId]:
+        """A sort key that puts references first.
+
+        The best join of each key column comes before all second-best joins.
+        """
+        join = self.join
         ranks = [suggestion.rank for suggestion in (self.forward, self.backward) if suggestion]
         best = min(ranks, default=MOST_JOINS)
-        return best, -self.join.joinability, self.join.left, self.join.right
+        return not join.role.is_directed, best, -join.joinability, join.left, join.right
 
     def record(self, indices: dict[ColumnId, int]) -> Record:
-        """Return the record that the page's script reads."""
+        """Return the join as a record for the page's script."""
         join, evidence = self.join, self.join.evidence
         return (
             indices[join.left],
@@ -62,6 +85,9 @@ class _Pair:
             *_rank_and_score(self.backward, join),
             *_evidence_values(evidence),
             "; ".join(_notes(join)),
+            join.role.place,
+            _direction(join),
+            self.domain,
         )
 
 
@@ -69,6 +95,13 @@ def _notes(join: Join) -> Iterator[str]:
     if join.evidence.compared_as:
         yield f"compared as {join.evidence.compared_as}"
     yield from join.catalog.descriptions
+
+
+def _direction(join: Join) -> int:
+    """Return 1 if the left column refers to the right one, -1 for the reverse, 0 for neither."""
+    if join.referenced is None:
+        return 0
+    return 1 if join.referenced == join.right else -1
 
 
 def _rank_and_score(suggestion: Suggestion | None, join: Join) -> Iterator[int | float]:
@@ -86,13 +119,13 @@ def _evidence_values(evidence: Evidence) -> Iterator[str | int | float]:
 
 
 def publisher_of(table: TableId) -> str:
-    """Return the publisher of a table.
+    """Return a table's publisher, which is the first folder of its name or else its platform.
 
     Args:
         table: The table.
 
     Returns:
-        The first folder of its name, or its platform if the name has no folder.
+        The name of the publisher.
 
     Example:
         >>> publisher_of(TableId("file", "lahman/core/Batting.csv"))
@@ -108,31 +141,25 @@ def list_contents(
     keys: Sequence[ColumnId],
     suggestions: Sequence[Suggestion],
     joins: Sequence[Join],
+    statements: Mapping[JoinedColumns, Statement] = MappingProxyType({}),
 ) -> Contents:
-    """Collect and number the data of the page.
+    """Collect and number the tables, columns and joins of the page.
 
     Args:
         profiles: Profiles of all tables; those with an error are not listed.
         keys: The key columns.
         suggestions: The suggestions for the key columns.
         joins: The suggested joins, with evidence.
+        statements: The SQL of joins, or the reasons why they have none.
 
     Returns:
         Tables, columns and joins.
     """
     key_columns = set(keys)
-    by_pair = {(each.query, each.candidate): each for each in suggestions}
-    pairs = sorted(
-        (
-            _Pair(
-                join=join,
-                forward=by_pair.get((join.left, join.right)),
-                backward=by_pair.get((join.right, join.left)),
-            )
-            for join in joins
-        ),
-        key=lambda pair: pair.order,
-    )
+    column_profiles = {column.id: column for profile in profiles for column in profile.columns}
+    domains = find_domains(joins, column_profiles)
+    skeleton = {join.pairs for join in without_cliques(joins, domains)}
+    pairs = _rank_joins(joins, suggestions, domains)
     shown = pairs[:MOST_JOINS]
     ends = [end for pair in shown for end in (pair.join.left, pair.join.right)]
     readable = sorted(
@@ -141,7 +168,6 @@ def list_contents(
     publishers = _publishers(readable, ends)
     tables = {profile.table.id: number for number, profile in enumerate(readable)}
     columns = {column: number for number, column in enumerate(sorted({*keys, *ends}))}
-    column_profiles = {column.id: column for profile in readable for column in profile.columns}
     return Contents(
         publishers=tuple(publishers),
         tables=tuple(_table(profile, publishers) for profile in readable),
@@ -150,8 +176,61 @@ def list_contents(
             for column in columns
         ),
         joins=tuple(pair.record(columns) for pair in shown),
+        statements=tuple(
+            _statement(statements.get(pair.join.pairs, Statement())) for pair in shown
+        ),
+        domains=tuple(_domain(domain, columns) for domain in domains),
+        further={
+            number: tuple((left.path, right.path) for left, right in pair.join.further)
+            for number, pair in enumerate(shown)
+            if pair.join.further
+        },
+        skeleton=frozenset(
+            number for number, pair in enumerate(shown) if pair.join.pairs in skeleton
+        ),
         left_out=len(pairs) - len(shown),
     )
+
+
+def _rank_joins(
+    joins: Sequence[Join], suggestions: Sequence[Suggestion], domains: Sequence[Domain]
+) -> list[_Pair]:
+    """Combine each join with its suggestions and its value domain, best first."""
+    by_pair = {(each.query, each.candidate): each for each in suggestions}
+    domain_of = {
+        member: number for number, domain in enumerate(domains) for member in domain.members
+    }
+    pairs = (
+        _Pair(
+            join=join,
+            domain=_common_domain(join, domain_of),
+            forward=by_pair.get((join.left, join.right)),
+            backward=by_pair.get((join.right, join.left)),
+        )
+        for join in joins
+    )
+    return sorted(pairs, key=lambda pair: pair.order)
+
+
+def _common_domain(join: Join, domain_of: Mapping[ColumnId, int]) -> int:
+    """Return the value domain of both columns of a join; -1 for any other role or domain."""
+    left, right = domain_of.get(join.left, -1), domain_of.get(join.right, -1)
+    return left if left == right and join.role is Role.SAME_DOMAIN else -1
+
+
+def _domain(domain: Domain, indices: Mapping[ColumnId, int]) -> tuple[str, tuple[int, ...]]:
+    others = [member for member in domain.members if member != domain.representative]
+    members = [domain.representative, *others]
+    return domain.name, tuple(indices[member] for member in members if member in indices)
+
+
+def _statement(statement: Statement) -> tuple[str, str]:
+    """Return the SQL that was run with a note, or the reason why there is none."""
+    if not statement.sql:
+        return "", statement.reason
+    compared = f", comparing values as {statement.compared}" if statement.compared else ""
+    noun = "row" if statement.rows == 1 else "rows"
+    return statement.sql, f"{statement.rows:,} {noun} when it was run without its limit{compared}"
 
 
 def _publishers(readable: Sequence[TableProfile], ends: Sequence[ColumnId]) -> dict[str, int]:

@@ -1,12 +1,13 @@
 """Draw the picture at the top of the page: the tables and the joins between them."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import networkx as nx
 
-from datahub_hyperjoin.page.contents import Contents
+from datahub_hyperjoin.joins import Role
+from datahub_hyperjoin.page.contents import Contents, Record
 from datahub_hyperjoin.page.layout import place_nodes
 from datahub_hyperjoin.wording import count_others
 
@@ -15,11 +16,15 @@ MOST_LINES = 300
 COLOURS = 8
 _MOST_TOOLTIP_JOINS = 6
 _LONGEST_LABEL = 20
+_ARROWS = {1: "→", -1: "←", 0: "="}
+
+_Drawn = tuple[int, float, int, int, int]
+"""The place of a join's role, its negative score, its left and right column, and its direction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A table as a disc."""
+    """A table, drawn as a disc."""
 
     table: int
     """Its index in the page's tables."""
@@ -45,7 +50,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """All joins between two tables."""
+    """All joins between two tables, drawn as one line."""
 
     tables: tuple[int, int]
     """Indices of both tables in the page's tables."""
@@ -56,13 +61,16 @@ class Line:
     weight: float
     """The best joinability among them, in [0, 1]."""
 
+    is_reference: bool
+    """Whether one of them is a reference or one-to-one."""
+
     tooltip: str
     """Text shown when the pointer is over it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """Discs and lines in one coordinate system."""
+    """The drawn tables and the lines between them, in one coordinate system."""
 
     width: int
     """Its width."""
@@ -84,7 +92,7 @@ class Picture:
 
 
 def draw_tables(contents: Contents) -> Picture:
-    """Draw the tables that have joins.
+    """Draw the tables that have joins, and lines between joined tables.
 
     Args:
         contents: Tables, columns and joins.
@@ -128,35 +136,43 @@ def draw_tables(contents: Contents) -> Picture:
 
 
 def _join_tables(contents: Contents) -> nx.Graph:
-    """Build a graph of tables whose edges hold their joins, best first."""
+    """Build a graph of joined tables; each edge lists the joins of two tables, best first.
+
+    A value domain is drawn as a star, since all pairs of its columns say the same.
+    """
     graph = nx.Graph()
-    for join in contents.joins:
-        left, right = int(join[0]), int(join[1])
-        ends = int(contents.columns[left][0]), int(contents.columns[right][0])
-        if ends[0] == ends[1]:
-            continue
-        if not graph.has_edge(*ends):
-            graph.add_edge(*ends, joins=[])
-        score = max(float(join[3]), float(join[5]))
-        graph.edges[ends]["joins"].append((-score, left, right))
+    for number, join in enumerate(contents.joins):
+        if number in contents.skeleton:
+            _add_join(graph, contents, join)
     for _, _, edge in graph.edges(data=True):
         edge["joins"].sort()
-        edge["weight"] = -edge["joins"][0][0]
+        edge["is_reference"] = edge["joins"][0][0] < Role.SIBLING.place
+        edge["weight"] = max(-other[1] for other in edge["joins"])
+        edge["use"] = edge["weight"] + edge["is_reference"]
     return graph
 
 
-def _thin_out(graph: nx.Graph) -> nx.Graph:
-    """Keep the strongest edges, and those of a maximum spanning tree.
+def _add_join(graph: nx.Graph, contents: Contents, join: Record) -> None:
+    left, right = int(join[0]), int(join[1])
+    ends = int(contents.columns[left][0]), int(contents.columns[right][0])
+    if ends[0] == ends[1]:
+        return
+    if not graph.has_edge(*ends):
+        graph.add_edge(*ends, joins=[])
+    score, place, direction = max(float(join[3]), float(join[5])), int(join[13]), int(join[14])
+    graph.edges[ends]["joins"].append((place, -score, left, right, direction))
 
-    The tree keeps connected parts connected, as if no edge had been removed.
+
+def _thin_out(graph: nx.Graph) -> nx.Graph:
+    """Keep only the best edges and the edges of a maximum spanning tree, references first.
+
+    The tree ensures that every connected part stays connected.
     """
-    ranked = sorted(
-        graph.edges(data=True), key=lambda edge: (-edge[2]["weight"], *sorted(edge[:2]))
-    )
+    ranked = sorted(graph.edges(data=True), key=lambda edge: (-edge[2]["use"], *sorted(edge[:2])))
     ordered = nx.Graph()
     ordered.add_nodes_from(sorted(graph))
     ordered.add_edges_from(ranked)
-    kept = nx.maximum_spanning_tree(ordered)
+    kept = nx.maximum_spanning_tree(ordered, weight="use")
     kept.add_edges_from(ranked[:MOST_LINES])
     return kept
 
@@ -170,6 +186,7 @@ def _lines(
             tables=(a, b),
             ends=(*centres[a], *centres[b]),
             weight=edge["weight"],
+            is_reference=edge["is_reference"],
             tooltip=_joins_tooltip(contents, (a, b), edge["joins"]),
         )
 
@@ -180,19 +197,20 @@ def _table_tooltip(contents: Contents, table: int, neighbours: int) -> str:
     return f"{title}\n{contents.publishers[int(publisher)]} · joins with {tables}"
 
 
-def _joins_tooltip(
-    contents: Contents, tables: tuple[int, int], joins: Sequence[tuple[float, int, int]]
-) -> str:
+def _joins_tooltip(contents: Contents, tables: tuple[int, int], joins: Sequence[_Drawn]) -> str:
     titles = [str(contents.tables[table][1]) for table in tables]
     lines = [_join_tooltip(contents, tables, join) for join in joins[:_MOST_TOOLTIP_JOINS]]
     more = count_others(len(joins), _MOST_TOOLTIP_JOINS)
     return "\n".join([" – ".join(titles), *lines, *more])
 
 
-def _join_tooltip(contents: Contents, tables: Iterable[int], join: tuple[float, int, int]) -> str:
-    path = {contents.columns[column][0]: contents.columns[column][1] for column in join[1:]}
-    left, right = (path[table] for table in tables)
-    return f"{left} = {right} · {-join[0]:.2f}"
+def _join_tooltip(contents: Contents, tables: tuple[int, int], join: _Drawn) -> str:
+    _, score, left, right, direction = join
+    path = {contents.columns[column][0]: contents.columns[column][1] for column in (left, right)}
+    first, second = (path[table] for table in tables)
+    if contents.columns[left][0] != tables[0]:
+        direction = -direction
+    return f"{first} {_ARROWS[direction]} {second} · {-score:.2f}"
 
 
 def _shorten(text: str) -> str:

@@ -1,24 +1,28 @@
-"""Write the page from its template."""
+"""Write the HTML page from its template."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from datahub_hyperjoin.joins import Join, Suggestion
+from datahub_hyperjoin.joins import Join, Role, Suggestion
 from datahub_hyperjoin.page.contents import list_contents
 from datahub_hyperjoin.page.picture import draw_tables
+from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import ColumnId, TableProfile
+
+_TITLE = "Suggested joins"
 
 
 def write_page(
     path: Path,
     *,
-    title: str,
     profiles: Sequence[TableProfile],
     keys: Sequence[ColumnId],
     suggestions: Sequence[Suggestion],
     joins: Sequence[Join],
+    statements: Mapping[JoinedColumns, Statement] = MappingProxyType({}),
 ) -> None:
     """Write the suggested joins as one HTML file.
 
@@ -27,16 +31,18 @@ def write_page(
 
     Args:
         path: Path of the file; missing folders are created.
-        title: Heading of the page.
         profiles: Profiles of all tables, including those with an error.
         keys: The key columns.
         suggestions: The suggestions for the key columns.
         joins: The suggested joins, with evidence.
+        statements: The SQL of joins, or the reasons why they have none.
     """
-    contents = list_contents(profiles, keys=keys, suggestions=suggestions, joins=joins)
+    contents = list_contents(
+        profiles, keys=keys, suggestions=suggestions, joins=joins, statements=statements
+    )
     page = _environment().get_template("page.html.j2")
     text = page.render(
-        title=title,
+        title=_TITLE,
         contents=contents,
         picture=draw_tables(contents),
         counts={
@@ -44,6 +50,7 @@ def write_page(
             "columns": sum(len(profile.columns) for profile in profiles),
             "key columns": len(keys),
             "joins": len(joins),
+            "references": sum(join.role is Role.REFERENCE for join in joins),
         },
         errors=sorted((str(profile.table.id), profile.fault) for profile in profiles),
     )

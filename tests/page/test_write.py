@@ -1,0 +1,181 @@
+"""The page holds all joins, and nothing that it should not."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pages import (
+    EVIDENCE,
+    FLIGHTS,
+    PLANES,
+    TEAMS,
+    column,
+    data_of,
+    join,
+    lake,
+    profile,
+    profiles,
+    suggestion,
+    write,
+)
+
+from datahub_hyperjoin.joins import (
+    Join,
+)
+from datahub_hyperjoin.page import write_page
+from datahub_hyperjoin.page.contents import MOST_JOINS
+from datahub_hyperjoin.page.picture import MOST_TABLES
+from datahub_hyperjoin.statements import Statement
+from datahub_hyperjoin.tables import (
+    ColumnId,
+    TableId,
+)
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> str:
+    return write(
+        tmp_path / "new" / "page.html",
+        [FLIGHTS, PLANES, TEAMS],
+        [join(FLIGHTS, PLANES)],
+        [suggestion(PLANES, FLIGHTS, 0.8)],
+    )
+
+
+def test_the_header_shows_counts(page: str) -> None:
+    counts = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page))
+    assert counts == {
+        "tables": "3",
+        "columns": "3",
+        "key columns": "3",
+        "joins": "1",
+        "references": "0",
+    }
+
+
+def test_a_join_has_its_evidence_and_both_directions(page: str) -> None:
+    data = data_of(page)
+    notes = "declared as the foreign key fk_plane; accepted by people"
+    evidence = [3322, 1.0, 0.25, "ONE_N", 101.0, 0.99, notes]
+    assert data["joins"] == [[1, 2, 0, 0.9, 1, 0.8, *evidence, 3, 0, -1]]
+    assert data["columns"][2] == [2, "tailnum", True, "text", 10]
+    assert data["tables"][2] == ["nycflights13/planes.csv", "planes", 0, 10, 1]
+    assert data["publishers"] == ["nycflights13", "lahman"]
+
+
+def test_the_notes_of_a_join_name_the_entity_kind(tmp_path: Path) -> None:
+    coded = replace(join(FLIGHTS, PLANES), evidence=replace(EVIDENCE, compared_as="airports"))
+    data = data_of(write(tmp_path / "page.html", [FLIGHTS, PLANES], [coded], []))
+    notes = "compared as airports; declared as the foreign key fk_plane; accepted by people"
+    assert data["joins"][0][12] == notes
+
+
+def test_a_join_has_the_sql_that_was_run_or_the_reason_why_there_is_none(tmp_path: Path) -> None:
+    joins = [
+        Join(left=column(f"{at}.x"), right=column(f"{at}.y"), joinability=0.9, evidence=EVIDENCE)
+        for at in "ab"
+    ]
+    statement = Statement(
+        sql="SELECT\n  a.*\nFROM `x`", dialect="mysql", rows=1_234, compared="numbers"
+    )
+    path = tmp_path / "joins.html"
+    ends = [end for join in joins for end in (join.left, join.right)]
+    write_page(
+        path,
+        profiles=profiles(*ends),
+        keys=ends,
+        suggestions=(),
+        joins=joins,
+        statements={
+            joins[0].pairs: statement,
+            joins[1].pairs: Statement(reason="no single database has both tables"),
+        },
+    )
+    assert sorted(data_of(path.read_text(encoding="utf-8"))["statements"]) == [
+        ["", "no single database has both tables"],
+        [
+            "SELECT\n  a.*\nFROM `x`",
+            "1,234 rows when it was run without its limit, comparing values as numbers",
+        ],
+    ]
+
+
+def test_the_page_makes_no_sql_itself(page: str) -> None:
+    """A statement that nobody ran has no button."""
+    assert {tuple(each) for each in data_of(page)["statements"]} == {("", "")}
+    script = page.rpartition("<script>")[2]
+    assert "SELECT" not in script
+    assert "ON a." not in script
+
+
+def test_the_picture_shows_the_tables_that_join(page: str) -> None:
+    assert re.findall(r"<text .*?>(.*?)</text>", page) == ["flights", "planes"]
+    assert 'data-tooltip="flights – planes\ntailnum = tailnum · 0.90"' in page
+
+
+def test_no_cell_value_reaches_the_page(page: str) -> None:
+    assert "N14228" not in page
+
+
+def test_the_page_loads_nothing_from_the_network(page: str) -> None:
+    assert re.findall(r"""(?:src|href|url|action)\s*[=(]\s*["']?\s*(?:\w+:)?//""", page) == []
+    assert re.findall(r"https?://", page) == []
+    assert re.findall(r'href="(.*?)"', page) == ["#list"]
+    assert "default-src 'none'" in page
+
+
+def test_equal_results_give_equal_bytes(tmp_path: Path, page: str) -> None:
+    again = write(
+        tmp_path / "again.html",
+        [TEAMS, PLANES, FLIGHTS],
+        [join(PLANES, FLIGHTS)],
+        [suggestion(PLANES, FLIGHTS, 0.8)],
+    )
+    assert again == page
+
+
+@pytest.mark.parametrize("evil", ["<script>alert(1)</script>", "\"'><img src=x>", "</script>"])
+def test_names_are_escaped(tmp_path: Path, evil: str) -> None:
+    table = TableId("file", f"{evil}/{evil}.csv")
+    strange = ColumnId(table, evil)
+    page = write(
+        tmp_path / "page.html",
+        [strange, TEAMS],
+        [join(strange, TEAMS)],
+        extra=[profile(TableId("file", "broken.csv"), fault=evil)],
+    )
+    assert evil not in page.replace("</script>\n", "")
+    assert (page.count("<script"), page.count("</script>")) == (2, 2)
+    assert "<img" not in page
+    assert data_of(page)["columns"][1 if table > TEAMS.table else 0][1] == evil
+
+
+def test_a_page_without_joins_explains_why(tmp_path: Path) -> None:
+    page = write(tmp_path / "page.html", [FLIGHTS, TEAMS])
+    assert "No joins found" in page
+    assert "<svg" not in page
+    assert len(data_of(page)["tables"]) == 2
+
+
+def test_a_lake_without_tables_has_a_page(tmp_path: Path) -> None:
+    assert "No joins found" in write(tmp_path / "page.html", [])
+
+
+def test_a_skipped_table_is_named_with_its_error(tmp_path: Path) -> None:
+    broken = profile(TableId("file", "vega/broken.csv"), fault="is an empty file")
+    page = write(tmp_path / "page.html", [TEAMS], extra=[broken])
+    assert "<b>vega/broken.csv</b> is an empty file" in page
+    assert len(data_of(page)["tables"]) == 1
+
+
+def test_the_page_of_a_large_lake_has_a_bounded_size(tmp_path: Path) -> None:
+    columns = lake(tables=2000, keys=10)
+    joins = [
+        join(columns[i], columns[(i * 7 + 10 * k) % 20_000]) for i in range(20_000) for k in (1, 2)
+    ]
+    page = write(tmp_path / "page.html", columns, joins)
+    assert len(page) < 4_000_000
+    assert page.count('class="node"') == MOST_TABLES
+    assert len(data_of(page)["joins"]) == MOST_JOINS
+    assert "20,000 more are left out" in page
