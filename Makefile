@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 ARGS ?= --ablate --rivals
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart setup fix check test coverage test-fast test-cluster test-connect compat matrix bench-hin bench-profile bench-rankings golden build clean prerequisites
+.PHONY: help quickstart setup fix check test coverage test-fast test-cluster test-connect compat matrix bench-hin bench-profile bench-composite bench-rankings bench-roles golden build clean prerequisites
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -78,8 +78,14 @@ bench-profile: $(VENV)/.dev ## Time profiling on lakes of 250 to 10,000 tables, 
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_tpch --scale 10 --rows 1000000
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_unchanged
 
+bench-composite: $(VENV)/.dev ## Measure references of several columns on generated schemas, and list those of LAKES; minutes
+	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_composite $(LAKES)
+
 bench-rankings: $(VENV)/.dev ## Measure rankings on LAKES="FOLDER ...", with ARGS also of variants and rivals; hours
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.evaluate $(LAKES) $(ARGS)
+
+bench-roles: $(VENV)/.dev ## Measure references and their direction on LAKES="FOLDER ..." with references.csv; minutes
+	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_roles $(LAKES) $(ROLES)
 
 golden: $(VENV)/.dev ## Rewrite the golden files; review the difference
 	@HYPERJOIN_UPDATE_GOLDEN=1 $(BIN)/pytest tests/emit tests/evaluate/test_table.py

@@ -59,6 +59,8 @@ ABLATIONS = (
     Variant("w/o HIN", {"model.ranking.scoring": "signals"}),
     Variant("w/o hypergraph at inference", method={"hyperedges_at_inference": False}),
     Variant("w/o reference tables", method={"entity_kinds": False}),
+    Variant("w/o value forms", method={"value_forms": False}),
+    Variant("w/o roles", method={"roles": False}),
     Variant("w/o within-table edges", method={"within_tables": False}),
     Variant("w/o across-table edges", method={"across_tables": False}),
     Variant("w/o variants", method={"name_variants": False}),

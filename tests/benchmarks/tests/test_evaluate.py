@@ -77,7 +77,7 @@ def test_every_part_is_left_out_in_turn(labelled_lake: Path, tmp_path: Path) -> 
         assert list(read(out / f"predictions-{variant.slug}.csv")) != []
     assert out.joinpath("evaluation.txt").read_text().strip() in result.stdout
     assert {path.name for path in out.glob("*.svg")} == {"rankings.svg", "reliability.svg"}
-    assert "[1/12] small, full, seed 0: Epoch 2 of at most 2" in result.stderr
+    assert "[1/14] small, full, seed 0: Epoch 2 of at most 2" in result.stderr
     assert result.stderr.count("Profiling small") == 1
 
 

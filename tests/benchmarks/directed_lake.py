@@ -1,0 +1,70 @@
+"""Read the declared references of a labelled lake, with their direction."""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake, read_labelled_lake
+
+_EITHER_WAY = {"either", "neither_unique"}
+"""Directions that the rows do not tell: both ways count."""
+
+Directed = tuple[ColumnName, ColumnName]
+"""A referring column, and the key that it refers to."""
+
+
+@dataclass(frozen=True)
+class DirectedLake:
+    """A labelled lake with the direction of its declared keys."""
+
+    labelled: LabelledLake
+    """The query columns, and the columns that join with each of them."""
+
+    directions: Mapping[Directed, str]
+    """The declared references; each with what its rows tell of the direction."""
+
+    def is_reference(self, pair: Directed) -> bool:
+        """Return whether a directed pair is a declared reference.
+
+        Args:
+            pair: The referring column, then the referenced one.
+        """
+        return pair in self.directions or self.directions.get((pair[1], pair[0]), "") in _EITHER_WAY
+
+    def is_true(self, pair: Directed) -> bool:
+        """Return whether two columns join according to the ground truth.
+
+        Args:
+            pair: Two columns in any order, of which at least one is a query column.
+        """
+        truth = self.labelled.truth
+        return pair[1] in truth.get(pair[0], ()) or pair[0] in truth.get(pair[1], ())
+
+    def is_judged(self, pair: Directed) -> bool:
+        """Return whether the truth about a pair is whole: one of its columns is a query column.
+
+        Args:
+            pair: Two columns in any order.
+        """
+        return any(column in self.labelled.truth for column in pair)
+
+
+def read_directed_lake(folder: Path) -> DirectedLake:
+    """Read a labelled lake that has a file `references.csv`.
+
+    Args:
+        folder: The folder of the lake.
+
+    Raises:
+        LabelledLakeError: The folder is no labelled lake.
+    """
+    with (folder / "references.csv").open(encoding="utf-8", newline="") as file:
+        directions = {
+            (
+                ColumnName(row["from_table"], row["from_column"]),
+                ColumnName(row["to_table"], row["to_column"]),
+            ): row["direction"]
+            for row in csv.DictReader(file)
+        }
+    return DirectedLake(read_labelled_lake(folder), directions)
