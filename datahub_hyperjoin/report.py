@@ -1,7 +1,7 @@
 """The report of a run: counters, stages and warnings, and a table of the best joins."""
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
@@ -13,7 +13,9 @@ from tabulate import tabulate
 from typing_extensions import LiteralString
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.crosswalks import CrosswalkJoin
 from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import Pair, TableId
 
 # DataHub's command line shows the progress of its own loggers, and only warnings of others.
@@ -23,6 +25,7 @@ _MAX_JOINS = 25
 _HEADERS = (
     "column",
     "joins with",
+    "role",
     "joinability",
     "shared values",
     "containment",
@@ -32,7 +35,7 @@ _HEADERS = (
 
 @dataclass
 class HyperJoinReport(StaleEntityRemovalSourceReport):
-    """DataHub's report with the counters of this source."""
+    """DataHub's ingestion report, extended with the counters and best joins of this source."""
 
     datasets_in_catalog: int = 0
     datasets_not_read: LossyList[str] = field(default_factory=LossyList)
@@ -65,6 +68,20 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     models_trained: int = 0
     suggestions: int = 0
     joins: int = 0
+    joins_of_several_columns: int = 0
+    value_domains: int = 0
+    """Groups of at least three columns that hold the same kind of values, without a key among them.
+    Relationships connect those of a large one as a star."""
+    joins_through_crosswalks: int = 0
+    """Joins that a table with both codes and names connects in two steps."""
+    joins_with_sql: int = 0
+    """Joins whose SQL was run, and returned the rows that the evidence promises."""
+    joins_with_normalised_sql: int = 0
+    """Of these, the joins whose SQL compares values in a form of their own, such as lower case."""
+    joins_without_sql: LossyList[str] = field(default_factory=LossyList)
+    """Joins that have no SQL, with the reasons."""
+    sql_from_profile_store: int = 0
+    """Joins whose SQL was not run again because `profile.store` had the result."""
     joins_without_query: int = 0
     """Joins without a `query`, for example because no single database has both tables."""
     joins_skipped_as_lineage_cycles: int = 0
@@ -76,7 +93,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     _table: str = ""
 
     def stage(self, name: str) -> AbstractContextManager[object]:
-        """Measure the duration of a stage.
+        """Return a context manager that measures the duration of a stage.
 
         Args:
             name: The stage, as users read it.
@@ -84,7 +101,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         return self.new_stage(name)
 
     def count(self, name: str, by: float) -> None:
-        """Add to a counter of this report.
+        """Add an amount to a counter of this report.
 
         Args:
             name: The counter, a field of this class.
@@ -101,7 +118,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         logger.info(line)
 
     def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:
-        """Report a problem that the run continues after.
+        """Report a problem that does not stop the run.
 
         Args:
             title: The kind of problem.
@@ -118,7 +135,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         *,
         read: Collection[TableId],
     ) -> None:
-        """Count the catalog's datasets, and the facts about joins that the catalog holds.
+        """Count the catalog's datasets, and its declared, accepted and rejected joins.
 
         Args:
             datasets: The tables that have a dataset in the catalog.
@@ -131,38 +148,44 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         for dataset in sorted({*datasets} - {*read}):
             self.datasets_not_read.append(str(dataset))
         self.datasets_in_catalog = len(datasets)
-        self.joins_declared = sum(bool(evidence.declared) for evidence in facts.pairs.values())
+        composite = sum(key.is_composite for key in facts.foreign_keys)
+        declared = sum(bool(evidence.declared) for evidence in facts.pairs.values())
+        self.joins_declared = declared + composite
         self.joins_accepted = len(facts.accepted)
         self.joins_rejected = len(facts.rejected)
 
-    def show_joins(self, joins: Sequence[Join]) -> None:
-        """Keep the best joins for the end of the report.
+    def show_missing_sql(self, statements: Mapping[JoinedColumns, Statement]) -> None:
+        """List the joins that have no SQL.
+
+        Args:
+            statements: The SQL of all joins, or the reasons why they have none.
+        """
+        for pairs, statement in sorted(statements.items()):
+            if statement.reason:
+                equal = " and ".join(f"{left} = {right}" for left, right in pairs)
+                self.joins_without_sql.append(f"{equal}: {statement.reason}")
+
+    def show_joins(self, joins: Sequence[Join], crosswalks: Sequence[CrosswalkJoin] = ()) -> None:
+        """Format the best joins as a table for the end of the report.
 
         Args:
             joins: The joins, best first.
+            crosswalks: The joins in two steps, best first.
         """
-        rows = [
-            (
-                str(join.left),
-                str(join.right),
-                f"{join.joinability:.2f}",
-                f"{join.evidence.shared} {join.evidence.compared_as}".rstrip(),
-                f"{join.evidence.left_containment:.0%} / {join.evidence.right_containment:.0%}",
-                join.evidence.cardinality.words,
-            )
-            for join in joins[:_MAX_JOINS]
-        ]
+        by_use = sorted(joins, key=lambda join: join.role.place)
+        rows = [*map(_row, by_use[:_MAX_JOINS])]
         more = len(joins) - len(rows)
         noun = "join" if len(joins) == 1 else "joins"
         lines = [
             f"{len(joins)} {noun} found, best first:" if joins else "No joins found.",
             tabulate(rows, headers=_HEADERS, disable_numparse=True) if rows else "",
             f"... and {more} more." if more else "",
+            *_list_crosswalks(crosswalks),
         ]
         self._table = "\n".join(line for line in lines if line)
 
     def as_string(self, *args: object, **kwargs: object) -> str:
-        """Render DataHub's counters as text, followed by a table of the best joins.
+        """Render the report as text: the counters, then the table of the best joins.
 
         Args:
             *args: The arguments of DataHub's own method, which differ between its versions.
@@ -173,3 +196,31 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
             return counters
         page = f"\nAll joins, with their evidence: {self.page}" if self.page else ""
         return f"{counters}\n\n{self._table}{page}"
+
+
+def _row(join: Join) -> tuple[str, ...]:
+    """Return a join as a row of the table, with the referring column first."""
+    evidence = join.evidence
+    columns = (join.left, join.right)
+    if join.referenced == join.left:
+        columns, evidence = columns[::-1], evidence.reversed
+    return (
+        *map(str, columns),
+        join.role.value,
+        f"{join.joinability:.2f}",
+        f"{evidence.shared} {evidence.compared_as}".rstrip(),
+        f"{evidence.left_containment:.0%} / {evidence.right_containment:.0%}",
+        evidence.cardinality.words,
+    )
+
+
+def _list_crosswalks(crosswalks: Sequence[CrosswalkJoin]) -> Iterator[str]:
+    if not crosswalks:
+        return
+    noun = "pair of columns joins" if len(crosswalks) == 1 else "pairs of columns join"
+    yield f"\n{len(crosswalks)} {noun} in two steps, through a table with codes and names:"
+    for crosswalk in crosswalks[:_MAX_JOINS]:
+        steps = " and ".join(f"{left} = {right}" for left, right in crosswalk.pairs)
+        yield f"{steps} ({crosswalk.joinability:.2f})"
+    if len(crosswalks) > _MAX_JOINS:
+        yield f"... and {len(crosswalks) - _MAX_JOINS} more."

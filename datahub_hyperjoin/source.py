@@ -1,4 +1,4 @@
-"""The DataHub source: the stages of a run, in the order in which DataHub calls them."""
+"""The DataHub source, which reads the catalog, finds joins and writes suggestions."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -24,7 +24,7 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.source.state.stateful_ingestion_base import StatefulIngestionSourceBase
 from typing_extensions import Self
 
-from datahub_hyperjoin.catalog import Catalog, read_catalog
+from datahub_hyperjoin.catalog import Catalog, read_catalog, read_database_keys
 from datahub_hyperjoin.catalog.errors import MissingServerError
 from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.demo import write_lake
@@ -34,7 +34,9 @@ from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.publish import PublishContext, prepare, publish, recall
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.scan import check, scan
+from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import Session, lazy_session
+from datahub_hyperjoin.sql import LakeInSql, state_joins
 from datahub_hyperjoin.suggest import Findings, suggest
 
 # DataHub renamed its levels in 1.7.0.8 and kept no aliases.
@@ -48,7 +50,7 @@ _STATUS: SupportStatus = getattr(SupportStatus, "ALPHA", None) or SupportStatus.
 @capability(SourceCapability.DELETION_DETECTION, "By stateful ingestion")
 @capability(SourceCapability.TEST_CONNECTION, "Checks the folder, each connection and Java")
 class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
-    """Finds columns that can be joined, and writes the joins into the catalog.
+    """A DataHub source that finds columns to join, and writes the joins to the catalog.
 
     Args:
         config: The recipe's `source.config`.
@@ -79,11 +81,11 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         return cls(HyperJoinConfig.model_validate(config_dict), ctx)
 
     def get_report(self) -> HyperJoinReport:
-        """Return the report of this run, which is one object from start to end."""
+        """Return the report of this run; every call returns the same object."""
         return self.report
 
     def get_workunit_processors(self) -> list[MetadataWorkUnitProcessor | None]:
-        """Return DataHub's own processors, then the one that drops unchanged metadata.
+        """Return DataHub's own processors, followed by a processor that drops unchanged metadata.
 
         Returns:
             The processors in the order in which they are applied.
@@ -103,7 +105,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         return processors
 
     def get_workunits_internal(self) -> Iterable[MetadataWorkUnit]:
-        """Run all stages.
+        """Run all stages, and yield the metadata to write.
 
         Yields:
             The metadata to write into the catalog.
@@ -122,7 +124,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             )
 
     def _read(self, session: Session) -> Catalog:
-        """List the tables, then read what DataHub knows about them if there is a server."""
+        """List the recipe's tables and, if DataHub's server is configured, read the catalog."""
         config, graph = self.config.catalog, self.ctx.graph
         with self.report.stage("Reading the catalog"):
             if config.demo and config.folder and not config.folder.exists():
@@ -140,7 +142,10 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                     history=recall(self._written_state),
                     warn=self.report.warn,
                 )
-        catalog = replace(catalog, unreachable=scanned.unreachable)
+            keys = read_database_keys(catalog.tables, self.report.warn)
+        catalog = replace(
+            catalog, facts=catalog.facts.declaring(keys), unreachable=scanned.unreachable
+        )
         self.report.tables_found = len(tables)
         self.report.show_catalog_facts(
             catalog.datasets,
@@ -151,7 +156,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         return catalog
 
     def _find(self, catalog: Catalog, session: Session) -> Findings:
-        return suggest(
+        findings = suggest(
             catalog.tables,
             session=session,
             profile=self.config.profile,
@@ -159,10 +164,31 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             progress=self.report,
             facts=catalog.facts,
         )
+        if not (self.config.page or self.config.emit.queries):
+            return findings
+        with self.report.stage("Running the SQL"):
+            return self._run_sql(findings, catalog, session)
+
+    def _run_sql(self, findings: Findings, catalog: Catalog, session: Session) -> Findings:
+        """Run the SQL of all joins, so that only statements that work are shown."""
+        lake = LakeInSql(
+            tables={table.id: table for table in catalog.tables},
+            columns={column.id: column for table in findings.profiles for column in table.columns},
+        )
+        statements = state_joins(
+            [*findings.joins, *findings.crosswalks],
+            lake,
+            store=Store(self.config.profile),
+            session=session,
+            timeout=self.config.emit.sql_timeout,
+            progress=self.report,
+        )
+        self.report.show_missing_sql(statements)
+        return replace(findings, statements=statements)
 
     def _write(self, catalog: Catalog, findings: Findings) -> Iterator[MetadataWorkUnit]:
-        """Emit the suggestions, then write the page; if the page fails, the run still succeeds."""
-        self.report.show_joins(findings.joins)
+        """Yield the metadata to write, then write the HTML page if `page` is set."""
+        self.report.show_joins(findings.joins, findings.crosswalks)
         context = PublishContext(
             config=self.config.emit,
             graph=self.ctx.graph,
@@ -178,15 +204,15 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                 self._write_page(self.config.page, findings)
 
     def _write_page(self, page: Path, findings: Findings) -> None:
-        """Write the page; only warn if that fails, since the suggestions have been emitted."""
+        """Write the HTML page; if the file cannot be written, warn and let the run succeed."""
         try:
             write_page(
                 page,
-                title="Suggested joins",
                 profiles=findings.profiles,
                 keys=findings.keys,
                 suggestions=findings.suggestions,
                 joins=findings.joins,
+                statements=findings.statements,
             )
         except OSError as error:
             self.report.warn(
@@ -199,7 +225,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
 
     @staticmethod
     def test_connection(config_dict: dict[str, Any]) -> TestConnectionReport:
-        """Check that the recipe is valid, that it has tables and that Spark can start.
+        """Check that the recipe is valid, that its tables can be listed and that Java is available.
 
         Args:
             config_dict: The recipe's `source.config`.

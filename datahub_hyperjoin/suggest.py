@@ -5,16 +5,25 @@ and reports its counts.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
 
 import numpy as np
 
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.composite_joins import find_composite_joins, with_composite_joins
+from datahub_hyperjoin.crosswalk_joins import (
+    choose_evidence,
+    collect_crosswalk_joins,
+    list_bridges,
+    measure_bridges,
+    with_crosswalks,
+)
+from datahub_hyperjoin.crosswalks import CrosswalkJoin
 from datahub_hyperjoin.joins import Evidence, Join, Suggestion
 from datahub_hyperjoin.model.config import ModelConfig
+from datahub_hyperjoin.model.domains import Domain, find_domains
 from datahub_hyperjoin.model.encode import Encoding, encode
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
@@ -22,14 +31,16 @@ from datahub_hyperjoin.model.llm.naming import Naming
 from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.model.reference.lexicon import load_lexicon
 from datahub_hyperjoin.model.saved.training_state import Epoch
+from datahub_hyperjoin.profiling import drop_unknown_columns, read_profiles
 from datahub_hyperjoin.progress import Progress
+from datahub_hyperjoin.role_decisions import decide_joins, propose_references, rank_partners
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
+from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import ColumnId, DataType, Pair, Table, TableId, TableProfile, pair_of
-from datahub_hyperjoin.wording import name_some
+from datahub_hyperjoin.value_forms import Notation
 
 _NO_FACTS = CatalogFacts()
 
@@ -53,6 +64,15 @@ class Findings:
     model_version: str
     """This package's version and the model's fingerprint."""
 
+    statements: Mapping[JoinedColumns, Statement] = field(default_factory=dict)
+    """The SQL of each join, or the reason why it has none; empty if no SQL is shown."""
+
+    domains: tuple[Domain, ...] = ()
+    """The value domains of at least three columns."""
+
+    crosswalks: tuple[CrosswalkJoin, ...] = ()
+    """The joins that a crosswalk of the lake connects, with the evidence of both steps."""
+
     @cached_property
     def faulty(self) -> frozenset[TableId]:
         """Tables that could not be read."""
@@ -62,79 +82,6 @@ class Findings:
     def types(self) -> Mapping[ColumnId, DataType]:
         """The data type of each column."""
         return {column.id: column.type for table in self.profiles for column in table.columns}
-
-
-def read_profiles(
-    tables: Sequence[Table], session: Session, config: ProfileConfig, progress: Progress
-) -> tuple[TableProfile, ...]:
-    """Profile every table. Unchanged tables come from the profile store and are not read.
-
-    Args:
-        tables: The tables.
-        session: Starts the Spark session; not called if there is nothing to read.
-        config: How much of each table to read, and where profiles are stored.
-        progress: Receives counts and warnings.
-
-    Returns:
-        One profile per table, in the same order, including unreadable tables.
-    """
-    store = Store(config)
-    stored = store.profiles(tables)
-    changed = [table for table in tables if table.id not in stored]
-    read = profile_lake(session(), changed, config) if changed else []
-    by_table = stored | {profile.table.id: profile for profile in read}
-    profiles = tuple(by_table[table.id] for table in tables)
-    store.keep_profiles(profiles)
-    progress.count("tables_from_profile_store", len(stored))
-    _report_profiles(profiles, progress)
-    return profiles
-
-
-def _report_profiles(profiles: Sequence[TableProfile], progress: Progress) -> None:
-    """Warn of tables that are skipped or partly read.
-
-    The table's name is in the context, since DataHub's report groups warnings by title and message.
-    """
-    for profile in profiles:
-        name = str(profile.table.id)
-        if profile.fault:
-            progress.count("tables_skipped", 1)
-            progress.warn(
-                "Table skipped",
-                "It gets no suggestions. All other tables do",
-                f"{name}: {profile.fault}, or exclude it with `{profile.table.chosen_by}`",
-            )
-            continue
-        progress.count("tables_profiled", 1)
-        progress.count("columns_profiled", len(profile.columns))
-        for note in profile.notes:
-            progress.warn(
-                "Table partly read",
-                "Its suggestions are based on the part that could be read",
-                f"{name}: {note}",
-            )
-
-
-def _drop_unknown_columns(
-    profiles: Sequence[TableProfile], facts: CatalogFacts, progress: Progress
-) -> tuple[TableProfile, ...]:
-    """Drop columns that are not in the catalog, because joins on them cannot be published."""
-    kept = []
-    for profile in profiles:
-        names = facts.columns.get(profile.table.id)
-        if names is None:
-            kept.append(profile)
-            continue
-        columns = tuple(column for column in profile.columns if column.id.path in names)
-        kept.append(replace(profile, columns=columns))
-        unknown = [column.id.path for column in profile.columns if column.id.path not in names]
-        if unknown:
-            progress.warn(
-                "Column not in the catalog",
-                "It gets no suggestions. Ingest its table again to add it",
-                f"{profile.table.id}: {name_some(unknown)}",
-            )
-    return tuple(kept)
 
 
 def _report_names(naming: Naming, progress: Progress) -> None:
@@ -180,7 +127,7 @@ def index_lake(
 
 
 def embed(index: LakeIndex, config: ModelConfig, progress: Progress) -> Encoding:
-    """Encode the columns of a lake, with a saved model or one that is trained now.
+    """Encode the columns of a lake with a saved or newly trained model.
 
     Args:
         index: The lake.
@@ -214,10 +161,18 @@ def _pair_of(suggestion: Suggestion) -> Pair:
 
 
 def _recognise_kinds(index: LakeIndex, pairs: Sequence[Pair]) -> dict[Pair, str]:
-    """Map each pair whose columns hold the same kind of standard entity to that kind."""
+    """Map each pair of columns with a common entity kind to that kind."""
     row = {column: number for number, column in enumerate(index.lake.ids)}
     kinds = ((pair, index.entities.kind(row[pair[0]], row[pair[1]])) for pair in pairs)
     return {pair: kind for pair, kind in kinds if kind}
+
+
+def _name_ways(
+    kinds: Mapping[Pair, str], notations: Mapping[ColumnId, Notation], pairs: Sequence[Pair]
+) -> dict[Pair, str]:
+    """Map each pair to the entity kind and notations in which its values are also compared."""
+    named = {pair: [kinds.get(pair), *(notations.get(column) for column in pair)] for pair in pairs}
+    return {pair: "|".join(way or "" for way in ways) for pair, ways in named.items() if any(ways)}
 
 
 def _verify(
@@ -227,70 +182,48 @@ def _verify(
     config: ProfileConfig,
     index: LakeIndex,
 ) -> dict[Pair, Evidence]:
-    """Measure pairs on the data. Evidence on unchanged tables comes from the profile store."""
+    """Measure each pair on the data, or reuse stored evidence if both tables are unchanged."""
     store, kinds = Store(config), _recognise_kinds(index, pairs)
-    stored = store.evidence(pairs, tables, kinds)
+    ways = _name_ways(kinds, index.lake.notations, pairs)
+    stored = store.evidence(pairs, tables, ways)
     changed = [pair for pair in pairs if pair not in stored]
     lake, needed = index.lake, {kinds[pair] for pair in changed if pair in kinds}
     columns = ColumnKinds(
         kinds=kinds,
         synonyms={kind: load_lexicon().synonyms(kind) for kind in needed},
+        notations=lake.notations,
         texts=frozenset(id_ for id_, text in zip(lake.ids, lake.is_text, strict=True) if text),
     )
     measured: Mapping[Pair, Evidence] = {}
     if changed:
         measured = verify_joins(session(), tables, changed, kinds=columns, config=config)
     evidence = {**stored, **measured}
-    store.keep_evidence(evidence, tables, kinds)
+    store.keep_evidence(evidence, tables, ways)
     return evidence
 
 
 def _confirm(
-    suggestions: Sequence[Suggestion],
-    evidence: Mapping[Pair, Evidence],
-    *,
-    min_containment: float,
-    accepted: frozenset[Pair],
-) -> tuple[Suggestion, ...]:
-    """Drop suggestions that the data refutes, and renumber the ranks of the rest.
+    evidence: Mapping[Pair, Evidence], *, min_containment: float, accepted: frozenset[Pair]
+) -> dict[Pair, Evidence]:
+    """Keep the pairs that the data or a person confirms.
 
-    A suggestion without evidence could not be measured: it is neither confirmed nor refuted, and is
-    not shown. A pair that a person accepted stays, however little its values overlap.
+    A pair without evidence could not be measured: it is neither confirmed nor refuted, and is not
+    shown. A pair that a person accepted stays, however little its values overlap.
     """
-
-    def is_confirmed(suggestion: Suggestion) -> bool:
-        measured = evidence.get(_pair_of(suggestion))
-        if measured is None or _pair_of(suggestion) in accepted:
-            return measured is not None
-        return measured.containment >= min_containment
-
-    confirmed = filter(is_confirmed, suggestions)
-    return tuple(
-        replace(suggestion, rank=rank_)
-        for _, group in groupby(confirmed, key=lambda suggestion: suggestion.query)
-        for rank_, suggestion in enumerate(group, start=1)
-    )
+    return {
+        pair: measured
+        for pair, measured in evidence.items()
+        if pair in accepted or measured.containment >= min_containment
+    }
 
 
-def _collect_joins(
-    suggestions: Sequence[Suggestion], evidence: Mapping[Pair, Evidence], facts: CatalogFacts
-) -> tuple[Join, ...]:
-    """Combine suggestions into one join per pair of columns, with the higher score."""
-    best: dict[Pair, float] = {}
-    for suggestion in suggestions:
-        pair = _pair_of(suggestion)
-        best[pair] = max(best.get(pair, 0.0), suggestion.joinability)
-    joins = [
-        Join(
-            left=pair[0],
-            right=pair[1],
-            joinability=score,
-            evidence=evidence[pair],
-            catalog=facts.of(pair),
-        )
-        for pair, score in best.items()
-    ]
-    return tuple(sorted(joins, key=lambda join: (-join.joinability, join.left, join.right)))
+def _report_findings(findings: Findings, progress: Progress) -> None:
+    composite = sum(bool(join.further) for join in findings.joins)
+    progress.count("suggestions", len(findings.suggestions))
+    progress.count("joins", len(findings.joins))
+    progress.count("joins_of_several_columns", composite)
+    progress.count("joins_through_crosswalks", len(findings.crosswalks))
+    progress.count("value_domains", len(findings.domains))
 
 
 def suggest(
@@ -321,7 +254,7 @@ def suggest(
     """
     with progress.stage("Profiling tables"):
         read = read_profiles(tables, session, profile, progress)
-        profiles = _drop_unknown_columns(read, facts, progress)
+        profiles = drop_unknown_columns(read, facts, progress)
     with progress.stage("Building the hypergraph"):
         index = index_lake(profiles, model, facts, progress)
     with progress.stage("Encoding columns"):
@@ -329,19 +262,33 @@ def suggest(
     with progress.stage("Ranking candidates"):
         ranked = tuple(rank(index, encoding.embeddings, model))
     with progress.stage("Verifying on the data"):
-        pairs = sorted(set(map(_pair_of, ranked)))
-        evidence = _verify(pairs, tables, session, profile, index)
+        pairs = sorted(propose_references(index).union(map(_pair_of, ranked)))
+        bridges = list_bridges(index, pairs)
+        steps = {step for bridge in bridges for step in bridge.steps}
+        direct = _verify(sorted(steps.union(pairs)), tables, session, profile, index)
+        bridged = measure_bridges(bridges, tables, session, profile, index)
+        evidence = choose_evidence(direct, bridged, accepted=facts.accepted)
     min_containment = model.ranking.min_containment
-    suggestions = _confirm(
-        ranked, evidence, min_containment=min_containment, accepted=facts.accepted
-    )
-    joins = _collect_joins(suggestions, evidence, facts)
-    progress.count("suggestions", len(suggestions))
-    progress.count("joins", len(joins))
-    return Findings(
+    with progress.stage("Deciding roles"):
+        confirmed = _confirm(evidence, min_containment=min_containment, accepted=facts.accepted)
+        single = decide_joins(index, ranked, confirmed, facts, model.ranking)
+    with progress.stage("Finding keys of several columns"):
+        composite = find_composite_joins(
+            index, tables, facts, session=session, config=profile, ranking=model.ranking
+        )
+        joins = with_composite_joins(single, composite)
+        suggestions = rank_partners(joins, ranked, model.ranking.top_k)
+    crosswalks = collect_crosswalk_joins(ranked, direct, bridged, min_containment=min_containment)
+    joins = with_crosswalks(joins, crosswalks)
+    columns = {column.id: column for table in profiles for column in table.columns}
+    findings = Findings(
         profiles=profiles,
         keys=tuple(index.lake.ids[key] for key in np.asarray(index.keys)),
         suggestions=suggestions,
         joins=joins,
+        domains=find_domains(joins, columns),
+        crosswalks=crosswalks,
         model_version=f"{__version__}-{encoding.fingerprint}",
     )
+    _report_findings(findings, progress)
+    return findings

@@ -14,10 +14,11 @@ from datahub.metadata.schema_classes import (
     TagPropertiesClass,
 )
 
-from datahub_hyperjoin.joins import Cardinality, Evidence, Join
+from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Role
 from datahub_hyperjoin.relationship_aspect import BANDS, band, join_urn, to_aspect
+from datahub_hyperjoin.role_context import RoleContext
 from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
-from datahub_hyperjoin.urns import band_urn, dataset_urn
+from datahub_hyperjoin.urns import band_urn, dataset_urn, role_urn
 from gms import Gms
 
 
@@ -28,22 +29,42 @@ class Shop:
     gms: Gms
     graph: DataHubGraph
 
-    def suggest(self, one: str, other: str, joinability: float) -> str:
-        """Stores a suggestion of this project; columns are written as "table.column"."""
-        left, right = pair_of(column(one), column(other))
+    def suggest(
+        self, one: str, other: str, joinability: float, *, role: Role = Role.REFERENCE
+    ) -> str:
+        """Stores a suggestion of this project, from many rows of the first column to one.
+
+        Columns are written as "table.column". A role without a direction is many-to-many.
+        """
+        referring, referenced = column(one), column(other)
+        left, right = pair_of(referring, referenced)
+        many = Cardinality.MANY_ONE if role.is_directed else Cardinality.MANY_MANY
         evidence = Evidence(
             shared=3,
             left_containment=1.0,
             right_containment=0.5,
-            cardinality=Cardinality.ONE_MANY,
-            left_fan_out=2.0,
-            right_fan_out=1.0,
+            cardinality=many,
+            left_fan_out=1.0 if role.is_directed else 4.0,
+            right_fan_out=2.0,
         )
-        join = Join(left=left, right=right, joinability=joinability, evidence=evidence)
+        join = Join(
+            left=left,
+            right=right,
+            joinability=joinability,
+            evidence=evidence if left == referring else evidence.reversed,
+            role=role,
+            referenced=referenced if role.is_directed else None,
+        )
         urn = join_urn(join)
         self.gms.put(urn, to_aspect(join, "1"))
-        tag = TagAssociationClass(band_urn(band(joinability)), context=f"{joinability:.4f}")
-        self.gms.put(urn, GlobalTagsClass([tag]))
+        tags = {
+            band_urn(band(joinability)): f"{joinability:.4f}",
+            role_urn(role): RoleContext.of(join).text,
+        }
+        self.gms.put(
+            urn,
+            GlobalTagsClass([TagAssociationClass(tag, context=text) for tag, text in tags.items()]),
+        )
         return urn
 
     def write(self, name: str, *pairs: tuple[str, str]) -> str:
@@ -79,10 +100,12 @@ TABLES = ("orders", "customers", "regions", "refunds")
 
 @contextmanager
 def open_shop() -> Iterator[Shop]:
-    """Starts a server that knows the tables and the bands' tags, and no join."""
+    """Starts a server that knows the tables and the bands' and roles' tags, and no join."""
     with Gms() as gms:
         for name in BANDS:
             gms.put(band_urn(name), TagPropertiesClass(name=f"join:suggested-{name}"))
+        for role in Role:
+            gms.put(role_urn(role), TagPropertiesClass(name=role.value))
         for name in TABLES:
             gms.put(dataset_urn(table(name)), DatasetPropertiesClass(name=name.title()))
         yield Shop(gms, gms.graph(retry_max_times=0))

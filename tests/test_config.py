@@ -218,6 +218,10 @@ def test_the_model_has_few_keys() -> None:
             r"profile.*\n.*`max_rows` is 0; it must be at least 1",
         ),
         (
+            {**MINIMAL, "emit": {"sql_timeout": 0}},
+            r"emit\n.*`sql_timeout` is 0; it must be greater than 0",
+        ),
+        (
             {**MINIMAL, "emit": {"namespace": "our joins"}},
             r"emit\n.*`namespace` is 'our joins'; use words of letters, digits",
         ),

@@ -14,12 +14,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 
 HERE = Path(__file__).parent
 RECIPE = HERE.parent / "ingestion_recipes" / "quickstart.yml"
 KNOWN = HERE / "known_joins.csv"
 JOINABLE_WITH = "urn:li:structuredProperty:io.datahub.hyperjoin.joinableWith"
+
+MANY_ROWS = 10_000_000
+"""Beyond as many rows, counting them one by one takes seconds."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
@@ -114,6 +118,47 @@ def test_the_end_of_the_run_shows_what_was_found(run: Run) -> None:
     assert shown[0] > 0.9
     assert f"All joins, with their evidence: {run.page.resolve()}" in run.done.stdout
     assert "tailnum" in run.page.read_text()
+
+
+def promised_rows(run: Run) -> dict[frozenset[str], int]:
+    """Return the rows of the joins of one pair by their evidence, by the names of both columns."""
+    rows = {}
+    for proposal in run.proposals:
+        if proposal["aspectName"] == "erModelRelationshipProperties":
+            aspect = proposal["aspect"]["json"]
+            if len(aspect["relationshipFieldMappings"]) == 1:
+                columns = frozenset(re.split(" = ", aspect["name"]))
+                rows[columns] = int(aspect["customProperties"]["joined_rows"])
+    return rows
+
+
+def test_all_sql_of_the_page_returns_the_rows_that_it_promises(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder / "quickstart" / "lake")
+    data = re.search(r'id="data">(.*?)</script>', run.page.read_text(encoding="utf-8"))
+    assert data
+    content = json.loads(data[1])
+    names = [f"{content['tables'][table][0]}.{path}" for table, path, *_ in content["columns"]]
+    promised, without, compared = promised_rows(run), 0, 0
+    with duckdb.connect() as connection:
+        for number, (sql, note) in enumerate(content["statements"]):
+            assert note
+            if not sql:
+                without += 1
+                continue
+            assert connection.execute(sql).fetchmany(1), sql
+            counted = int(note.split(" row")[0].replace(",", ""))
+            if counted < MANY_ROWS:
+                unlimited = sql.removesuffix("LIMIT 100").replace("a.*,\n  b.*", "COUNT(*)")
+                assert connection.execute(unlimited).fetchall() == [(counted,)]
+            columns = frozenset(names[end] for end in content["joins"][number][:2])
+            if str(number) not in content["further"] and columns in promised:
+                assert counted >= promised[columns] / 2, sql
+                compared += 1
+    print(f"{without} of {len(content['joins'])} joins have no SQL")  # noqa: T201
+    assert without < 0.1 * len(content["joins"])
+    assert compared > 100
 
 
 def test_a_second_run_writes_the_same_bytes(run: Run, folder: Path) -> None:

@@ -3,8 +3,10 @@ from dataclasses import replace
 
 import pytest
 
-from datahub_hyperjoin.joins import Cardinality, Evidence, Join
+from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
+from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Role
 from datahub_hyperjoin.report import HyperJoinReport
+from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 
@@ -33,6 +35,8 @@ def test_the_end_of_the_report_is_a_table_people_can_read() -> None:
     assert line.split() == [
         "flights.csv.carrier_0",
         "airlines.csv.carrier",
+        "same",
+        "domain",
         "0.90",
         "16",
         "100%",
@@ -40,6 +44,30 @@ def test_the_end_of_the_report_is_a_table_people_can_read() -> None:
         "50%",
         "many-to-one",
     ]
+
+
+def test_the_table_lists_references_first_and_from_the_referring_column() -> None:
+    report = HyperJoinReport()
+    same = join(1)
+    reference = replace(
+        same,
+        left=same.right,
+        right=same.left,
+        evidence=same.evidence.reversed,
+        joinability=0.6,
+        role=Role.REFERENCE,
+        referenced=same.right,
+    )
+    report.show_joins([join(0), reference])
+    first, second = (line for line in report.as_string().splitlines() if "carrier_" in line)
+    assert first.split()[:4] == [
+        "flights.csv.carrier_1",
+        "airlines.csv.carrier",
+        "reference",
+        "0.60",
+    ]
+    assert first.split()[-1] == "many-to-one"
+    assert "same domain" in second
 
 
 def test_the_table_says_what_values_were_compared_as() -> None:
@@ -101,3 +129,44 @@ def test_progress_reaches_datahub_s_console(caplog: pytest.LogCaptureFixture) ->
     with caplog.at_level(logging.INFO, logger="datahub.hyperjoin"):
         HyperJoinReport().say("Epoch 3 of at most 60")
     assert [record.name for record in caplog.records] == ["datahub.hyperjoin"]
+
+
+def in_two_steps(number: int) -> CrosswalkJoin:
+    codes = TableId("file", "codes.csv")
+    pair = join(number)
+    bridge = Bridge(pair.left, ColumnId(codes, "iata"), ColumnId(codes, "name"), pair.right)
+    evidence = pair.evidence
+    return CrosswalkJoin(
+        bridge=bridge,
+        joinability=0.81,
+        left_step=evidence,
+        right_step=evidence,
+        evidence=evidence,
+    )
+
+
+def test_joins_in_two_steps_are_listed_with_both_steps() -> None:
+    report = HyperJoinReport()
+    report.show_joins([join(0)], [in_two_steps(0)])
+    text = report.as_string()
+    assert "1 pair of columns joins in two steps, through a table with codes and names:" in text
+    assert (
+        "flights.csv.carrier_0 = codes.csv.iata and codes.csv.name = airlines.csv.carrier (0.81)"
+    ) in text
+
+
+def test_only_the_best_joins_in_two_steps_are_listed() -> None:
+    report = HyperJoinReport()
+    report.show_joins([], [in_two_steps(number) for number in range(30)])
+    text = report.as_string()
+    assert "30 pairs of columns join in two steps" in text
+    assert text.count("codes.csv.iata") == 25
+    assert text.endswith("... and 5 more.")
+
+
+def test_both_steps_of_a_join_without_sql_are_named() -> None:
+    report = HyperJoinReport()
+    report.show_missing_sql({in_two_steps(0).pairs: Statement(reason="too slow")})
+    assert list(report.joins_without_sql) == [
+        "flights.csv.carrier_0 = codes.csv.iata and codes.csv.name = airlines.csv.carrier: too slow"
+    ]

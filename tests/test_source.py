@@ -218,7 +218,7 @@ def test_counts_and_seconds_stand_in_the_report(tmp_path: Path) -> None:
     assert (report.tables_found, report.tables_profiled, report.columns_profiled) == (2, 2, 4)
     assert report.key_columns == 3
     assert report.models_trained == 1
-    assert len(report.ingestion_stage_durations) == 7
+    assert len(report.ingestion_stage_durations) == 9
     assert "flights.csv.carrier" in report.as_string()
 
 

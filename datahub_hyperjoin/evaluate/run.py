@@ -1,4 +1,4 @@
-"""Evaluation of methods on labelled lakes, seed by seed."""
+"""Evaluation of ranking methods on labelled lakes, with one run per seed."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -18,9 +18,9 @@ from datahub_hyperjoin.evaluate.methods import ProfiledLake, RankingMethod
 from datahub_hyperjoin.evaluate.metrics import QueryScores, score_rankings
 from datahub_hyperjoin.evaluate.progress import EvaluationProgress
 from datahub_hyperjoin.evaluate.settings import RecipeSettings, recipe_config
+from datahub_hyperjoin.profiling import read_profiles
 from datahub_hyperjoin.scan import scan
 from datahub_hyperjoin.spark.session import borrow_session
-from datahub_hyperjoin.suggest import read_profiles
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,10 @@ class MethodRuns:
 
 @dataclass(frozen=True, eq=False)
 class LakeResult:
-    """The runs of all methods on one lake; compared by identity, so that it can be a cache key."""
+    """The runs of all methods on one lake.
+
+    Instances are compared by identity, so that they can be keys of a cache.
+    """
 
     lakes: tuple[ProfiledLake, ...]
     """The lake of each seed; seeds may use different parts of a lake."""
@@ -74,7 +77,7 @@ class LakeResult:
 
     @property
     def queries(self) -> tuple[ColumnName, ...]:
-        """The query columns of all seeds, without repetition."""
+        """The distinct query columns of all seeds."""
         return tuple(dict.fromkeys(query for lake in self.lakes for query in lake.labelled.truth))
 
 
@@ -86,11 +89,11 @@ def evaluate(
     seeds: int = 1,
     progress: EvaluationProgress,
 ) -> Iterator[LakeResult]:
-    """Measure methods on labelled lakes.
+    """Run ranking methods on labelled lakes and score their rankings.
 
     All folders and settings are checked before the first computation. Spark profiles the tables
     once for all methods and seeds. A method that cannot be trained has empty rankings, and the
-    the other methods continue.
+    other methods continue.
 
     Args:
         folders: The labelled lakes.
@@ -115,7 +118,7 @@ def evaluate(
 def profile_lakes(
     lakes: Sequence[LabelledLake], settings: RecipeSettings, progress: EvaluationProgress
 ) -> tuple[ProfiledLake, ...]:
-    """Profile the tables of lakes in one Spark session.
+    """Profile the tables of all given lakes in one Spark session.
 
     Args:
         lakes: The labelled lakes.
@@ -147,7 +150,7 @@ def measure(
     *,
     progress: EvaluationProgress,
 ) -> LakeResult:
-    """Run methods on one lake.
+    """Run each method on one lake, once per seed, and score its rankings.
 
     Args:
         lakes: The lake of each seed, counted from 0: the same lake, or parts of it.
@@ -176,7 +179,7 @@ def _run(
     models: Path,
     progress: EvaluationProgress,
 ) -> Run:
-    """Measure one method; if it fails, it scores 0 and the other methods still run."""
+    """Run and score one method; a method that fails has empty rankings and scores 0."""
     rankings: Rankings = {}
     fault = ""
     trained_before = progress.counts["models_trained"]
