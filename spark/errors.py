@@ -104,11 +104,11 @@ class UnreachableDatabaseError(CatalogError, OSError):
 
 
 class UnreachableSourceError(CatalogError, OSError):
-    """Spark cannot list a catalog or a folder."""
+    """Spark cannot list the tables of a catalog or the files of a folder."""
 
     @classmethod
     def of_catalog(cls, connection: str, reason: str) -> Self:
-        """Report why Spark cannot list a catalog."""
+        """Report why Spark cannot list the tables of a catalog."""
         return cls(
             f"the catalog of `{connection}` cannot be listed: {reason.rstrip('.')}. Check its "
             "`spark_catalog`, and the catalog's entries in `spark.settings`"
@@ -116,7 +116,7 @@ class UnreachableSourceError(CatalogError, OSError):
 
     @classmethod
     def of_folder(cls, connection: str, reason: str) -> Self:
-        """Report why Spark cannot list a folder."""
+        """Report why Spark cannot list the files of a folder."""
         return cls(
             f"the folder of `{connection}` cannot be listed: {reason.rstrip('.')}. Check its "
             "`folder`, and that `spark.settings` let Spark reach it"

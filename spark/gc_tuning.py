@@ -1,4 +1,4 @@
-"""Avoids runs of Python's garbage collector that would free no memory.
+"""Avoids useless runs of Python's garbage collector.
 
 The collector visits every object to find reference cycles; profiles and imported modules have none.
 """

@@ -43,7 +43,7 @@ def array_of(values: list[object]) -> pa.Array:
 
 
 def text_of(value: object) -> str:
-    r"""Return the text of a value that Arrow cannot convert, or not together with other values.
+    r"""Write a Python value as text, for columns that Arrow cannot convert.
 
     Args:
         value: Any value of a database driver.

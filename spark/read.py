@@ -139,7 +139,7 @@ def read_file(file: File, paths: Collection[str] | None) -> TableStream:
 
 
 def local_path(uri: str) -> Path:
-    """Convert a string, either a path or a `file:` URI, to a `Path`.
+    """Convert a path or a `file:` URI to a `Path`.
 
     Args:
         uri: A path or a URI.

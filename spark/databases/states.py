@@ -1,4 +1,4 @@
-"""Detect possible changes to the rows of database tables without reading the rows.
+"""Detect whether database tables may have changed, without reading their rows.
 
 The state of a table is taken before its rows are read. Two equal states must guarantee that no row
 has changed between them. In case of doubt a table has no state and is read every time. Views never
@@ -118,9 +118,9 @@ _SQLITE_TABLES = text("""
 
 
 def states_of(engine: Engine) -> Mapping[tuple[str, str], str]:
-    """Return the states of tables; equal states guarantee that a table's rows are unchanged.
+    """Return the state of each database table: a hash that changes whenever a row changes.
 
-    A state depends on the address of the database and on the user, but not on the password.
+    A state also depends on the address of the database and on the user, but not on the password.
 
     Args:
         engine: The database.
@@ -163,7 +163,11 @@ def _states_in_postgresql(connection: Connection) -> StateRows:
 
 
 def _states_in_mariadb(connection: Connection) -> StateRows:
-    """Return table states, without tables that a recent or open transaction may have changed."""
+    """Return the states of MariaDB tables, except tables that may still be changing.
+
+    A table may still be changing if it was written in the last two seconds, or after the start of
+    an open transaction that may write.
+    """
     server = connection.execute(_MARIADB_SERVER).scalar_one_or_none()
     # MariaDB caches its list of transactions until nobody has read it for 0.1 seconds. The list is
     # up to date if our own transaction is in it; the statement returns no time if it is not.

@@ -52,7 +52,7 @@ def read_avro(path: Path, paths: Collection[str] | None) -> TableStream:
 
 
 def _leaves(schema: Any, prefix: str = "") -> Iterator[tuple[str, DataType | None]]:  # noqa: ANN401
-    """List the columns of an Avro record, with the fields of nested records as columns.
+    """List the columns of an Avro schema, with each nested record replaced by its fields.
 
     Each column has a path and, if its values cannot be compared, the reason as a type.
     """

@@ -35,7 +35,7 @@ _ROWS_EXAMINED = 200
 
 
 class _SkippedRows:
-    """Callback for Arrow that skips and counts invalid rows."""
+    """Callback that counts invalid rows and tells Arrow to skip them."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -148,7 +148,7 @@ def _batches(
     *,
     extent: RowEstimate,
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Read the rows with Arrow, and note how many were skipped.
+    """Read the rows as Arrow batches, and note how many rows were skipped.
 
     Arrow knows the columns by their positions, since the header may repeat a name.
     """

@@ -125,10 +125,11 @@ class TextStream(io.RawIOBase):
         return self._to_utf8(block) + b"\n" * self._has_ended
 
     def _to_utf8(self, block: bytes) -> bytes:
-        """Convert a block to UTF-8; an empty block flushes the decoder.
+        """Convert a block of the file to UTF-8.
 
-        The decoder keeps the bytes of a character that the end of a block cuts. A block of ASCII
-        that follows no such bytes is UTF-8 already, and is not decoded.
+        An empty block flushes the decoder. The decoder keeps the bytes of a character that the end
+        of a block cuts. A block of ASCII that follows no such bytes is UTF-8 already, and is not
+        decoded.
         """
         if self._starts_as_utf8 and b"\0" in block:
             raise UnreadableTableError.not_text()
@@ -169,9 +170,10 @@ def _refuse_binary(block: bytes, delimiter: bytes) -> None:
 
 
 def _count(block: bytes, char: bytes) -> int:
-    """Count the occurrences of a character in a block, or return 0 if no character is given.
+    """Count how often a character occurs in a block of bytes.
 
-    `bytes.count` is slower where the character is frequent.
+    The result is 0 if the character is empty. `bytes.count` is slower where the character is
+    frequent.
     """
     if not char or char not in block:
         return 0

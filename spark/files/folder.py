@@ -32,7 +32,7 @@ OpenFile = Callable[[File, Collection[str] | None], TableStream]
 
 
 class _FileToRead(NamedTuple):
-    """A file of the table, with a function that opens it."""
+    """A file of a table, with the function that opens the file."""
 
     path: str
     size: int
@@ -80,7 +80,7 @@ def read_folder(
 
 
 def reading_order(folder: Folder) -> list[str]:
-    """Return the files in the pseudo-random order in which they are read.
+    """Return a folder's files in the pseudo-random order in which they are read.
 
     Args:
         folder: The table's folder.
@@ -110,7 +110,10 @@ def partition_keys(part: str) -> dict[str, str | None]:
 
 
 def _open_first(folder: Folder, parts: Sequence[str], open_file: OpenFile) -> TableStream:
-    """Return a closed stream that has the columns and notes of the first readable file."""
+    """Find the columns and notes of the first readable file.
+
+    The stream that contains them is closed already.
+    """
     errors = []
     for part in parts:
         try:
@@ -135,7 +138,7 @@ def _size(folder: Folder, part: str) -> int:
 def _batches(
     files: Sequence[_FileToRead], names: Sequence[str], notes: list[str], extent: RowEstimate
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Read the files one after the other.
+    """Read the rows of a folder, one file after the other.
 
     After each batch, the table's row count is estimated: the rows read so far, divided by the
     share of the bytes that they take. Within a file, that share follows its own row estimate.
@@ -169,7 +172,10 @@ def _batches(
 def _with_columns(
     batch: pa.RecordBatch, names: Sequence[str], keys: Mapping[str, str | None]
 ) -> pa.RecordBatch:
-    """Add the columns that a file lacks: partition keys with their values, and others as null."""
+    """Complete a batch of a file's rows with the columns that the file lacks.
+
+    A partition key has its value in every row; other missing columns are null.
+    """
     arrays_of_file = dict(zip(batch.schema.names, batch.columns, strict=True))
     arrays = [
         arrays_of_file[name]

@@ -59,12 +59,12 @@ def stream_rows(
     paths: Collection[str] | None,
     tasks: "Sequence[FileScanTask] | None" = None,
 ) -> TableStream:
-    """Open all or some data files of a table's current snapshot.
+    """Open the data files of an Iceberg table as a stream of rows.
 
     Args:
         table: The table.
         paths: The columns to read; all if None.
-        tasks: The data files to read; all if None.
+        tasks: The data files to read; all of the current snapshot if None.
 
     Returns:
         The stream. It holds one data file in memory at a time, in the columns to read.

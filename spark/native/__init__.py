@@ -1,1 +1,1 @@
-"""Access through Spark to Spark catalogs, remote file systems and parts of large files."""
+"""Reads Spark catalogs, remote files and large files through Spark."""

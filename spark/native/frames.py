@@ -102,7 +102,9 @@ def load_frame(session: SparkSession, location: TableLocation) -> DataFrame:
 
 
 def leaf_expressions(frame: DataFrame) -> tuple[list[Column], dict[str, Expression]]:
-    """Return a table's columns, with each struct replaced by its members.
+    """Return a table's columns and the Spark expressions that select their values.
+
+    Each struct is replaced by its members.
 
     Args:
         frame: Its rows.
@@ -191,7 +193,7 @@ def _load_files(session: SparkSession, location: File | Folder) -> DataFrame:
 
 
 def _with_partition_keys(frame: DataFrame, keys: Collection[str]) -> DataFrame:
-    """Add a text column for each partition key that is not already a column of the files."""
+    """Add a text column to a data frame for each missing partition key."""
     names = {name.lower() for name in frame.columns}
     for key in keys:
         if key.lower() not in names:

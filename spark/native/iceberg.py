@@ -83,7 +83,7 @@ class _CopiedFile(InputFile):
 
 @dataclass(frozen=True, slots=True)
 class PlannedScan:
-    """Serialized plan by which workers read the data files of a table's current snapshot."""
+    """Serialized plan by which workers read the data files of an Iceberg table."""
 
     scan: bytes
     """The pickled metadata and delete files, which all data files share."""
@@ -100,7 +100,7 @@ class _Scan:
 
 
 def plan_scan(session: SparkSession, folder: IcebergFolder) -> PlannedScan:
-    """Plan how to read the current snapshot of a remote table.
+    """Plan how to read the current snapshot of a remote Iceberg table.
 
     A file that the metadata places below the table's own location is read below `folder`: the
     recipe may reach the same bytes under another scheme or mount, as in `s3a://` for `s3://`.
@@ -178,7 +178,10 @@ def _read_metadata(session: SparkSession, folder: IcebergFolder) -> tuple[TableM
 def _plan_tasks(
     table: StaticTable, files: CopiedFiles, fetch: Callable[[Iterable[str]], dict[str, bytes]]
 ) -> list[FileScanTask]:
-    """Fetch the manifest list and all manifests, and plan which data files to read."""
+    """Plan which data files of a table to read.
+
+    The manifest list and all manifests are fetched first.
+    """
     snapshot = table.current_snapshot()
     if snapshot is None:
         return []

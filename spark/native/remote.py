@@ -109,7 +109,7 @@ def escape_pattern(uri: str) -> str:
 
 
 def _existing(reader: DataFrameReader, patterns: list[str]) -> list[str]:
-    """Return the patterns of the files that still exist.
+    """Return the glob patterns that still match a file.
 
     Spark refuses all files if one is missing, and does not say which: the halves that it refuses
     are halved again, so that n missing files among N cost about n log N attempts.

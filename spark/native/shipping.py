@@ -98,7 +98,10 @@ def plan_shipment(session: SparkSession, tables: Sequence[Table]) -> Shipment:
 def _locate_copies(
     session: SparkSession, table: Table
 ) -> list[tuple[str, str, CopyLocation]] | TableError:
-    """Return the URI, the relative path and the copy's location for each file of a table."""
+    """List the files to copy to workers for one table.
+
+    A file has its URI, its relative path, and the location from which a worker reads the copy.
+    """
     location = table.location
     match location:
         case File():

@@ -112,7 +112,10 @@ def fault_text(error: Exception) -> str:
 
 
 def _try_add(table: Table, batch: ColumnBatch) -> str:
-    """Add a table to a batch; return an error message, or an empty string on success."""
+    """Add a table to a batch, and return the error message if adding fails.
+
+    The message is empty on success.
+    """
     try:
         batch.add(table)
     except Exception as error:  # noqa: BLE001 (the guard that keeps one table from ending the run)

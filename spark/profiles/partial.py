@@ -124,7 +124,9 @@ def partition_index() -> int:
 
 
 def merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa.Table:
-    """Merge the counts of one column, or of one table, over all parts.
+    """Merge the counts from all parts of a table into one row.
+
+    The counts are those of one column, or of the table itself.
 
     Args:
         rows: All rows of `PART_ROW` of one table and path.

@@ -70,7 +70,7 @@ def route_of(table: Table, config: ProfileConfig) -> Route:
 
 
 def are_small(tables: Sequence[Table], config: ProfileConfig) -> bool:
-    """Return whether tables are read sooner in this process than in a Spark job.
+    """Return whether tables are so small that reading them without Spark is faster.
 
     Args:
         tables: The tables.

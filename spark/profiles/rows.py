@@ -91,7 +91,10 @@ def from_rows(tables: Iterable[Table], rows: pa.RecordBatch) -> list[TableProfil
 
 
 def _column_profiles(tables: Iterable[TableId], rows: pa.StructArray) -> list[ColumnProfile]:
-    """Convert rows to column profiles, without the dict per row that `to_pylist` would build."""
+    """Convert Arrow rows to column profiles.
+
+    Arrow's `to_pylist` would build a dict for each row.
+    """
     fields = zip(tables, *map(_to_list, rows.flatten()), strict=True)
     return [
         ColumnProfile(
@@ -142,7 +145,10 @@ def _to_array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
 
 
 def _to_list(array: pa.Array) -> list[Any]:
-    """Convert an array to a list faster than Arrow's `to_pylist`, with inner lists as tuples."""
+    """Convert an Arrow array to a Python list, with inner lists as tuples.
+
+    This is faster than Arrow's `to_pylist`.
+    """
     if pa.types.is_list(array.type):
         items = _to_list(array.flatten())
         return [tuple(items[begin:end]) for begin, end in pairwise(_bounds(array))]

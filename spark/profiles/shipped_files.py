@@ -1,4 +1,4 @@
-"""Profiles tables from copies of their files that Spark sends to workers.
+"""Profiles tables in remote files, which Spark copies to workers.
 
 A table in one file is profiled by the worker that receives the file. The files of other tables are
 counted where they arrive, and their aggregates are merged.
@@ -99,9 +99,10 @@ def _profile_files(
 def _profile_folders(
     session: SparkSession, tables: Sequence[Table], config: ProfileConfig
 ) -> Iterator[TableProfile]:
-    """Profile tables of many files, which different tasks may count.
+    """Profile tables that consist of many files.
 
-    Spark merges the counts by column, so that the driver receives one per column, not one per file.
+    Different tasks may count the files of one table. Spark merges the counts by column, so that the
+    driver receives one per column, not one per file.
     """
     shipment = plan_shipment(session, tables)
     files = shipment.files
@@ -128,7 +129,10 @@ def _profile_folders(
 
 
 def _count(file: ShippedFile, table: Table, config: ProfileConfig) -> pa.RecordBatch:
-    """Count a file's values, within the file's equal share of the table's row limit."""
+    """Count the values in one file of a table.
+
+    The file may contribute an equal share of the rows to which the table is limited.
+    """
     rows, size = -(-config.max_rows // file.file_count), config.sketch_size + 1
     part = file.table_index, file.file_index
     try:

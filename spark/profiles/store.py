@@ -132,7 +132,9 @@ class Store:
     def bridge_evidence(
         self, bridges: Sequence[Bridge], tables: Sequence[Table]
     ) -> dict[Bridge, Evidence]:
-        """Return the kept evidence for joins through crosswalks whose tables are unchanged.
+        """Return kept evidence for joins through crosswalks, if the joined tables are unchanged.
+
+        The crosswalk must be unchanged, too.
 
         Args:
             bridges: The joins of this run.
@@ -146,7 +148,7 @@ class Store:
     def keep_bridge_evidence(
         self, evidence: Mapping[Bridge, Evidence], tables: Sequence[Table]
     ) -> None:
-        """Keep this run's evidence of joins through crosswalks, and discard that of earlier runs.
+        """Replace kept evidence for joins through crosswalks by this run's evidence.
 
         Args:
             evidence: The evidence of this run.
@@ -155,7 +157,7 @@ class Store:
         self._write_evidence(_BRIDGES_FILE, evidence, _bridge_keys([*evidence], tables))
 
     def results(self, name: str) -> dict[str, str]:
-        """Return the results of another kind that the last run kept, as JSON by key.
+        """Return the last run's results of the given kind, as JSON by key.
 
         Args:
             name: The kind of result, which names the file.
@@ -165,7 +167,7 @@ class Store:
         return {row["key"]: row["json"] for row in rows}
 
     def keep_results(self, name: str, results: Mapping[str, str]) -> None:
-        """Keep this run's results of another kind, and discard all earlier ones.
+        """Replace kept results of the given kind by this run's results.
 
         Args:
             name: The kind of result, which names the file.
@@ -214,7 +216,7 @@ class Store:
 
 
 def result_key(tables: Sequence[Table], *parts: str) -> str:
-    """Return the key of a result that is computed from tables.
+    """Return the key under which a result computed from tables is kept.
 
     Args:
         tables: The tables.

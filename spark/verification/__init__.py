@@ -1,1 +1,1 @@
-"""Verifies pairs of columns on all rows of their tables."""
+"""Verifies probable joins on all rows of the tables."""

@@ -1,4 +1,4 @@
-"""Verifies joins through crosswalks on all rows.
+"""Verifies joins through crosswalks by counting all rows.
 
 Spark joins the distinct values of the left columns with the rows of the crosswalks, and these with
 the distinct values of the right columns. Only hashes and counts of rows are joined, so a join that
@@ -43,7 +43,10 @@ _NO_TEXTS: AbstractSet[ColumnId] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class _Numbers:
-    """The numbers of end columns, crosswalks and bridges in Spark's rows."""
+    """Integers that identify columns, crosswalks and joins in Spark rows.
+
+    A join through a crosswalk is a bridge; its left and right columns are the ends.
+    """
 
     ends: Mapping[ColumnId, int]
     crosswalks: Mapping[tuple[TableId, Sides], int]
@@ -56,7 +59,7 @@ class _Numbers:
         return cls(_numbered(ends), _numbered(crosswalks), bridges)
 
     def links(self) -> list[tuple[int, int, int, int]]:
-        """List the numbers of each bridge: its own, and those of its columns and crosswalk."""
+        """List the integers that identify each join, its two columns and its crosswalk."""
         return [
             (
                 number,
@@ -70,7 +73,7 @@ class _Numbers:
 
 @dataclass(frozen=True, slots=True)
 class _Reached:
-    """Counts of one end of a bridge, over its values that reach the other end."""
+    """Counts of a column's matches with another column through a crosswalk."""
 
     values: int = 0
     """Number of distinct values."""
@@ -129,7 +132,7 @@ def _numbered(items: Iterable[_Item]) -> dict[_Item, int]:
 def _requested_columns(
     tables: Mapping[TableId, Table], ends: Mapping[ColumnId, int], texts: AbstractSet[ColumnId]
 ) -> list[RequestedColumns]:
-    """Group the columns by table, so that each table is read once for all of its bridges."""
+    """Group the columns by table, so that each table is read once."""
     columns: dict[TableId, dict[str, dict[str, int]]] = defaultdict(dict)
     for column, number in ends.items():
         columns[column.table][column.path] = {_AS_WRITTEN: number}
@@ -164,7 +167,7 @@ def _texts(table: TableId, paths: Iterable[str], texts: AbstractSet[ColumnId]) -
 def _values(
     session: SparkSession, requests: Sequence[RequestedColumns], config: ProfileConfig
 ) -> DataFrame:
-    """Return one row for each distinct value of each column, with its number of rows."""
+    """Count how often each distinct value occurs in each column."""
     partitions = partition_lake(session, requests, synonyms={}, config=config)
     rows = partitions.mapInArrow(_unpack, from_arrow_schema(_VALUE_ROW))
     return rows.groupBy("column", "hash").agg(F.sum("rows").alias("rows"))
@@ -210,7 +213,10 @@ def _evidence(
 def _link(
     session: SparkSession, numbers: _Numbers, values: DataFrame, entries: DataFrame
 ) -> DataFrame:
-    """Return the entries of crosswalks that both columns hold, with the rows of each column."""
+    """Join crosswalk rows with the matching values of the left and the right columns.
+
+    The rows of a crosswalk with the same two values are one entry.
+    """
     links = session.createDataFrame(
         numbers.links(), "bridge int, left_end int, crosswalk int, right_end int"
     )
@@ -226,7 +232,7 @@ def _link(
 
 
 def _reached(linked: DataFrame, value: str, own: str, other: str) -> dict[int, _Reached]:
-    """Count the values of one end that reach the other end, by bridge.
+    """Count for each join the values of one column that match the other column.
 
     Args:
         linked: The entries that both ends hold.
@@ -251,7 +257,10 @@ def _reached(linked: DataFrame, value: str, own: str, other: str) -> dict[int, _
 def _evidence_of(
     shared: int, left: tuple[_Reached, int, int], right: tuple[_Reached, int, int]
 ) -> Evidence:
-    """Derive evidence from the counts of both ends; each has its distinct values and its rows."""
+    """Derive the evidence for a join from the counts of both columns.
+
+    Each side has its counts of matching values, its number of distinct values and that of rows.
+    """
     (from_left, left_values, left_rows), (from_right, right_values, right_rows) = left, right
     sides = ("ONE" if reached.most <= 1 else "N" for reached in (from_right, from_left))
     return Evidence(

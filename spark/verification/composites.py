@@ -1,6 +1,7 @@
-"""Verifies composite references on all rows: uniqueness, containment, fan-out and chance.
+"""Verifies references to composite keys on all rows of the tables.
 
-Most proposed references are refuted by the tuples of both tables. Of many references, a second job
+For each reference, uniqueness, containment, fan-out and matches by chance are measured. Most
+proposed references are refuted by the tuples of both tables. Of many references, a second job
 therefore counts only for the others how many rows would match by chance: the tuples of the
 referring columns with one of them shuffled. A tuple of several references is counted once.
 
@@ -47,7 +48,7 @@ def verify_composites(
     texts: AbstractSet[ColumnId],
     config: ProfileConfig = _NO_CONFIG,
 ) -> dict[ColumnPairs, CompositeEvidence]:
-    """Measure composite references on all rows of their tables.
+    """Measure on all rows how well columns refer to composite keys.
 
     Args:
         session: Runs up to two Spark jobs.
@@ -89,7 +90,7 @@ def verify_composites(
 
 @dataclass(frozen=True)
 class _TupleCounts:
-    """The counts of tuples and of pairs of them."""
+    """Counts of rows and matches, for composite keys and the columns that refer to them."""
 
     numbers: Mapping[_TableTuple, int]
     counts: Mapping[tuple[int, int], PairCounts]
@@ -101,19 +102,22 @@ class _TupleCounts:
         return (self.numbers[value], self.numbers[value]) in self.counts
 
     def share(self, left: _TableTuple, right: _TableTuple) -> float:
-        """Return the share of rows on the left whose tuple is on the right."""
+        """Return the share of the left table's rows whose tuple occurs in the right table."""
         return self.of(left, right).rows / max(self.of(left, left).rows, 1)
 
 
 def _tuples_of(reference: ColumnPairs) -> tuple[_TableTuple, _TableTuple]:
-    """Return the referring and the referenced tuple."""
+    """Split a composite reference into its referring columns and its referenced columns."""
     paths = [tuple(end.path for end in ends) for ends in zip(*reference, strict=True)]
     (first, last), *_ = reference
     return (first.table, ColumnTuple(paths[0])), (last.table, ColumnTuple(paths[1]))
 
 
 def _shuffled(reference: ColumnPairs) -> tuple[_TableTuple, ...]:
-    """Return the referring tuple with each of its columns shuffled, and the key's tuple."""
+    """Mark one referring column at a time as shuffled, to count matches by chance.
+
+    The result has a copy of the referring tuple for each such column, then the key's tuple.
+    """
     (table, referring), key = _tuples_of(reference)
     # Of two columns, shuffling the second instead of the first makes no difference.
     count = len(referring.paths) if len(referring.paths) > 2 else 1  # noqa: PLR2004 (a pair)
@@ -129,7 +133,10 @@ def _count_tuples(
     wanted: Mapping[ColumnPairs, Sequence[_TableTuple]],
     texts: AbstractSet[ColumnId],
 ) -> _TupleCounts:
-    """Count the tuples of each reference, the last of which is compared with all others."""
+    """Count the tuples on both sides of each reference, and the matches between the sides.
+
+    The last tuple of a reference is the key, with which its other tuples are compared.
+    """
     distinct = dict.fromkeys(chain.from_iterable(wanted.values()))
     numbers = {value: number for number, value in enumerate(distinct)}
     requests = _requests(tables, numbers, texts)
@@ -142,7 +149,10 @@ def _count_tuples(
 def _count_here(
     requests: Sequence[RequestedColumns], to_count: Sequence[tuple[int, int]]
 ) -> dict[tuple[int, int], PairCounts]:
-    """Count tuples in this process, as one hash partition."""
+    """Count tuples in this process, without a Spark job.
+
+    All values are in one hash partition.
+    """
     with Databases() as databases:
         batches = [
             batch
@@ -159,7 +169,7 @@ def _count_here(
 def _requests(
     tables: Sequence[Table], numbers: Mapping[_TableTuple, int], texts: AbstractSet[ColumnId]
 ) -> list[RequestedColumns]:
-    """Group the tuples by table, so that each table is read once for all of its references."""
+    """Group the column tuples by table, so that each table is read once."""
     tuples: dict[TableId, dict[ColumnTuple, int]] = {}
     for (table, wanted), number in numbers.items():
         tuples.setdefault(table, {})[wanted] = number
@@ -183,7 +193,7 @@ def _requests(
 def _all_evidence(
     counted: _TupleCounts, references: Sequence[ColumnPairs]
 ) -> dict[ColumnPairs, CompositeEvidence]:
-    """Derive the evidence of each reference whose tables could both be read."""
+    """Derive the evidence for each reference whose tables could both be read."""
     found = {}
     for reference in references:
         left, right = _tuples_of(reference)

@@ -40,7 +40,7 @@ Sides = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class RequestedCrosswalks:
-    """The pairs of columns of one table that are read as crosswalks."""
+    """Pairs of columns to read as crosswalks from one table."""
 
     table: Table
     """The table."""
@@ -53,14 +53,14 @@ class RequestedCrosswalks:
 
     @property
     def paths(self) -> frozenset[str]:
-        """The columns to read."""
+        """Paths of the columns to read."""
         return frozenset(path for sides in self.sides for path in sides)
 
 
 def read_crosswalks(
     session: SparkSession, requests: Sequence[RequestedCrosswalks], config: ProfileConfig
 ) -> DataFrame:
-    """Read the rows of crosswalks, each table on a suitable route.
+    """Read the rows of crosswalks, on the route that suits each table.
 
     Args:
         session: Runs the Spark jobs.
@@ -129,7 +129,7 @@ def _read_distributed(session: SparkSession, request: RequestedCrosswalks) -> Da
 def entries_of_table(
     request: RequestedCrosswalks, databases: Databases
 ) -> Iterator[pa.RecordBatch]:
-    """Read the entries of the crosswalks of one table.
+    """Read the crosswalks of one table as counted pairs of hashes.
 
     Args:
         request: The columns to read.
@@ -160,7 +160,7 @@ def _entries_of_batch(
 
 
 def _entries(x: HashedColumn, y: HashedColumn, number: int) -> pa.RecordBatch:
-    """Count the distinct pairs of values in the rows that have both."""
+    """Count the distinct pairs of values that two columns have in the same row."""
     is_filled = x.is_filled & y.is_filled
     pairs = np.stack([side.hashes[is_filled].view(np.int64) for side in (x, y)])
     distinct, counts = np.unique(pairs, axis=1, return_counts=True)

@@ -54,7 +54,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class RequestedColumns:
-    """The columns of one table that occur in the pairs to verify."""
+    """The columns to read and count in one table."""
 
     table: Table
     """The table."""
@@ -71,7 +71,7 @@ class RequestedColumns:
 
     @property
     def notations(self) -> dict[tuple[str, Notation], int]:
-        """The number under which a column's values are counted in the form of a notation."""
+        """Integer ids of columns whose values are read in a notation, such as day-first dates."""
         return {
             (path, kind): number
             for path, numbers in self.columns.items()
@@ -81,7 +81,7 @@ class RequestedColumns:
 
     @property
     def paths(self) -> frozenset[str]:
-        """The columns to read."""
+        """Paths of the columns to read."""
         return frozenset(self.columns).union(*(wanted.paths for wanted in self.tuples))
 
 
@@ -92,7 +92,9 @@ def partition_lake(
     synonyms: Mapping[str, Synonyms],
     config: ProfileConfig,
 ) -> DataFrame:
-    """Partition the values of columns by hash, and read each table on a suitable route.
+    """Read columns of tables, and partition the values by hash.
+
+    Each table is read on the route that suits it.
 
     Args:
         session: Runs the Spark jobs.
@@ -253,7 +255,10 @@ def partition_table(
 
 @dataclass(slots=True)
 class _Counted:
-    """The counts of one table: of its columns as written, in other forms, and of tuples of them."""
+    """Counts of the values in one table, for single columns and for column tuples.
+
+    Values are counted as written and, where requested, in the form of a notation.
+    """
 
     columns: dict[str, ColumnAggregate]
     in_form: dict[tuple[str, Notation], ColumnAggregate]
@@ -263,7 +268,7 @@ class _Counted:
 def _count(
     batches: Iterable[pa.RecordBatch], paths: Iterable[str], request: RequestedColumns
 ) -> _Counted:
-    """Count the requested columns and tuples of a table in one pass."""
+    """Count the values of requested columns and column tuples in one pass over a table."""
     columns = dict.fromkeys((path for path in paths if path in request.columns), EMPTY_AGGREGATE)
     wanted = [(path, notation) for path, notation in request.notations if path in columns]
     counted = _Counted(columns, dict.fromkeys(wanted, EMPTY_AGGREGATE))
@@ -280,7 +285,7 @@ def _count(
 
 
 def _add(aggregates: dict[_Key, ColumnAggregate], texts: Mapping[_Key, TextCounts]) -> None:
-    """Add one batch of each column to its aggregate."""
+    """Add the values of one batch to the aggregate of each column."""
     batch = aggregate_columns([*texts.values()], _ALL, in_forms=False)
     for key, aggregate in zip(texts, batch, strict=True):
         # Verification compares hashes only; the texts of all values would fill the memory.
@@ -315,7 +320,10 @@ def _partition(
     *,
     count: int,
 ) -> Iterator[pa.RecordBatch]:
-    """Split a column's values, and the entities that they name, into equal ranges of hashes."""
+    """Split the hashes of a column's values into ranges of equal width.
+
+    For each requested entity kind, the entities that the values name are split, too.
+    """
     edges = np.array([(index << 64) // count for index in range(1, count)], np.uint64)
     for kind, number in numbers.items():
         if isinstance(kind, Notation):
@@ -335,7 +343,7 @@ def _partition(
 
 
 def _union(frames: Sequence[DataFrame]) -> DataFrame:
-    """Unite frames as a balanced tree, because Spark fails on a long chain of unions."""
+    """Unite data frames as a balanced tree, because Spark fails on a long chain of unions."""
     if len(frames) == 1:
         return frames[0]
     half = len(frames) // 2

@@ -1,9 +1,10 @@
-"""Searches a sample of each table's rows for composite keys: minimal sets of columns that identify.
+"""Searches a sample of each table's rows for composite keys.
 
-Two rows of the sample with the same values prove that a set of columns is no key. A set without
-such rows may still not be one, so every key that is used is verified on all rows. The search goes
-level by level: a set is tried only if none of its subsets is already unique (Agrawal and Srikant,
-"Fast algorithms for mining association rules", 1994; Heise et al., DUCC, 2013).
+A composite key is a minimal set of columns that identifies a row. Two rows of the sample with the
+same values prove that a set of columns is no key. A set without such rows may still not be one, so
+every key that is used is verified on all rows. The search goes level by level: a set is tried only
+if none of its subsets is already unique (Agrawal and Srikant, "Fast algorithms for mining
+association rules", 1994; Heise et al., DUCC, 2013).
 """
 
 import sys
@@ -46,7 +47,7 @@ _MIN_ROWS = 4
 
 @dataclass(frozen=True, slots=True)
 class _Searched:
-    """A table, and the columns among which its keys are searched."""
+    """A table, and the columns to search for keys."""
 
     table: Table
     search: KeySearch
@@ -58,7 +59,7 @@ def search_keys(
     searches: Sequence[KeySearch],
     config: ProfileConfig,
 ) -> dict[TableId, tuple[tuple[str, ...], ...]]:
-    """Find minimal sets of two to four columns that are unique in a sample of each table.
+    """Find composite keys of two to four columns in a sample of each table's rows.
 
     Args:
         session: Runs one Spark job, and one more for each table on the distributed route.
@@ -84,7 +85,7 @@ def search_keys(
 
 
 def minimal_keys(columns: Mapping[str, HashedColumn], most: int = 4) -> list[tuple[str, ...]]:
-    """Return the minimal sets of columns whose tuples are all different.
+    """Return the minimal sets of columns in which no two rows have the same values.
 
     Args:
         columns: The hashed columns by path, the most promising first.
@@ -128,7 +129,7 @@ def _is_unique(columns: Mapping[str, HashedColumn], paths: Iterable[str]) -> boo
 def _search(
     session: SparkSession, jobs: Sequence[_Searched], config: ProfileConfig
 ) -> Iterator[pa.Table | pa.RecordBatch]:
-    """Yield the keys that were found in the tables of each route, as Arrow rows."""
+    """Yield the composite keys of all tables as Arrow rows."""
     routes: dict[Route, list[int]] = {route: [] for route in Route}
     for index, job in enumerate(jobs):
         in_database = database_of(job.table.location) is not None
@@ -146,7 +147,10 @@ def _search(
 
 
 def _collect(frame: Callable[[], DataFrame]) -> Iterator[pa.Table]:
-    """Yield the rows of a job, or nothing if it fails: keys are then found without its tables."""
+    """Yield the rows of a Spark job, or nothing if the job fails.
+
+    After a failure, the tables of the job have no keys.
+    """
     with suppress(*SPARK_ERRORS):
         yield frame().toArrow()
 

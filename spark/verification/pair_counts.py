@@ -89,7 +89,10 @@ def _ratio(part: int, whole: int) -> float:
 
 
 def _intersect(few: Hashes, many: Hashes) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Find the positions of shared values in both arrays by binary search in the longer array."""
+    """Find the positions of shared values in two sorted arrays of hashes.
+
+    This is a binary search in the longer array for each value of the shorter.
+    """
     if not len(many):
         empty = np.zeros(0, np.intp)
         return empty, empty

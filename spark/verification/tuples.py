@@ -1,4 +1,4 @@
-"""Counts rows of several columns as values of one column: the tuples of a composite key.
+"""Hashes and counts tuples: the combined values of several columns in a row.
 
 The hash of a tuple is computed from the hashes of its values: two tables have a tuple in common if
 all values are equal in normal form. A row with a null in any column has no tuple, as in SQL.
@@ -47,7 +47,7 @@ class HashedColumn:
 
 
 def hash_rows(column: pa.Array, *, is_text: bool) -> HashedColumn:
-    """Hash the value of each row in one batch of a column.
+    """Hash the values in one batch of a column, row by row.
 
     Args:
         column: Rows of any type that has a text form.
@@ -69,7 +69,7 @@ def hash_rows(column: pa.Array, *, is_text: bool) -> HashedColumn:
 
 
 def hash_tuples(columns: Iterable[HashedColumn]) -> Hashes:
-    """Return the hashes of the tuples in the rows that have a value in every column.
+    """Hash the tuple of each row that has a value in every column.
 
     Args:
         columns: The columns of the tuple, in order.
@@ -118,7 +118,7 @@ def count_tuples(
 def hash_columns(
     batch: pa.RecordBatch, tuples: Collection[ColumnTuple], texts: Collection[str]
 ) -> dict[str, HashedColumn]:
-    """Hash the columns of one batch that some tuple needs.
+    """Hash those columns of a batch that are part of a tuple.
 
     Args:
         batch: Rows with columns under their paths.

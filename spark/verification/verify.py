@@ -1,4 +1,4 @@
-"""Verifies pairs of columns on all their rows: containment, cardinality and fan-out.
+"""Measures the containment, cardinality and fan-out of column pairs on all rows.
 
 One Spark job in three stages. The first reads the columns that pairs compare, each table once
 however many pairs it is in, and partitions the distinct values of every column by hash. The second
@@ -58,7 +58,7 @@ _COUNTS_ROW = pa.schema(
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnKinds:
-    """Entity kinds and text columns, as determined from the profiles of whole tables."""
+    """Facts about columns from their profiles, such as entity kinds and notations."""
 
     kinds: Mapping[Pair, str] = field(default_factory=dict)
     """The entity kind of pairs whose columns hold entities of one kind."""
@@ -75,7 +75,7 @@ class ColumnKinds:
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """One way to compare the values of a pair."""
+    """One way to compare the values of two columns."""
 
     pair: Pair
     compared_as: str
@@ -86,7 +86,7 @@ class _Comparison:
 
     @property
     def sides(self) -> tuple[CountedValues, CountedValues]:
-        """The values that are counted on each side."""
+        """The left and the right column, and how the values of each are read."""
         return (self.pair[0], self.kinds[0]), (self.pair[1], self.kinds[1])
 
 
@@ -131,7 +131,7 @@ def verify_joins(
 
 
 def _comparisons(pair: Pair, kinds: ColumnKinds) -> Iterator[_Comparison]:
-    """Yield the ways in which a pair is compared, as written first."""
+    """Yield the ways to compare two columns, beginning with the values as written."""
     yield _Comparison(pair, _AS_WRITTEN, (_AS_WRITTEN, _AS_WRITTEN))
     if kind := kinds.kinds.get(pair):
         yield _Comparison(pair, kind, (kind, kind))
@@ -145,7 +145,7 @@ def count_requests(
     requests: list[RequestedColumns],
     to_count: Iterable[tuple[int, int]],
 ) -> dict[tuple[int, int], PairCounts]:
-    """Read the requested columns, and count the shared values of pairs of them.
+    """Read columns of tables, and count the values that pairs of columns share.
 
     Args:
         partition: Partitions the values of columns by hash.
@@ -167,7 +167,7 @@ def count_requests(
 def _requests(
     tables: Sequence[Table], numbers: Mapping[CountedValues, int], texts: AbstractSet[ColumnId]
 ) -> list[RequestedColumns]:
-    """Group the columns by table, so that each table is read once for all of its pairs."""
+    """Group the columns by table, so that each table is read once."""
     columns: dict[TableId, dict[str, dict[str, int]]] = {}
     for (column, kind), number in numbers.items():
         columns.setdefault(column.table, {}).setdefault(column.path, {})[kind] = number
@@ -257,7 +257,7 @@ def _choose_evidence(
     numbers: Mapping[CountedValues, int],
     counts: Mapping[tuple[int, int], PairCounts],
 ) -> dict[Pair, Evidence]:
-    """Choose for each pair the way to compare its values that is its evidence.
+    """Choose the evidence for each pair from the results of several comparisons.
 
     Entities or another form are chosen if they explain the pair much better. In `compared`, a pair
     as written comes before the same pair compared in other ways.
