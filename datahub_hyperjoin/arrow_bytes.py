@@ -21,7 +21,7 @@ _CHUNK_BYTES = 1 << 22
 
 
 def bounds_of(sizes: npt.ArrayLike) -> Indices:
-    """Compute the bounds of concatenated sequences from their lengths.
+    """Compute the start and end positions of concatenated sequences from their lengths.
 
     Args:
         sizes: The length of each sequence.
@@ -206,7 +206,7 @@ class StringBytes:
         return np.frombuffer(bytearray(self.data).translate(table), np.uint8)
 
     def classes(self, table: bytes) -> Bytes:
-        """Combine the classes of all bytes in each string by bitwise OR.
+        """Return which classes of bytes occur in each string, as one bit per class.
 
         Args:
             table: For each of the 256 bytes, bits that represent its classes.

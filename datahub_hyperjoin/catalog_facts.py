@@ -35,18 +35,18 @@ class ForeignKey:
 
     @property
     def is_composite(self) -> bool:
-        """Whether the key has several columns."""
+        """Whether the foreign key has several columns."""
         return len(self.pairs) > 1
 
     @property
     def title(self) -> str:
-        """The name that people see; a phrase if the key has no name."""
+        """The foreign key's name for display, or `without a name`."""
         return self.name or "without a name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredKeys:
-    """Unique columns, composite keys and foreign keys, as a database or the catalog declares."""
+    """Unique columns, composite keys and foreign keys that databases or the catalog declare."""
 
     unique: frozenset[ColumnId] = frozenset()
     """Columns that are a whole primary key or have a unique constraint of their own."""
@@ -58,7 +58,10 @@ class DeclaredKeys:
     """The foreign keys."""
 
     def united(self, other: "DeclaredKeys") -> "DeclaredKeys":
-        """Return the keys of both; a foreign key that both declare keeps its name here."""
+        """Merge these declared keys with other declared keys.
+
+        A foreign key in both keeps the name that it has in this object.
+        """
         # The order of a key's columns differs between databases and catalogs.
         named = {frozenset(key.pairs): key for key in (*other.foreign, *self.foreign)}
         return DeclaredKeys(
@@ -69,7 +72,7 @@ class DeclaredKeys:
 
 
 def declared_pairs(keys: Iterable[ForeignKey]) -> dict[Pair, str]:
-    """Return the pairs that foreign keys of one column declare, each with the name of its key.
+    """Return the pair of columns in each single-column foreign key, with the key's name.
 
     A composite key declares one join of several columns, and says nothing of any single pair.
 
@@ -117,7 +120,7 @@ class CatalogFacts:
 
     @cached_property
     def connected(self) -> frozenset[Pair]:
-        """The pairs that a foreign key, a relationship or a person connects, unless rejected."""
+        """The pairs that a foreign key, a relationship or a person confirms and nobody rejects."""
         return frozenset(pair for pair, evidence in self.pairs.items() if evidence.connects)
 
     @cached_property
@@ -146,7 +149,7 @@ class CatalogFacts:
         return self.pairs.get(pair, CatalogEvidence())
 
     def declaring(self, keys: DeclaredKeys) -> "CatalogFacts":
-        """Return these facts together with the keys that databases declare.
+        """Return a copy of these facts with further declared keys.
 
         Args:
             keys: The keys. Of a foreign key that the catalog declares too, the catalog's name is

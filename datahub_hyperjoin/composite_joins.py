@@ -1,4 +1,8 @@
-"""Find joins of several columns: search keys, propose references, verify them and decide."""
+"""Find composite joins, which compare several pairs of columns at once.
+
+The steps are: search composite keys, propose references to them, verify the references on the data
+and decide which of them hold.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -30,7 +34,7 @@ def find_composite_joins(
     config: ProfileConfig,
     ranking: RankingConfig,
 ) -> tuple[Join, ...]:
-    """Find the references of several columns, declared ones and others, and verify them.
+    """Find composite joins, declared or not, and verify them on the data.
 
     Args:
         index: The lake.
@@ -57,7 +61,7 @@ def find_composite_joins(
 
 
 def with_composite_joins(joins: Sequence[Join], composites: Sequence[Join]) -> tuple[Join, ...]:
-    """Combine joins of one and of several columns.
+    """Merge single-column joins and composite joins, best first.
 
     A part of a composite join that joins many rows to many is left out: it would lead people to the
     wrong rows. Parts that people accepted with the whole join are left out, too.
@@ -95,7 +99,7 @@ def with_composite_joins(joins: Sequence[Join], composites: Sequence[Join]) -> t
 def _with_declared_keys(
     found: Mapping[TableId, tuple[tuple[str, ...], ...]], facts: CatalogFacts, max_columns: int
 ) -> dict[TableId, list[tuple[str, ...]]]:
-    """Return the keys of each table, declared ones first."""
+    """Return each table's composite keys: first the declared ones, then those found in the data."""
     keys: dict[TableId, list[tuple[str, ...]]] = {}
     for key in sorted(facts.composite_keys):
         if len(key) <= max_columns:
@@ -110,7 +114,7 @@ def _with_declared_keys(
 def _with_declared(
     proposals: Sequence[Proposal], index: LakeIndex, facts: CatalogFacts
 ) -> list[Proposal]:
-    """Add the declared references of several columns, with their names."""
+    """Add the declared composite foreign keys to the proposed references."""
     known = set(index.lake.ids)
     declared = {
         frozenset(key.pairs): _proposal(key)
@@ -126,7 +130,10 @@ def _proposal(key: ForeignKey) -> Proposal:
 
 
 def _join(reference: CompositeReference, index: LakeIndex, facts: CatalogFacts) -> Join:
-    """Turn a reference into a join, named by the pair of columns with the most distinct values."""
+    """Convert a composite reference to a join.
+
+    The pair whose referenced column has the most distinct values comes first and names the join.
+    """
     distinct = {profile.id: profile.distinct for profile in index.lake.profiles}
     pairs = sorted(reference.pairs, key=lambda pair: (pair[0] == pair[1], -distinct[pair[1]], pair))
     evidence = reference.evidence.evidence
@@ -144,7 +151,7 @@ def _join(reference: CompositeReference, index: LakeIndex, facts: CatalogFacts) 
 
 
 def _sorted(join: Join) -> Join:
-    """Put the smaller column of the first pair on the left."""
+    """Swap the sides of a join if its left column has the greater identifier."""
     if join.left <= join.right:
         return join
     return replace(
@@ -157,7 +164,10 @@ def _sorted(join: Join) -> Join:
 
 
 def _led_by_other(join: Join, taken: Mapping[Pair, Join]) -> Join | None:
-    """Return a join whose first pair is free; None if another join has each of its pairs."""
+    """Reorder the pairs of a composite join so that its first pair belongs to no other join.
+
+    Return None if each pair is another join or consists of one column twice.
+    """
     for number, (left, right) in enumerate(join.pairs):
         if pair_of(left, right) not in taken and left != right:
             others = (*join.pairs[:number], *join.pairs[number + 1 :])
@@ -169,7 +179,7 @@ def _led_by_other(join: Join, taken: Mapping[Pair, Join]) -> Join | None:
 
 
 def _catalog_evidence(reference: CompositeReference, facts: CatalogFacts) -> CatalogEvidence:
-    """Return what the catalog says about all the columns together."""
+    """Combine the catalog evidence of all pairs in a composite reference."""
     parts = [facts.of(pair_of(*pair)) for pair in reference.pairs]
     verdicts = {part.verdict for part in parts}
     return CatalogEvidence(

@@ -1,4 +1,4 @@
-"""Reads keys and evidence of several columns with Spark, or from the store of earlier runs."""
+"""Find composite keys and measure composite references, reusing results of earlier runs."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ TableKeys = Mapping[TableId, tuple[tuple[str, ...], ...]]
 
 
 class CompositeReader:
-    """Reads only tables that have changed since the last run.
+    """Cached Spark jobs that find composite keys and measure composite references.
 
     Args:
         index: The lake.
@@ -41,7 +41,7 @@ class CompositeReader:
         self._store = Store(config)
 
     def keys(self, searches: Sequence[KeySearch]) -> TableKeys:
-        """Search the keys of several columns of some tables.
+        """Find composite keys among the given columns of tables.
 
         Args:
             searches: The columns among which to search.
@@ -68,7 +68,7 @@ class CompositeReader:
         return {table: keys for table, keys in found.items() if keys}
 
     def evidence(self, references: Sequence[ColumnPairs]) -> dict[ColumnPairs, CompositeEvidence]:
-        """Measure references of several columns on all rows of their tables.
+        """Measure composite references on all rows of their tables.
 
         Args:
             references: The referring and the referenced columns of each.

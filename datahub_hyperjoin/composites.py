@@ -1,4 +1,4 @@
-"""Value types of keys of several columns, which the model searches and Spark counts."""
+"""Value types for composite keys and for references to them."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ MIN_CONTAINMENT = 0.9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeySearch:
-    """The columns of a table among which composite keys are searched."""
+    """A request to search for composite keys among some columns of a table."""
 
     table: TableId
     """The table."""
@@ -52,5 +52,5 @@ class CompositeEvidence:
 
     @property
     def is_unique(self) -> bool:
-        """Whether no two rows of the referenced table have the same tuple."""
+        """Whether the referenced columns form a unique key of their table."""
         return self.evidence.cardinality in {Cardinality.ONE_ONE, Cardinality.MANY_ONE}

@@ -1,4 +1,4 @@
-"""The configuration of the source in a recipe.
+"""The settings of the HyperJoin source in a DataHub recipe.
 
 Each section is a dataclass of the package that uses it, so that every default, bound and
 description is in one place. Unknown keys are refused at every level.

@@ -1,4 +1,4 @@
-"""The stage that finds and verifies joins through crosswalks, for pairs that are suggested."""
+"""Find and verify joins through crosswalks for the suggested pairs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -19,7 +19,7 @@ are. A join that compares values then misses most of the rows."""
 
 
 def list_bridges(index: LakeIndex, pairs: Iterable[Pair]) -> tuple[Bridge, ...]:
-    """List the crosswalks that connect some pairs of columns, at most one for each pair.
+    """Find a crosswalk between the two columns of each pair, if there is one.
 
     Args:
         index: The lake, with its crosswalks.
@@ -40,7 +40,9 @@ def measure_bridges(
     config: ProfileConfig,
     index: LakeIndex,
 ) -> dict[Bridge, Evidence]:
-    """Measure joins through crosswalks, or reuse stored evidence if all three tables are unchanged.
+    """Measure joins through crosswalks, or reuse the evidence of an earlier run.
+
+    Evidence is reused if both tables and the crosswalk are unchanged.
 
     Args:
         bridges: The columns.
@@ -71,8 +73,9 @@ def choose_evidence(
     *,
     accepted: AbstractSet[Pair],
 ) -> dict[Pair, Evidence]:
-    """Give accepted pairs the evidence through a crosswalk where it explains them much better.
+    """Choose, for each pair, between direct evidence and evidence through a crosswalk.
 
+    An accepted pair gets the evidence through a crosswalk if that has a much higher containment.
     Other pairs keep their own evidence, so that a pair that meets only in a crosswalk is no join
     of its own. Country codes and country names keep theirs, because people know what countries are.
 
@@ -93,7 +96,7 @@ def choose_evidence(
 
 
 def with_crosswalks(joins: Iterable[Join], crosswalks: Iterable[CrosswalkJoin]) -> tuple[Join, ...]:
-    """Add the columns of the crosswalk to each join that has one.
+    """Add the crosswalk's columns to each join that goes through a crosswalk.
 
     Args:
         joins: The joins of the run.
@@ -114,7 +117,7 @@ def collect_crosswalk_joins(
     *,
     min_containment: float,
 ) -> tuple[CrosswalkJoin, ...]:
-    """Collect the joins that the data confirms in both steps.
+    """Build two-step joins through crosswalks, and keep those that the data confirms.
 
     Args:
         ranked: The suggestions of the ranking, for the scores of the pairs.
@@ -151,5 +154,5 @@ def collect_crosswalk_joins(
 
 
 def _read_from(first: ColumnId, evidence: Evidence, pair: Pair) -> Evidence:
-    """Return the evidence of a sorted pair with the given column on the left."""
+    """Return a pair's evidence with the given column on the left."""
     return evidence if pair[0] == first else evidence.reversed

@@ -1,4 +1,4 @@
-"""Value types of joins in two steps, through a crosswalk.
+"""Value types for two-step joins through a crosswalk table.
 
 A crosswalk is a table that holds codes and names of the same things in two columns. Codes of one
 table and names of another share no value, but both steps compare equal values.
@@ -14,7 +14,10 @@ _THROUGH = "values through "
 
 @dataclass(frozen=True, slots=True, order=True)
 class Bridge:
-    """Two columns and the crosswalk that connects them; the left column has the smaller id."""
+    """Two columns and the crosswalk that connects them.
+
+    The left column has the smaller identifier.
+    """
 
     left: ColumnId
     """The left column."""
@@ -30,7 +33,7 @@ class Bridge:
 
     @property
     def crosswalk(self) -> TableId:
-        """The table of the two middle columns."""
+        """The table that serves as the crosswalk."""
         return self.left_via.table
 
     @property
@@ -40,13 +43,13 @@ class Bridge:
 
     @property
     def steps(self) -> tuple[Pair, Pair]:
-        """The pair that the left column forms with the crosswalk, and that of the right one."""
+        """The two pairs to join: left column with crosswalk, and crosswalk with right column."""
         return pair_of(self.left, self.left_via), pair_of(self.right_via, self.right)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrosswalkJoin:
-    """A join in two steps, with the evidence of each step and of both together."""
+    """A two-step join through a crosswalk, with the evidence of both steps."""
 
     bridge: Bridge
     """The columns."""
@@ -69,23 +72,23 @@ class CrosswalkJoin:
 
     @property
     def left(self) -> ColumnId:
-        """The left column."""
+        """The left column of the two-step join."""
         return self.bridge.left
 
     @property
     def right(self) -> ColumnId:
-        """The right column."""
+        """The right column of the two-step join."""
         return self.bridge.right
 
     @property
     def pairs(self) -> tuple[tuple[ColumnId, ColumnId], ...]:
-        """The columns that must be equal: those of the left step, then those of the right one."""
+        """The pairs of columns whose values must be equal, one pair for each step."""
         bridge = self.bridge
         return (bridge.left, bridge.left_via), (bridge.right_via, bridge.right)
 
     @property
     def as_join(self) -> Join:
-        """The pair of the left and the right column, as a join through the crosswalk."""
+        """This two-step join as a `Join` between its left and right columns."""
         bridge = self.bridge
         return Join(
             left=bridge.left,
@@ -97,12 +100,12 @@ class CrosswalkJoin:
 
     @property
     def containment(self) -> float:
-        """The lowest containment of the two steps and of both together."""
+        """The lowest containment among the first step, the second step and the whole join."""
         return min(each.containment for each in (self.left_step, self.right_step, self.evidence))
 
 
 def as_compared(bridge: Bridge, evidence: Evidence) -> Evidence:
-    """Return the evidence of both steps as evidence of a pair that share no value.
+    """Mark the evidence of a pair as measured through a crosswalk.
 
     Args:
         bridge: The steps.

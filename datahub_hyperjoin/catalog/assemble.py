@@ -1,4 +1,4 @@
-"""Build the catalog facts from all parts of the catalog."""
+"""Build the catalog facts from the metadata that was read from DataHub."""
 
 from collections.abc import Iterable, Mapping
 

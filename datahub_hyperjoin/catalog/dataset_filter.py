@@ -33,7 +33,7 @@ class DatasetFilter:
 
     @property
     def aspects(self) -> tuple[str, ...]:
-        """The names of the aspects that `matches` needs."""
+        """The names of the DataHub aspects that the filter needs to judge a dataset."""
         return tuple(
             aspect.ASPECT_NAME
             for aspect, wanted in (

@@ -49,7 +49,7 @@ class PlatformInstance:
     """Name of the platform instance; None for the whole platform."""
 
     def contains(self, table: TableId) -> bool:
-        """Return whether this platform instance contains a table, judged by the table's identifier.
+        """Return whether a table's identifier belongs to this platform instance.
 
         Args:
             table: The table.
@@ -85,7 +85,7 @@ class Dataset:
 
 
 def _columns(schema: SchemaMetadataClass) -> tuple[tuple[str, str], ...]:
-    """Return the plain path and the DataHub field path of each column.
+    """Return the path of each column in two forms: plain, and as DataHub writes it.
 
     A plain path contains no types. Members of a union have the same plain path; only the first
     member is returned.
@@ -98,9 +98,9 @@ def _columns(schema: SchemaMetadataClass) -> tuple[tuple[str, str], ...]:
 
 
 def _primary_key(schema: SchemaMetadataClass) -> tuple[str, ...]:
-    """Return the plain paths of the columns in the primary key.
+    """Return the paths of the primary key's columns.
 
-    Connectors list the key in the schema, mark its columns, or do both.
+    The paths contain no types. Connectors list the key in the schema, mark its columns, or do both.
     """
     marked = [field.fieldPath for field in schema.fields if field.isPartOfKey]
     paths = schema.primaryKeys or [path for path in marked if _MESSAGE_KEY not in path]
@@ -108,7 +108,7 @@ def _primary_key(schema: SchemaMetadataClass) -> tuple[str, ...]:
 
 
 def _pairs(key: ForeignKeyConstraintClass) -> tuple[tuple[ColumnId, ColumnId], ...]:
-    """Return the referring and the referenced columns of a foreign key.
+    """Return the pairs of referring and referenced columns in a foreign key.
 
     Raises:
         InvalidUrnError: A field is not a column of a dataset.

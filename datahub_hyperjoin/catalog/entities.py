@@ -111,7 +111,7 @@ def _pages(
     filters: RawSearchFilter | None,
     removed: bool,
 ) -> Iterator[tuple[str, Aspects]]:
-    """Read entities through the scroll endpoint.
+    """Read entities page by page through DataHub's scroll endpoint.
 
     Each page depends on the cursor of the page before, so an error cannot be skipped: every reason
     to use the slower way is raised as `_NoScrollError`, and all other errors end the run.
@@ -169,7 +169,7 @@ def scroll(
     removed: bool = False,
     warn: NoteSkipped = log_skipped,
 ) -> Iterator[tuple[str, Aspects]]:
-    """Read the given aspects of all entities of a type.
+    """Read all entities of a type, with the given aspects.
 
     A request reads up to a thousand entities.
 
@@ -217,7 +217,7 @@ def fetch(
     *,
     warn: NoteSkipped = log_skipped,
 ) -> dict[str, Aspects]:
-    """Read the given aspects of entities by URN.
+    """Read the given aspects of the entities with the given URNs.
 
     A request reads up to five hundred entities.
 

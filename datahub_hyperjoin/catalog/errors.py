@@ -19,7 +19,7 @@ class NoTablesError(CatalogError, ValueError):
 
     @classmethod
     def in_folder(cls, folder: str, *, seen: int) -> Self:
-        """Report the folder and the number of files in it."""
+        """Report that a local folder contains no table that the recipe allows."""
         return cls(
             f"`catalog.folder` {folder!r} has {seen} files, but no table that `catalog.tables` "
             "allows. Check both; table files end in .csv, .tsv, .jsonl, .parquet, .orc or .avro"
@@ -27,7 +27,7 @@ class NoTablesError(CatalogError, ValueError):
 
     @classmethod
     def in_database(cls, connection: str, *, seen: int) -> Self:
-        """Report the connection and the number of tables in its database or catalog."""
+        """Report that a database or Spark catalog has no table that the recipe allows."""
         return cls(
             f"`{connection}` has {seen} tables, but none that its `tables` and `schemas` allow. "
             "Widen these patterns"
@@ -52,7 +52,7 @@ class UnknownDatasetsError(CatalogError, LookupError):
 
     @classmethod
     def on_platform(cls, platform: str, env: str, *, example: str) -> Self:
-        """Report the platform, the environment and the name of one missing dataset."""
+        """Report that DataHub lists none of the run's tables on a platform."""
         return cls(
             f"DataHub knows none of the tables on platform {platform!r} in env {env!r}, for "
             f"example {example!r}. Ingest them with their own source first, correct "
@@ -77,7 +77,7 @@ class NoRemoteTablesError(NoTablesError):
 
     @classmethod
     def in_folder_of(cls, connection: str, *, seen: int) -> Self:
-        """Report the connection and the number of files in its folder."""
+        """Report that a connection's remote folder contains no table that the recipe allows."""
         return cls(
             f"the folder of `{connection}` has {seen} files, but no table that its `tables` allow. "
             "Check `folder` and `tables`; table files end in .csv, .tsv, .jsonl, .parquet, .orc or "

@@ -1,4 +1,4 @@
-"""Derive the declared keys of a catalog from its datasets."""
+"""Collect the primary keys and foreign keys that datasets declare."""
 
 from collections.abc import Iterable
 

@@ -102,7 +102,7 @@ class Catalog:
     """Platform instances whose databases did not answer: joins of their tables are kept."""
 
     def field_path(self, column: ColumnId) -> ColumnId:
-        """Return a column with its DataHub field path instead of its plain path.
+        """Replace a column's plain path by the field path that DataHub uses.
 
         Args:
             column: A column with its plain path.
@@ -128,7 +128,7 @@ class _JoinHistory:
 def read_catalog(
     graph: DataHubGraph, tables: Sequence[Table], *, scope: Scope, history: History, warn: Warn
 ) -> Catalog:
-    """Read DataHub's metadata about tables and people's decisions about joins.
+    """Read from DataHub the metadata of tables, and people's decisions about joins.
 
     Args:
         graph: DataHub's server.
@@ -177,7 +177,7 @@ def read_catalog(
 def _read_join_history(
     graph: DataHubGraph, *, scope: Scope, history: History, warn: Warn
 ) -> _JoinHistory:
-    """Read relationships and decisions, including rejections found only in the history.
+    """Read relationships and decisions, including rejections known only from earlier runs.
 
     A relationship that people hard-deleted leaves no trace in the catalog. It is recognised once,
     as written by the last run and missing now, and recorded as rejected from then on, until a
@@ -216,7 +216,7 @@ def _read_join_history(
 
 
 def _have_writes_arrived(graph: DataHubGraph, history: History, namespace: str, warn: Warn) -> bool:
-    """Return whether the catalog contains any property written by the last run."""
+    """Return whether the catalog contains a structured property that the last run wrote."""
     prefix = property_urn(namespace, "")
     name = StructuredPropertiesClass.ASPECT_NAME
     columns = _if_readable(lambda: fetch(graph, "schemaField", history.columns, [name]), warn)
@@ -230,7 +230,7 @@ def _have_writes_arrived(graph: DataHubGraph, history: History, namespace: str, 
 
 
 def _if_supported(read: Callable[[], dict[Key, Value]]) -> dict[Key, Value]:
-    """Call `read`, or return an empty dictionary if the server lacks the entity type.
+    """Return the result of `read`, or an empty dictionary if the server lacks the entity type.
 
     There is no warning here, because writing entities of that type reports the problem.
     """
@@ -242,7 +242,7 @@ def _if_supported(read: Callable[[], dict[Key, Value]]) -> dict[Key, Value]:
 
 
 def _if_readable(read: Callable[[], dict[Key, Value]], warn: Warn) -> dict[Key, Value]:
-    """Call `read`, or warn and return an empty dictionary if the call fails."""
+    """Return the result of `read`; if the call fails, warn and return an empty dictionary."""
     try:
         return _if_supported(read)
     except UnreadableCatalogError as error:
@@ -257,7 +257,7 @@ def _if_readable(read: Callable[[], dict[Key, Value]], warn: Warn) -> dict[Key, 
 def _select(
     tables: Sequence[Table], datasets: Mapping[TableId, Dataset], *, scope: Scope, warn: Warn
 ) -> list[Table]:
-    """Select the tables in the catalog, or all tables if `catalog.known_only` is false.
+    """Keep the tables that the catalog lists, or all tables if `catalog.known_only` is false.
 
     A dataset filter leaves out tables on purpose, so then nothing is reported: the datasets that it
     excludes cannot be distinguished from unknown ones.

@@ -178,7 +178,7 @@ def _pairs(
 def find_deleted(
     written: Collection[str], existing: Iterable[str], *, writes_arrived: bool, warn: Warn
 ) -> frozenset[str]:
-    """Find the entities of an earlier run that people have since hard-deleted.
+    """Find the entities that an earlier run wrote and that people then hard-deleted.
 
     A missing entity is a rejection only if a person deleted it. Two other causes look the same.
     People delete entities one by one, so if more than three quarters of at least twenty are

@@ -1,4 +1,4 @@
-"""Use DataHub's SQL parser to find the pairs that a statement joins.
+"""Find the pairs of columns that a SQL statement joins, with DataHub's SQL parser.
 
 The parser reports for each join the columns that its condition depends on, through aliases,
 subqueries and common table expressions. Three properties of it shape this module:
@@ -58,7 +58,7 @@ class _Resolver(SchemaResolverInterface):
 def find_joins(
     statement: str, *, platform: str, tables: TableLookup, subjects: frozenset[TableId]
 ) -> frozenset[Pair] | None:
-    """Find the pairs of columns that a statement joins by equality.
+    """Find the pairs of columns that a SQL statement joins by equality.
 
     Args:
         statement: A SQL query, or a statement that stores the result of one.
@@ -104,7 +104,7 @@ def _dialect(platform: str) -> Dialect:
 
 
 def _isolate_equalities(statement: exp.Expr) -> None:
-    """Rewrite a statement so that each equality of two columns gets a join of its own.
+    """Rewrite a SQL statement so that each equality of two columns has its own `JOIN`.
 
     Each join keeps its first equality. The others, and those in `WHERE`, become conditions of
     additional joins with a one-row subquery. The result of the statement changes; which columns
@@ -134,7 +134,7 @@ def _isolate_equalities(statement: exp.Expr) -> None:
 
 
 def _sources(select: exp.Select) -> Iterator[exp.Expr]:
-    """Yield the tables and subqueries in the `FROM` and `JOIN` clauses."""
+    """Yield the tables and subqueries in the `FROM` and `JOIN` clauses of a `SELECT`."""
     start = select.args.get("from_") or select.args.get("from")  # depends on sqlglot's release
     yield from (clause.this for clause in (start, *select.args["joins"]) if clause)
 
@@ -145,7 +145,7 @@ def _stays_in(equality: exp.EQ, sources: set[str]) -> bool:
 
 
 def _equalities(condition: exp.Expr) -> Iterator[exp.EQ]:
-    """Yield the equalities of two columns that a condition implies."""
+    """Yield the comparisons `column = column` that a SQL condition requires."""
     condition = condition.unnest()
     # Below `OR` and `NOT`, an equality need not hold for the rows of the result.
     parts = condition.flatten() if isinstance(condition, exp.And) else [condition]
@@ -195,7 +195,7 @@ def _resolve(first: ColumnRef, second: ColumnRef, tables: TableLookup) -> Pair |
 
 
 def _column(reference: ColumnRef, tables: TableLookup) -> ColumnId | None:
-    """Find the column in the catalog to which a parsed reference refers.
+    """Find the catalog's column for a column reference in parsed SQL.
 
     Case is ignored only if there is no exact match.
     """

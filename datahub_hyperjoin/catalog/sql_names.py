@@ -59,7 +59,7 @@ class TableLookup:
 
 
 def _ends_match(name: str, parts: Name) -> bool:
-    """Return whether one of two names ends with all parts of the other.
+    """Return whether the shorter of two dotted names is the end of the longer one.
 
     SQL may also give more parts than the catalog, for example the name of a Spark catalog.
     """
@@ -71,7 +71,7 @@ def _ends_match(name: str, parts: Name) -> bool:
 def rename_tables(
     statement: exp.Expr, find: Callable[[Name], TableId | None]
 ) -> dict[str, TableId]:
-    """Replace the table names in a statement by unique names of one part.
+    """Replace the table names in a SQL statement by unique names without qualifiers.
 
     DataHub's parser needs complete names, all with the same number of parts; unique names of one
     part fulfil this on every platform. A table without an alias gets its old name as the
@@ -117,7 +117,7 @@ def _clear_qualifiers(node: exp.Table | exp.Column) -> None:
 
 
 def _is_defined_within(table: exp.Table) -> bool:
-    """Return whether a table name refers to a common table expression of the statement.
+    """Return whether a table name in SQL refers to a common table expression.
 
     Walks up from the name and looks at the `WITH` clause of each enclosing node. A name inside the
     expression of the same name refers to the real table, as in `WITH orders AS (SELECT * FROM

@@ -1,4 +1,4 @@
-"""Count the SQL queries in the catalog that join each pair."""
+"""Count how many SQL queries in the catalog join each pair of columns."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

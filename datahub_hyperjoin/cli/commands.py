@@ -31,7 +31,7 @@ from datahub_hyperjoin.urns import table_id
 
 
 def _format(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that select the format of a command's output."""
+    """Add the options `--format` and `--json` to a command."""
     options = (
         click.option(
             "--format",

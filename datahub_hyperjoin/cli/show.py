@@ -50,7 +50,7 @@ def as_json(joins: Sequence[CatalogJoin]) -> str:
 
 
 def decisions_as_json(joins: Sequence[CatalogJoin], verdict: Verdict) -> str:
-    """Format joins that a person just decided as JSON."""
+    """Format as JSON the joins that a person just accepted or rejected."""
     return _dump(
         [{"urn": join.urn, "name": join.name, "decision": verdict.value} for join in joins]
     )
@@ -119,7 +119,7 @@ def _factor(multiplies_by: float | None) -> str:
 
 
 def _choices(steps: Sequence[Step]) -> list[str]:
-    """Describe the references that a person might mean instead of those of the path."""
+    """List the alternatives to each join of a path, as lines of text."""
     choices = [
         f"{other.arrows} ({_score(other)}) instead of {step.join.arrows}"
         for step in steps

@@ -1,4 +1,4 @@
-"""Read the tables of the quick start's lake from the Python packages that publish them.
+"""Read the tables of the demonstration lake from installed Python packages.
 
 Column names and values stay as published.
 """

@@ -1,4 +1,4 @@
-"""Convert the files of publishers to tables in CSV format."""
+"""Convert data files of Python packages to tables in CSV format."""
 
 import gzip
 import json
@@ -29,7 +29,7 @@ def copy_csv(folder: Path, *names: str) -> Iterator[DemoTable]:
 
 
 def from_records(name: str, records: Iterable[Mapping[str, Any]]) -> DemoTable:
-    """Convert records to a table.
+    """Convert records to a table in CSV format.
 
     Args:
         name: Name of the table.

@@ -1,4 +1,4 @@
-"""Write the quick start's lake, with one folder per publisher and one file per table."""
+"""Write the demonstration lake: one folder per publisher and one file per table."""
 
 import io
 import tempfile
@@ -40,7 +40,7 @@ def _provenance() -> str:
 
 
 def write_lake(folder: Path) -> int:
-    """Write the quick start's lake.
+    """Write the demonstration lake into a new folder.
 
     Small tables become CSV files, large ones Parquet files. The lake is written to a temporary
     folder and renamed at the end, so an interrupted run leaves nothing behind.

@@ -34,7 +34,7 @@ class EmitConfig:
     into one catalog."""
 
     def __post_init__(self) -> None:
-        """Reject a namespace that the server would not accept, and an empty time limit."""
+        """Validate the namespace and the time limit."""
         if not self.sql_timeout > 0:
             message = f"`sql_timeout` is {self.sql_timeout:g}; it must be greater than 0"
             raise ValueError(message)

@@ -149,7 +149,7 @@ def _create(
 
 
 def define_properties(namespace: str) -> Iterator[MetadataChangeProposalWrapper]:
-    """Propose to create each structured property that the server does not have yet.
+    """Yield proposals to create the structured properties that describe joins.
 
     A property that exists is kept as it is, since a person may have changed it.
 
@@ -165,7 +165,9 @@ def define_properties(namespace: str) -> Iterator[MetadataChangeProposalWrapper]
 
 
 def define_tags() -> Iterator[MetadataChangeProposalWrapper]:
-    """Propose to create each relationship tag that the server does not have yet.
+    """Yield proposals to create the tags that relationships can have.
+
+    A tag that exists is kept as it is.
 
     Yields:
         A tag for each confidence band and each role, set by this source, and for each decision, set

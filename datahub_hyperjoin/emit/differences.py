@@ -50,7 +50,7 @@ _REVISITED = (StatusClass.ASPECT_NAME, UpstreamLineageClass.ASPECT_NAME)
 def keep_changes(
     units: Iterable[MetadataWorkUnit], graph: DataHubGraph, *, count: Count, warn: Warn
 ) -> Iterator[MetadataWorkUnit]:
-    """Pass on the workunits that change something, in order.
+    """Yield the workunits that would change something in DataHub, in order.
 
     Args:
         units: All metadata of a run.
@@ -177,7 +177,7 @@ class _ServerSnapshot:
         return unit if wanted == changes else with_changes(unit, wanted)
 
     def _is_news(self, target: _Target, written: object, *, in_place: bool) -> bool:
-        """Return whether a write changes the server, and record such a write as sent.
+        """Return whether a write would change an aspect; if so, record the write as sent.
 
         After a write the snapshot is out of date; then only a repetition changes nothing.
         """

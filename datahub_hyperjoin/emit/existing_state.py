@@ -14,7 +14,10 @@ from datahub_hyperjoin.emit.written_state import WrittenEdge
 
 @dataclass(frozen=True, kw_only=True)
 class ExistingState:
-    """Existing metadata that limits what a run may write; empty if the run has no server."""
+    """Existing metadata in DataHub that limits what a run may write.
+
+    It is empty if the run has no server.
+    """
 
     foreign: frozenset[str] = frozenset()
     """URNs of relationships that a person wrote, or edited after this source wrote them."""

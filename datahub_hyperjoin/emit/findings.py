@@ -1,4 +1,7 @@
-"""Write a run's joins and suggestions layer by layer, in the order that DataHub requires."""
+"""Write the joins and suggestions of a run in the order that DataHub requires.
+
+The layers of metadata are relationships, structured properties, queries and lineage.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -60,7 +63,10 @@ class Publication:
 
     @property
     def linking(self) -> list[Join]:
-        """The joins that are written one by one: all that no others imply."""
+        """The joins that do not follow from other joins.
+
+        Each of them is written as metadata of its own.
+        """
         return [join for join in self.joins if join.pairs not in self.implied]
 
     @property
@@ -146,7 +152,7 @@ def _properties(
 
 
 def _alone(publication: Publication) -> Iterator[Join]:
-    """Yield the joins in two steps whose columns no other join contains."""
+    """Yield the crosswalk joins whose two columns have no other join."""
     joined = {(join.left, join.right) for join in publication.joins}
     for crosswalk in publication.crosswalks:
         if (crosswalk.left, crosswalk.right) not in joined:
@@ -184,7 +190,7 @@ def _queries(
 def _crosswalk_queries(
     publication: Publication, existing: ExistingState, written: WrittenState
 ) -> Iterator[MetadataWorkUnit]:
-    """Write joins in two steps as queries, unless the query of the pair is written already."""
+    """Write crosswalk joins as SQL queries, but skip pairs that already have a query."""
     names = labels(publication.titles)
     for crosswalk in publication.crosswalks:
         urn = query_urn(join_urn(crosswalk.as_join))

@@ -48,7 +48,7 @@ def is_comparable(changes: Iterable[Change]) -> bool:
 
 
 def in_place(aspect: _Aspect | None, changes: Iterable[Change]) -> bool:
-    """Return whether a patch would leave the current aspect as it is.
+    """Return whether a patch would leave an aspect unchanged.
 
     Args:
         aspect: The current aspect; None if the entity has none.
@@ -65,7 +65,7 @@ def in_place(aspect: _Aspect | None, changes: Iterable[Change]) -> bool:
 
 
 def _values(aspect: _Aspect | None) -> _Values:
-    """Read the values that our patches can set or remove.
+    """Extract from an aspect the values that our patches can set or remove.
 
     Tags that another program attributes to itself have keys of their own, and column edges of
     other operations or queries belong to other sources.
@@ -109,10 +109,11 @@ def _settle(values: _Values) -> _Values:
 
 
 def drop_foreign(lineage: _Aspect | None, changes: Iterable[Change]) -> list[Change]:
-    """Drop changes that would replace an edge between datasets, or remove another author's edge.
+    """Drop lineage changes that would replace an existing edge or remove another author's edge.
 
-    An existing edge has the meaning of ours, so it is not replaced. An edge is removed only if we
-    are its author: a connector may have written its own in the same position since then.
+    Only edges between datasets are checked. An existing edge has the meaning of ours, so it is not
+    replaced. An edge is removed only if we are its author: a connector may have written its own in
+    the same position since then.
     """
     upstreams = lineage.upstreams if isinstance(lineage, UpstreamLineageClass) else ()
     authors = {upstream_path(edge.dataset): edge.auditStamp.actor for edge in upstreams}

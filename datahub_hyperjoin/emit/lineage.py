@@ -43,7 +43,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lineage:
-    """The joins that can be written as lineage."""
+    """The lineage edges of a run's joins, and the number of skipped joins."""
 
     edges: tuple[Edge, ...] = ()
     """Best first."""
@@ -72,7 +72,10 @@ def _flows(upstreams: Mapping[str, UpstreamLineageClass]) -> "nx.DiGraph[str]":
 
 
 def _directed(join: Join) -> list[tuple[ColumnId, ColumnId]]:
-    """Return the referring and the referenced columns of a join; empty without a direction."""
+    """Return the pairs of a join, each with the referring column first.
+
+    Empty if the join has no direction.
+    """
     if join.referenced is None:
         return []
     to_right = join.referenced == join.right
@@ -80,10 +83,10 @@ def _directed(join: Join) -> list[tuple[ColumnId, ColumnId]]:
 
 
 def direct_joins(joins: Iterable[Join], upstreams: Mapping[str, UpstreamLineageClass]) -> Lineage:
-    """Convert joins to lineage edges, best first, skipping joins that would close a cycle.
+    """Convert joins to lineage edges, except joins that would close a cycle.
 
-    Joins whose role has no direction and joins of a table with itself are no lineage. A composite
-    key becomes one edge for each pair of its columns.
+    The best joins are converted first. Joins whose role has no direction and joins of a table with
+    itself are no lineage. A composite key becomes one edge for each pair of its columns.
 
     The graph of data flows starts with the lineage of others and grows by each accepted join. A
     join from table A to table B closes a cycle exactly if the graph has a path from B to A. Each
@@ -147,7 +150,7 @@ def _column_change(edge: Edge) -> dict[str, Any]:
 
 
 def emit_lineage(edges: Iterable[Edge]) -> Iterator[MetadataWorkUnit]:
-    """Write lineage as patches, which keep all other lineage.
+    """Yield patches that add lineage edges and keep all other lineage.
 
     Args:
         edges: The edges of `direct_joins`.
