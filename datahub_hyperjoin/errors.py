@@ -1,4 +1,4 @@
-"""Errors that several folders of this package raise, and the base class of all its errors.
+"""The base class of this package's errors, and the errors that several folders raise.
 
     HyperJoinError
     ├─ TableError            one table cannot be used; the run continues without it
@@ -19,7 +19,7 @@ from typing_extensions import Self
 
 
 class HyperJoinError(Exception):
-    """Root of all errors that this package raises deliberately."""
+    """Base class of all errors that this package raises deliberately."""
 
 
 class TableError(HyperJoinError):
@@ -65,7 +65,7 @@ class CheckpointMismatchError(ModelError, ValueError):
     def from_architectures(
         cls, key: str, folder: str, *, saved: str, expected: str, differs: str
     ) -> Self:
-        """Report a model of another architecture, and the settings that differ."""
+        """Report that a saved model does not have the architecture that this run needs."""
         return cls(
             f"the model in `{key}` {folder!r} has architecture {saved}, this run needs {expected}: "
             f"they differ in {differs}. Set `model` as it was when that model was trained, name "
@@ -113,5 +113,5 @@ class UnwritablePathError(OutputError, ValueError):
 
     @classmethod
     def because(cls, key: str, path: str, *, reason: str) -> Self:
-        """Report the recipe key, its value and the reason."""
+        """Report why the path in a recipe key cannot be written."""
         return cls(f"`{key}` is {path!r}, and {reason}. Set another path")

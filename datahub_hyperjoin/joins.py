@@ -90,7 +90,7 @@ class Evidence:
 
 
 class Role(str, Enum):
-    """The relation of the two columns of a join."""
+    """The relation between the two columns of a join, such as a reference."""
 
     REFERENCE = "reference"
     """Many to one: the rows of one column refer to the unique values of the other."""
@@ -111,7 +111,7 @@ class Role(str, Enum):
 
     @property
     def place(self) -> int:
-        """The role's place in the order of use: references come first, then one-to-one joins.
+        """The role's rank when joins are sorted; references come first.
 
         >>> [role.value for role in sorted(Role, key=lambda role: role.place)]
         ['reference', 'one-to-one', 'sibling', 'same domain']
@@ -162,7 +162,7 @@ class CatalogEvidence:
 
     @property
     def descriptions(self) -> tuple[str, ...]:
-        """One phrase for each fact or decision.
+        """One English phrase for each fact of the catalog and each decision of a person.
 
         >>> CatalogEvidence(queries=2, verdict=Verdict.ACCEPTED).descriptions
         ('joined in 2 SQL queries', 'accepted by people')
@@ -231,7 +231,7 @@ class Join:
 
     @property
     def pairs(self) -> tuple[tuple[ColumnId, ColumnId], ...]:
-        """All columns that must be equal, those of the left table first."""
+        """All pairs of columns that must be equal, each with the left table's column first."""
         return ((self.left, self.right), *self.further)
 
     @property

@@ -105,7 +105,7 @@ class File:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
-    """A table stored in a folder of files of one format, the way Spark writes tables."""
+    """A table stored as a folder of files in one format, as Spark writes tables."""
 
     uri: str
     """Path or URI."""

@@ -93,7 +93,7 @@ def normal_forms(values: pa.Array) -> pa.Array:
 
 
 def hash_values(normal: pa.Array) -> Hashes:
-    """Return a 64-bit SipHash of each value, with a key that is the same on every machine.
+    """Hash each value with 64-bit SipHash and a fixed key.
 
     Args:
         normal: Normal forms, without nulls.
@@ -154,7 +154,7 @@ def _may_have_extra_spaces(strings: StringBytes) -> Mask:
 
 
 def _may_need_rewrite(strings: StringBytes) -> Mask:
-    """Mark every string that may match `_NEEDS_REWRITE`."""
+    """Mark every string that may match the pattern `_NEEDS_REWRITE`."""
     suspects = np.zeros(len(strings.lengths), np.bool_)
     ends_in_zero = np.flatnonzero(strings.at(-1) == _ZERO)
     before = strings.at(-2, ends_in_zero)

@@ -1,4 +1,6 @@
-"""Build patches for aspects that people and other sources also write.
+"""Build JSON patches that change some entries of a DataHub aspect and keep all others.
+
+People and other sources also write the aspects that this package patches.
 
 DataHub's own patch builders are not used. Their form changes between versions, and servers older
 than DataHub's pull request 17449 reject the form of later clients for an entity without the aspect.
@@ -62,9 +64,10 @@ def _serialize(payload: object) -> GenericAspectClass:
 def read_changes(
     proposal: MetadataChangeProposalClass | MetadataChangeProposalWrapper,
 ) -> list[Change] | None:
-    """Return a proposal's changes as JSON Patch operations; None if that is not possible.
+    """Convert a metadata change proposal to JSON Patch operations.
 
-    Only patches and the aspect `status` can be converted.
+    Returns:
+        None for a proposal that is neither a patch nor an aspect `status`.
     """
     aspect = proposal.aspect
     if isinstance(aspect, StatusClass):
@@ -76,7 +79,7 @@ def read_changes(
 
 
 def with_changes(unit: MetadataWorkUnit, changes: Sequence[Change]) -> MetadataWorkUnit:
-    """Return a copy of a lineage patch with its operations replaced."""
+    """Return a copy of a lineage patch that contains the given JSON Patch operations."""
     changed = copy.deepcopy(unit)
     if isinstance(changed.metadata, MetadataChangeProposalClass):
         changed.metadata.aspect = _serialize(changes)
@@ -88,7 +91,9 @@ def _keyed(keys: dict[str, list[str]], changes: Sequence[Change]) -> dict[str, A
 
 
 def tag_path(tag: str) -> str:
-    """Return the JSON Patch path of a tag that is not attributed to a source.
+    """Return the JSON Patch path of an entity's tag.
+
+    The path is that of a tag without an attribution to a source.
 
     >>> tag_path("urn:li:tag:a/b")
     '/tags//urn:li:tag:a~1b'
@@ -115,9 +120,9 @@ def upstream_path(dataset: str) -> str:
 
 
 def edge_path(upstream: str, downstream: str) -> str:
-    """Return the JSON Patch path of this package's lineage edge between two columns.
+    """Return the JSON Patch path of a lineage edge between two columns.
 
-    The value at this path holds the confidence of the edge.
+    The edge is one that this package writes; the value at its path holds its confidence.
 
     >>> edge_path("urn:li:schemaField:(a,id)", "urn:li:schemaField:(b,id)")
     '/fineGrainedLineages/JOINABLE_WITH/urn:li:schemaField:(b,id)/NONE/urn:li:schemaField:(a,id)'

@@ -45,7 +45,7 @@ _MAX_BYTES = 32766
 
 
 def labels(titles: Mapping[TableId, str]) -> dict[TableId, str]:
-    """Return the label of each table: its title, or its full name if two tables share the title.
+    """Label each table with its title, or with its full name if the title is not unique.
 
     >>> first, second = TableId("file", "a/airports.csv"), TableId("file", "b/airports.csv")
     >>> list(labels({first: "airports", second: "airports"}).values())
@@ -108,7 +108,10 @@ def partners(
 
 
 def _relation(join: Join, *, leads_on: bool) -> str:
-    """Describe the partner of a column; `leads_on` tells whether the partner is referenced."""
+    """Describe how a column's join partner relates to the column.
+
+    `leads_on` tells whether the column refers to the partner; only references differ by it.
+    """
     relation = _RELATIONS[join.role][0 if leads_on else 1]
     if join.via:
         return f"through {join.via[0].table}, in two steps"
@@ -164,7 +167,9 @@ def _escape(name: str) -> str:
 def emit_dataset(
     table: TableId, joins: Sequence[Join], names: Mapping[TableId, str], namespace: str
 ) -> MetadataWorkUnit:
-    """Write the best joins of one dataset as a structured property, with links.
+    """Write the best joins of one dataset as a structured property.
+
+    Each join links to the other dataset.
 
     Args:
         table: The dataset.
@@ -185,7 +190,10 @@ def _by_use(join: Join) -> tuple[bool, int, float, ColumnId, ColumnId]:
 
 
 def _line(join: Join, table: TableId, names: Mapping[TableId, str]) -> str:
-    """Describe a join from the view of one of its tables, with a link to the other one."""
+    """Describe a join in one line of Markdown, as seen from one of its tables.
+
+    The line links to the other table.
+    """
     from_left = join.left.table == table
     own, other = [*zip(*join.pairs, strict=True)][:: 1 if from_left else -1]
     leads_on = join.referenced != (join.left if from_left else join.right)
@@ -198,6 +206,6 @@ def _line(join: Join, table: TableId, names: Mapping[TableId, str]) -> str:
 
 
 def _paths(columns: Sequence[ColumnId]) -> str:
-    """Return the path of one column, or those of a composite key in parentheses."""
+    """Return the path of a single column, or the paths of several columns in parentheses."""
     paths = ", ".join(column.path for column in columns)
     return f"({paths})" if len(columns) > 1 else paths

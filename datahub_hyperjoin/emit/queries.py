@@ -1,4 +1,4 @@
-"""Write a join as a `query`, with SQL that was run on the data."""
+"""Write a join as a DataHub `query`, with SQL that was run on the data."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -37,7 +37,7 @@ def _title(join: Join, names: Mapping[TableId, str]) -> str:
 
 
 def _describe(join: Join, first: ColumnId, statement: Statement) -> str:
-    """Describe the evidence for a join, and the run of its statement, in English sentences.
+    """Describe a join in English, with the evidence and the result of the SQL.
 
     Tables are named by their aliases in the statement, because DataHub reads the text as Markdown
     and would format some of their names.
@@ -63,7 +63,7 @@ def emit_query(
     names: Mapping[TableId, str],
     now: int,
 ) -> Iterator[MetadataWorkUnit]:
-    """Write one query with its platform and its subjects: the joined datasets and columns.
+    """Write one join as a `query` that names the joined datasets and columns.
 
     Args:
         join: The join.
@@ -102,7 +102,9 @@ def emit_crosswalk_query(
     names: Mapping[TableId, str],
     now: int,
 ) -> Iterator[MetadataWorkUnit]:
-    """Write the query of a join in two steps, with all three datasets and four columns.
+    """Write one join through a crosswalk as a `query`.
+
+    The query names all three datasets and all four columns.
 
     Args:
         join: The join.
@@ -134,7 +136,7 @@ def emit_crosswalk_query(
 
 
 def _describe_steps(join: CrosswalkJoin, first: ColumnId, statement: Statement) -> str:
-    """Describe a join through a crosswalk, and the result of its SQL, in English sentences."""
+    """Describe a join through a crosswalk in English, with the evidence and the SQL's result."""
     evidence = join.evidence if first == join.left else join.evidence.reversed
     compared = f" It compares values as {statement.compared}." if statement.compared else ""
     return (
@@ -155,7 +157,7 @@ def _stamp(now: int) -> AuditStampClass:
 def _write(
     urn: str, columns: Sequence[ColumnId], properties: QueryPropertiesClass
 ) -> Iterator[MetadataWorkUnit]:
-    """Write a query with its subjects: the tables of the columns, and the columns themselves."""
+    """Write the aspects of a `query` that joins the given columns."""
     entities = [*dict.fromkeys(dataset_urn(column.table) for column in columns)]
     entities.extend(map(column_urn, dict.fromkeys(columns)))
     subjects = QuerySubjectsClass(subjects=[QuerySubjectClass(entity=urn) for urn in entities])

@@ -1,4 +1,4 @@
-"""Write a join as an `erModelRelationship`, with its evidence."""
+"""Write a join and its evidence as an `erModelRelationship`."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ _OUR_TAGS = (*map(band_urn, BANDS), *map(role_urn, Role))
 def emit_relationship(
     join: Join, model_version: str, *, no_sql: str = ""
 ) -> Iterator[MetadataWorkUnit]:
-    """Write one relationship, and its confidence band and its role as tags.
+    """Write one join as a relationship, with tags for its confidence band and its role.
 
     Args:
         join: The join.

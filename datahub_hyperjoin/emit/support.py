@@ -1,4 +1,4 @@
-"""Find the layers of metadata that DataHub's server does not support."""
+"""Find the layers of metadata, such as lineage, that DataHub's server does not support."""
 
 from collections.abc import Iterator, Mapping
 
@@ -36,7 +36,7 @@ _EXAMPLES = {
 
 
 def find_unsupported(graph: DataHubGraph, config: EmitConfig) -> dict[str, str]:
-    """Return the enabled layers of metadata that a server does not support.
+    """Find the enabled layers of metadata, such as lineage, that a server does not support.
 
     Args:
         graph: DataHub's server.

@@ -107,7 +107,10 @@ def _by_downstream(edges: Sequence[WrittenEdge]) -> dict[str, list[WrittenEdge]]
 def _remove_edges(
     edges: Sequence[WrittenEdge], still_used: set[tuple[str, str]]
 ) -> Iterator[Change]:
-    """Remove the given edges between columns, and edges between datasets that became unused."""
+    """Build the JSON Patch operations that remove stale lineage edges.
+
+    The edge between two datasets goes too, if this source wrote it and no current edge uses it.
+    """
     for edge in edges:
         path = edge_path(edge.upstream, edge.downstream)
         yield {"op": "remove", "path": path, "value": {}}

@@ -211,7 +211,7 @@ def stale_removal(
     config: StatefulIngestionConfigBase[Any],
     ctx: PipelineContext,
 ) -> list[MetadataWorkUnitProcessor]:
-    """Return the processor for stale entities, which DataHub before 1.7 does not add itself.
+    """Return the processor that removes stale entities, for DataHub versions before 1.7.
 
     Args:
         source: The source.

@@ -36,7 +36,9 @@ class Interval:
 
 
 class Bootstrap:
-    """Bootstrap samples of query columns, shared by all methods so that comparisons are paired.
+    """Bootstrap samples of query columns.
+
+    All methods share the samples, so that comparisons are paired.
 
     Memory is proportional to draws times query columns.
 
@@ -53,7 +55,7 @@ class Bootstrap:
         self._weights = random.multinomial(queries, shares, size=draws) / queries
 
     def resampled(self, values: Float[np.ndarray, "query ..."]) -> Float[np.ndarray, "draw ..."]:
-        """Return the mean over query columns for each draw."""
+        """Return the mean of the values in each bootstrap sample."""
         return np.tensordot(self._weights, values, axes=1)
 
     def interval(
@@ -61,9 +63,10 @@ class Bootstrap:
         values: Float[np.ndarray, " query"],
         ceiling: Float[np.ndarray, " query"] | None = None,
     ) -> Interval:
-        """Return a mean and its confidence interval, optionally relative to the possible maximum.
+        """Return the mean of the values and its confidence interval.
 
-        To compare two methods, pass the differences of their values.
+        With a ceiling, both are relative to the mean ceiling. To compare two methods, pass the
+        differences of their values.
 
         Args:
             values: One value per query column.

@@ -163,10 +163,10 @@ def expected_error(binned: Float[np.ndarray, "*draw bin fact"]) -> Float[np.ndar
 
 
 def _basic(estimate: Float[np.ndarray, ""], draws: Float[np.ndarray, " draw"]) -> Interval:
-    """Return the basic bootstrap interval, extended if necessary to include the estimate.
+    """Return the basic bootstrap interval of an estimate.
 
     The percentiles of the draws are mirrored at the estimate: what lies above it by chance is
-    subtracted from it.
+    subtracted from it. The interval is extended if necessary to include the estimate.
     """
     low, high = np.percentile(draws, TAILS)
     mean = float(estimate)

@@ -26,7 +26,7 @@ class Cost:
 
 @contextmanager
 def measured() -> Iterator[Cost]:
-    """Measure the body of a `with` block.
+    """Measure the run time and the peak memory of a `with` block.
 
     Only Linux can reset the peak of a process. On other systems the peak is the one since the
     process started.

@@ -129,7 +129,10 @@ def _read_headers(folder: Path) -> dict[str, frozenset[str]]:
 
 
 def _read_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the requested fields of each row, with the row's last line number."""
+    """Yield each row's line number and the requested fields.
+
+    A row that spans several lines has the number of its last line.
+    """
     if not path.is_file():
         raise LabelledLakeError.missing(str(path))
     try:

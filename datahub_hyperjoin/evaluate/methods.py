@@ -1,4 +1,4 @@
-"""Methods that rank candidates for query columns, including the pipeline of an ingestion."""
+"""Methods that rank candidates for query columns, such as this package's own pipeline."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -73,7 +73,7 @@ class RankingMethod(Protocol):
 
 @dataclass(frozen=True)
 class Pipeline:
-    """The ranking method of an ingestion, from profiles to ranked candidates.
+    """This package's own ranking method.
 
     It leaves out the limits of an ingestion, since it measures a ranking rather than a cut-off.
     All query columns are ranked for, whether or not they look like keys; the network and the
@@ -112,7 +112,10 @@ def _name(column: ColumnId) -> ColumnName:
 
 
 def _query_columns(index: LakeIndex, labelled: LabelledLake) -> Int[np.ndarray, " query"]:
-    """Return the positions in the lake index of the query columns that have values."""
+    """Return the position of each query column in the lake index.
+
+    The lake index contains no columns without values.
+    """
     return np.flatnonzero([_name(column) in labelled.truth for column in index.lake.ids])
 
 

@@ -1,4 +1,4 @@
-"""CSV files of a method's rankings."""
+"""Write a method's rankings to a CSV file."""
 
 import csv
 from pathlib import Path

@@ -26,7 +26,7 @@ class EvaluationProgress:
         self.counts: defaultdict[str, float] = defaultdict(float)
 
     def expect(self, runs: int) -> None:
-        """Set the number of runs, and start the clock.
+        """Set the expected number of runs, and start the timer.
 
         Args:
             runs: The product of the numbers of methods, seeds and lakes.
@@ -34,7 +34,7 @@ class EvaluationProgress:
         self._begun, self._total, self._started = 0, runs, perf_counter()
 
     def begin(self, run: str) -> None:
-        """Begin a run, and estimate the remaining time from the runs so far.
+        """Report the start of a run, and the estimated time until all runs finish.
 
         Args:
             run: The lake, the method and the seed, as the user reads them.
@@ -56,7 +56,7 @@ class EvaluationProgress:
         yield
 
     def count(self, name: str, by: float) -> None:
-        """Add to a counter.
+        """Increase a named counter.
 
         Args:
             name: The counter.
@@ -65,7 +65,7 @@ class EvaluationProgress:
         self.counts[name] += by
 
     def say(self, line: str) -> None:
-        """Show one line."""
+        """Show one line to the user."""
         self._write(f"{self._prefix}{line}")
 
     def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:

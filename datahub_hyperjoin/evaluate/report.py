@@ -110,7 +110,10 @@ def as_csv(results: Sequence[LakeResult]) -> str:
 
 
 def _lines(result: LakeResult) -> Iterator[dict[str, object]]:
-    """Yield one CSV row per method and metric; a new metric adds rows, not columns."""
+    """Yield one CSV row for each metric of each method on one lake.
+
+    A new metric thus adds rows, not columns.
+    """
     for summary in summarise(result):
         for metric, values in summary.metrics.items():
             difference = values.difference

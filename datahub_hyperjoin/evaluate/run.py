@@ -77,7 +77,7 @@ class LakeResult:
 
     @property
     def queries(self) -> tuple[ColumnName, ...]:
-        """The distinct query columns of all seeds."""
+        """The query columns of all runs, without duplicates."""
         return tuple(dict.fromkeys(query for lake in self.lakes for query in lake.labelled.truth))
 
 
@@ -89,7 +89,7 @@ def evaluate(
     seeds: int = 1,
     progress: EvaluationProgress,
 ) -> Iterator[LakeResult]:
-    """Run ranking methods on labelled lakes and score their rankings.
+    """Run ranking methods on labelled lakes, and score the rankings.
 
     All folders and settings are checked before the first computation. Spark profiles the tables
     once for all methods and seeds. A method that cannot be trained has empty rankings, and the
@@ -150,7 +150,7 @@ def measure(
     *,
     progress: EvaluationProgress,
 ) -> LakeResult:
-    """Run each method on one lake, once per seed, and score its rankings.
+    """Run each method on one lake, once per seed, and score the rankings.
 
     Args:
         lakes: The lake of each seed, counted from 0: the same lake, or parts of it.
@@ -179,7 +179,10 @@ def _run(
     models: Path,
     progress: EvaluationProgress,
 ) -> Run:
-    """Run and score one method; a method that fails has empty rankings and scores 0."""
+    """Run one method on one lake with one seed, and score the rankings.
+
+    If the method fails, its rankings are empty and all metrics are 0.
+    """
     rankings: Rankings = {}
     fault = ""
     trained_before = progress.counts["models_trained"]

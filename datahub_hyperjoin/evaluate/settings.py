@@ -1,4 +1,4 @@
-"""Parse an evaluation's recipe settings, and build the source's configuration."""
+"""Build the DataHub source's configuration from the settings of an evaluation."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -42,7 +42,7 @@ def parse_settings(texts: Sequence[str]) -> dict[str, object]:
 
 
 def recipe_config(settings: RecipeSettings, folder: Path = Path()) -> HyperJoinConfig:
-    """Build the source's configuration from settings and a folder of tables.
+    """Build the DataHub source's configuration from settings and a folder of tables.
 
     Args:
         settings: The keys that differ from the defaults.

@@ -41,7 +41,7 @@ class MetricSummary:
 
 @dataclass(frozen=True)
 class MethodSummary:
-    """A summary of the runs of one method on one lake."""
+    """A summary of one method's runs on one lake."""
 
     name: str
     """The name shown in reports."""
@@ -69,7 +69,10 @@ class MethodSummary:
 
 
 def ceilings(result: LakeResult) -> dict[str, float]:
-    """Return the mean of each main metric over query columns for a perfect ranking."""
+    """Return the value that a perfect ranking reaches in each main metric.
+
+    The value is the mean over query columns.
+    """
     values = _QueryValues(result, result.methods[0])
     return {metric: float(values.mean(f"{metric} ceiling").mean()) for metric in COMPARED}
 
@@ -86,7 +89,7 @@ def summarise(result: LakeResult) -> tuple[MethodSummary, ...]:
 
 
 class _QueryValues:
-    """Metric values of one method, in arrays with the axes seed and query column.
+    """Metric values of one method, for each seed and query column.
 
     Args:
         result: The lake's result.
@@ -98,7 +101,10 @@ class _QueryValues:
         self._positions = {query: position for position, query in enumerate(result.queries)}
 
     def scores(self, metric: str) -> Float[np.ndarray, "seed query"]:
-        """Return a metric's values; NaN marks a query column that a seed's lake lacks."""
+        """Return a metric's value for each seed and query column.
+
+        NaN marks a query column that the seed's lake lacks.
+        """
         return self._aligned([run.scores[metric] for run in self.runs])
 
     def mean(self, metric: str) -> Float[np.ndarray, " query"]:
@@ -106,7 +112,11 @@ class _QueryValues:
         return np.nanmean(self.scores(metric), axis=0)
 
     def binned(self) -> Float[np.ndarray, "seed query bin fact"] | None:
-        """Return the binned scores, or None if there are no scores or any lies outside [0, 1]."""
+        """Return the binned scores for each seed and query column.
+
+        Returns:
+            None if there are no scores, or if a score lies outside [0, 1].
+        """
         runs = [run.binned for run in self.runs]
         binned = [scores for scores in runs if scores is not None]
         if len(binned) < len(runs) or not any(scores.any() for scores in binned):
@@ -116,7 +126,10 @@ class _QueryValues:
     def _aligned(
         self, seeds: Sequence[Float[np.ndarray, "query ..."]]
     ) -> Float[np.ndarray, "seed query ..."]:
-        """Align all seeds' values by query column, with NaN where a seed lacks the column."""
+        """Align the values of all seeds by query column.
+
+        NaN marks a query column that the seed's lake lacks.
+        """
         aligned = np.full((len(seeds), len(self._positions), *seeds[0].shape[1:]), np.nan)
         for row, lake, values in zip(aligned, self._lakes, seeds, strict=True):
             row[[self._positions[query] for query in lake.labelled.truth]] = values
@@ -141,7 +154,7 @@ class _Summariser:
             self.reliability = Reliability.of(np.nanmean(self._binned, axis=0), bootstrap)
 
     def summary(self, first: "_Summariser | None") -> MethodSummary:
-        """Summarise this method, and compare it with the first method if one is given."""
+        """Summarise this method, and compare it with the method `first` if there is one."""
         runs = self.values.runs
         return MethodSummary(
             name=self.name,
@@ -176,7 +189,7 @@ class _Summariser:
         *,
         ceiling: Float[np.ndarray, " query"] | None = None,
     ) -> MetricSummary:
-        """Summarise one metric: its interval over query columns, and its spread over seeds.
+        """Summarise one metric of the method over query columns and seeds.
 
         With a ceiling, which is the best value possible for each query column, the value, the
         difference and the spread are shares of the mean ceiling.

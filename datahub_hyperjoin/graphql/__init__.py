@@ -1,4 +1,4 @@
-"""List, accept, reject and connect the catalog's joins through GraphQL.
+"""List, accept and reject the catalog's joins through GraphQL, and find paths of joins.
 
 The operations ship as the `.graphql` files of this folder. `operation` returns the text of one,
 which runs unchanged in DataHub's own GraphQL page.

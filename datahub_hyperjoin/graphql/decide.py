@@ -1,4 +1,7 @@
-"""Record people's decisions on joins in the catalog, which every run of the source reads."""
+"""Record in the catalog that a person accepts, rejects or owns a join.
+
+Every run of the source reads the decisions.
+"""
 
 from datahub.ingestion.graph.client import DataHubGraph
 

@@ -34,7 +34,10 @@ class NoServerError(CatalogError, OSError):
 
     @classmethod
     def malformed(cls) -> Self:
-        """Report settings that cannot be parsed; omit their text, which may contain a token."""
+        """Report that the settings in `~/.datahubenv` cannot be parsed.
+
+        The message omits their text, which may contain a token.
+        """
         return cls.because("the settings in ~/.datahubenv cannot be parsed")
 
 
@@ -68,7 +71,7 @@ class UnknownNameError(CatalogError, LookupError):
 
     @classmethod
     def nothing(cls, kind: str, name: str, *, near: Sequence[str]) -> Self:
-        """Report that no entity has this name, and suggest similar names if there are any."""
+        """Report that no entity has the given name, and suggest similar names."""
         similar = name_some([*map(repr, near)])
         hint = f"Did you mean {similar}?" if near else "Use the URN that its page in DataHub shows"
         return cls(f"the catalog has no {kind} {name!r}. {hint}")
@@ -85,7 +88,10 @@ class NoPathError(CatalogError, LookupError):
 
     @classmethod
     def without_grain(cls, start: str, end: str, *, via: Sequence[str], most: int | None) -> Self:
-        """Report both tables, and the tables on the way of the best path that multiplies rows."""
+        """Report that only many-to-many paths of joins connect two tables.
+
+        The message names the tables on the way of the best of these paths.
+        """
         way = f" by way of {name_some([*map(repr, via)])}" if via else ""
         limit = f" of at most {most} joins" if most else ""
         return cls(
@@ -96,7 +102,10 @@ class NoPathError(CatalogError, LookupError):
 
     @classmethod
     def between(cls, start: str, end: str, *, most: int | None) -> Self:
-        """Report both tables and the limit on the number of joins."""
+        """Report that no path of joins connects two tables.
+
+        The message names the limit on the number of joins, if there is one.
+        """
         limit = f" of at most {most} joins" if most else ""
         longer = "Raise `--max-hops`, or list" if most else "List"
         return cls(

@@ -58,7 +58,9 @@ def find_join(graph: DataHubGraph, name_or_urn: str) -> CatalogJoin:
 
 
 def _spellings(name: str) -> list[str]:
-    """Return a name and, if it is a join condition, the same condition as the catalog may name it.
+    """Return the ways in which the catalog may spell the name of a join.
+
+    A join condition may have either side first; any other name has only one spelling.
 
     >>> _spellings("orders.customer → customers.id")[1:]
     ['orders.customer = customers.id', 'customers.id = orders.customer']
@@ -73,7 +75,7 @@ def _spellings(name: str) -> list[str]:
 
 
 def _by_condition(spellings: Sequence[str], joins: Iterable[CatalogJoin]) -> list[CatalogJoin]:
-    """Return the joins whose name, title or condition is one of the spellings.
+    """Return the joins whose name, title or condition is one of the given spellings.
 
     Raises:
         UnknownNameError: No join matches.
@@ -89,7 +91,9 @@ def _by_condition(spellings: Sequence[str], joins: Iterable[CatalogJoin]) -> lis
 
 
 def _near(name: str, candidates: Sequence[str]) -> list[str]:
-    """Return candidates that contain a name; if there are none, return similarly spelt candidates.
+    """Return the candidates that resemble a name.
+
+    They contain the name or, if no candidate contains it, are spelt similarly.
 
     >>> _near("orders", ["shop.customers", "shop.orders"]), _near("shop.ordres", ["shop.orders"])
     (['shop.orders'], ['shop.orders'])

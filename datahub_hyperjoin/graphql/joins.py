@@ -115,12 +115,15 @@ class CatalogJoin:
 
     @property
     def likely_role(self) -> Role:
-        """Its role; of a join without a role, the one that its cardinality suggests."""
+        """The join's role; if it is unknown, the role that the cardinality suggests."""
         return self.role or _ROLE_OF[self.cardinality]
 
     @property
     def is_reference(self) -> bool:
-        """Whether people confirmed the join or it leads to a key: it is fit for any path."""
+        """Whether the join leads to a key or is confirmed by people.
+
+        Such a join is fit for any path.
+        """
         return self.is_confirmed or self.likely_role.is_directed
 
     @property
@@ -130,7 +133,7 @@ class CatalogJoin:
 
     @property
     def to_one(self) -> bool:
-        """Whether left rows match at most one right row, apart from a few duplicates in a key."""
+        """Whether each left row matches at most one right row, apart from rare duplicates."""
         return not self.multiplies or self._leads_to_dirty_key
 
     @property
@@ -163,7 +166,9 @@ class CatalogJoin:
 
     @property
     def arrows(self) -> str:
-        """The join condition, with an arrow to the referenced column where there is one.
+        """The join condition, with an arrow that points to the referenced column.
+
+        Without a referenced column, it is written as in SQL.
 
         >>> orders, customers = TableId("file", "orders"), TableId("file", "customers")
         >>> pair = (ColumnId(orders, "customer"), ColumnId(customers, "id"))
@@ -203,7 +208,7 @@ def from_table(join: CatalogJoin, table: TableId) -> CatalogJoin:
 
 
 def best_first(joins: Iterable[CatalogJoin]) -> list[CatalogJoin]:
-    """Sort joins by use.
+    """Sort joins so that the most useful come first.
 
     Joins that people accepted, wrote or declared come first. References precede one-to-one joins,
     siblings and joins within a domain, in this order; of one role, the joinability decides.

@@ -91,7 +91,7 @@ def _scroll(graph: DataHubGraph, *, hidden: bool) -> Iterator[GraphQLObject]:
 
 
 def joins_in_band(graph: DataHubGraph, band: str) -> list[CatalogJoin]:
-    """List the suggestions in a confidence band.
+    """List the suggested joins in a confidence band: high, medium or low.
 
     Args:
         graph: DataHub's server.
@@ -104,7 +104,9 @@ def joins_in_band(graph: DataHubGraph, band: str) -> list[CatalogJoin]:
 
 
 def joinable_columns(graph: DataHubGraph, column: str, *, namespace: str) -> list[ColumnId]:
-    """List the joinable columns stored in a column's structured property, best first.
+    """List the columns that join with a given column, best first.
+
+    They are read from a structured property of the column.
 
     Args:
         graph: DataHub's server.

@@ -61,7 +61,7 @@ def execute(graph: DataHubGraph, name: str, /, **variables: Any) -> GraphQLObjec
 
 
 def requesting(graph: DataHubGraph, name: str) -> AbstractContextManager[None]:
-    """Translate errors of DataHub's client during a request into errors of this package.
+    """Translate errors of DataHub's client into this package's errors, in a `with` block.
 
     Args:
         graph: DataHub's server.

@@ -88,13 +88,16 @@ def _pairs(properties: dict[str, Any]) -> tuple[tuple[ColumnId, ColumnId], ...]:
 
 
 def _tags(entity: dict[str, Any]) -> dict[str, str]:
-    """Map the URN of each tag of an entity to the tag's context text."""
+    """Return an entity's tags, as a mapping from tag URNs to context texts."""
     assignments = (entity.get("tags") or {}).get("tags") or ()
     return {entry["tag"]["urn"]: entry.get("context") or "" for entry in assignments}
 
 
 def _score(entity: dict[str, Any]) -> tuple[str, float | None]:
-    """Read a join's confidence band from a tag, and its joinability from the tag's context text."""
+    """Read a join's confidence band and joinability from one of the join's tags.
+
+    The context text of the tag holds the joinability.
+    """
     for tag, context in _tags(entity).items():
         if tag in _BANDS:
             try:
@@ -105,7 +108,10 @@ def _score(entity: dict[str, Any]) -> tuple[str, float | None]:
 
 
 def _role(entity: dict[str, Any]) -> tuple[Role | None, RoleContext | None]:
-    """Read a join's role from a tag, and the facts about the join from the tag's context text."""
+    """Read a join's role, and facts such as the fan-out, from one of the join's tags.
+
+    The context text of the tag holds the facts.
+    """
     for tag, context in _tags(entity).items():
         if tag in _ROLES:
             return _ROLES[tag], RoleContext.parse(context)

@@ -1,4 +1,4 @@
-"""Find the best path of joins between two tables that does not multiply rows by accident.
+"""Find the best path of joins between two tables, without repeating rows by accident.
 
 Joining along a path gives rows of a *grain* if some table on it is repeated nowhere. That is so if
 the path first leads only from keys to the rows that refer to them and then only from rows to the
@@ -69,7 +69,7 @@ def find_path(
 
 
 def _neighbours(joins: Iterable[CatalogJoin]) -> _Neighbours:
-    """Return the joins of each table, with this table on the left."""
+    """Return the joins of each table, with that table on the left."""
     by_table: defaultdict[TableId, list[CatalogJoin]] = defaultdict(list)
     usable = (join for join in joins if join.open and join.left.table != join.right.table)
     # Sorted, so that of equal chains the same one is chosen in every run.
@@ -80,7 +80,7 @@ def _neighbours(joins: Iterable[CatalogJoin]) -> _Neighbours:
 
 
 def _alternatives(join: CatalogJoin, neighbours: _Neighbours) -> tuple[CatalogJoin, ...]:
-    """Return the other references between the tables of a join that lead the same way."""
+    """Return the references that could replace a join, with the same tables and direction."""
     return tuple(
         other
         for other in neighbours[join.left.table]
@@ -119,7 +119,7 @@ def _extend(
     *,
     many_to_many: bool,
 ) -> dict[_State, _Chain]:
-    """Extend each chain by one join, and return each extended chain that beats the known chains."""
+    """Extend chains by one join, and return the extended chains that cost less than known ones."""
     reached: dict[_State, _Chain] = {}
     for (table, climbed), chain in sorted(frontier.items(), key=lambda item: item[0]):
         for join in neighbours.get(table, ()):
@@ -134,7 +134,10 @@ def _extend(
 
 
 def _loses_grain(join: CatalogJoin, *, climbed: bool) -> bool:
-    """Return whether no table of a chain stays unrepeated when this join extends the chain."""
+    """Return whether adding a join to a chain makes the rows of every table repeat.
+
+    `climbed` tells whether the chain already led from a row to a key.
+    """
     return not join.to_one and (climbed or not join.reversed.to_one)
 
 

@@ -1,4 +1,4 @@
-"""Convert a join of a run to the form in which a client reads it from the catalog."""
+"""Convert the joins of a run to `CatalogJoin` objects, as if read from the catalog."""
 
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.joins import Join
@@ -9,7 +9,7 @@ from datahub_hyperjoin.urns import plain_path
 
 
 def catalog_join(join: Join) -> CatalogJoin:
-    """Return a join of a run as `all_joins` lists it once the catalog holds it.
+    """Convert a run's `Join` to the `CatalogJoin` that `all_joins` lists after the run.
 
     Programs without a server can so search for paths among the joins of a run.
 

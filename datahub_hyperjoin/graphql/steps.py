@@ -1,4 +1,4 @@
-"""A path of joins between two tables, and the rows that joining along it gives."""
+"""A path of joins between two tables: its steps, its reliability and its effect on rows."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _DIGITS = 12
 
 
 def strength(joins: Iterable[CatalogJoin]) -> float:
-    """Return the reliability of a chain of joins in [0, 1]: the product of theirs.
+    """Return the product of the joins' reliabilities, in [0, 1].
 
     Args:
         joins: The joins.
@@ -30,7 +30,7 @@ def _is_to_one(join: CatalogJoin) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One join of a path, with the table that the path comes from on the left."""
+    """One join of a path; its left table is the one that the path reaches first."""
 
     join: CatalogJoin
     """The join."""
@@ -41,7 +41,7 @@ class Step:
 
     @property
     def multiplies_by(self) -> float | None:
-        """Mean rows that this join makes of one row; None if the catalog does not know."""
+        """Mean number of right rows that match one left row; None if unknown."""
         return self.join.left_fan_out
 
 
@@ -54,7 +54,7 @@ class JoinPath:
 
     @property
     def joins(self) -> tuple[CatalogJoin, ...]:
-        """The joins in order, each with the table that it starts from on the left."""
+        """The joins in the order of the path, each with its start table on the left."""
         return tuple(step.join for step in self.steps)
 
     @property
@@ -69,7 +69,7 @@ class JoinPath:
 
     @property
     def grain(self) -> TableId | None:
-        """The table of which the result has one row for each row that matches.
+        """The table whose rows do not repeat in the result of the joins.
 
         From this table, every join in either direction leads to at most one row, or to a key with
         a few duplicates.
@@ -81,7 +81,10 @@ class JoinPath:
 
     @property
     def is_safe(self) -> bool:
-        """Whether the result repeats no row of the grain, so that sums over it are right."""
+        """Whether each row of the table `grain` occurs at most once in the result of the joins.
+
+        Sums over columns of that table are then right.
+        """
         return self._grain(_is_exact) is not None
 
     def _grain(self, leads_to_one: Callable[[CatalogJoin], bool]) -> TableId | None:
@@ -92,7 +95,7 @@ class JoinPath:
 
     @property
     def multiplies_by(self) -> float | None:
-        """Mean rows that the path makes of one row of the first table; None if not known.
+        """Mean number of result rows per row of the first table; None if unknown.
 
         It assumes that rows with many matches in one join have average numbers in the next one.
         """
