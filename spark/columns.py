@@ -128,5 +128,5 @@ def choose_columns(
 
 
 def readable_paths(columns: Iterable[Column]) -> list[str]:
-    """Return the paths of all columns with comparable values, in the given order."""
+    """Return the paths of the columns whose values can be compared, in the given order."""
     return [column.path for column in columns if not column.opaque]

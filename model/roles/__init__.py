@@ -1,1 +1,1 @@
-"""Decide which columns refer to which keys, for the whole lake together, and in which role."""
+"""Find which columns of a lake refer to which keys, as foreign keys do."""

@@ -1,4 +1,4 @@
-"""Collect the pairs of columns of which one may refer to the other, and measure their values."""
+"""Collect the possible references of a lake: which column may refer to which key."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ Measured = Mapping[tuple[int, int], float]
 
 @dataclass(frozen=True)
 class ReferenceCandidates:
-    """Directed pairs of columns, of which the first may refer to the second."""
+    """Possible references: pairs of a column and a key that the column may refer to."""
 
     referring: Int[np.ndarray, " pair"]
     """The columns that may refer to a key, ascending."""
@@ -56,7 +56,7 @@ def may_refer(profile: ColumnProfile) -> bool:
 
 
 def find_unique_columns(lake: Lake, priors: CatalogPriors) -> Bool[np.ndarray, " column"]:
-    """Mark the columns that other columns can refer to.
+    """Mark the columns that are unique enough to be the target of references.
 
     Args:
         lake: The columns.
@@ -73,7 +73,9 @@ def find_unique_columns(lake: Lake, priors: CatalogPriors) -> Bool[np.ndarray, "
 def find_reference_candidates(
     lake: Lake, overlap: ValueOverlap, priors: CatalogPriors, measured: Measured
 ) -> ReferenceCandidates:
-    """Collect all directed pairs with a shared value, and the pairs that the catalog connects.
+    """Find the keys that each column may refer to.
+
+    A column may refer to a key if both share a value or the catalog connects them.
 
     Args:
         lake: The columns.
@@ -119,10 +121,10 @@ def _chance(
     containment: Float[np.ndarray, " pair"],
     is_key: Bool[np.ndarray, " column"],
 ) -> Float[np.ndarray, " pair"]:
-    """Return the share of keys that hold the values of the left column as well as the right one.
+    """Estimate the probability that a key holds the left column's values by chance.
 
-    Small whole numbers are in every counter, a five-digit number in few keys: the share is the
-    probability that a key holds the values by chance.
+    The estimate is the share of keys that hold at least as many of these values as the right column
+    does. Small whole numbers are in every counter, a five-digit number is in few keys.
     """
     kind = np.array([profile.type is DataType.INTEGER for profile in lake.profiles], dtype=np.int64)
     keys = np.bincount(kind[is_key], minlength=2)

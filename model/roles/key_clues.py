@@ -1,4 +1,4 @@
-"""Judge from a table's columns which of them are its own keys."""
+"""Find signs that a column is the key of its own table."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ _UNIQUE = 0.999
 
 @dataclass(frozen=True)
 class KeyClues:
-    """Marks of the columns that look like keys of their own table."""
+    """Signs that each column is, or is not, the key of its own table."""
 
     leads: Bool[np.ndarray, " column"]
     """Columns that are unique and the first of their table."""
@@ -36,7 +36,7 @@ def _is_own(title: str, name: str) -> bool:
 def find_key_clues(
     lake: Lake, uniqueness: Float[np.ndarray, " column"], is_key: Bool[np.ndarray, " column"]
 ) -> KeyClues:
-    """Mark the columns that look like keys of their own table.
+    """Find signs that each column is, or is not, the key of its own table.
 
     Args:
         lake: The columns.

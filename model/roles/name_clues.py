@@ -1,4 +1,4 @@
-"""Compare the name of a referring column with the names of a key and its table.
+"""Compare column names with the names of the keys that the columns may refer to.
 
 A reference is named after the table that it leads to (`customer_id`), after the key itself
 (`iata`), or after a table that continues the name of its own (`rack.role_id` to `rack_role`).
@@ -42,7 +42,7 @@ Clue = Float[np.ndarray, " pair"]
 
 @dataclass(frozen=True)
 class NameClues:
-    """How the names of directed pairs agree; each clue is in [0, 1]."""
+    """Comparison of a column's name with a key's name, as several measures in [0, 1]."""
 
     column_in_key: Clue
     """Share of the referring column's name that the names of key and table explain."""
@@ -67,7 +67,9 @@ class NameClues:
 
 
 def noun_stem(word: str) -> str:
-    """Return the part that an English noun shares with its plural, judged by the ending.
+    """Return the part that an English noun and its plural have in common.
+
+    Only the ending of the word decides.
 
     Args:
         word: A noun in the singular or plural, in lower case.
@@ -90,22 +92,25 @@ def _words(name: str) -> Words:
 
 
 def _meaning(words: Words) -> Words:
-    """Leave out the words that only mark an identifier."""
+    """Drop words such as `id` and `code`, which only mark an identifier."""
     return tuple(word for word in words if word not in IDENTIFIER_WORDS)
 
 
 def _without(prefixes: AbstractSet[str], words: Words) -> Words:
-    """Leave out a first word that many tables share."""
+    """Drop the first word of a name if it is a common prefix such as `dim`."""
     return words[1:] if words[1:] and words[0] in prefixes else words
 
 
 def _joined(words: Words) -> str:
-    """Join words without numbers, which only tell copies of a table apart."""
+    """Join the words of a name, leaving out numbers.
+
+    A number only tells copies of a table apart.
+    """
     return "".join(word for word in words if not word.isdigit())
 
 
 class _Trigrams:
-    """Trigrams of names, weighted by their rarity among all names of tables and columns."""
+    """Trigrams, each weighted by how few table and column names contain it."""
 
     def __init__(self, tables: Sequence[Words], columns: Sequence[Words]) -> None:
         names = sorted({*tables, *columns})
@@ -116,7 +121,7 @@ class _Trigrams:
         self._weights = np.log((len(names) + 1) / (frequency + 1))
 
     def incidence(self, names: Sequence[Words]) -> sparse.csr_array:
-        """Return a matrix of names by trigrams."""
+        """Return a 0/1 matrix that shows which name contains which trigram."""
         held = [sorted(self._number[w] for w in trigrams(" ".join(name))) for name in names]
         rows = np.repeat(np.arange(len(held)), [len(name) for name in held])
         columns = np.array([number for name in held for number in name], dtype=np.int64)
@@ -130,7 +135,7 @@ class _Trigrams:
         left: Int[np.ndarray, " pair"],
         right: Int[np.ndarray, " pair"],
     ) -> Float[np.ndarray, " pair"]:
-        """Return the share of each left name's weight that the right name's trigrams hold."""
+        """Return the weighted share of left trigrams that the right name also contains."""
         weights = self._weights if len(self._weights) else np.zeros(1)
         weighted = sparse.csr_array(what.multiply(weights[None, :]))
         total = np.asarray(weighted.sum(axis=1)).ravel()
@@ -141,7 +146,7 @@ class _Trigrams:
 def compare_names(
     lake: Lake, referring: Int[np.ndarray, " pair"], referenced: Int[np.ndarray, " pair"]
 ) -> NameClues:
-    """Compare the names of directed pairs.
+    """Compare the names of the referring column and the key in each pair.
 
     Args:
         lake: The columns with the titles of their tables.
@@ -172,7 +177,7 @@ def compare_names(
 
 
 class _Spellings:
-    """Names as numbers, so that equal spellings are found for all pairs at once."""
+    """Integer codes of names, so that array operations can compare many names at once."""
 
     def __init__(self, lake: Lake, tables: Sequence[Words], columns: Sequence[Words]) -> None:
         prefixes = Counter(words[0] for words in tables if words[1:])

@@ -1,4 +1,4 @@
-r"""Find the key that each column refers to, for all columns of a lake together.
+r"""Find the key, if any, that each column of a lake refers to.
 
 A column refers to at most one key. Its candidates compete, and so does the possibility that it
 refers to none of them:
@@ -50,7 +50,7 @@ _MAX_SCORE = 30.0
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceWeights:
-    """Log-odds that each clue adds to a reference when it is at full strength."""
+    """How much each clue, such as equal names, adds to the log-odds of a reference."""
 
     prior: float = -4.5
     """A column refers to a given key."""
@@ -109,7 +109,7 @@ class ReferenceWeights:
     """Whether names of tables and columns count."""
 
     def without_names(self) -> "ReferenceWeights":
-        """Return the weights of a method that reads no names."""
+        """Return weights that ignore the names of columns and tables."""
         # Without names, those of any two tables end in the same number: none.
         return replace(self, reads_names=False, same_number=0.0)
 
@@ -120,7 +120,7 @@ DEFAULT_WEIGHTS = ReferenceWeights()
 
 @dataclass(frozen=True)
 class References:
-    """The probable references of a lake."""
+    """Pairs of a column and a key, with the probability that the column refers to the key."""
 
     referring: Int[np.ndarray, " pair"]
     """Columns that may refer to a key, ascending."""
@@ -134,13 +134,13 @@ class References:
 
     @classmethod
     def empty(cls) -> "References":
-        """Return no reference at all, for methods that decide no roles."""
+        """Create an instance without references, for runs that do not look for any."""
         none = np.zeros(0, dtype=np.int64)
         return cls(none, none, np.zeros(0))
 
     @cached_property
     def best(self) -> Mapping[int, tuple[int, float]]:
-        """The key of each column, with the probability that the column refers to it.
+        """The key that each column most probably refers to, with the probability.
 
         Two columns never refer to each other: the more probable direction is kept. If a key refers
         to another key, both are keys of the same things, and do not compete for a column.
@@ -151,7 +151,7 @@ class References:
 
     @cached_property
     def _likely(self) -> Mapping[tuple[int, int], float]:
-        """The pairs whose probability is not negligible, the most probable first."""
+        """The pairs with a probability of at least 0.001, most probable first."""
         likely = np.flatnonzero(self.probability >= _NEGLIGIBLE)
         order = likely[np.argsort(-self.probability[likely], kind="stable")]
         pairs = zip(self.referring[order].tolist(), self.referenced[order].tolist(), strict=True)
@@ -159,7 +159,7 @@ class References:
 
     @cached_property
     def _first(self) -> Mapping[int, tuple[int, float]]:
-        """The most probable key of each column on its own."""
+        """The most probable key of each column, with the probability of this one key."""
         first: dict[int, tuple[int, float]] = {}
         for (column, key), probability in self._likely.items():
             if column not in first and first.get(key, (-1,))[0] != column:
@@ -168,7 +168,7 @@ class References:
 
     @cached_property
     def _extensions(self) -> Mapping[int, Sequence[int]]:
-        """The keys that surely refer to each key, one to one."""
+        """For each key, the other keys that refer to it with a probability of at least 0.5."""
         extensions: dict[int, list[int]] = defaultdict(list)
         keys = set(self.referenced.tolist())
         for column, (key, probability) in self._first.items():
@@ -177,7 +177,10 @@ class References:
         return extensions
 
     def _pooled(self, column: int, key: int) -> float:
-        """Return the probability that a column refers to any key of the same things."""
+        """Return the probability that a column refers to a key or to an equivalent key.
+
+        Keys are equivalent if one of them surely refers to the other.
+        """
         alike = {key, *self._extensions.get(key, ())}
         base, sure = self._first.get(key, (key, 0.0))
         if sure >= _SURE:
@@ -217,7 +220,7 @@ def find_references(
 
 
 def _without_names(lake: Lake) -> Lake:
-    """Return the lake with the same columns, none of which has a name or a table with a title."""
+    """Return a copy of the lake in which the names of columns and tables are empty."""
     nameless = [replace(profile, id=replace(profile.id, path="")) for profile in lake.profiles]
     return replace(lake, profiles=tuple(nameless), titles=("",) * len(lake.titles))
 
@@ -229,7 +232,7 @@ def _score(
     tables: TableClues,
     weights: ReferenceWeights,
 ) -> Float[np.ndarray, " pair"]:
-    """Add up the evidence of values, names, keys and tables."""
+    """Score each possible reference by a weighted sum of its clues."""
     column, key = candidates.referring, candidates.referenced
     names = compare_names(lake, column, key)
     uniqueness = priors.uniqueness
@@ -268,7 +271,7 @@ def _score(
 def _words_in_common(
     lake: Lake, candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
 ) -> Float[np.ndarray, " pair"]:
-    """Return how many words the key holds of each column of text, on a scale from -1 to 1."""
+    """Score, from -1 to 1, how many values of a text column the key also holds."""
     column, key = candidates.referring, candidates.referenced
     shared = np.minimum(distinct[column] * candidates.containment, _MANY_WORDS)
     amount = np.log1p(shared) / np.log1p(_MANY_WORDS)
@@ -280,7 +283,10 @@ def _words_in_common(
 def _normalise(
     column: Int[np.ndarray, " pair"], scores: Float[np.ndarray, " pair"]
 ) -> Float[np.ndarray, " pair"]:
-    """Turn the scores of each column's candidates into probabilities; 1 stands for no reference."""
+    """Turn the scores of each column's possible keys into probabilities.
+
+    The odds that the column refers to no key are set to 1.
+    """
     odds = np.exp(np.clip(scores, -_MAX_SCORE, _MAX_SCORE))
     total = 1 + np.bincount(column, odds, minlength=int(column.max(initial=-1)) + 1)
     return odds / total[column]
@@ -292,7 +298,10 @@ def _group_tables(
     tables: TableClues,
     probability: Float[np.ndarray, " pair"],
 ) -> Int[np.ndarray, " table"]:
-    """Group the tables that refer to one another or have the same columns (Louvain method)."""
+    """Group tables that refer to one another or have similar column names.
+
+    The groups are the communities that the Louvain method finds.
+    """
     weight = np.where(probability > _LIKELY, probability, 0.0)
     alike = np.where(tables.vocabulary > _ALIKE, tables.vocabulary, 0.0)
     first = lake.table_of[candidates.referring]

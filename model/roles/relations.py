@@ -1,4 +1,4 @@
-"""Look up how the columns of a pair are related by the references of a lake."""
+"""Look up whether one column refers to another, or both refer to the same key."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +14,7 @@ NO_KEY = -1
 
 @dataclass(frozen=True)
 class Relations:
-    """The key of each column, from which references and siblings follow."""
+    """The key that each column refers to, and the probability of each reference."""
 
     key: Int[np.ndarray, " column"]
     """The key that each column refers to, or `NO_KEY`."""
@@ -24,7 +24,7 @@ class Relations:
 
     @classmethod
     def from_references(cls, references: References, columns: int) -> "Relations":
-        """Take the most probable key of each column.
+        """Build the relations from the most probable key of each column.
 
         Args:
             references: The probable references of a lake.
@@ -37,13 +37,13 @@ class Relations:
 
     @cached_property
     def _referring(self) -> Int[np.ndarray, " reference"]:
-        """The columns that refer to a key, by key and falling probability."""
+        """The columns that refer to any key, sorted by key, then by falling probability."""
         order = np.lexsort((-self.probability, self.key))
         return order[self.key[order] != NO_KEY]
 
     @cached_property
     def _keys(self) -> Int[np.ndarray, " reference"]:
-        """The keys of these columns, ascending."""
+        """The key of each column in `_referring`, ascending."""
         return self.key[self._referring]
 
     def referring_to(self, key: int) -> Int[np.ndarray, " column"]:
@@ -57,7 +57,9 @@ class Relations:
     def between(
         self, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
     ) -> Float[np.ndarray, "*pair"]:
-        """Return the probability that one column refers to the other, or both to the same key.
+        """Return, for each pair, the probability that the two columns are related.
+
+        Columns are related if one refers to the other, or if both refer to the same key.
 
         Args:
             left: Column indices.

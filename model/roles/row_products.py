@@ -1,4 +1,4 @@
-"""Multiply rows of sparse matrices pair by pair."""
+"""Compute inner products of rows of two sparse matrices."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -14,7 +14,7 @@ def row_products(
     left_rows: Int[np.ndarray, " pair"],
     right_rows: Int[np.ndarray, " pair"],
 ) -> Float[np.ndarray, " pair"]:
-    """Return the inner product of a row of each matrix, for each pair of rows.
+    """Compute the inner product of each requested pair of rows from two matrices.
 
     Args:
         left: A matrix.

@@ -1,4 +1,4 @@
-"""Judge from names whether two tables belong to one database.
+"""Find signs, such as similar names, that two tables belong to the same database.
 
 Lakes mix the tables of many systems. Tables of one system share a way to write names, a prefix,
 and columns such as `created_by`; copies of a system share the number behind the name.
@@ -26,7 +26,7 @@ Tables = Int[np.ndarray, " pair"]
 
 @dataclass(frozen=True)
 class TableClues:
-    """How much the tables of directed pairs look like those of one database."""
+    """Signs for and against two tables belonging to the same database."""
 
     style: Clue
     """Number of differences in the way the names of both tables are written, from 0 to 4."""
@@ -75,7 +75,7 @@ def _vocabulary(lake: Lake, left: Tables, right: Tables) -> Clue:
 
 
 def compare_tables(lake: Lake, left: Tables, right: Tables) -> TableClues:
-    """Compare the tables of directed pairs.
+    """Compare the referring column's table with the key's table in each pair.
 
     Args:
         lake: The columns with the titles of their tables.

@@ -1,1 +1,1 @@
-"""Saved models: files, fingerprints, and the progress of interrupted training runs."""
+"""Save and load models, and resume interrupted training runs."""

@@ -1,4 +1,7 @@
-"""Save and load a trained network: weights, fingerprints and word vectors in a folder."""
+"""Save a trained network in a folder, and load it again.
+
+The folder holds the weights, the fingerprints, and any word vectors trained on the lake.
+"""
 
 import dataclasses
 import json
@@ -48,11 +51,11 @@ class Model:
 
     @property
     def featurizer(self) -> Featurizer:
-        """The converter of names and cells to this network's input."""
+        """The featurizer, which turns names and cells into inputs of the network."""
         return Featurizer(self.vectors, self.vocabulary)
 
     def number_tables(self, lake: Lake) -> Int[np.ndarray, " column"]:
-        """Return, for each column, the row of its table in `network.table_position`.
+        """Return the row of `network.table_position` that holds each column's table vector.
 
         Args:
             lake: The columns.
@@ -65,7 +68,7 @@ class Model:
         return np.array([rows.get(table, UNSEEN) for table in tables], dtype=np.int64)
 
     def describe_architecture(self, config: ModelConfig) -> Architecture:
-        """Return the architecture of the model's network under the given settings."""
+        """Describe the network's architecture under the given settings."""
         return describe_architecture(config, self.sizes, self.vocabulary, self.vectors.path)
 
 
@@ -75,7 +78,9 @@ def holds_model(folder: Path) -> bool:
 
 
 def save(model: Model, folder: Path, config: ModelConfig) -> None:
-    """Save a model; an interrupted save leaves the previous model or none.
+    """Save a model in a folder.
+
+    If saving is interrupted, the folder holds the previous model or none.
 
     Args:
         model: The model.

@@ -1,4 +1,4 @@
-"""Files of a saved model, each written completely or not at all.
+"""Write the files of a saved model, each completely or not at all.
 
 `weights.safetensors` holds the weights, and `model.json` the sizes and fingerprints. During
 training, `training.safetensors` holds everything that is needed to resume. `vectors.bin` is the
@@ -24,7 +24,7 @@ _BLOCKS = 64
 
 
 def part_of(path: Path) -> Path:
-    """Return the temporary path of a file that is not yet completely written."""
+    """Return the temporary path that a file has until it is completely written."""
     return path.with_name(path.name + _PART)
 
 

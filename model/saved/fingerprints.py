@@ -1,4 +1,4 @@
-"""Fingerprints of a saved model's architecture and of the inputs to its training.
+"""Compute fingerprints of a model's architecture and of its training inputs.
 
 The *architecture* is everything that must be equal for weights to keep their meaning. The *data*
 fingerprint covers what they were learned from: the lake, the catalog's facts and the settings.
@@ -39,7 +39,7 @@ def _short(text: str) -> str:
 def describe_architecture(
     config: ModelConfig, sizes: NetworkSizes, vocabulary: Sequence[str], vectors: Path
 ) -> Architecture:
-    """Describe the properties of a network that its weights depend on.
+    """Describe a network's architecture: the properties that saved weights depend on.
 
     Args:
         config: The settings.
@@ -67,12 +67,12 @@ def describe_architecture(
 
 
 def fingerprint_architecture(architecture: Architecture) -> str:
-    """Return the fingerprint of an architecture, 16 hexadecimal digits."""
+    """Return the fingerprint of an architecture as 16 hexadecimal digits."""
     return _short(json.dumps(architecture, sort_keys=True))
 
 
 def _list_facts(index: LakeIndex, config: ModelConfig) -> Iterator[str]:
-    """Yield the training inputs that come from the catalog, decisions and a language model.
+    """Yield texts that describe the catalog facts, decisions and name variants used in training.
 
     A fact appears only if it changes training. A catalog without such facts therefore leaves the
     fingerprint as it is, and a saved model stays usable.
@@ -90,7 +90,7 @@ def _list_facts(index: LakeIndex, config: ModelConfig) -> Iterator[str]:
 
 
 def fingerprint(index: LakeIndex, config: ModelConfig, start: str = "") -> str:
-    """Return the fingerprint of a model that is trained on this lake with these settings.
+    """Compute a model's fingerprint from the lake and settings that it is trained with.
 
     It leaves out everything that does not change the weights: ranking, hyperedges at inference, the
     folders and reuse of models, and the joins in SQL queries, which only ranking reads. Of a

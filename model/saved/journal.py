@@ -36,7 +36,9 @@ class Journal:
         self._since = perf_counter()
 
     def resume(self, state: TrainingState) -> bool:
-        """Restore the state of an interrupted training run with the same fingerprint, if any.
+        """Restore the saved state of an interrupted training run, if there is one.
+
+        A state with another fingerprint is ignored.
 
         Args:
             state: The initial state; it becomes the saved one.
@@ -61,7 +63,9 @@ class Journal:
         return True
 
     def note(self, state: TrainingState) -> None:
-        """Save the training state, but spend at most about a tenth of the time on saving.
+        """Save the training state, unless saving would take too much of the run's time.
+
+        At most about a tenth of the time is spent on saving.
 
         Args:
             state: The state at the end of an epoch.

@@ -1,4 +1,4 @@
-"""Choose between a new model and a saved model, with or without further training."""
+"""Decide whether to use a saved model, to train it further or to train a new one."""
 
 import logging
 from dataclasses import replace
@@ -79,7 +79,7 @@ def _start_of(config: ModelConfig) -> str:
 
 
 def begin(index: LakeIndex, config: ModelConfig, folder: Path) -> Model:
-    """Create a new model for training, or load a saved model and adapt it to the lake.
+    """Prepare the model to train: a new one, or a saved one adapted to the lake.
 
     Args:
         index: The lake.
@@ -122,10 +122,11 @@ def _find_vectors(lake: Lake, config: ModelConfig, folder: Path) -> WordVectors:
 
 
 def _continue(model: Model, index: LakeIndex, config: ModelConfig) -> Model:
-    """Adapt a saved model to this lake by assigning its table vectors to the lake's tables.
+    """Adapt a saved model to the tables of this lake.
 
-    Rows are matched by the table's name, because a table's number changes with the lake. A new
-    table's vector starts at zero, which is also what an unseen table has.
+    A known table keeps its table vector, which is found by the table's name, because the row of the
+    table changes with the lake. A new table's vector starts at zero, which is also what an unseen
+    table has.
     """
     lake = index.lake
     sizes = replace(model.sizes, tables=len(lake.titles))

@@ -15,7 +15,7 @@ from datahub_hyperjoin.model.network.optimizers import Optimizers
 
 @dataclass(frozen=True)
 class Epoch:
-    """The result of one pass over the key columns."""
+    """The result of one training pass over the key columns."""
 
     number: int
     """The number of the epoch, from 1."""
@@ -85,7 +85,7 @@ class TrainingState:
         return done >= epochs or (done > 0 and done - self.best_epoch >= patience)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return the part of the state that consists of tensors.
+        """Return all tensors of the state, by name.
 
         Returns:
             Weights, the best weights, the optimizers' moments and torch's generators by name.
@@ -102,7 +102,7 @@ class TrainingState:
         return tensors
 
     def facts(self) -> str:
-        """Return the rest of the state as JSON: random generator, history and best epoch."""
+        """Return, as JSON, the part of the state that is not tensors, such as the history."""
         return json.dumps(
             {
                 "random": self.random.bit_generator.state,
@@ -113,7 +113,7 @@ class TrainingState:
         )
 
     def restore(self, tensors: Mapping[str, Tensor], facts: str) -> None:
-        """Restore the state that `tensors` and `facts` returned.
+        """Restore a state from the results of `tensors` and `facts`.
 
         Args:
             tensors: The result of `tensors`.

@@ -1,4 +1,4 @@
-"""Measure how similarly the cells of two columns are written, even if no two cells are equal.
+"""Compare the spelling of two columns' cells, even if no two cells are equal.
 
 Columns that hold the same values with typing errors, in another word order or with other
 punctuation share few values but most of their trigrams. Each column is represented by the bag of
@@ -41,7 +41,10 @@ _PROJECTION: dict[str, Any] = {
 
 @cache
 def _projection() -> SparseRandomProjection:
-    """Create the random projection; the result is cached because creation is slow."""
+    """Create the random projection of trigram counts to shorter vectors.
+
+    The result is cached because creation is slow.
+    """
     return SparseRandomProjection(**_PROJECTION).fit(np.zeros((1, _TRIGRAMS), dtype=np.float32))
 
 
@@ -67,7 +70,7 @@ class CellSimilarity:
     def between(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float32[np.ndarray, "query l r"]:
-        """Compute the similarity of each left column to each right column of the same query.
+        """For each query, compute the similarity of every left column to every right column.
 
         Args:
             left: Column indices.

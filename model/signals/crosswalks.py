@@ -44,11 +44,11 @@ class CrosswalkOverlap:
 
     @classmethod
     def empty(cls, columns: int) -> "CrosswalkOverlap":
-        """Return an overlap without pairs, for runs that do not use values."""
+        """Create an overlap without any pairs."""
         return cls(PairValues.from_mapping(columns, {}), np.zeros(0, dtype=np.int64))
 
     def steps(self, left: int, right: int) -> tuple[int, int] | None:
-        """Return the crosswalk's columns that the left and the right column match.
+        """Return the two crosswalk columns through which a pair joins.
 
         Args:
             left: A column index.
@@ -66,7 +66,7 @@ class CrosswalkOverlap:
 
 @dataclass(frozen=True)
 class _Steps:
-    """Pairs of a column and a crosswalk column of another table that holds its values."""
+    """Steps into crosswalks: pairs of a column and a crosswalk column that share values."""
 
     end: Int[np.ndarray, " step"]
     via: Int[np.ndarray, " step"]
@@ -78,7 +78,10 @@ class _Steps:
 
 @dataclass(frozen=True)
 class _Chains:
-    """Pairs of steps into two columns of one table; the left column has the smaller index."""
+    """Pairs of columns that a crosswalk connects, with the crosswalk's two columns.
+
+    The left column has the smaller index.
+    """
 
     left: Int[np.ndarray, " chain"]
     right: Int[np.ndarray, " chain"]
@@ -97,7 +100,7 @@ def find_crosswalks(
     names: NameSimilarity,
     uniqueness: Float[np.ndarray, " column"],
 ) -> CrosswalkOverlap:
-    """Find the pairs of columns that do not join directly, but through a crosswalk.
+    """Find the pairs of columns that join only through a crosswalk.
 
     A crosswalk has two nearly unique columns, at least one of them text: two numbers in a row
     identify two different things as often as they are two codes of one thing.
@@ -139,7 +142,7 @@ def _find_steps(
     names: NameSimilarity,
     in_crosswalk: Bool[np.ndarray, " column"],
 ) -> _Steps:
-    """Find the columns whose values a crosswalk column holds, the strongest step first."""
+    """Find pairs of a column and a crosswalk column that share values, strongest first."""
     chosen = in_crosswalk[overlap.right] & (overlap.beyond_chance >= _MIN_STEP)
     end, via = overlap.left[chosen], overlap.right[chosen]
     density = np.maximum(lake.density[end], lake.density[via])
@@ -151,14 +154,17 @@ def _find_steps(
 
 
 def _by_number(numbers: Int[np.ndarray, " step"]) -> Sequence[Int[np.ndarray, " _"]]:
-    """Group the positions of equal numbers, each group in the order of the positions."""
+    """Group the positions at which an array holds equal numbers.
+
+    Positions ascend within a group.
+    """
     order = np.argsort(numbers, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
     return [group for group in groups if len(group)]
 
 
 def _chain(lake: Lake, steps: _Steps) -> _Chains:
-    """Combine all steps into two different columns of one table."""
+    """Connect columns whose steps lead to two different columns of one crosswalk."""
     steps = steps.at(np.arange(min(len(steps.end), _MAX_STEPS)))
     left, right = (side.ravel() for side in np.indices((len(steps.end),) * 2))
     end, via, is_text = steps.end, steps.via, lake.is_text[steps.via]
@@ -181,7 +187,10 @@ def _without_direct(overlap: ValueOverlap, chains: _Chains) -> _Chains:
 
 
 def _best_of(chains: _Chains) -> _Chains:
-    """Keep the strongest chain of each pair; ties go to the first columns of the lake."""
+    """For each pair of columns, keep only the strongest connection through a crosswalk.
+
+    Ties go to the crosswalk columns that come first in the lake.
+    """
     order = np.lexsort(
         (chains.right_via, chains.left_via, -chains.strength, chains.right, chains.left)
     )
@@ -192,7 +201,7 @@ def _best_of(chains: _Chains) -> _Chains:
 
 
 def _index(columns: int, chains: _Chains) -> CrosswalkOverlap:
-    """Store each chain under both orders of its pair."""
+    """Store each connected pair twice, once for each order of its columns."""
     left = np.concatenate([chains.left, chains.right])
     right = np.concatenate([chains.right, chains.left])
     order = np.lexsort((right, left))

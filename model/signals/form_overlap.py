@@ -1,4 +1,4 @@
-"""Estimate the overlap of columns whose values are equal only in another form.
+"""Estimate the overlap of columns that write equal values in different forms.
 
 A column of padded digits, decimal commas or dates in another order has a second sketch, of its
 values in the form that they write (see `value_forms`). The sketches of columns without a notation
@@ -32,7 +32,7 @@ the verification on all rows."""
 
 
 def add_form_overlap(lake: Lake, overlap: ValueOverlap) -> ValueOverlap:
-    """Add the pairs of columns that overlap much more in another form than as written.
+    """Add the pairs that overlap much more once values are brought into a common form.
 
     Args:
         lake: The columns with their notations and sketches.
@@ -56,7 +56,10 @@ def _form_of(profile: ColumnProfile) -> ValueForm | None:
 def _measure_in_form(
     lake: Lake, overlap: ValueOverlap, members: Bool[np.ndarray, " column"]
 ) -> ValueOverlap:
-    """Estimate the overlap of the columns that a form rewrites with all columns."""
+    """Estimate how far columns with rewritten values overlap with every column.
+
+    `members` marks the columns whose values the form rewrites.
+    """
     columns = zip(lake.profiles, members, strict=True)
     sketches = [profile.form_sketch if member else profile.sketch for profile, member in columns]
     pairs = estimate_pairs(lake, sketches, _count_with_members(sketches, members))
@@ -74,7 +77,9 @@ def _measure_in_form(
 def _count_with_members(
     sketches: Sequence[bytes], members: Bool[np.ndarray, " column"]
 ) -> sparse.coo_array:
-    """Count the hashes that each member has in common with every column, in both orders.
+    """Count the hashes that each rewritten column shares with every column.
+
+    `members` marks the rewritten columns. Both orders of a pair are counted.
 
     Only hashes of members matter, which leaves little of a lake where few columns have a form.
     """
@@ -97,7 +102,7 @@ def _count_with_members(
 
 
 def _add_gains(overlap: ValueOverlap, in_form: ValueOverlap) -> ValueOverlap:
-    """Replace the pairs that values as written explain much worse, and add the new pairs."""
+    """Add or replace each pair that overlaps much more in a common form than as written."""
     written = _either_containment(overlap, in_form)
     gains = _either_containment(in_form, in_form) > _MIN_GAIN * written
     kept = in_form.look_up(gains.astype(np.float64), overlap.left, overlap.right) == 0
@@ -121,6 +126,6 @@ def _add_gains(overlap: ValueOverlap, in_form: ValueOverlap) -> ValueOverlap:
 
 
 def _either_containment(overlap: ValueOverlap, pairs: SparsePairs) -> Float[np.ndarray, " pair"]:
-    """Return the greater containment of the two directions of some pairs."""
+    """Return, for each pair, the greater of the containments in both directions."""
     forth = overlap.look_up(overlap.containment, pairs.left, pairs.right)
     return np.maximum(forth, overlap.look_up(overlap.containment, pairs.right, pairs.left))

@@ -68,7 +68,7 @@ def trigrams(name: str) -> frozenset[str]:
 
 
 def qualify(table: str, name: str) -> str:
-    """Put the table's name in front of a column name that is a bare identifier, such as `id`.
+    """Put the table's name before a generic column name, such as `id`.
 
     Other tables refer to such a column by both names, as in `customer_id`. Any other column name is
     returned unchanged.
@@ -85,7 +85,7 @@ def qualify(table: str, name: str) -> str:
 
 
 class NameSimilarity:
-    """Similarity of the spelling of names: Dice's coefficient of their trigrams.
+    """Similarity of column names in spelling: the Dice coefficient of their trigrams.
 
     Args:
         names: One name for each column.
@@ -106,9 +106,10 @@ class NameSimilarity:
         self._sizes = np.array([len(name) for name in windows])
 
     def vectors(self) -> Float32[np.ndarray, "column 256"]:
-        """Return a unit vector for each name; cosines of vectors approximate those of trigrams.
+        """Return a unit vector for each name, computed from the name's trigrams.
 
-        The random projection changes cosines by about 0.1 (Johnson and Lindenstrauss, 1984).
+        The cosine of two vectors approximates that of the trigrams of both names. The random
+        projection changes it by about 0.1 (Johnson and Lindenstrauss, 1984).
 
         Returns:
             One row for each column; zeros for a name without trigrams.

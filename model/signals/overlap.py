@@ -1,4 +1,4 @@
-"""Estimate the value overlap of all pairs of columns from their sketches.
+"""Estimate the value overlap between columns from their sketches.
 
 A sketch holds the k smallest hashes of a column. Up to the smaller of their two greatest hashes,
 two sketches are complete, so the share of common hashes in that range estimates containment
@@ -28,7 +28,10 @@ overlap expected by chance."""
 
 @dataclass(frozen=True)
 class ValueOverlap(SparsePairs):
-    """Estimated value overlap of pairs across tables; pairs without a shared value are left out."""
+    """Estimated value overlap of pairs of columns from different tables.
+
+    Pairs without a shared value are left out.
+    """
 
     shared: Int[np.ndarray, " pair"]
     """Number of hashes that both sketches hold."""
@@ -44,7 +47,7 @@ class ValueOverlap(SparsePairs):
 
     @classmethod
     def empty(cls, columns: int) -> "ValueOverlap":
-        """Return an empty overlap, for runs that do not use values."""
+        """Create an overlap without any pairs, for runs that do not compare values."""
         none, zero = np.zeros(0, dtype=np.int64), np.zeros(0)
         return cls(
             columns=columns,
@@ -57,7 +60,7 @@ class ValueOverlap(SparsePairs):
 
     @cached_property
     def either_way(self) -> Float[np.ndarray, " pair"]:
-        """The higher containment beyond chance of the two directions, in [0, 1]."""
+        """For each pair, the greater `beyond_chance` of both directions."""
         reverse = self.look_up(self.beyond_chance, self.right, self.left)
         return np.maximum(self.beyond_chance, reverse)
 
@@ -86,7 +89,7 @@ def _count_at_most(
     stop: Int[np.ndarray, " pair"],
     threshold: UInt64[np.ndarray, " pair"],
 ) -> Int[np.ndarray, " pair"]:
-    """Count the hashes in each slice from `start` to `stop` that do not exceed its threshold.
+    """Count, in each slice from `start` to `stop`, the hashes up to a threshold.
 
     Each slice is ascending. The binary searches of all pairs advance in step, which takes about
     log2(k) passes over the pairs instead of a Python loop over them.
@@ -127,7 +130,7 @@ def expected_containment(
     right: Int[np.ndarray, " pair"],
     containment: Float[np.ndarray, " pair"],
 ) -> Float[np.ndarray, " column"]:
-    """Return the containment of each column that chance explains.
+    """Estimate the containment that each column has in other columns by chance.
 
     Args:
         is_text: The columns compared as text; the others are compared as numbers.

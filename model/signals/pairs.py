@@ -72,7 +72,7 @@ class PairValues(SparsePairs):
 
     @classmethod
     def from_mapping(cls, columns: int, values: Mapping[tuple[int, int], float]) -> "PairValues":
-        """Build the matrix from a mapping that lists each pair in one of the two orders.
+        """Build the matrix from a mapping that lists each pair once.
 
         Args:
             columns: Number of columns in the lake.

@@ -1,4 +1,4 @@
-"""How far shared values are believed to be more than chance."""
+"""Judge how strongly shared values suggest a join rather than chance."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -19,7 +19,7 @@ def weigh_shared(shared: Int[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]
 def trust_in_numbers(
     names: Float[np.ndarray, "*pair"], density: Float[np.ndarray, "*pair"]
 ) -> Float[np.ndarray, "*pair"]:
-    """Return a factor in (0, 1] that discounts evidence from numbers if the names differ.
+    """Return a factor in (0, 1] that discounts equal numbers in columns of different names.
 
     Numbers in common are weak evidence, since consecutive numbers share values with every other
     such column.

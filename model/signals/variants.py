@@ -1,4 +1,4 @@
-"""Rules that vary the names of columns and recognise names with the same meaning.
+"""Vary column names by rules, and recognise names with the same meaning.
 
 The paper asks a language model for one plausible variant (section 4.1, step 3). These rules follow
 the same guidance: separators, abbreviations, case conventions, synonyms.

@@ -80,7 +80,7 @@ class _View:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Everything needed to draw views: the lake, precomputed features and the settings."""
+    """The input of training: the lake, precomputed features and the settings."""
 
     index: LakeIndex
     featurizer: Featurizer
@@ -132,7 +132,10 @@ def _left_view(
     held: ValueSplit,
     random: np.random.Generator,
 ) -> _View:
-    """Draw the first view, which keeps all names and hides the vectors of some random tables."""
+    """Create the first augmented view, which keeps the names of columns and tables.
+
+    It hides the vectors of some random tables.
+    """
     lake = data.lake
     table_of = lake.table_of[columns]
     tables, table = np.unique(table_of, return_inverse=True)
@@ -148,7 +151,7 @@ def _left_view(
 
 
 def _choose_variant(index: LakeIndex, column: int, random: np.random.Generator) -> str:
-    """Choose at random between the column's name variant and a name made by rule.
+    """Pick a new name for a column at random: its name variant, or a name made by rules.
 
     A column without a name variant always gets a name made by rule.
     """
@@ -161,7 +164,7 @@ def _choose_variant(index: LakeIndex, column: int, random: np.random.Generator) 
 def _rename_tables(
     data: TrainingData, tables: Int[np.ndarray, " column"], random: np.random.Generator
 ) -> dict[int, str]:
-    """Give each table of the second view a meaningless title, a variant or its own title."""
+    """Choose a title for each table of the second view: meaningless, varied or unchanged."""
     titles, method = data.lake.titles, data.config.setting
 
     def rewrite(title: str) -> str:
@@ -173,7 +176,7 @@ def _rename_tables(
 
 
 def _rename_column(data: TrainingData, column: int, random: np.random.Generator) -> str:
-    """Give a column of the second view a meaningless name, a variant or its own name."""
+    """Choose a name for a column of the second view: meaningless, varied or unchanged."""
     profile, method = data.lake.profiles[column], data.config.setting
     name = profile.id.path
     if random.random() < _RENAMED * method.name_variants:
@@ -205,7 +208,7 @@ def _right_view(
     held: ValueSplit,
     random: np.random.Generator,
 ) -> _View:
-    """Draw the second view, with names and values that another publisher might have used.
+    """Create the second augmented view, as if another publisher had written the tables.
 
     Its columns never have a table vector. A table of another publisher is new to the network, and
     this is how training covers that case.
@@ -273,7 +276,9 @@ def _join(data: TrainingData, left: _View, right: _View, random: np.random.Gener
 def sample_pairs(
     data: TrainingData, keys: Int[np.ndarray, " key"], random: np.random.Generator
 ) -> PairBatch:
-    """Draw two augmented views of the tables that contain the given key columns.
+    """Sample a training batch with a positive pair for each of the given key columns.
+
+    The batch consists of two augmented views of the tables that contain these columns.
 
     Args:
         data: The lake and the settings.

@@ -1,4 +1,4 @@
-"""Random changes to values, such as another case, other separators, padding or typos.
+"""Change values at random, for example their letter case, separators or spelling.
 
 The changed values are those of the positive in a training pair. The network learns to match the
 differences that it sees here.

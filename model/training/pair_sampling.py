@@ -21,7 +21,7 @@ _SIMILAR = 0.3
 
 
 def _draw(pairs: PairValues, column: int, random: np.random.Generator) -> Int[np.ndarray, " _"]:
-    """Return an array with one random partner of a column, or an empty array if there is none."""
+    """Draw a random partner of a column, as an array of length one or zero."""
     partners = pairs.partners(column)
     return random.choice(partners, size=1) if len(partners) else partners
 
@@ -50,7 +50,7 @@ def sample_targets(
 def sample_rejected(
     priors: CatalogPriors, keys: Int[np.ndarray, " key"], random: np.random.Generator
 ) -> Int[np.ndarray, " stranger"]:
-    """Draw a rejected partner at random for each key column that has rejected partners.
+    """Draw a rejected partner at random for each key column that has any.
 
     Args:
         priors: The rejected pairs.

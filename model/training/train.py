@@ -1,4 +1,4 @@
-"""Train the network without labels and keep its best epoch."""
+"""Train the network without labels, and keep the weights of the best epoch."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Bring columns of values into forms in which differently written values are equal.
+"""Rewrite values in a canonical form, so that different notations of one value match.
 
 `canonical_forms` computes for a column what `canonical_form` defines for one value. Few columns are
 written in a notation of their own. The type of a column, and the first and the last byte of its
@@ -84,7 +84,7 @@ _INSTANT_REWRITES = ((r"(\.[0-9]*[1-9])0+$", r"\1"), (r"\.0+$", ""), (" 00:00:00
 
 
 def canonical_forms(normal: pa.Array, notation: Notation) -> pa.Array:
-    """Return the values of a column in the form that its notation writes.
+    """Rewrite the values of a column from their notation into the canonical form.
 
     Args:
         normal: Normal forms without nulls.
@@ -98,7 +98,7 @@ def canonical_forms(normal: pa.Array, notation: Notation) -> pa.Array:
 
 
 def in_notation(counted: TextCounts, notation: Notation) -> TextCounts:
-    """Return the texts of a column in the form that its notation writes.
+    """Read counted texts in a notation, and write them in the canonical form.
 
     Args:
         counted: Distinct texts of the column.
@@ -114,7 +114,7 @@ def in_notation(counted: TextCounts, notation: Notation) -> TextCounts:
 def form_sketches(
     normal: pa.Array, bounds: Indices, types: Sequence[AbstractSet[DataType]], size: int
 ) -> list[dict[Notation, Hashes]]:
-    """Compute the smallest hashes of columns in each form that they may be written in.
+    """For each notation that a column may have, sketch the column's canonical forms.
 
     Args:
         normal: Normal forms of values that are not null, one column after the other.
@@ -167,7 +167,7 @@ def column_notations(
 def _suspects(
     normal: pa.Array, bounds: Indices, types: Sequence[DataType]
 ) -> Iterator[tuple[int, tuple[Notation, ...]]]:
-    """Yield the columns that may be written in a notation, and these notations."""
+    """Yield the columns that may have a special notation, with all notations to try."""
     strings = StringBytes.of(normal)
     is_first = index_within(bounds) < _FIRST_VALUES
     rows, rows_bounds = np.flatnonzero(is_first), filtered_bounds(is_first, bounds)
@@ -184,13 +184,19 @@ def _suspects(
 
 
 def _spread(values: pa.Array) -> pa.Array:
-    """Return some values from all over a column, which may be sorted."""
+    """Return some values at equal distances in a column.
+
+    A column may be sorted, so that its first values are not typical.
+    """
     step = max(-(-len(values) // _FIRST_VALUES), 1)
     return values.take(pa.array(range(0, len(values), step)))
 
 
 def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[Notation]:
-    """Return the notations that read the most values; several if the values do not decide."""
+    """Return the notations that can read the most values.
+
+    There are several if the values do not decide.
+    """
     # Without a comma or a second point, numbers differ from their normal forms in zeros only.
     has_separators = any("," in value or value.count(".") > 1 for value in values)
     shares = {
@@ -203,7 +209,10 @@ def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[No
 
 
 def _write(normal: pa.Array, notation: Notation) -> pa.Array:
-    """Return the values that a notation can read in the notation's form."""
+    """Rewrite values from a notation into the canonical form.
+
+    The notation must be able to read all of them.
+    """
     match notation.form:
         case ValueForm.WITHOUT_ZEROS | ValueForm.DATES:
             return _rewrite(normal, *_REWRITES[notation])

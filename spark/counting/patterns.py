@@ -98,7 +98,7 @@ def patterns(values: pa.Array, bounds: Indices, most: int) -> list[tuple[Pattern
 
 
 def _collapse_runs(strings: StringBytes) -> tuple[Bytes, Mask]:
-    """Replace bytes by symbols; return a mask that drops repetitions of a symbol.
+    """Replace bytes by symbols such as `A` and `9`, and mark the symbols to keep.
 
     A run is a sequence of equal symbols within one string. Runs are shortened in place, without
     a loop over values: the second letter of a run becomes `+` and later ones are dropped; blanks

@@ -110,7 +110,7 @@ def open_engine(connection: str, database: Database) -> Engine:
 
 
 def _keep_early_dates(connection: DBAPIConnection) -> None:
-    """Return dates that Python cannot represent as text, instead of failing.
+    """Make a connection return dates as text if Python cannot represent them.
 
     Python has no years before 1, PostgreSQL has: `0044-03-15 BC`.
     """

@@ -109,7 +109,7 @@ def find_integer_key(relation: Relation, inspector: Inspector) -> str:
 def split_key(
     relation: Relation, engine: Engine, key: str, parts: int, *, rows: int
 ) -> list[KeyRange]:
-    """Split a table into ranges of its integer key that hold similar numbers of rows.
+    """Split a table's integer key into ranges with similar numbers of rows.
 
     Args:
         relation: The table.
@@ -143,7 +143,7 @@ def split_key(
 def _equal_counts(
     relation: Relation, engine: Engine, key: str, first: int, *, step: int
 ) -> set[int]:
-    """Return every key that has `step` rows between itself and the one before.
+    """Find the keys that divide a table into ranges of `step` rows.
 
     Each statement reads only some entries of the key's index, and so stays within the time limit.
     """

@@ -47,7 +47,9 @@ class KeyConstraints:
 def list_keys(
     engine: Engine, connection: str, relations: Collection[RelationName]
 ) -> dict[RelationName, KeyConstraints]:
-    """Read the declared keys of some tables, with a few statements for each schema.
+    """Read the primary, unique and foreign keys that some tables declare.
+
+    This takes a few SQL statements for each schema.
 
     Args:
         engine: The database.
@@ -85,7 +87,7 @@ def list_keys(
 def _unique_keys(
     inspector: Inspector, schema: str, names: Sequence[str]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield each table's name with the columns of its primary key, and of its other unique keys."""
+    """Yield each primary or unique key as the table's name and the key's columns."""
     for name, columns in _reflect_unique(inspector, schema or None, names):
         # An index of an expression has a part without a column.
         named = tuple(name_of(column, inspector) for column in columns if column)
@@ -117,7 +119,7 @@ def _is_partial(options: Mapping[str, object]) -> bool:
 def _foreign_keys(
     inspector: Inspector, schema: str, names: Sequence[str]
 ) -> Iterator[tuple[str, ForeignKeyConstraint]]:
-    """Yield each table's name with each of its foreign keys."""
+    """Yield each foreign key with the name of its table."""
     # PostgreSQL leaves out the schema of a table on its search path.
     on_path = inspector.default_schema_name if inspector.dialect.name == "postgresql" else schema
     for (_, name), constraints in inspector.get_multi_foreign_keys(schema or None, names).items():

@@ -39,7 +39,7 @@ class ListedRelation:
 def list_relations(
     engine: Engine, connection: str, *, wanted: Callable[[str], bool], views: bool
 ) -> list[ListedRelation]:
-    """List the tables and views of a database, without system schemas.
+    """List the tables and views of a database, except those in system schemas.
 
     On a MySQL server, schemas are databases. If the URL names a database, only that one is listed.
 

@@ -1,4 +1,4 @@
-"""Inspect the tables and views of a database with SQLAlchemy, and read rows."""
+"""Inspect the tables and views of a database with SQLAlchemy, and read their rows."""
 
 from collections.abc import Generator, Sequence
 
@@ -74,7 +74,7 @@ def columns_of(relation: Relation, inspector: Inspector) -> list[Column]:
 
 
 def name_of(reported: str, inspector: Inspector) -> str:
-    """Undo the escaping in a column name that SQLAlchemy reports.
+    """Return the real name of a column, without the escaping that SQLAlchemy reports.
 
     Args:
         reported: The name as SQLAlchemy reports it. For MySQL it is parsed from the statement that
