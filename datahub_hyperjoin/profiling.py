@@ -1,4 +1,4 @@
-"""The first stage of a run: profile the tables, and keep the columns that can be published."""
+"""Profile the tables of a run, and drop columns that are not in the catalog."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -40,7 +40,7 @@ def read_profiles(
 
 
 def _report_profiles(profiles: Sequence[TableProfile], progress: Progress) -> None:
-    """Report counts, and warn about each table that was skipped or only partly read.
+    """Count tables and columns, and warn about tables that were skipped or only partly read.
 
     The table's name is in the context, since DataHub's report groups warnings by title and message.
     """

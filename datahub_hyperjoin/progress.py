@@ -18,7 +18,7 @@ class Progress(Protocol):
     """A receiver of a run's progress, counters and warnings."""
 
     def stage(self, name: str) -> AbstractContextManager[object]:
-        """Return a context manager that reports one stage under the given name."""
+        """Return a context manager that reports a named stage of the run."""
         ...
 
     def count(self, name: str, by: float) -> None:

@@ -42,7 +42,7 @@ _CHECKED_COLUMNS = 20
 
 
 def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
-    """Return joins of earlier runs that remain valid although this run did not find them.
+    """Return the joins to keep from earlier runs, although this run did not find them.
 
     Args:
         findings: The results of this run, with the tables that it could not read.
@@ -73,7 +73,9 @@ def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
 
 
 def prepare(findings: Findings, catalog: Catalog) -> Publication:
-    """Collect the joins and suggestions to write, with columns named by the catalog's field paths.
+    """Collect the joins and suggestions that a run writes to the catalog.
+
+    Columns are named by the catalog's field paths.
 
     Args:
         findings: The results of this run.
@@ -136,7 +138,7 @@ def _titles(catalog: Catalog, joins: Iterable[Join]) -> dict[TableId, str]:
 
 
 def recall(handler: WrittenStateHandler) -> History:
-    """Return the history that earlier runs of this pipeline stored.
+    """Load this pipeline's history: joins that earlier runs wrote, and joins that people rejected.
 
     Args:
         handler: Loads the state that the last run wrote.
@@ -183,7 +185,7 @@ class PublishContext:
 def publish(
     publication: Publication, catalog: Catalog, context: PublishContext
 ) -> Iterator[MetadataWorkUnit]:
-    """Write the joins of this run, and withdraw joins of earlier runs that no longer hold.
+    """Write the joins of this run, and withdraw outdated joins of earlier runs.
 
     Args:
         publication: The joins to write.
@@ -223,7 +225,7 @@ def publish(
 
 
 def _kept_queries(publication: Publication, last: WrittenState, config: EmitConfig) -> list[str]:
-    """Return the queries of carried-over joins, whose SQL could not be run this time."""
+    """Return the last run's queries for joins whose SQL was not run this time."""
     if not config.queries:
         return []
     unread = [join for join in publication.joins if join.pairs not in publication.statements]
@@ -231,7 +233,7 @@ def _kept_queries(publication: Publication, last: WrittenState, config: EmitConf
 
 
 def _supported(context: PublishContext, graph: DataHubGraph) -> EmitConfig:
-    """Return the configuration without the layers that the server does not support."""
+    """Return the configuration without the kinds of metadata that the server does not support."""
     missing = find_unsupported(graph, context.config)
     if missing:
         context.report.warn(
@@ -265,7 +267,7 @@ def _withdraw(
 
 
 def _hidden(last: WrittenState, written: WrittenState, run_id: str) -> dict[str, str]:
-    """Map the URN of each entity hidden after this run to the ID of the run that hid the entity.
+    """Map the URN of each hidden entity to the ID of the run that hid the entity.
 
     Entities that a fail-safe kept visible may be included. That does no harm: a run shows only
     entities that the catalog really hides.

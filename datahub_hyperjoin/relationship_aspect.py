@@ -39,7 +39,7 @@ _Pairs = tuple[tuple[ColumnId, ColumnId], ...]
 
 
 def band(joinability: float) -> str:
-    """Return the confidence band of a score.
+    """Return the confidence band of a joinability, such as `high`.
 
     >>> band(0.93), band(0.7), band(0.5)
     ('high', 'medium', 'low')
@@ -48,7 +48,7 @@ def band(joinability: float) -> str:
 
 
 def oriented(join: Join) -> tuple[_Pairs, Evidence]:
-    """Return a join from the source of its relationship to the destination.
+    """Return a join's columns and evidence, with the source of the relationship on the left.
 
     Args:
         join: The join.
@@ -64,7 +64,7 @@ def oriented(join: Join) -> tuple[_Pairs, Evidence]:
 
 
 def _precedes(join: Join) -> bool:
-    """Return whether the left table is the source of a relationship without a direction."""
+    """Return whether the left table is the relationship's source if the join has no direction."""
     return dataset_urn(join.left.table) > dataset_urn(join.right.table)
 
 
@@ -79,7 +79,7 @@ def _name(pairs: _Pairs) -> str:
 
 
 def join_urn(join: Join) -> str:
-    """Return the URN of a join's relationship, which is the same in every run.
+    """Return the URN of a join's relationship, the same in every run.
 
     People's decisions are attached to the URN, so it depends on the columns only: neither on the
     direction of the join nor on the order of a composite key.
@@ -116,7 +116,7 @@ def _custom_properties(join: Join, evidence: Evidence, model_version: str) -> di
 
 
 def _crosswalk_properties(join: Join) -> dict[str, str]:
-    """Name the columns of the crosswalk, that of the source first."""
+    """Return the custom properties that name the columns of a join's crosswalk."""
     if join.via is None:
         return {}
     source = oriented(join)[0][0][0]
@@ -173,7 +173,7 @@ def pairs_in(aspect: ERModelRelationshipPropertiesClass) -> list[Pair]:
 
 
 def _mapped(aspect: ERModelRelationshipPropertiesClass) -> _Pairs:
-    """Return the pairs of columns that a relationship joins, those of the source first."""
+    """Return the column pairs of a relationship, each with the source's column first."""
     source, destination = table_id(aspect.source), table_id(aspect.destination)
     return tuple(
         (
@@ -198,7 +198,10 @@ def _read_evidence(cardinality: Cardinality, properties: Mapping[str, str]) -> E
 
 
 def _read_crosswalk(properties: Mapping[str, str]) -> tuple[ColumnId, ColumnId] | None:
-    """Return the columns of the crosswalk, that of the source first."""
+    """Read the two columns of a crosswalk from a relationship's custom properties.
+
+    The column that joins with the source comes first.
+    """
     if not all(name in properties for name in _CROSSWALK):
         return None
     source, destination = (column_id(properties[name]) for name in _CROSSWALK)
@@ -206,7 +209,7 @@ def _read_crosswalk(properties: Mapping[str, str]) -> tuple[ColumnId, ColumnId] 
 
 
 def from_aspect(aspect: ERModelRelationshipPropertiesClass) -> Join | None:
-    """Convert a relationship that this package wrote back to a join, without catalog evidence.
+    """Convert one of this package's relationships to a join, without catalog evidence.
 
     Args:
         aspect: A relationship of any author.

@@ -1,4 +1,4 @@
-"""The report of a run: counters, stages and warnings, and a table of the best joins."""
+"""The report of a run: counters, stages, warnings and a table of the best joins."""
 
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -155,7 +155,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         self.joins_rejected = len(facts.rejected)
 
     def show_missing_sql(self, statements: Mapping[JoinedColumns, Statement]) -> None:
-        """List the joins that have no SQL.
+        """Add the joins without SQL to the report, with the reasons.
 
         Args:
             statements: The SQL of all joins, or the reasons why they have none.
@@ -199,7 +199,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
 
 
 def _row(join: Join) -> tuple[str, ...]:
-    """Return a join as a row of the table, with the referring column first."""
+    """Return a join as a row of the report's table, with the referring column first."""
     evidence = join.evidence
     columns = (join.left, join.right)
     if join.referenced == join.left:

@@ -1,4 +1,4 @@
-"""The facts about a join that DataHub stores with the tag of its role.
+"""Facts about a join, stored as text with the DataHub tag for the join's role.
 
 GraphQL shows neither the custom properties nor the structured properties of a relationship, but it
 shows the text that is stored with a tag. Paths of joins need these facts, so that text holds them.
@@ -19,7 +19,7 @@ _DIGITS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleContext:
-    """Facts about a join that programs read through GraphQL."""
+    """Facts about a join, as programs read them through GraphQL."""
 
     source_fan_out: float
     """Mean rows of the join for each row of the source that has a value."""
@@ -38,7 +38,7 @@ class RoleContext:
 
     @classmethod
     def of(cls, join: Join) -> Self:
-        """Return the facts about a join.
+        """Collect the facts about a join from its evidence.
 
         Args:
             join: The join.
@@ -59,7 +59,7 @@ class RoleContext:
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """Read the facts from the text of a tag.
+        """Parse the facts from the text that is stored with a tag.
 
         Args:
             text: The text.

@@ -1,4 +1,4 @@
-"""Decide the role of each verified pair, and which pairs become joins and suggestions."""
+"""Decide which verified pairs become joins and suggestions, and the role of each join."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -42,7 +42,7 @@ _VALUE_FORMS = {"", *(form.value for form in ValueForm)}
 
 
 def propose_references(index: LakeIndex) -> set[Pair]:
-    """Return the pairs that may be references, judged by the profiles.
+    """Return pairs whose profiles suggest that one column refers to the other.
 
     Args:
         index: The lake.
@@ -61,7 +61,9 @@ def propose_references(index: LakeIndex) -> set[Pair]:
 
 
 def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Relations:
-    """Decide the key of each column again, with what was measured on all rows.
+    """Decide from measured evidence which key each column refers to.
+
+    Earlier decisions are based on profiles, which are estimates.
 
     Args:
         index: The lake.
@@ -85,7 +87,7 @@ def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Rel
 
 
 def _repeats_key(evidence: Evidence) -> bool:
-    """Return whether rows on the left find several rows on the right.
+    """Return whether left rows match several right rows, so that the right column is no key.
 
     Rows without a match count in the fan-out, too. How many they are is only known of values.
     """
@@ -110,7 +112,7 @@ def decide_joins(
     facts: CatalogFacts,
     config: RankingConfig,
 ) -> tuple[Join, ...]:
-    """Decide which of the verified pairs are joins, and the role of each.
+    """Decide which verified pairs are joins, and the role of each join.
 
     Args:
         index: The lake.
@@ -135,7 +137,7 @@ def decide_joins(
 
 @dataclass(frozen=True)
 class _Decisions:
-    """The facts that decide the role of each pair."""
+    """The facts from which the role of each pair is decided."""
 
     index: LakeIndex
     relations: Relations
@@ -144,7 +146,7 @@ class _Decisions:
 
     @cached_property
     def _declared(self) -> Mapping[Pair, ColumnId]:
-        """The referenced column of each declared foreign key of one column."""
+        """The referenced column of each pair that a single-column foreign key declares."""
         keys = (key.pairs[0] for key in self.facts.foreign_keys if not key.is_composite)
         return {pair_of(referring, referenced): referenced for referring, referenced in keys}
 
@@ -153,7 +155,7 @@ class _Decisions:
         return {column: position for position, column in enumerate(self.index.lake.ids)}
 
     def join(self, pair: Pair, score: float | None, evidence: Evidence) -> Join | None:
-        """Return the join of a pair in its most useful role; None if the pair is no join."""
+        """Return a pair as a join in the most useful role, or None if the pair is no join."""
         catalog = self.facts.of(pair)
         if catalog.verdict is Verdict.REJECTED:  # Measured as a step through a crosswalk.
             return None
@@ -176,7 +178,10 @@ class _Decisions:
         return join if catalog.queries or self._may_share_domain(*ends) else None
 
     def _with_role(self, join: Join, left: int, right: int) -> Join | None:
-        """Return a join as a reference, a one-to-one join or a join of siblings."""
+        """Give a join the role that follows from the keys of its columns, or return None.
+
+        Two columns are siblings if they refer to the same key.
+        """
         relations = self.relations
         if join.evidence.compared_as not in _VALUE_FORMS:
             return None
@@ -190,7 +195,7 @@ class _Decisions:
         return None
 
     def _as_stated(self, join: Join, target: ColumnId | None) -> Join:
-        """Return a join that the catalog or a person states, with a direction if the data allow it.
+        """Add a direction to a join that the catalog or a person confirms, if the data allow one.
 
         Several keys of one column may be stated, of which the relations hold one.
         """
@@ -203,7 +208,7 @@ class _Decisions:
         return join if _repeats_key(evidence) else _directed(join, target)
 
     def _may_share_domain(self, left: int, right: int) -> bool:
-        """Return whether two columns may hold values of one kind without a key between them.
+        """Return whether two columns may share a value domain.
 
         Within a folder or schema, a column that refers to a key joins other columns through that
         key. Numbers without gaps only count, and are in every counter.
@@ -224,7 +229,7 @@ class _Decisions:
 
 
 def _directed(join: Join, referenced: ColumnId) -> Join:
-    """Return a join as a reference, or as a one-to-one join."""
+    """Give a join a direction, as a reference or as a one-to-one join."""
     is_one = join.evidence.cardinality is Cardinality.ONE_ONE
     return replace(join, role=Role.ONE_TO_ONE if is_one else Role.REFERENCE, referenced=referenced)
 
@@ -232,7 +237,7 @@ def _directed(join: Join, referenced: ColumnId) -> Join:
 def rank_partners(
     joins: Sequence[Join], ranked: Iterable[Suggestion], count: int
 ) -> tuple[Suggestion, ...]:
-    """Rank the partners of each column by their use: references first.
+    """Rank the join partners of each column, references first.
 
     Args:
         joins: The joins of a lake.

@@ -204,7 +204,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                 self._write_page(self.config.page, findings)
 
     def _write_page(self, page: Path, findings: Findings) -> None:
-        """Write the HTML page; if the file cannot be written, warn and let the run succeed."""
+        """Write the HTML page, or warn if the file cannot be written."""
         try:
             write_page(
                 page,

@@ -1,4 +1,4 @@
-"""The SQL of a join, or the reason why it has none."""
+"""The SQL of a join, or the reason why the join has none."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ JoinedColumns = tuple[Pair, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """The SQL statement of a join, which was run on the data, or the reason why there is none."""
+    """The tested SQL statement of a join, or the reason why the join has none."""
 
     sql: str = ""
     """The statement, with a row limit; empty if there is none."""

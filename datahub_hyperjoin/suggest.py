@@ -127,7 +127,7 @@ def index_lake(
 
 
 def embed(index: LakeIndex, config: ModelConfig, progress: Progress) -> Encoding:
-    """Encode the columns of a lake with a saved or newly trained model.
+    """Compute an embedding for each column with a saved or newly trained model.
 
     Args:
         index: The lake.
@@ -161,7 +161,7 @@ def _pair_of(suggestion: Suggestion) -> Pair:
 
 
 def _recognise_kinds(index: LakeIndex, pairs: Sequence[Pair]) -> dict[Pair, str]:
-    """Map each pair of columns with a common entity kind to that kind."""
+    """Map pairs of columns to the entity kind that both columns hold."""
     row = {column: number for number, column in enumerate(index.lake.ids)}
     kinds = ((pair, index.entities.kind(row[pair[0]], row[pair[1]])) for pair in pairs)
     return {pair: kind for pair, kind in kinds if kind}
@@ -170,7 +170,10 @@ def _recognise_kinds(index: LakeIndex, pairs: Sequence[Pair]) -> dict[Pair, str]
 def _name_ways(
     kinds: Mapping[Pair, str], notations: Mapping[ColumnId, Notation], pairs: Sequence[Pair]
 ) -> dict[Pair, str]:
-    """Map each pair to the entity kind and notations in which its values are also compared."""
+    """Name the ways in which each pair is compared besides the normal form.
+
+    A pair's name consists of the entity kind and the notation of each column.
+    """
     named = {pair: [kinds.get(pair), *(notations.get(column) for column in pair)] for pair in pairs}
     return {pair: "|".join(way or "" for way in ways) for pair, ways in named.items() if any(ways)}
 

@@ -130,7 +130,7 @@ def property_urn(namespace: str, name: str) -> str:
 
 
 def role_urn(role: Role) -> str:
-    """Return the URN of the tag for the role of a join.
+    """Return the URN of the tag that marks a join's role.
 
     >>> role_urn(Role.SAME_DOMAIN)
     'urn:li:tag:join:same-domain'
@@ -139,7 +139,7 @@ def role_urn(role: Role) -> str:
 
 
 def band_urn(band: str) -> str:
-    """Return the URN of the tag for a confidence band, such as `high`.
+    """Return the URN of the tag that marks a confidence band, such as `high`.
 
     >>> band_urn("high")
     'urn:li:tag:join:suggested-high'

@@ -19,7 +19,10 @@ from enum import Enum
 
 
 class ValueForm(str, Enum):
-    """A form in which differently written values are equal; its value names it in evidence."""
+    """A form in which differently written values are equal, such as numbers.
+
+    The value of a member names the form in evidence.
+    """
 
     WITHOUT_ZEROS = "numbers without leading zeros"
     NUMBERS = "numbers"
@@ -29,7 +32,7 @@ class ValueForm(str, Enum):
 
 
 class Notation(str, Enum):
-    """A way to write the values of a form, the same for a whole column."""
+    """A way in which a column writes its values, such as dates with the day first."""
 
     PADDED = "digits with leading zeros"
     """As in `000123`."""
@@ -57,7 +60,7 @@ class Notation(str, Enum):
 
     @property
     def form(self) -> ValueForm:
-        """The form that this notation writes.
+        """The value form to which this notation belongs.
 
         >>> Notation.COMMA.form is Notation.POINT.form is ValueForm.NUMBERS
         True
@@ -123,7 +126,7 @@ _MIDNIGHT = " 00:00:00"
 
 
 def canonical_form(normal: str, notation: Notation) -> str:
-    """Return a value in the form that its column's notation writes.
+    """Convert a value from a notation to the standard form, such as `31.1.2024` to `2024-01-31`.
 
     Args:
         normal: The normal form of a value.
@@ -157,7 +160,7 @@ def canonical_form(normal: str, notation: Notation) -> str:
 def notation_of(
     values: Collection[str], among: Collection[Notation] = tuple(Notation)
 ) -> Notation | None:
-    """Decide how a column writes its values, if another form of them exists.
+    """Decide in which notation a column's values are written, if in any.
 
     Args:
         values: Normal forms of some distinct values; of all of them if there are at most two.
@@ -209,7 +212,7 @@ def common_form(left: Notation | None, right: Notation | None) -> ValueForm | No
 
 
 def readable_share(values: Collection[str], notation: Notation) -> float:
-    """Return the share of a column's values that a notation reads.
+    """Return the share of a column's values that can be read in a notation.
 
     Args:
         values: Normal forms.
@@ -223,7 +226,7 @@ def readable_share(values: Collection[str], notation: Notation) -> float:
 
 
 def _changes(values: Collection[str], notation: Notation) -> bool:
-    """Return whether a notation writes some values of a column differently."""
+    """Return whether converting a column from a notation changes some of its values."""
     written = {canonical_form(value, notation) for value in values}
     if notation is Notation.TRUTH_WORDS and not len(values) == len(written) == _TRUTHS:
         return False

@@ -1,4 +1,7 @@
-"""Collect the page's data as compact records that refer to each other by number."""
+"""Collect the data of the HTML page as compact records.
+
+Records refer to each other by index.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +21,10 @@ Record = tuple[str | int | float | bool, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """The page's tables, columns and joins, which refer to each other by list index."""
+    """The data of the HTML page: tables, columns and joins.
+
+    They refer to each other by index.
+    """
 
     publishers: tuple[str, ...]
     """Publishers of the tables, those with the most joins first."""
@@ -54,7 +60,7 @@ class Contents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pair:
-    """A join with its suggestions in both directions."""
+    """A join with up to two suggestions, one in each direction."""
 
     join: Join
     domain: int
@@ -98,7 +104,7 @@ def _notes(join: Join) -> Iterator[str]:
 
 
 def _direction(join: Join) -> int:
-    """Return 1 if the left column refers to the right one, -1 for the reverse, 0 for neither."""
+    """Return a join's direction: 1 from left to right, -1 from right to left, 0 for none."""
     if join.referenced is None:
         return 0
     return 1 if join.referenced == join.right else -1
@@ -119,7 +125,7 @@ def _evidence_values(evidence: Evidence) -> Iterator[str | int | float]:
 
 
 def publisher_of(table: TableId) -> str:
-    """Return a table's publisher, which is the first folder of its name or else its platform.
+    """Return the publisher of a table: the first folder in the table's name, or else the platform.
 
     Args:
         table: The table.
@@ -143,7 +149,7 @@ def list_contents(
     joins: Sequence[Join],
     statements: Mapping[JoinedColumns, Statement] = MappingProxyType({}),
 ) -> Contents:
-    """Collect and number the tables, columns and joins of the page.
+    """Collect the tables, columns and joins that the HTML page shows.
 
     Args:
         profiles: Profiles of all tables; those with an error are not listed.
@@ -195,7 +201,7 @@ def list_contents(
 def _rank_joins(
     joins: Sequence[Join], suggestions: Sequence[Suggestion], domains: Sequence[Domain]
 ) -> list[_Pair]:
-    """Combine each join with its suggestions and its value domain, best first."""
+    """Sort joins, best first, and add the suggestions and value domain of each join."""
     by_pair = {(each.query, each.candidate): each for each in suggestions}
     domain_of = {
         member: number for number, domain in enumerate(domains) for member in domain.members
@@ -213,7 +219,10 @@ def _rank_joins(
 
 
 def _common_domain(join: Join, domain_of: Mapping[ColumnId, int]) -> int:
-    """Return the value domain of both columns of a join; -1 for any other role or domain."""
+    """Return the index of the value domain that a join's columns share, or -1.
+
+    Joins of another role have none.
+    """
     left, right = domain_of.get(join.left, -1), domain_of.get(join.right, -1)
     return left if left == right and join.role is Role.SAME_DOMAIN else -1
 
@@ -225,7 +234,7 @@ def _domain(domain: Domain, indices: Mapping[ColumnId, int]) -> tuple[str, tuple
 
 
 def _statement(statement: Statement) -> tuple[str, str]:
-    """Return the SQL that was run with a note, or the reason why there is none."""
+    """Return a join's SQL with a note on its rows, or the reason why the join has no SQL."""
     if not statement.sql:
         return "", statement.reason
     compared = f", comparing values as {statement.compared}" if statement.compared else ""

@@ -1,4 +1,4 @@
-"""Lay out the page's picture: joined tables close together, and labels apart."""
+"""Choose where the page's picture shows each table; joined tables are close together."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -20,7 +20,9 @@ NodeSizes = Mapping[int, tuple[float, float]]
 def place_nodes(
     graph: nx.Graph, sizes: NodeSizes
 ) -> tuple[dict[int, tuple[float, float]], int, int]:
-    """Compute the position of each node; equal graphs get equal positions.
+    """Compute where the picture shows each node of a graph.
+
+    Equal graphs get equal positions.
 
     Each connected part is laid out on its own. The parts are then set in rows, largest first, as
     words are in a paragraph; the free space of a row is distributed evenly.

@@ -136,7 +136,9 @@ def draw_tables(contents: Contents) -> Picture:
 
 
 def _join_tables(contents: Contents) -> nx.Graph:
-    """Build a graph of joined tables; each edge lists the joins of two tables, best first.
+    """Build a graph of tables, in which each edge lists the joins of two tables.
+
+    The best joins of an edge come first.
 
     A value domain is drawn as a star, since all pairs of its columns say the same.
     """
@@ -164,7 +166,9 @@ def _add_join(graph: nx.Graph, contents: Contents, join: Record) -> None:
 
 
 def _thin_out(graph: nx.Graph) -> nx.Graph:
-    """Keep only the best edges and the edges of a maximum spanning tree, references first.
+    """Keep only the best edges and the edges of a maximum spanning tree.
+
+    Edges with a reference are better than all others.
 
     The tree ensures that every connected part stays connected.
     """

@@ -1,4 +1,4 @@
-"""The ways in which SQL can compare the columns of a join, from the plainest to the longest."""
+"""Ways to compare the columns of a join in SQL, the plainest first."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Notations = tuple[Notation | None, Notation | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """One way to compare the columns of a join."""
+    """One way to compare the columns of a join in SQL."""
 
     words: str
     """The form in which values are compared, in words; empty for values as the system has them."""
@@ -29,7 +29,7 @@ class Comparison:
     def expressions(
         self, columns: Sequence[tuple[exp.Condition, exp.Condition]]
     ) -> list[tuple[exp.Condition, exp.Condition]]:
-        """Return what is equal in the rows of the join.
+        """Return the pairs of SQL expressions that are equal in the rows of the join.
 
         Args:
             columns: For each pair, the first and the second column.
@@ -76,7 +76,7 @@ def comparisons(
 
 
 def _template(dialect: SqlDialect, notation: Notation | None, form: ValueForm) -> str:
-    """Return the expression of a column in a form.
+    """Return the SQL template that converts a column's values to a value form.
 
     A column in the notation of another form is read as if it was in normal form.
     """

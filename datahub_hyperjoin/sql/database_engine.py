@@ -35,7 +35,7 @@ _STEPS = 10_000
 
 
 class DatabaseEngine(SqlEngine):
-    """A database that SQLAlchemy reaches.
+    """A database that runs SQL, reached through SQLAlchemy.
 
     Args:
         table: Any table of the database.
@@ -72,7 +72,7 @@ class DatabaseEngine(SqlEngine):
         self._engine.dispose()
 
     def readings(self, table: Table) -> Iterator[TableInSql]:
-        """Name a table by its schema and its name."""
+        """Yield one way to read a table: by its schema and name."""
         location = _relation(table)
         # SQLite's only schema needs no name, and an attached database may have another.
         parts = [location.schema] if location.schema and self.dialect is not SQLITE else []
@@ -86,14 +86,14 @@ class DatabaseEngine(SqlEngine):
             return [tuple(row) for row in result]
 
     def execute(self, statement: str) -> None:
-        """Run a statement without its rows; see `SqlEngine.execute`."""
+        """Run a statement without returning its rows; see `SqlEngine.execute`."""
         with self._running(statement) as result:
             if self.dialect is SQLITE:  # which runs a statement while its rows are read
                 result.fetchall()
 
     @contextmanager
     def _running(self, statement: str) -> Iterator[CursorResult[Any]]:
-        """Run a statement, and translate errors without any values."""
+        """Run a statement, and raise errors whose messages contain no data."""
         try:
             with self._engine.connect() as connection:
                 self._watch(connection)
@@ -107,7 +107,10 @@ class DatabaseEngine(SqlEngine):
             raise StatementRefusedError.by(self.dialect.title, code) from None
 
     def _watch(self, connection: Connection) -> None:
-        """Let SQLite look at the clock; other databases have a setting for it."""
+        """Make SQLite stop after the time limit.
+
+        Other databases have a setting for it.
+        """
         raw = connection.connection.driver_connection
         if isinstance(raw, sqlite3.Connection):
             end = time.monotonic() + self._timeout
@@ -121,7 +124,10 @@ def _relation(table: Table) -> Relation:
 
 
 def _code_of(error: SQLAlchemyError) -> str:
-    """Return the code of a database's error. Its message may contain values."""
+    """Return the code of a database error.
+
+    The message may contain values, so it is not used.
+    """
     original = error.orig if isinstance(error, DBAPIError) else None
     if isinstance(original, sqlite3.Error):
         code = getattr(original, "sqlite_errorcode", None)

@@ -1,4 +1,4 @@
-"""Expressions that compare differently written values, in the SQL of each system.
+"""SQL expressions that make differently written values comparable, for each system.
 
 `{x}` stands for a column and `{t}` for its text in lower case without surrounding spaces. An
 expression is null where it cannot read a value. It never fails on one, because a query that fails
@@ -30,7 +30,7 @@ _OFFSET = "[+-][0-9]{{2}}:[0-9]{{2}}$"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlDialect:
-    """The SQL of one system, with expressions for values that people write differently."""
+    """The SQL dialect of one system, with expressions that make values comparable."""
 
     name: str
     """The dialect, as sqlglot names it."""
@@ -66,7 +66,7 @@ class SqlDialect:
         return _generator(self.name, pretty=pretty).generate(expression)
 
     def fill(self, template: str, column: exp.Condition) -> exp.Condition:
-        """Put a column, or another value, into one of the expressions of this dialect.
+        """Insert a column or another value into the template of an SQL expression.
 
         Args:
             template: The expression, with `{x}` or `{t}`.

@@ -31,7 +31,7 @@ _MEMORY = "2GB"
 
 
 class _WaysToRead:
-    """The readings of a table, each loaded when a join first asks for it."""
+    """The ways to read a table; the rows are loaded when a way is first used."""
 
     def __init__(self, unread: Iterator[TableInSql]) -> None:
         self._unread = unread
@@ -39,7 +39,7 @@ class _WaysToRead:
         self._error: TimeLimitError | None = None
 
     def get(self, number: int) -> TableInSql | None:
-        """Return a reading by its number; None if there are fewer.
+        """Return one way to read the table, by index; None after the last way.
 
         Raises:
             TimeLimitError: Loading it took too long. It is not tried again.
@@ -96,12 +96,12 @@ class DuckDbEngine(SqlEngine):
             return self._connection.execute(query).fetchall()
 
     def execute(self, statement: str) -> None:
-        """Run a statement without its rows; see `SqlEngine.execute`."""
+        """Run a statement without returning its rows; see `SqlEngine.execute`."""
         with self._limited():
             self._connection.execute(statement)
 
     def readings(self, table: Table) -> Iterator[TableInSql]:
-        """Load a table in one way after the other in which DuckDB reads its files."""
+        """Yield the ways in which DuckDB reads a table, and load the rows for each way."""
         ways = self._ways.setdefault(table.id, _WaysToRead(self._load_all(table)))
         number = 0
         while (reading := ways.get(number)) is not None:
@@ -111,7 +111,10 @@ class DuckDbEngine(SqlEngine):
             raise TableUnavailableError.in_system(str(table.id), DUCKDB.title)
 
     def _load_all(self, table: Table) -> Iterator[TableInSql]:
-        """Load a table in each way that works, but as text in one encoding only."""
+        """Load a table in each way that works.
+
+        As text, the table is loaded in one encoding only.
+        """
         location = table.location
         readings = file_readings(table, location) if isinstance(location, File | Folder) else ()
         has_text = False
@@ -123,7 +126,10 @@ class DuckDbEngine(SqlEngine):
                 has_text = has_text or reading.is_text
 
     def _load(self, reading: FileReading, paths: Collection[str]) -> TableInSql:
-        """Load the columns of a table, and read all others to see that no row fails."""
+        """Load the joined columns of a table.
+
+        If DuckDB guesses types, all columns are read first, to see that no row fails.
+        """
         source, loaded = DUCKDB.write(reading.source), name_in_sql(self._unused(reading.name))
         names = [str(row[0]) for row in self.fetch(f"DESCRIBE FROM {source}")]
         members = {path: _members(path, names) for path in paths}
@@ -136,7 +142,9 @@ class DuckDbEngine(SqlEngine):
         return TableInSql(shown=reading.shown, run=loaded, members=members)
 
     def _unused(self, name: str) -> str:
-        """Return a name for loaded rows; DuckDB ignores the case of names, and file systems do not.
+        """Return a table name that is still unused, regardless of case.
+
+        DuckDB ignores the case of names, and file systems do not.
 
         Nearly always the name is free, so that the statement which is run is the one that is shown.
         """
@@ -147,7 +155,7 @@ class DuckDbEngine(SqlEngine):
 
     @contextmanager
     def _limited(self) -> Iterator[None]:
-        """Interrupt queries after the time limit, and translate errors without any values."""
+        """Interrupt queries after the time limit, and raise errors that contain no data."""
         timer = Timer(self._timeout, self._connection.interrupt)
         timer.start()
         try:
@@ -161,7 +169,7 @@ class DuckDbEngine(SqlEngine):
 
 
 def _members(path: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Find the column whose name starts a path; what follows are names of struct members.
+    """Split a path into the name of a column and the names of struct members.
 
     Raises:
         TableUnavailableError: DuckDB gives the table other columns.

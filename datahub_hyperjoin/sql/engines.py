@@ -1,4 +1,4 @@
-"""What every system that runs SQL offers: ways to read a table, and queries with a time limit."""
+"""The common interface of all systems that run SQL."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from datahub_hyperjoin.tables import Table
 
 
 class SqlEngine(ABC):
-    """A system that runs SQL on tables, and a context manager that closes it."""
+    """A system that runs SQL on tables, usable as a context manager."""
 
     dialect: SqlDialect
     """The dialect of its SQL, known once the engine is open."""
@@ -64,7 +64,7 @@ class SqlEngine(ABC):
 
     @abstractmethod
     def execute(self, statement: str) -> None:
-        """Run a statement, and leave its rows in the system.
+        """Run a statement without returning its rows.
 
         Reading them here could fail on values that Python cannot hold, such as dates before Christ.
 

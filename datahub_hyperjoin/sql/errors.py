@@ -1,4 +1,4 @@
-"""Reasons why a join has no SQL, as errors."""
+"""Errors that say why a join has no SQL."""
 
 from typing_extensions import Self
 
@@ -8,11 +8,11 @@ _PAIR = 2
 
 
 class NoStatementError(HyperJoinError):
-    """A join has no SQL; the message is the reason, as people read it."""
+    """A join has no SQL; the error's message says why."""
 
     @classmethod
     def of_entities(cls, kind: str) -> Self:
-        """Report columns that name the same entities by different codes or names."""
+        """Report a pair in which one column holds codes and the other holds names."""
         return cls(
             f"one column holds codes and the other names of {kind}, which SQL cannot compare "
             "without a table that holds both"
@@ -20,23 +20,23 @@ class NoStatementError(HyperJoinError):
 
     @classmethod
     def across_systems(cls, tables: int = 2) -> Self:
-        """Report tables that no single database holds."""
+        """Report that no single database holds all tables of a join."""
         number = "both" if tables == _PAIR else f"all {tables}"
         return cls(f"no single database has {number} tables")
 
     @classmethod
     def of_remote_files(cls) -> Self:
-        """Report a table whose files only Spark reaches."""
+        """Report a table whose files are remote, because SQL runs on local files only."""
         return cls("its files are remote; HyperJoin runs SQL on files of this machine only")
 
     @classmethod
     def of_format(cls, name: str) -> Self:
-        """Report a format that DuckDB does not read."""
+        """Report a table format that DuckDB does not read."""
         return cls(f"DuckDB runs SQL on CSV, JSON and Parquet files, but not on {name}")
 
     @classmethod
     def unexpectedly(cls, error: Exception) -> Self:
-        """Report the kind of an error only, because its message may contain values."""
+        """Report only the type of an unexpected error, because the message may contain data."""
         return cls(f"its SQL ended with an error of the kind {type(error).__name__}")
 
     @classmethod
@@ -49,7 +49,7 @@ class NoStatementError(HyperJoinError):
 
     @classmethod
     def for_differing_rows(cls, *, expected: int, counted: int) -> Self:
-        """Report that no condition returns the rows that were measured."""
+        """Report that no SQL condition returns as many rows as the evidence says."""
         return cls(
             f"no SQL condition returns the {expected:,} rows that were measured; the closest "
             f"returns {counted:,}"
@@ -61,7 +61,7 @@ class TableUnavailableError(NoStatementError):
 
     @classmethod
     def in_system(cls, table: str, system: str) -> Self:
-        """Report a table that the system does not read as this package does."""
+        """Report a table that the system reads differently than this package, or not at all."""
         return cls(f"{system} does not read {table} as HyperJoin does")
 
 
@@ -70,7 +70,10 @@ class StatementRefusedError(NoStatementError):
 
     @classmethod
     def by(cls, system: str, kind: str) -> Self:
-        """Report the kind of error only, because the database's message may contain values."""
+        """Report which system refused a statement, and the kind of error.
+
+        The database's own message may contain values.
+        """
         return cls(f"{system} refuses the statement ({kind})")
 
 
@@ -79,5 +82,5 @@ class TimeLimitError(NoStatementError):
 
     @classmethod
     def after(cls, seconds: float) -> Self:
-        """Report the time limit and the recipe key that sets it."""
+        """Report that the time limit is over, and name the recipe key that sets it."""
         return cls(f"its SQL ran for more than {seconds:g} s; raise `emit.sql_timeout`")

@@ -1,4 +1,4 @@
-"""Find the plainest SQL of a join whose rows agree with the evidence."""
+"""For each join, find the plainest SQL that returns as many rows as the evidence says."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ _TOLERANCE = 0.02
 
 @dataclass(frozen=True, kw_only=True)
 class LakeInSql:
-    """The tables and columns that statements name."""
+    """The tables and columns that SQL statements name."""
 
     tables: Mapping[TableId, Table]
     """Tables by their identifiers."""
@@ -49,7 +49,7 @@ class LakeInSql:
 
 
 def agrees(counted: int, expected: int) -> bool:
-    """Return whether the rows of a statement are those that the evidence promises.
+    """Return whether a statement returns about as many rows as the evidence says.
 
     Args:
         counted: Rows of the statement.
@@ -63,7 +63,7 @@ def agrees(counted: int, expected: int) -> bool:
 
 
 def find_statement(join: Join | CrosswalkJoin, lake: LakeInSql, engine: SqlEngine) -> Statement:
-    """Run the SQL of a join in each way that the system can compare the values, until one agrees.
+    """Try SQL statements for a join until one returns as many rows as the evidence says.
 
     Args:
         join: A join of tables of the engine.
@@ -92,7 +92,7 @@ def find_statement(join: Join | CrosswalkJoin, lake: LakeInSql, engine: SqlEngin
 
 @dataclass(slots=True)
 class _Search:
-    """The search for the statement of one join."""
+    """The search for a join's SQL statement."""
 
     engine: SqlEngine
     expected: int
@@ -103,7 +103,7 @@ class _Search:
 
     @property
     def reason(self) -> str:
-        """Why no statement agrees."""
+        """The reason why no statement was found."""
         if self.closest is None:
             return self.refusal
         differing = NoStatementError.for_differing_rows(
@@ -112,7 +112,7 @@ class _Search:
         return str(differing)
 
     def attempt(self, candidate: _Candidate) -> Statement | None:
-        """Run a candidate, and return its statement if the rows agree.
+        """Run one candidate statement, and return it if its row count agrees with the evidence.
 
         Raises:
             TimeLimitError: It takes too long, as the following candidates would.
@@ -136,7 +136,10 @@ class _Search:
 
 
 def _candidates(join: Join, lake: LakeInSql, engine: SqlEngine) -> Iterator[JoinInSql]:
-    """List the ways to read both tables and to compare the columns, the plainest first."""
+    """List the ways to write a join in SQL, the plainest first.
+
+    They differ in how the tables are read and how the columns are compared.
+    """
     firsts, seconds = sides_of(join)
     pairs = tuple((first.path, second.path) for first, second in zip(firsts, seconds, strict=True))
     compared_as = join.evidence.compared_as
@@ -152,7 +155,7 @@ def _candidates(join: Join, lake: LakeInSql, engine: SqlEngine) -> Iterator[Join
 def _in_two_steps(
     join: CrosswalkJoin, lake: LakeInSql, engine: SqlEngine
 ) -> Iterator[TwoStepsInSql]:
-    """List the ways to read all three tables and to compare the columns of both steps."""
+    """List the ways to write a join through a crosswalk in SQL, the plainest first."""
     columns = columns_in_order(join)
     first, into, out, second = columns
     notations = [_NO_NOTATIONS, _NO_NOTATIONS]
@@ -165,7 +168,10 @@ def _in_two_steps(
 
 
 def _read_all(*tables: Iterator[TableInSql]) -> Iterator[list[TableInSql]]:
-    """Combine the readings of tables; a table with fewer of them keeps its last."""
+    """Combine the ways to read each of several tables, the plainest first.
+
+    A table with fewer ways than another keeps its last one.
+    """
     current: list[TableInSql | None] = [None] * len(tables)
     for following in zip_longest(*tables):
         current = [new or old for new, old in zip(following, current, strict=True)]

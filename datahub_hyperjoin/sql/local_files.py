@@ -1,4 +1,4 @@
-"""Name local files in DuckDB's SQL."""
+"""List the ways in which DuckDB's SQL can read local files."""
 
 import codecs
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ class FileReading:
 
 
 def is_readable(location: File | Folder) -> bool:
-    """Return whether DuckDB reads a format.
+    """Return whether DuckDB can read the format of a file or folder.
 
     Args:
         location: A file or a folder of files.
@@ -101,7 +101,7 @@ def _is_named(path: str) -> bool:
 
 
 def _pattern(location: File | Folder) -> str:
-    """Return the pattern of a folder's files; empty for a file."""
+    """Return the glob pattern of the files in a folder, or an empty text for a single file."""
     if isinstance(location, File):
         return ""
     endings = {"".join(PurePosixPath(part).suffixes[-2:]) for part in location.parts}
@@ -110,7 +110,7 @@ def _pattern(location: File | Folder) -> str:
 
 
 def _options(location: File | Folder) -> dict[str, str | bool]:
-    """Return the options of DuckDB's function that the location needs."""
+    """Return the options that DuckDB needs to read a file or folder."""
     options: dict[str, str | bool] = {}
     if isinstance(location, Folder):
         options |= {"hive_partitioning": True, "union_by_name": True}

@@ -1,4 +1,4 @@
-"""Parts that the statements of all joins are made of."""
+"""SQL building blocks that the statements of all joins share."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ def all_columns(aliases: Sequence[str]) -> exp.Select:
 
 
 def sum_of_products(aliases: Sequence[str]) -> exp.Select:
-    """Start a query that adds up the rows of a join of tables that `count_groups` made.
+    """Start a query that computes a join's row count from the counts of `count_groups`.
 
     Args:
         aliases: The tables.
@@ -35,7 +35,7 @@ def sum_of_products(aliases: Sequence[str]) -> exp.Select:
 def count_groups(
     source: exp.Table, alias: str, values: Sequence[exp.Condition], dialect: SqlDialect
 ) -> exp.Subquery:
-    """Count the rows of a table by compared values.
+    """Build a subquery that counts a table's rows for each combination of compared values.
 
     A collation may group values that the join tells apart, so an exact form also groups them.
 
@@ -66,7 +66,7 @@ def with_alias(source: exp.Table, alias: str) -> exp.Table:
 
 
 def column_in_sql(members: tuple[str, ...], alias: str) -> exp.Condition:
-    """Return a column of a table, or a member of a struct.
+    """Return the SQL expression for a column or for a member of a struct column.
 
     Args:
         members: The column's name, and those of the struct members that lead to the value.

@@ -1,4 +1,4 @@
-"""Run the SQL of all joins, each in the system that holds both tables."""
+"""Run the SQL of each join in the system that holds the join's tables."""
 
 import logging
 from collections import defaultdict
@@ -52,7 +52,7 @@ def run_joins(
     timeout: float,
     progress: Progress,
 ) -> dict[JoinedColumns, Statement]:
-    """Run the SQL of joins, and keep the statements whose rows agree with the evidence.
+    """Return a tested SQL statement for each join, or the reason why the join has none.
 
     Args:
         joins: The joins.
@@ -82,7 +82,7 @@ def run_joins(
 
 
 class _Opener:
-    """Opens the engine of a system, with the columns that joins need."""
+    """A factory for the engine that runs SQL in one system."""
 
     def __init__(self, system: _System, session: Session, timeout: float) -> None:
         self._system = system
@@ -90,7 +90,7 @@ class _Opener:
         self._timeout = timeout
 
     def open(self, joins: Sequence[_AnyJoin], lake: LakeInSql) -> SqlEngine:
-        """Open the engine.
+        """Open an engine that can read the columns of the given joins.
 
         Raises:
             NoStatementError: The database does not answer, or has no time limit.
@@ -162,7 +162,7 @@ def _system_of_files(location: File | Folder) -> _System | NoStatementError:
 
 
 def _columns_of(joins: Sequence[_AnyJoin]) -> Mapping[TableId, dict[str, None]]:
-    """Return the paths of the columns of all joins, by table and without duplicates."""
+    """Return the paths of all joined columns, grouped by table and without duplicates."""
     columns: dict[TableId, dict[str, None]] = defaultdict(dict)
     for join in joins:
         for pair in join.pairs:

@@ -21,7 +21,7 @@ from datahub_hyperjoin.tables import Table, TableId
 
 
 class SparkEngine(SqlEngine):
-    """Spark, with the catalogs that its configuration defines.
+    """A Spark session that runs SQL on the tables of its catalogs.
 
     Args:
         session: Runs the queries.
@@ -43,10 +43,10 @@ class SparkEngine(SqlEngine):
         self._timeout = timeout
 
     def close(self) -> None:
-        """Leave the session open, since it belongs to the run."""
+        """Do nothing: the Spark session belongs to the run and stays open."""
 
     def readings(self, table: Table) -> Iterator[TableInSql]:
-        """Name a table by its catalog, its schema and its name."""
+        """Yield one way to read a table: by its catalog, schema and name."""
         location = table.location
         if not isinstance(location, CatalogTable):
             raise TableUnavailableError.in_system(str(table.id), SPARK.title)
@@ -60,13 +60,13 @@ class SparkEngine(SqlEngine):
             return [tuple(row) for row in self._session.sql(query).collect()]
 
     def execute(self, statement: str) -> None:
-        """Run a statement without its rows; see `SqlEngine.execute`."""
+        """Run a statement without returning its rows; see `SqlEngine.execute`."""
         with self._limited():
             self._session.sql(statement).write.format("noop").mode("overwrite").save()
 
     @contextmanager
     def _limited(self) -> Iterator[None]:
-        """Interrupt queries after the time limit, and translate errors without any values."""
+        """Interrupt queries after the time limit, and raise errors that contain no data."""
         tag, ended = f"hyperjoin-{uuid4()}", []
 
         def interrupt() -> None:

@@ -27,7 +27,7 @@ def state_joins(
     timeout: float,
     progress: Progress,
 ) -> dict[JoinedColumns, Statement]:
-    """Find the SQL of joins, and run it unless the last run did so on the same data.
+    """Find working SQL for each join, or reuse stored SQL if the join's tables are unchanged.
 
     Args:
         joins: The joins that are published.
@@ -75,7 +75,10 @@ def _key(join: Join | CrosswalkJoin, lake: LakeInSql, timeout: float) -> str:
 def _with_two_steps(
     joins: Sequence[Join | CrosswalkJoin], statements: dict[JoinedColumns, Statement]
 ) -> dict[JoinedColumns, Statement]:
-    """Give the statement of both steps to the joins that a crosswalk connects, if it agrees."""
+    """Where a join has no SQL, add the SQL that joins through its crosswalk in two steps.
+
+    The statement must return as many rows as the evidence of the join says.
+    """
     lent = {}
     for join in joins:
         if isinstance(join, Join) and join.via and not statements[join.pairs].sql:

@@ -1,4 +1,4 @@
-"""Write a join through a crosswalk as SQL statements of two steps."""
+"""Write a join through a crosswalk as SQL that joins in two steps."""
 
 from dataclasses import dataclass
 
@@ -89,7 +89,7 @@ class TwoStepsInSql:
 
 
 def columns_in_order(join: CrosswalkJoin) -> tuple[ColumnId, ColumnId, ColumnId, ColumnId]:
-    """Return the columns of a join's SQL, from the first table to the second one.
+    """Return the four columns of a join through a crosswalk, in the order of its SQL.
 
     Args:
         join: The join.

@@ -1,4 +1,4 @@
-"""Write a join as SQL statements: one for people, and one that counts the rows of the join."""
+"""Write a join as two SQL statements: one for people, and one that counts rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -92,7 +92,7 @@ class JoinInSql:
 
 
 def sides_of(join: Join) -> tuple[tuple[ColumnId, ...], tuple[ColumnId, ...]]:
-    """Return the columns of the first and of the second table of a join's SQL.
+    """Return the columns of both tables of a join, with the referring table first.
 
     Args:
         join: The join.
@@ -106,7 +106,7 @@ def sides_of(join: Join) -> tuple[tuple[ColumnId, ...], tuple[ColumnId, ...]]:
 
 
 def name_in_sql(*parts: str) -> exp.Table:
-    """Return the name of a table, always in quotes.
+    """Build a quoted table name from its parts, such as schema and table.
 
     Args:
         *parts: The parts of the name, such as schema and table.

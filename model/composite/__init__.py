@@ -1,1 +1,1 @@
-"""Searches references of several columns, and decides which of them hold."""
+"""Find composite references: several columns that together refer to a key of another table."""

@@ -1,4 +1,4 @@
-"""Decide which proposed references of several columns hold.
+"""Decide which proposed composite references hold.
 
 Three facts speak for a reference: its tuples are contained in a unique set of columns, far fewer
 would be if the columns had nothing to do with each other, and the names of the columns agree.
@@ -30,7 +30,7 @@ _DECLARED = 0.9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompositeReference:
-    """A reference of several columns that the data confirms."""
+    """A reference from several columns of one table to a key of another table."""
 
     pairs: ColumnPairs
     """The referring and the referenced columns."""
@@ -60,7 +60,7 @@ class CompositeReference:
 
 
 def bits_against_chance(evidence: CompositeEvidence) -> float:
-    """Return how much the matches exceed those of independent columns, in bits.
+    """Return the evidence, in bits, that matching values are not due to chance.
 
     It is the logarithm of the likelihood ratio of the measured share of matches and of the share
     after one column was shuffled, for the column that matters least.
@@ -107,7 +107,7 @@ def decide(
     measured: Mapping[ColumnPairs, CompositeEvidence],
     min_probability: float = MIN_PROBABILITY,
 ) -> list[CompositeReference]:
-    """Choose the references that hold.
+    """Choose the proposed references that hold.
 
     Two tables refer to each other through one key, except for declared references. Columns refer
     to one key: of several that contain them, the one that most other columns refer to.
@@ -159,7 +159,10 @@ def _reference(proposal: Proposal, evidence: CompositeEvidence) -> CompositeRefe
 
 
 def _without_rivals(references: Sequence[CompositeReference]) -> list[CompositeReference]:
-    """Keep each reference that no earlier one makes superfluous."""
+    """Drop each reference that competes with a better one.
+
+    The best references come first.
+    """
     kept: list[CompositeReference] = []
     keys: dict[tuple[TableId, TableId], tuple[ColumnId, ...]] = {}
     referring: set[frozenset[ColumnId]] = set()
@@ -184,5 +187,5 @@ def _without_rivals(references: Sequence[CompositeReference]) -> list[CompositeR
 
 
 def is_one_to_one(reference: CompositeReference) -> bool:
-    """Return whether the tuples of the referring table are unique, too."""
+    """Return whether a reference is one-to-one: each key has at most one referring row."""
     return reference.evidence.evidence.cardinality is Cardinality.ONE_ONE

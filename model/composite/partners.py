@@ -1,4 +1,4 @@
-"""Find pairs of columns that may be parts of a reference of several columns.
+"""Find pairs of columns that may be parts of composite references.
 
 Every part of such a reference is contained in the column that it refers to, and neither column
 identifies a row by itself. Pairs are kept where two tables have at least two of them.
@@ -38,7 +38,10 @@ _TYPES = frozenset({DataType.INTEGER, DataType.TEXT, DataType.DATE, DataType.TIM
 
 @dataclass(frozen=True)
 class ColumnPartners:
-    """Pairs of a column and a contained column of another table, by index in the lake."""
+    """Pairs of columns from two tables, where one column contains the other's values.
+
+    Columns are indices in the lake.
+    """
 
     lake: Lake
 
@@ -74,7 +77,7 @@ class ColumnPartners:
         return [(key, tuple(pairs)) for (_, key), pairs in grouped.items()]
 
     def searches(self, max_columns: int = 4) -> list[KeySearch]:
-        """Return the columns among which to search the keys of each table.
+        """List, for each table, the columns among which to search for keys.
 
         Args:
             max_columns: Maximum number of columns of a key.
@@ -153,7 +156,7 @@ def find_partners(index: LakeIndex) -> ColumnPartners:
 def _have_several(
     lake: Lake, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
 ) -> Bool[np.ndarray, " pair"]:
-    """Mark the pairs of two tables with several left columns."""
+    """Mark each pair whose two tables also have a pair with another left column."""
     count = len(lake.titles)
     # The left column says the left table.
     ends = np.unique(left * count + lake.table_of[right])
@@ -163,7 +166,7 @@ def _have_several(
 
 
 def _masks(lake: Lake) -> tuple[Bool[np.ndarray, " column"], Bool[np.ndarray, " column"]]:
-    """Mark the columns that may be parts of a reference, and those that may be parts of a key."""
+    """Mark the columns that may refer to keys, and the columns that may be parts of keys."""
     refers = np.array([_may_refer(profile) for profile in lake.profiles], dtype=bool)
     is_part = np.array([_may_be_part(profile) for profile in lake.profiles], dtype=bool)
     return refers, refers & is_part

@@ -1,4 +1,4 @@
-"""Propose references of several columns: which columns of a table refer to which key of another."""
+"""Propose composite references from columns of one table to a key of another table."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ _PER_TABLE = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A reference of several columns, before it is verified."""
+    """A proposed reference from several columns to a key, not yet verified."""
 
     pairs: ColumnPairs
     """The referring and the referenced columns, in the order of the key."""
@@ -41,7 +41,7 @@ class Proposal:
 
 
 def propose(partners: ColumnPartners, keys: Keys) -> list[Proposal]:
-    """Pair the columns of each key with columns of other tables.
+    """Propose which columns of other tables refer to each composite key.
 
     Args:
         partners: Pairs of columns that may be parts of a reference.
@@ -67,7 +67,7 @@ def _order(proposal: Proposal) -> tuple[float, int, int, ColumnPairs]:
 def _of_tables(
     partners: ColumnPartners, pairs: Sequence[int], keys: Sequence[tuple[str, ...]]
 ) -> Iterator[Proposal]:
-    """Yield every assignment of different referring columns to the columns of each key."""
+    """Yield every way to assign referring columns of one table to the columns of each key."""
     ids = partners.lake.ids
     of_path: dict[str, list[int]] = defaultdict(list)
     for pair in sorted(pairs, key=lambda pair: -partners.similarity[pair]):

@@ -74,7 +74,7 @@ class LanguageModelConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VariantConfig:
-    """The optional source of name variants that complements the built-in rules."""
+    """An optional language model that suggests name variants besides the built-in rules."""
 
     llm: LanguageModelConfig | None = None
     """A language model that suggests one name variant of each key column. By default, nothing is

@@ -1,4 +1,4 @@
-"""The two methods that a recipe can select: this project's own and the paper's.
+"""The two methods that a recipe can select: this project's own and the HyperJoin paper's.
 
 A recipe selects a method as a whole with `model.setting`. Code that measures a single departure
 derives a method of its own: `dataclasses.replace(OURS, loss=Loss.TRIPLET)`.
@@ -62,7 +62,7 @@ class Loss(str, Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Method:
-    """Settings that a recipe selects as a whole; the defaults are this project's method."""
+    """All settings of one method; the defaults are this project's own method."""
 
     dimension: int = 100
     """Length of word vectors trained on the lake."""
