@@ -1,4 +1,4 @@
-"""Group columns that hold the same kind of values into value domains, each shown once.
+"""Find the value domains of a lake, and remove the joins that are redundant within a domain.
 
 Twenty-two tables with a column of countries form 231 pairs. They say one thing: these columns share
 a value domain.
@@ -26,7 +26,10 @@ _VALUE_FORMS = {"", *(form.value for form in ValueForm)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Domain:
-    """Columns of several tables that hold the same kind of values, without a key among them."""
+    """A value domain: columns of several tables that hold the same kind of values.
+
+    No column of a domain is a key to which the others refer.
+    """
 
     members: tuple[ColumnId, ...]
     """The columns, in the order of their identifiers."""
@@ -44,7 +47,7 @@ class Domain:
 def find_domains(
     joins: Iterable[Join], profiles: Mapping[ColumnId, ColumnProfile] | None = None
 ) -> tuple[Domain, ...]:
-    """Find the value domains of a lake: groups of columns in which most pairs join.
+    """Find the value domains: groups in which most pairs of columns join.
 
     Groups are merged along the joins as long as most pairs of the merged group join. A chain of
     columns, each similar only to the next one, therefore stays apart.
@@ -64,7 +67,7 @@ def find_domains(
 
 
 def without_cliques(joins: Sequence[Join], domains: Iterable[Domain]) -> tuple[Join, ...]:
-    """Leave out the joins of a domain that say nothing new, for publication.
+    """Return all joins except those that are redundant within a value domain.
 
     What is left of a domain is a star around its representative. A member that does not join the
     representative keeps its best join with a member that is already connected. Joins that the
@@ -95,7 +98,7 @@ def _same_values(join: Join) -> bool:
 
 @dataclass(slots=True)
 class _Groups:
-    """A partition of columns into groups that grow, with the number of joins between groups."""
+    """A partition of columns into groups, with the number of joins between any two groups."""
 
     group: dict[ColumnId, ColumnId]
     """The group of each column, named by one of its members."""
@@ -116,7 +119,11 @@ class _Groups:
         return cls({end: end for end in links}, {end: [end] for end in links}, links)
 
     def merge(self, left: ColumnId, right: ColumnId) -> bool:
-        """Merge the groups of two columns if most of their pairs join."""
+        """Merge the groups of two columns if enough joins connect the groups.
+
+        A column of the smaller group must join, on average, half of the larger group or two of its
+        columns. The return value says whether the groups were merged.
+        """
         ends = {self.group[left], self.group[right]}
         if len(ends) == 1:
             return False
@@ -139,10 +146,11 @@ class _Groups:
 
 
 def _merge_groups(edges: Mapping[Pair, float]) -> list[dict[Pair, float]]:
-    """Merge groups along the pairs until no two groups can be merged.
+    """Merge joining columns into groups, and return the pairs within each group.
 
-    Pairs with the most partners in common come first: an accidental join between two domains has
-    few in common, however joinable it looks.
+    Groups are merged until no two groups are connected by enough joins. Pairs with the
+    most partners in common come first: an accidental join between two domains has few in common,
+    however joinable it looks.
 
     Returns:
         The pairs within each group of at least three members, with their joinability.
@@ -168,7 +176,7 @@ def _merge_groups(edges: Mapping[Pair, float]) -> list[dict[Pair, float]]:
 
 
 def _partners(pairs: Iterable[Pair]) -> dict[ColumnId, set[ColumnId]]:
-    """Map each column to itself and the columns that it joins."""
+    """Map each column to the set of columns that it joins, itself included."""
     partners: dict[ColumnId, set[ColumnId]] = defaultdict(set)
     for pair in pairs:
         for end in pair:
@@ -203,9 +211,10 @@ def _coverage(profile: ColumnProfile) -> float:
 
 
 def _star(centre: ColumnId, joins: Sequence[Join]) -> list[Join]:
-    """Choose the joins that connect all columns, those of the centre first.
+    """Choose joins that connect all columns of a domain, preferably to the column `centre`.
 
-    A step adds the column that is fewest joins away from the centre, over its most joinable join.
+    A step adds a column by the most joinable join with the centre or, if none is left, with any
+    connected column.
     """
     reached, chosen = {centre}, []
     while bridging := [join for join in joins if (join.left in reached) != (join.right in reached)]:

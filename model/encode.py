@@ -100,7 +100,7 @@ def _train(
 
 
 def encode(index: LakeIndex, config: ModelConfig, watch: Callable[[Epoch], None]) -> Encoding:
-    """Encode every column, and train a model first unless a saved model can be used.
+    """Encode every column with a saved model or, if none can be used, a newly trained model.
 
     If the ranking does not use the network, nothing is trained, and names alone are encoded.
 

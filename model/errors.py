@@ -65,7 +65,7 @@ class CollapsedError(ModelError, ArithmeticError):
 
     @classmethod
     def from_cosine(cls, cosine: float) -> "CollapsedError":
-        """Report the mean cosine of random pairs of columns, which is too close to 1."""
+        """Report that random pairs of embeddings have a mean cosine too close to 1."""
         return cls(
             "all embeddings are nearly identical (mean cosine of random pairs "
             f"{cosine:.3f}). Use `model.setting: ours`, or rank without the network: "

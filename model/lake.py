@@ -1,4 +1,4 @@
-"""The columns of all tables in one list, in which an index identifies a column."""
+"""The lake: the columns of all tables in one list, addressed by index."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _NUMBERS = (DataType.INTEGER, DataType.DECIMAL)
 
 
 def _density(profile: ColumnProfile) -> float:
-    """Estimate the share of the integers in a column's range that occur in the column."""
+    """Estimate how densely a column's numbers fill its range of integers, from 0 to 1."""
     if profile.type not in _NUMBERS:
         return 0.0
     # `float` does not read all characters that count as digits, such as superscripts.
@@ -28,7 +28,7 @@ def _density(profile: ColumnProfile) -> float:
 
 @dataclass(frozen=True)
 class Lake:
-    """All columns with values that a join can compare, grouped by table.
+    """All columns whose values a join can compare, grouped by table.
 
     The model addresses a column by its index in `profiles` and a table by its index in `titles`.
     """
@@ -44,7 +44,7 @@ class Lake:
 
     @classmethod
     def from_tables(cls, tables: Sequence[TableProfile]) -> "Lake":
-        """Collect the columns with values that a join can compare, in the order of the tables.
+        """Collect the columns whose values a join can compare, in the order of the tables.
 
         Args:
             tables: The profiles of all tables; tables that could not be read are skipped.
@@ -70,7 +70,9 @@ class Lake:
 
     @cached_property
     def notations(self) -> dict[ColumnId, Notation]:
-        """How columns write numbers, dates, times or truth values, where that is no normal form.
+        """The notation of each column's values, such as a decimal comma or the day first in dates.
+
+        A column whose values need no conversion before a comparison is left out.
 
         Decimals may have zeros at their end, so they are read as numbers in every join that needs
         it.
@@ -83,14 +85,14 @@ class Lake:
 
     @cached_property
     def is_text(self) -> Bool[np.ndarray, " column"]:
-        """Mask of the columns that hold text; the others hold numbers, dates or truth values."""
+        """Whether each column holds text, rather than numbers, dates or truth values."""
         return np.array([profile.type is DataType.TEXT for profile in self.profiles], dtype=bool)
 
     @cached_property
     def density(self) -> Float[np.ndarray, " column"]:
-        """Estimated share of the integers in a column's range that occur in the column, in [0, 1].
+        """Estimates of how densely each column's numbers fill its range of integers.
 
-        The share is 1 for consecutive numbers and 0 for a column of another type.
+        The estimate is 1 for consecutive numbers and 0 for a column of another type.
         """
         return np.array([_density(profile) for profile in self.profiles])
 

@@ -47,7 +47,9 @@ def _lay_beneath(
 
 
 def fill(written: Mapping[str, object]) -> dict[str, object]:
-    """Add the paper's defaults to a recipe's section `model` if it contains `setting: paper`.
+    """Add the paper's defaults to the section `model` of a recipe with `model.setting: paper`.
+
+    Without that setting, nothing is added.
 
     Args:
         written: The keys of the recipe. Wrong keys and values stay for validation to report.

@@ -13,7 +13,7 @@ from datahub_hyperjoin.model.config.method import OURS, Setting
 
 
 class Reuse(str, Enum):
-    """The condition under which a saved model is used instead of training."""
+    """The condition under which a run uses a saved model instead of training one."""
 
     EXACT = "exact"
     """The model was trained on the same data with the same settings."""
@@ -40,7 +40,10 @@ class Scoring(str, Enum):
 
 
 class Precision(str, Enum):
-    """The number format of matrix products; sums, norms and weights are always float32."""
+    """The number format of matrix products.
+
+    Sums, norms and weights are always float32.
+    """
 
     AUTO = "auto"
     """`bfloat16` on a GPU, `float32` on a CPU."""
@@ -54,7 +57,10 @@ class Precision(str, Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeyConfig:
-    """Conditions that make a column a key column; only key columns get suggestions."""
+    """The conditions that make a column a key column.
+
+    Only key columns get suggestions.
+    """
 
     min_completeness: Share = 0.3
     """Minimum share of rows with a value, in [0, 1]. A column whose values are unique is
@@ -88,7 +94,7 @@ class FeatureConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HypergraphConfig:
-    """The conditions under which columns share a hyperedge across tables."""
+    """The conditions under which columns of several tables share a hyperedge."""
 
     min_containment: Share = 0.8
     """Minimum estimated containment above chance, in [0, 1], for an edge of the join graph.

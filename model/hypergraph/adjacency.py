@@ -1,4 +1,4 @@
-"""The adjacency matrix of hyperedges, weighted by shared columns (paper, equation 9)."""
+"""The adjacency of hyperedges: how many columns two hyperedges share (paper, equation 9)."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from datahub_hyperjoin.model.hypergraph.ragged import Lists
 
 @dataclass(frozen=True)
 class Adjacency:
-    r"""A sparse matrix that counts the columns shared by hyperedges, normalised by row.
+    r"""A sparse, row-normalised matrix of the number of columns that two hyperedges share.
 
     It holds the non-zeros of $A = \mathrm{RowNormalise}(\Pi^\top \Pi - \mathrm{diag})$, row by row,
     where $\Pi$ is the incidence matrix of columns and hyperedges. A column is in at most two
@@ -37,7 +37,7 @@ class Adjacency:
     def from_incidence(
         cls, columns: int, hyperedges: int, incidence: Int[Tensor, "2 entry"]
     ) -> "Adjacency":
-        """Compute the adjacency from the incidence of columns and hyperedges.
+        """Compute the adjacency from the (column, hyperedge) pairs of a hypergraph.
 
         Args:
             columns: Number of columns.

@@ -60,18 +60,18 @@ class Hypergraph:
 
     @cached_property
     def by_column(self) -> Lists:
-        """The hyperedges of each column."""
+        """The hyperedges that contain each column."""
         column, edge = self.incidence
         return Lists.from_pairs(column, edge, self.columns)
 
     @cached_property
     def adjacency(self) -> Adjacency:
-        """The adjacency of hyperedges through shared columns (paper, equation 9)."""
+        """The numbers of columns that hyperedges share, normalised by row (paper, equation 9)."""
         return Adjacency.from_incidence(self.columns, len(self.across), self.incidence)
 
 
 def build_hypergraph(lake: Lake, joins: JoinGraph, method: Method) -> Hypergraph:
-    """Build the hypergraph for inference: one hyperedge per table and per value domain.
+    """Build the hypergraph for inference: a hyperedge for each table and for each value domain.
 
     Args:
         lake: The columns.

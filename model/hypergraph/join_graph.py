@@ -1,4 +1,4 @@
-"""The join graph, which connects pairs of key columns that probably join.
+"""The join graph, whose nodes are key columns and whose edges are probable joins.
 
 An edge connects two key columns whose values nearly contain one another, or whose names are
 variants and whose values overlap (paper, section 4.1, step 3). Pairs that the catalog or its users
@@ -28,7 +28,7 @@ _Pairs = tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]
 
 @dataclass(frozen=True)
 class JoinGraph:
-    """Edges between key columns, and the connected components that they form."""
+    """The edges of the join graph, and its connected components."""
 
     left: Int[np.ndarray, " edge"]
     right: Int[np.ndarray, " edge"]
@@ -38,7 +38,7 @@ class JoinGraph:
 
     @cached_property
     def components(self) -> tuple[Int[np.ndarray, " _"], ...]:
-        """The columns of each connected component, which form a value domain."""
+        """The columns of each connected component; each component is a value domain."""
         order = np.argsort(self.component, kind="stable")
         count = int(self.component.max(initial=-1)) + 1
         bounds = np.searchsorted(self.component[order], np.arange(count + 1))
@@ -74,7 +74,7 @@ def _find_similar(
 
 
 def _add_priors(lake: Lake, similar: _Pairs, priors: CatalogPriors) -> _Pairs:
-    """Prepend the pairs known from the catalog, and drop rejected pairs."""
+    """Put the catalog's pairs before the similar pairs, and drop rejected pairs."""
     connected = priors.connected
     apart = connected.once & (lake.table_of[connected.left] != lake.table_of[connected.right])
     rest = ~(connected.holds(*similar) | priors.rejected.holds(*similar))
@@ -112,7 +112,7 @@ def build_join_graph(
     config: ModelConfig,
     variants: Mapping[int, str] | None = None,
 ) -> JoinGraph:
-    """Build the join graph from the catalog's pairs and from pairs of similar key columns.
+    """Build the join graph: pairs that the catalog connects, and pairs of similar key columns.
 
     The catalog's pairs come first, then similar pairs, most similar first. A pair is skipped
     if its two components together would exceed `hypergraph.max_size`.

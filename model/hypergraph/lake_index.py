@@ -1,4 +1,4 @@
-"""The lake index: the relations between columns that are known before training."""
+"""The lake index: similarities, join graph and hypergraph of columns, built before training."""
 
 import logging
 from collections.abc import Callable
@@ -98,16 +98,18 @@ class LakeIndex:
 
     @cached_property
     def references(self) -> References:
-        """The probable references of the lake, judged by the profiles."""
+        """The probable references of columns to keys, judged by the profiles alone."""
         return self.find_references({})
 
     @cached_property
     def relations(self) -> Relations:
-        """The key that each column probably refers to, judged by the profiles."""
+        """The key that each column probably refers to, judged by the profiles alone."""
         return Relations.from_references(self.references, len(self.lake))
 
     def find_references(self, measured: Measured) -> References:
-        """Find the probable references of the lake; none if the method decides no roles.
+        """Find the probable references of columns to keys.
+
+        None is found if the method does not decide which columns refer to which keys.
 
         Args:
             measured: Containment of directed pairs on all rows, where it is known.

@@ -28,7 +28,7 @@ _DENSE = 512
 def _split_components(
     joins: JoinGraph,
 ) -> Iterator[tuple[Int[np.ndarray, " member"], sparse.csr_array]]:
-    """Yield the columns and the adjacency matrix of each component.
+    """Split the join graph: yield each component's columns and adjacency matrix.
 
     Edges are sorted by component once, so each component is a slice of them: the cost of all
     components together is that of one sort. Columns are renumbered by their rank among the
@@ -47,7 +47,7 @@ def _split_components(
 
 
 def return_probabilities(joins: JoinGraph, steps: int) -> Float32[np.ndarray, "column step"]:
-    """Compute the probability that a random walk is at its start again after 1, 2, ... steps.
+    """Compute the probability that a random walk from a column is back after 1, 2, ... steps.
 
     The cost is cubic in the size of a component, which the join graph bounds.
 
@@ -93,7 +93,7 @@ def _smallest(
 def pin_basis(
     vectors: Float[np.ndarray, "member eigenvalue"],
 ) -> Iterator[Float[np.ndarray, " member"]]:
-    """Compute a canonical basis of an eigenspace, independent of the solver's arbitrary basis.
+    """Convert an arbitrary basis of an eigenspace to a canonical basis.
 
     Solvers return an arbitrary basis. Here, each vector is the projection onto the space of the
     member that is closest to the space (of several, the first); the next vector comes from the rest
@@ -147,7 +147,7 @@ def laplacian_eigenvectors(
 
 
 def find_positions(index: LakeIndex, config: ModelConfig) -> Float32[np.ndarray, "column position"]:
-    """Compute the positional encoding that the method selects.
+    """Compute the configured kind of positional encoding for each column.
 
     Args:
         index: The lake and its join graph.

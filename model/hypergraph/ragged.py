@@ -1,4 +1,4 @@
-"""Lists of unequal length, with sums and means over their members.
+"""Index lists of unequal length, and sums and means of the rows that a list indexes.
 
 Columns are in hyperedges, and hyperedges share columns. Both are sparse relations, stored as lists
 in both directions: the gradient of a sum along one direction is a sum along the other. Neither pass
@@ -77,7 +77,10 @@ class Lists:
 
 
 class _ListSum(torch.autograd.Function):
-    """The sum of the rows in each list, with a gradient that is a sum over the inverse lists."""
+    """A differentiable sum of the rows in each list.
+
+    The gradient of a row is a sum over the lists that contain the row.
+    """
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, forth: Lists, back: Lists) -> Tensor:  # noqa: ANN401 - torch's own context has no public type

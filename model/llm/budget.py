@@ -1,4 +1,4 @@
-"""Limit the tokens and the cost of concurrent requests."""
+"""Limit the tokens and the cost of concurrent requests to a language model."""
 
 import threading
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Usage:
 
     @property
     def tokens(self) -> int:
-        """Total number of tokens."""
+        """Number of tokens in requests and answers together."""
         return self.request + self.answer
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -45,7 +45,7 @@ class Budget:
         """Tokens used by all finished requests."""
 
     def cost(self, usage: Usage) -> float:
-        """Return the cost of tokens in the currency of the prices; 0 without prices."""
+        """Return the cost of tokens in the currency of the configured prices; 0 without prices."""
         prices = self._config.input_price or 0.0, self._config.output_price or 0.0
         return (usage.request * prices[0] + usage.answer * prices[1]) / _MILLION
 

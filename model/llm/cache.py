@@ -1,4 +1,4 @@
-"""Cache answers on disk, so that no question is paid for twice.
+"""Cache the language model's answers on disk, so that no question is paid for twice.
 
 Each answer is one small file named by the question's hash, so runs can share a folder. A file holds
 the answer and nothing of the question.
@@ -43,7 +43,7 @@ class Cache:
         return answer if isinstance(answer, str) else None
 
     def put(self, key: str, answer: str) -> None:
-        """Store an answer atomically.
+        """Store the answer to a question in one atomic write.
 
         Args:
             key: The question's hash.

@@ -1,4 +1,4 @@
-"""Send one request to an endpoint with the `openai` client.
+"""Send requests to a language model's endpoint with the `openai` client.
 
 Importing `openai` takes about a second, so only runs that use a language model import this module.
 """
@@ -65,7 +65,7 @@ class Client:
         self._api.close()
 
     def send(self, prompt: Prompt, form: Form) -> Reply:
-        """Send a request, without retries.
+        """Send a request once, and return the model's reply.
 
         Args:
             prompt: The request.
@@ -155,7 +155,7 @@ def read_wait(header: str) -> float | None:
 
 
 def _read(body: bytes) -> Reply:
-    """Parse a chat completion, and raise an error if the body is anything else."""
+    """Parse a response's body, which must be a chat completion."""
     try:
         answer = json.loads(body)
         choice = answer["choices"][0]

@@ -18,7 +18,7 @@ class NoReplyError(ModelError, ConnectionError):
         status: int = 0,
         wait: float | None = None,
     ) -> None:
-        """Store the message, the outcome, the HTTP status and the requested wait."""
+        """Store the message, the kind of failure, the HTTP status and the wait before a retry."""
         super().__init__(message)
         self.outcome = outcome
         self.status = status

@@ -21,7 +21,7 @@ _NO_MORE_REQUESTS: LiteralString = (
 
 @dataclass(frozen=True)
 class Failure:
-    """A problem with the language model's answers, described in a warning for users."""
+    """A warning for users about a problem with the language model's answers."""
 
     title: LiteralString
     """The kind of failure."""
@@ -69,7 +69,7 @@ class Failure:
 
     @classmethod
     def unanswered(cls, reasons: Mapping[str, int]) -> "Failure":
-        """Report the number of requests without a usable answer for each reason."""
+        """Report, for each reason, the number of requests without a usable answer."""
         counts = ", ".join(f"{reason}: {count}" for reason, count in sorted(reasons.items()))
         return cls(
             "Language model's answers are missing",
@@ -79,7 +79,7 @@ class Failure:
 
     @classmethod
     def cut_off(cls, answers: int) -> "Failure":
-        """Report the number of answers that were cut off at the limit of tokens."""
+        """Report how many answers were cut off at the token limit."""
         return cls(
             "Language model's answers are cut off",
             "Rules provide the missing name variants",

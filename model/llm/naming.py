@@ -32,7 +32,7 @@ _PROGRESS_LINES = 10
 
 @dataclass(frozen=True)
 class NamingCounts:
-    """Numbers of key columns by the source of their name variants, and the cost of requests."""
+    """How many key columns got name variants from each source, and what the requests cost."""
 
     requested: int = 0
     """Key columns for which a variant was requested from the cache or the model."""
@@ -117,7 +117,10 @@ def name_columns(
 def _group(
     lake: Lake, keys: Int[np.ndarray, " key"], config: LanguageModelConfig
 ) -> dict[Question, list[int]]:
-    """Group key columns by question, since copies of a table lead to the same questions."""
+    """Map each question to the key columns for which it is asked.
+
+    Copies of a table lead to the same questions.
+    """
     columns_of = defaultdict(list)
     for key in keys.tolist():
         question = Question.from_lake(lake, key, send_values=config.send_values)
@@ -128,7 +131,7 @@ def _group(
 def _variants(
     answers: Mapping[Question, str], columns_of: Mapping[Question, Sequence[int]]
 ) -> dict[int, str]:
-    """Return the usable name variants by column index."""
+    """Return, by column index, the name variants of all columns with a usable answer."""
     return {
         column: name
         for question, answer in answers.items()
@@ -143,7 +146,10 @@ def _request_answers(
     cache: Cache,
     report_progress: ReportProgress,
 ) -> tuple[dict[Question, str], NamingCounts, tuple[Failure, ...]]:
-    """Send all requests, and cache each answer immediately in case the run is interrupted."""
+    """Send all requests, and cache each answer as soon as it arrives.
+
+    An interrupted run thus keeps the answers that it has paid for.
+    """
     from datahub_hyperjoin.model.llm.client import Client  # noqa: PLC0415 - imports openai
 
     try:
@@ -184,5 +190,8 @@ def _split(questions: Sequence[Question], config: LanguageModelConfig) -> list[P
 
 
 def _starts_line(done: int, total: int) -> bool:
-    """Return whether to report progress now, which happens at most `_PROGRESS_LINES` times."""
+    """Return whether to report progress after request number `done`.
+
+    A run reports progress at most `_PROGRESS_LINES` times.
+    """
     return done * _PROGRESS_LINES // total > (done - 1) * _PROGRESS_LINES // total

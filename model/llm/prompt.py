@@ -1,4 +1,4 @@
-"""The messages that ask a language model for names (paper, box 1), and how JSON is requested."""
+"""The request that asks a language model for names in JSON (paper, box 1)."""
 
 import json
 from collections.abc import Sequence
@@ -47,7 +47,10 @@ _STRUCTURED: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Form:
-    """The parameters of one way to request JSON of limited length, as some endpoints accept it."""
+    """The request parameters that ask for JSON and limit its length.
+
+    Endpoints differ in the parameters that they accept.
+    """
 
     response_format: dict[str, Any] | None
     """The kind of answer that the request demands; None if only the messages ask for JSON."""
@@ -84,7 +87,10 @@ class Prompt:
 
     @property
     def most_tokens(self) -> int:
-        """Upper bound on the request's token count, which is its size in bytes plus an overhead."""
+        """Upper bound on the number of tokens in the request.
+
+        A token has at least one byte, so the bound is the size in bytes plus an overhead.
+        """
         return _OVERHEAD + sum(len(message["content"].encode()) for message in self.messages)
 
 

@@ -65,5 +65,8 @@ class Question:
 
 
 def _shorten(text: str, length: int) -> str:
-    """Truncate a text, and replace unpaired surrogates, which UTF-8 cannot encode."""
+    """Truncate a text, and replace characters that UTF-8 cannot encode.
+
+    Such characters are unpaired surrogates.
+    """
     return text[:length].encode("utf-8", "replace").decode()

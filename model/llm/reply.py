@@ -5,7 +5,10 @@ from enum import Enum
 
 
 class Outcome(Enum):
-    """The kind of a failed request, which decides whether the request is repeated."""
+    """Why a request to a language model failed.
+
+    The reason decides whether the request is repeated.
+    """
 
     BUSY = "busy"
     """The endpoint is overloaded or fails; the same request may succeed later."""

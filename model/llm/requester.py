@@ -92,7 +92,7 @@ class Requester:
             yield Failure.cut_off(self._cut_off)
 
     def _request(self, prompt: Prompt, form: Form) -> Reply | None:
-        """Send one request; return None without sending it if it could exceed the budget.
+        """Send one request if the budget allows it, otherwise return None.
 
         The request's upper bound stays reserved until it is known what it used. A refused request
         costs nothing; one that was lost on the way back may have been billed in full.
@@ -126,7 +126,9 @@ class Requester:
         return names
 
     def _simplify(self, form: int) -> bool:
-        """Use the next simpler form of request, if possible; return whether `form` was replaced.
+        """Switch to the next simpler form of request after the endpoint rejected `form`.
+
+        The return value says whether `form` is replaced now, by this thread or another.
 
         A form that was accepted once stays: the endpoint then refuses the request for another
         reason. Several threads can fail with the same form, but only the first one moves on.
@@ -164,7 +166,7 @@ class Requester:
 
 
 def _used(reply: Reply, most: Usage) -> Usage:
-    """Return the token usage; the upper bound replaces each count that the endpoint omits."""
+    """Return the token counts of a reply, with upper bounds in place of missing counts."""
     request, answer = reply.request_tokens, reply.answer_tokens
     return Usage(
         most.request if request is None else request, most.answer if answer is None else answer

@@ -9,7 +9,7 @@ from datahub_hyperjoin.model.network.biased_attention import biased_attention
 
 
 class StructureAwareAttention(nn.Module):
-    r"""Multi-head self-attention between hyperedges, biased towards those that share columns.
+    r"""Multi-head self-attention between hyperedges, biased towards pairs that share columns.
 
     $$\mathrm{head}_i = \mathrm{softmax}\left(\frac{Q_i K_i^\top}{\sqrt{d_k}}
     + \lambda A\right) V_i$$
@@ -38,7 +38,7 @@ class StructureAwareAttention(nn.Module):
     def forward(
         self, hyperedges: Float[Tensor, "hyperedge width"], adjacency: Adjacency
     ) -> Float[Tensor, "hyperedge width"]:
-        """Let every hyperedge attend to every other.
+        """Compute the attention from every hyperedge to all hyperedges.
 
         Args:
             hyperedges: One vector per hyperedge.

@@ -1,4 +1,6 @@
-r"""Exact attention with a sparse additive bias; memory is linear in rows and non-zero biases.
+r"""Exact attention with a sparse additive bias, in linear memory.
+
+Memory grows with the number of rows and of non-zero biases, never with the square of the rows.
 
 Let $O$ and $L$ be the output and log-sum-exp of plain attention, and let $b_{ij} = \lambda A_{ij}$
 be the bias, which is 0 almost everywhere. Then
@@ -34,7 +36,7 @@ def _by_row(heads: Float[Tensor, "1 head row size"]) -> Float[Tensor, "row head 
 
 
 def _exact(rows: Float[Tensor, "row head size"]) -> Float[Tensor, "row head size"]:
-    """Convert rows to at least single precision, which the corrections need."""
+    """Convert rows to single precision, or keep a higher precision."""
     return rows.to(torch.promote_types(rows.dtype, torch.float32))
 
 
@@ -63,7 +65,7 @@ def _sums(
 
 
 class _BiasedAttention(torch.autograd.Function):
-    """Attention computed without bias by a kernel, then corrected for the non-zero biases.
+    """Biased attention: a kernel's attention without bias, corrected for the non-zero biases.
 
     Both passes call the kernel once, on all pairs, and then visit only the biased pairs: `added` is
     p of the module's formula, and `beyond` is what a pair's weight has in excess of the kernel's.

@@ -35,7 +35,9 @@ class NameEncoder(nn.Module):
 
 
 class ColumnEncoder(nn.Module):
-    r"""An encoder of columns that adds table name, column name and content with learned weights.
+    r"""An encoder of columns: a weighted sum of table name, column name and content.
+
+    The weights are learned.
 
     $$x_v = W_0 \sum_{s} \mathrm{softmax}(w)_s\, h^s_v,\quad s \in
     \{\text{table}, \text{column}, \text{content}\}$$
@@ -71,7 +73,7 @@ class ColumnEncoder(nn.Module):
         self.output = nn.Linear(width, width)
 
     def forward(self, features: Features) -> Float[Tensor, "column width"]:
-        """Encode each column independently of the others."""
+        """Compute one vector for each column from its own features alone."""
         table, name, content = torch.softmax(self.fusion, dim=0)
         fused = (
             table * self.table(features.tables)

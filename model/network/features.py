@@ -116,7 +116,7 @@ class Featurizer:
 def pool(
     cells: Float32[np.ndarray, "cell feature"], starts: Int[np.ndarray, " column"]
 ) -> Float[Tensor, "column content"]:
-    """Concatenate the mean, standard deviation, maximum and minimum of each column's cells.
+    """Compute the mean, standard deviation, maximum and minimum of each column's cell features.
 
     Args:
         cells: Cells of all columns, column after column.

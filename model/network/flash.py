@@ -17,7 +17,7 @@ _KERNELS = torch.ops.aten
 
 @dataclass(frozen=True)
 class Attended:
-    """The result of plain attention, with everything that its backward pass needs."""
+    """The result of attention without bias, and the values that its backward pass needs."""
 
     output: Float[Tensor, "1 head row size"]
     normalizer: Float[Tensor, "1 head row"]
@@ -64,7 +64,7 @@ def attend_backward(
     inputs: Sequence[Float[Tensor, "1 head row size"]],
     attended: Attended,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute the gradients with respect to queries, keys and values.
+    """Compute the gradients of attention with respect to queries, keys and values.
 
     The kernel recomputes each weight from its score and the log-sum-exp, and needs the output only
     for the inner product with its gradient. With another output and log-sum-exp, it is therefore

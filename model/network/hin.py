@@ -46,7 +46,10 @@ class Batch:
 
 @dataclass(frozen=True)
 class NetworkSizes:
-    """Sizes of the network's inputs, most of which depend on the lake."""
+    """Sizes of the network's inputs.
+
+    Most of the sizes depend on the lake.
+    """
 
     vocabulary: int
     """Number of name tokens with an embedding."""

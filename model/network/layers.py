@@ -1,4 +1,4 @@
-"""The layers of HIN: message passing between columns and hyperedges, and mixing of hyperedges.
+"""The layers of HIN: messages between columns and hyperedges, and attention among hyperedges.
 
 Equation numbers are the paper's (section 4.2).
 """
@@ -62,7 +62,7 @@ class NodeLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, columns: Float[Tensor, "column width"]) -> Float[Tensor, "column width"]:
-        """Transform each column independently of the others."""
+        """Transform the vector of each column by itself."""
         return self.dropout(self.norm(torch.relu(self.linear(columns))))
 
 

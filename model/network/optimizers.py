@@ -13,7 +13,9 @@ Optimizers = tuple[Optimizer, ...]
 
 
 def build_optimizers(network: nn.Module) -> Optimizers:
-    """Build the optimizers of a network; `set_rate` sets their step size.
+    """Build the optimizers of a network, for its dense and its sparse gradients.
+
+    Their step size is set by `set_rate`.
 
     Args:
         network: The network.

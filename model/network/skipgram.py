@@ -1,4 +1,4 @@
-"""Train fastText's skip-gram model; this module runs in a separate process."""
+"""Train fastText's skip-gram model in a process of its own."""
 
 import sys
 

@@ -21,7 +21,7 @@ _NO_WORD = re.compile(r"[\W_]+")
 
 
 def words(text: str) -> str:
-    """Normalise a name or a cell for fastText to lower-case words separated by single spaces.
+    """Convert a text to lower-case words with single spaces between them, for fastText.
 
     >>> words(" Newark-Liberty  (EWR)")
     'newark liberty ewr'
@@ -30,7 +30,10 @@ def words(text: str) -> str:
 
 
 def _sentences(lake: Lake, config: FeatureConfig, random: np.random.Generator) -> Iterable[str]:
-    """Yield two training lines per column: the table and column names, then shuffled values."""
+    """Yield every column twice as a line of text: its names, then its values in random order.
+
+    The names are those of the table and of the column.
+    """
     for table, profile in zip(lake.table_of, lake.profiles, strict=True):
         names = [*tokens(lake.titles[table]), *tokens(profile.id.path)]
         names = names if config.names else []
@@ -40,7 +43,9 @@ def _sentences(lake: Lake, config: FeatureConfig, random: np.random.Generator) -
 
 
 class WordVectors:
-    """Word vectors from a fastText model; its subwords give every word a vector.
+    """Word vectors from a fastText model.
+
+    Subwords give every word a vector, even a word that the model was not trained on.
 
     Args:
         path: The file of the model.
@@ -58,7 +63,7 @@ class WordVectors:
         self.dimension: int = self._model.get_dimension()
 
     def of(self, texts: Sequence[str]) -> Float32[np.ndarray, "text dimension"]:
-        """Compute one vector per text, the mean of the unit vectors of its words.
+        """Compute one vector per text: the mean of its words' unit vectors.
 
         Args:
             texts: Names or cells, as written.

@@ -17,7 +17,7 @@ def _best_partners(
     keys: Int[np.ndarray, " key"],
     count: int,
 ) -> Candidates:
-    """Return, for each key column, the `count` partners with the greatest pair values.
+    """Return each key column's partners in its `count` pairs with the greatest values.
 
     Pairs are sorted by their left column, so the partners of a key are one slice of them, and
     sorting the values within each left column leaves every slice in its place.
@@ -40,7 +40,7 @@ def _without_repeats(candidates: Candidates) -> Candidates:
 
 
 def _from_catalog(index: LakeIndex, count: int) -> list[Candidates]:
-    """Return the columns that catalog evidence or accepted joins pair with each key column."""
+    """Return each key column's partners in catalog evidence and in accepted joins."""
     table_of = index.lake.table_of
     candidates = []
     for pairs in (index.priors.join_probability, index.priors.accepted):
@@ -50,9 +50,10 @@ def _from_catalog(index: LakeIndex, count: int) -> list[Candidates]:
 
 
 def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> list[Candidates]:
-    """Return the best partners in no more positions than needed, and none if there are no pairs.
+    """Return each key column's best partners, in an array no wider than needed.
 
-    The cost of ranking grows with the square of the number of positions.
+    Without pairs, there is no array. The cost of ranking grows with the square of the number of
+    positions.
     """
     if not len(pairs):
         return []
@@ -61,7 +62,7 @@ def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> 
 
 
 def _from_signals(index: LakeIndex, count: int) -> list[Candidates]:
-    """Return, for each key column, the columns that are nearest by one signal of their values."""
+    """Return each key column's best partners by each signal that comes from values."""
     keys, overlap, entities = index.keys, index.overlap, index.entities.pairs
     return [
         _nearest(index, index.cells.vectors, count),
@@ -73,7 +74,11 @@ def _from_signals(index: LakeIndex, count: int) -> list[Candidates]:
 
 
 def _from_relations(index: LakeIndex, count: int) -> list[Candidates]:
-    """Return the key of each key column, the columns that refer to it, and its siblings."""
+    """Return the columns that are related to each key column through a reference.
+
+    These are the key to which the column refers, the columns that refer to the column, and the
+    columns that refer to the same key.
+    """
     relations, keys = index.relations, index.keys
     related = [
         [relations.key[key], *relations.referring_to(key), *relations.referring_to(other)]

@@ -1,4 +1,4 @@
-"""Find the nearest columns of many queries at once with FAISS."""
+"""Find the columns with the nearest embeddings, for many queries at once, with FAISS."""
 
 import faiss
 import numpy as np

@@ -20,7 +20,7 @@ Measure = Float[np.ndarray, "*pair"]
 
 @dataclass(frozen=True, kw_only=True)
 class SignalStrengths:
-    """The probability of a join, in [0, 1], if one signal alone is at full strength."""
+    """The probability of a join for each signal, if that signal alone is at its maximum."""
 
     containment: float = 0.7
     """The values of one column are contained in the other, beyond chance."""

@@ -29,7 +29,7 @@ class PairScorer(ABC):
     def score(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
-        """Score each left column with each right column of the same query.
+        """Score every pair of a left and a right column of the same query.
 
         Args:
             left: Column indices.
@@ -132,10 +132,11 @@ class NoisyOrScorer(PairScorer):
         )
 
     def to_probability(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-        """Turn each score s into the probability s² / (s² + (1 - s)²).
+        """Convert scores to probabilities, with weak scores lowered and strong scores raised.
 
-        A noisy-or assumes independent signals. They are not: several weak signals are chance more
-        often than it predicts, and one strong signal is mostly right.
+        A score s becomes s² / (s² + (1 - s)²). A noisy-or assumes independent signals. They are
+        not: several weak signals are chance more often than it predicts, and one strong signal is
+        mostly right.
         """
         joined, not_joined = scores**2, (1 - scores) ** 2
         return joined / (joined + not_joined)

@@ -1,4 +1,4 @@
-"""Compute a coherent ranking of the candidates of every key column (paper, section 5)."""
+"""Compute a coherent ranking of candidates for every key column (paper, section 5)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class _Selection:
 
 
 def number_duplicates(lake: Lake) -> Int[np.ndarray, " column"]:
-    """Number the columns so that duplicate columns share a number.
+    """Assign a number to each column; duplicate columns get the same number.
 
     Duplicates are columns of the same name in tables with the same columns and sketches.
 
@@ -70,7 +70,10 @@ def _score_pairs(
 
 
 def _calibrate(scorer: PairScorer, priors: CatalogPriors) -> Calibration:
-    """Fit the calibration to all decisions, scoring each pair in its higher-scoring direction."""
+    """Fit the calibration to the scores of all accepted and rejected pairs.
+
+    Each pair is scored in both directions, and the higher score counts.
+    """
 
     def probabilities(pairs: PairValues) -> Float[np.ndarray, " pair"]:
         left, right = pairs.left[pairs.once], pairs.right[pairs.once]
@@ -96,7 +99,7 @@ def _select(
     scorer: PairScorer,
     config: ModelConfig,
 ) -> Iterator[_Selection]:
-    """Select coherent candidates for each key column."""
+    """Select, for each key column, candidates that also join with each other."""
     keys, duplicates = index.keys, number_duplicates(index.lake)
     for start in range(0, len(keys), _CHUNK):
         queries, near = keys[start : start + _CHUNK], candidates[start : start + _CHUNK]

@@ -1,4 +1,7 @@
-"""Select coherent candidates by growing a maximum spanning tree greedily (paper, algorithm 1)."""
+"""Select candidates that also join with each other (paper, algorithm 1).
+
+The selection grows a maximum spanning tree greedily.
+"""
 
 from collections.abc import Callable
 
@@ -19,9 +22,9 @@ def select_coherent(
     coherence: float,
     duplicates: Int[np.ndarray, "query candidate"] | None = None,
 ) -> Int[np.ndarray, "query rank"]:
-    r"""Select coherent candidates greedily, for all queries in parallel.
+    r"""Select, for each query, candidates that score high and also join with each other.
 
-    Each step takes the candidate with the greatest gain (paper, equation 19)
+    For all queries in parallel, a step takes the candidate with the greatest gain (equation 19)
 
     $$\Delta(C) = w(C_q, C) + \lambda \max_{C' \in S} w(C, C'),\quad S = \{C_q\} \cup R$$
 

@@ -22,7 +22,9 @@ _Source = Iterable[tuple[str, str | None]]
 
 @cache
 def load_kinds() -> tuple[EntityKind, ...]:
-    """Load all entity kinds; the first call takes three seconds.
+    """Load all entity kinds.
+
+    The first call takes three seconds.
 
     Returns:
         Countries, the subdivisions of each country, currencies, languages, chemical elements,
@@ -71,7 +73,7 @@ def _countries() -> EntityKind:
 
 
 def _subdivisions() -> Iterator[EntityKind]:
-    """Yield one entity kind for each country's subdivisions, with codes such as `US-CA` and `CA`.
+    """Yield one entity kind per country: its subdivisions, with codes such as `US-CA` and `CA`.
 
     Short codes that are numbers or single letters are left out: they match too many other columns.
     """

@@ -22,7 +22,7 @@ _SHARED_SCALE = 3.0
 
 @dataclass(frozen=True)
 class EntityOverlap:
-    """Entity overlap of pairs across tables, and the form of each column's entities."""
+    """The overlap of two columns' entities, and the form in which each column writes entities."""
 
     form: Int[np.ndarray, " column"]
     """The form of each column's values, such as two-letter country codes; -1 if not recognised."""
@@ -110,7 +110,7 @@ def _recognise(sketches: Sequence[bytes]) -> dict[int, RecognisedColumn]:
 
 
 def _count_shared(recognised: dict[int, RecognisedColumn], columns: int) -> sparse.coo_array:
-    """Count the shared entities of all pairs with a sparse matrix product."""
+    """Count the entities that each pair of columns shares."""
     contents = recognised.values()
     column = np.repeat(list(recognised), [len(content.entities) for content in contents])
     entity = np.concatenate([content.entities for content in contents])

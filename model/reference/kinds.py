@@ -1,4 +1,4 @@
-"""Types for entity kinds with standard codes and names, and the usual spellings of names."""
+"""Entity kinds with their standard codes and names, and the usual spellings of a name."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""Recognise the entities that a column's values denote, and the form of the values."""
+"""Recognise which entities a column holds, and in which form, such as two-letter codes."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -64,9 +64,10 @@ class Lexicon:
 
     @classmethod
     def from_kinds(cls, kinds: tuple[EntityKind, ...]) -> "Lexicon":
-        """Build a lexicon, with entities and forms numbered across all kinds.
+        """Build a lexicon from entity kinds.
 
-        A name that two entities of a kind share belongs to the first of them.
+        Entities and forms are numbered across all kinds. A name that two entities of a
+        kind share belongs to the first of them.
 
         Args:
             kinds: At least one kind.
@@ -124,7 +125,7 @@ class Lexicon:
         return RecognisedColumn(entities, form, size=len(entities) + len(sketch) - explained)
 
     def synonyms(self, kind: str) -> Synonyms:
-        """Return synonyms that equate all codes and names of an entity, for one entity kind.
+        """For one entity kind, return synonyms that equate all codes and names of each entity.
 
         Args:
             kind: One of `kinds`.
@@ -136,13 +137,16 @@ class Lexicon:
     def _find(
         self, sketch: UInt64[np.ndarray, " value"]
     ) -> tuple[Int[np.ndarray, " value"], Int[np.ndarray, " value"]]:
-        """Return each hash's first row in the lexicon, and its number of rows, one per kind."""
+        """Return, for each hash, its first row in the lexicon and its number of rows.
+
+        A hash has one row for each kind that contains its name.
+        """
         start = np.searchsorted(self.hashes, sketch)
         return start, np.searchsorted(self.hashes, sketch, side="right") - start
 
 
 def _chance(kind: EntityKind, form: int) -> float:
-    """Return the probability that a random word of a suitable length is a name in this form.
+    """Return the probability that a random word of suitable length is a name in a given form.
 
     Only forms made of letters alone or digits alone can be hit by chance.
     """
@@ -156,5 +160,5 @@ def _chance(kind: EntityKind, form: int) -> float:
 
 @cache
 def load_lexicon() -> Lexicon:
-    """Return the lexicon of all kinds."""
+    """Return the lexicon of all entity kinds."""
     return Lexicon.from_kinds(load_kinds())
