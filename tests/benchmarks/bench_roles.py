@@ -3,124 +3,48 @@
 Run it from a checkout: `make bench-roles LAKES="FOLDER ..."`. Each folder is a labelled lake with a
 file `references.csv` of directed foreign keys. `--sempy PYTHON` adds Microsoft's SemPy
 (`find_relationships`), run by an interpreter that has the package `semantic-link-sempy`.
+`--unanswerable` runs again on the lake without any answer, where every suggestion is false.
 """
 
 import argparse
 import logging
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tabulate import tabulate
 
-from benchmarks.directed_lake import Directed, DirectedLake, read_directed_lake
+from benchmarks.directed_lake import DirectedLake, read_directed_lake
+from benchmarks.reference_metrics import (
+    ReferenceCounts,
+    count_emitted,
+    count_references,
+    count_shadowed,
+    ends_of,
+    first_right,
+    references_of,
+)
 from benchmarks.rivals.sempy import find_relationships
+from benchmarks.unanswerable import write_without_answers
 from datahub_hyperjoin.evaluate import EvaluationProgress, parse_settings
-from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
+from datahub_hyperjoin.evaluate.bootstrap import Interval
 from datahub_hyperjoin.evaluate.settings import RecipeSettings, recipe_config
-from datahub_hyperjoin.joins import Join, Role, Suggestion
+from datahub_hyperjoin.joins import Join, Role
 from datahub_hyperjoin.scan import scan
 from datahub_hyperjoin.spark.session import borrow_session
 from datahub_hyperjoin.suggest import Findings, suggest
-from datahub_hyperjoin.tables import ColumnId
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Counts:
-    """Counts of predicted references, from which precision and recall follow."""
-
-    right: int
-    predicted: int
-    declared: int
-
-    @property
-    def precision(self) -> float:
-        """Share of the predicted references that are declared."""
-        return self.right / max(self.predicted, 1)
-
-    @property
-    def recall(self) -> float:
-        """Share of the declared references that are predicted."""
-        return self.right / max(self.declared, 1)
-
-    @property
-    def f1(self) -> float:
-        """Harmonic mean of precision and recall."""
-        return 2 * self.right / max(self.predicted + self.declared, 1)
-
-
-def count_references(lake: DirectedLake, predicted: Iterable[Directed]) -> Counts:
-    """Compare predicted references with the declared ones, where the truth is whole.
-
-    Args:
-        lake: The declared references.
-        predicted: Referring and referenced columns.
-    """
-    judged = {pair for pair in predicted if lake.is_judged(pair) and pair[0][0] != pair[1][0]}
-    right = sum(lake.is_reference(pair) for pair in judged)
-    return Counts(right, len(judged), len(lake.directions))
-
-
-def _name(column: ColumnId) -> ColumnName:
-    return ColumnName(Path(column.table.name).stem, column.path)
-
-
-def _ends(join: Join) -> Directed:
-    return _name(join.left), _name(join.right)
-
-
-def references_of(joins: Iterable[Join]) -> Iterator[Directed]:
-    """Yield the referring and the referenced column of each directed join of one column.
-
-    Args:
-        joins: Joins with roles.
-    """
-    for join in joins:
-        if join.referring and join.referenced and not join.further:
-            yield _name(join.referring), _name(join.referenced)
-
-
-def count_shadowed(lake: DirectedLake, joins: Sequence[Join]) -> tuple[int, int]:
-    """Count the pairs of tables whose best join is no reference though one is declared.
-
-    Args:
-        lake: The declared references.
-        joins: The joins of a run.
-
-    Returns:
-        The number of such pairs of tables, and of all pairs of tables with a declared reference.
-    """
-    best: dict[frozenset[str], Join] = {}
-    for join in sorted(joins, key=lambda join: (join.role.place, -join.joinability)):
-        best.setdefault(frozenset(end.table for end in _ends(join)), join)
-    tables = {frozenset(end.table for end in pair) for pair in lake.directions}
-    shadowed = sum(pair in best and not best[pair].role.is_directed for pair in tables)
-    return shadowed, len(tables)
-
-
-def first_right(lake: DirectedLake, suggestions: Iterable[Suggestion]) -> float:
-    """Return the share of foreign-key columns whose first suggestion is in the ground truth.
-
-    Args:
-        lake: The query columns with their true partners, and the declared references.
-        suggestions: The suggestions of a run.
-    """
-    first = {_name(each.query): _name(each.candidate) for each in suggestions if each.rank == 1}
-    truth = lake.labelled.truth
-    columns = {referring for referring, _ in lake.directions if referring in truth}
-    return sum(first.get(column) in truth[column] for column in columns) / max(len(columns), 1)
-
-
-def run(folder: Path, settings: RecipeSettings) -> Findings:
+def run(tables: Path, settings: RecipeSettings) -> Findings:
     """Find the joins of a lake as an ingestion does.
 
     Args:
-        folder: The folder of the labelled lake.
+        tables: The folder with the tables of the lake.
         settings: Recipe keys that differ from the defaults.
     """
-    config = recipe_config(settings, folder / "tables")
+    config = recipe_config(settings, tables)
     progress = EvaluationProgress(logger.info)
     progress.expect(1)
     with borrow_session(config.spark) as session:
@@ -141,8 +65,8 @@ def describe(lake: DirectedLake, findings: Findings) -> list[tuple[str, str]]:
         findings: The results of the run.
     """
     joins = [join for join in findings.joins if join.left.table != join.right.table]
-    judged = [join for join in joins if lake.is_judged(_ends(join))]
-    true = sum(lake.is_true(_ends(join)) for join in judged)
+    judged = [join for join in joins if lake.is_judged(ends_of(join))]
+    true = sum(lake.is_true(ends_of(join)) for join in judged)
     references = count_references(lake, references_of(joins))
     shadowed, pairs = count_shadowed(lake, joins)
     by_role = (
@@ -155,6 +79,7 @@ def describe(lake: DirectedLake, findings: Findings) -> list[tuple[str, str]]:
             (f"emitted as {role.value}, true", f"{_share_true(lake, some)} of {len(some)}")
             for role, some in by_role
         ),
+        ("declared references emitted", f"{count_emitted(lake, joins)} of {len(lake.directions)}"),
         *_rows("references", references),
         ("table pairs led by another role", f"{shadowed} of {pairs}"),
         ("P@1 of foreign-key columns", f"{first_right(lake, findings.suggestions):.3f}"),
@@ -162,13 +87,39 @@ def describe(lake: DirectedLake, findings: Findings) -> list[tuple[str, str]]:
 
 
 def _share_true(lake: DirectedLake, joins: Sequence[Join]) -> str:
-    return f"{sum(lake.is_true(_ends(join)) for join in joins) / max(len(joins), 1):.3f}"
+    return f"{sum(lake.is_true(ends_of(join)) for join in joins) / max(len(joins), 1):.3f}"
 
 
-def _rows(title: str, counts: Counts) -> Iterator[tuple[str, str]]:
-    yield f"{title}: precision", f"{counts.precision:.3f}"
-    yield f"{title}: recall", f"{counts.recall:.3f}"
-    yield f"{title}: F1", f"{counts.f1:.3f}"
+def _rows(title: str, counts: ReferenceCounts) -> Iterator[tuple[str, str]]:
+    yield f"{title}: precision", _with_bounds(counts.precision)
+    yield f"{title}: recall", _with_bounds(counts.recall)
+    yield f"{title}: F1", _with_bounds(counts.f1)
+
+
+def _with_bounds(share: Interval) -> str:
+    return f"{share.mean:.3f} ({share.low:.3f} to {share.high:.3f})"
+
+
+def count_false(
+    lake: DirectedLake, folder: Path, settings: RecipeSettings
+) -> list[tuple[str, str]]:
+    """Run on a lake without any answer, and count the joins of its query columns.
+
+    Args:
+        lake: The query columns and their answers.
+        folder: The folder of the labelled lake.
+        settings: Recipe keys that differ from the defaults.
+    """
+    with TemporaryDirectory() as cut:
+        columns = write_without_answers(lake.labelled, folder / "tables", Path(cut))
+        joins = run(Path(cut), settings).joins
+    false = [join for join in joins for end in ends_of(join) if end in columns]
+    directed = [join for join in false if join.role.is_directed]
+    return [
+        ("columns without an answer", str(len(columns))),
+        ("false joins of each", f"{len(false) / max(len(columns), 1):.3f}"),
+        ("false references of each", f"{len(directed) / max(len(columns), 1):.3f}"),
+    ]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -177,10 +128,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("folders", metavar="FOLDER", nargs="+", type=Path)
     parser.add_argument("--set", dest="texts", metavar="KEY=VALUE", action="append", default=[])
     parser.add_argument("--sempy", metavar="PYTHON", type=Path, help="an interpreter with SemPy")
+    parser.add_argument("--unanswerable", action="store_true", help="also without any answer")
     options = parser.parse_args(arguments)
     for folder in options.folders:
         lake = read_directed_lake(folder)
-        rows = describe(lake, run(folder, parse_settings(options.texts)))
+        settings = parse_settings(options.texts)
+        rows = describe(lake, run(folder / "tables", settings))
+        if options.unanswerable:
+            rows += count_false(lake, folder, settings)
         if options.sempy:
             found = find_relationships(folder / "tables", options.sempy)
             rows += _rows("SemPy", count_references(lake, found))
