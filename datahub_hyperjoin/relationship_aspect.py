@@ -64,7 +64,7 @@ def oriented(join: Join) -> tuple[_Pairs, Evidence]:
 
 
 def _precedes(join: Join) -> bool:
-    """Return whether the left table is the relationship's source if the join has no direction."""
+    """For a join without direction, return whether its left table is the relationship's source."""
     return dataset_urn(join.left.table) > dataset_urn(join.right.table)
 
 

@@ -81,7 +81,7 @@ def _train(
     data: TrainingData,
     watch: Callable[[Epoch], None],
 ) -> None:
-    """Train a model in place, and save it if `model.path` is set.
+    """Train the network of a model, and save the model if `model.path` is set.
 
     The journal belongs to one training: the same data and settings, architecture and kind of
     device. It is deleted only after the model is saved, so a run that is killed between the two

@@ -43,7 +43,7 @@ class VectorTrainingError(ModelError, RuntimeError):
 
     @classmethod
     def from_output(cls, output: str) -> "VectorTrainingError":
-        """Quote the last line of fastText's output, which states the reason."""
+        """Report why the training failed, as stated in the last line of fastText's output."""
         reason = (output.strip().splitlines() or ["no reason given"])[-1]
         return cls(
             f"fastText could not learn word vectors from this lake: {reason}. Set "

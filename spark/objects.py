@@ -43,7 +43,7 @@ def array_of(values: list[object]) -> pa.Array:
 
 
 def text_of(value: object) -> str:
-    r"""Write a Python value as text, for columns that Arrow cannot convert.
+    r"""Convert a Python value to text, for columns that Arrow cannot convert.
 
     Args:
         value: Any value of a database driver.

@@ -63,7 +63,7 @@ class Publication:
 
     @property
     def linking(self) -> list[Join]:
-        """The joins that do not follow from other joins.
+        """The joins that no other joins imply.
 
         Each of them is written as metadata of its own.
         """

@@ -37,7 +37,7 @@ _STAMPS = ("created", "lastModified")
 
 
 def timeless(part: DictWrapper) -> dict[str, Any]:
-    """Convert an aspect, or a part of it, to JSON without creation and modification stamps."""
+    """Convert an aspect, or a part of it, to JSON without `created` and `lastModified`."""
     fields = pre_json_transform(part.to_obj())
     return {name: value for name, value in fields.items() if name not in _STAMPS}
 

@@ -17,7 +17,7 @@ _KERNELS = torch.ops.aten
 
 @dataclass(frozen=True)
 class Attended:
-    """The result of attention without bias, and the values that its backward pass needs."""
+    """The output of attention, and the values that the backward pass needs."""
 
     output: Float[Tensor, "1 head row size"]
     normalizer: Float[Tensor, "1 head row"]

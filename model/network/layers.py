@@ -62,7 +62,7 @@ class NodeLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, columns: Float[Tensor, "column width"]) -> Float[Tensor, "column width"]:
-        """Transform the vector of each column by itself."""
+        """Transform the vector of each column, independently of the other columns."""
         return self.dropout(self.norm(torch.relu(self.linear(columns))))
 
 

@@ -17,7 +17,7 @@ def _best_partners(
     keys: Int[np.ndarray, " key"],
     count: int,
 ) -> Candidates:
-    """Return each key column's partners in its `count` pairs with the greatest values.
+    """Return, for each key column, up to `count` partners whose pairs have the greatest values.
 
     Pairs are sorted by their left column, so the partners of a key are one slice of them, and
     sorting the values within each left column leaves every slice in its place.
@@ -50,10 +50,10 @@ def _from_catalog(index: LakeIndex, count: int) -> list[Candidates]:
 
 
 def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> list[Candidates]:
-    """Return each key column's best partners, in an array no wider than needed.
+    """Return each key column's best partners in one array, or no array if there are no pairs.
 
-    Without pairs, there is no array. The cost of ranking grows with the square of the number of
-    positions.
+    The array is no wider than needed, because the cost of ranking grows with the square of the
+    number of positions.
     """
     if not len(pairs):
         return []

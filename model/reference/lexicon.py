@@ -125,7 +125,7 @@ class Lexicon:
         return RecognisedColumn(entities, form, size=len(entities) + len(sketch) - explained)
 
     def synonyms(self, kind: str) -> Synonyms:
-        """For one entity kind, return synonyms that equate all codes and names of each entity.
+        """Return the synonyms of one entity kind: all codes and names of each entity.
 
         Args:
             kind: One of `kinds`.
@@ -146,9 +146,10 @@ class Lexicon:
 
 
 def _chance(kind: EntityKind, form: int) -> float:
-    """Return the probability that a random word of suitable length is a name in a given form.
+    """Return the probability that a random word is one of a kind's names in a given form.
 
-    Only forms made of letters alone or digits alone can be hit by chance.
+    The random word is as long as one of these names. Only forms made of letters alone or digits
+    alone can be hit by chance.
     """
     names = {entry.name.lower() for entry in kind.names if entry.form == form}
     characters = "".join(names)

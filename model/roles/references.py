@@ -159,7 +159,7 @@ class References:
 
     @cached_property
     def _first(self) -> Mapping[int, tuple[int, float]]:
-        """The most probable key of each column, with the probability of this one key."""
+        """Each column's most probable key, with its probability; equivalent keys are not added."""
         first: dict[int, tuple[int, float]] = {}
         for (column, key), probability in self._likely.items():
             if column not in first and first.get(key, (-1,))[0] != column:
@@ -271,7 +271,7 @@ def _score(
 def _words_in_common(
     lake: Lake, candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
 ) -> Float[np.ndarray, " pair"]:
-    """Score, from -1 to 1, how many values of a text column the key also holds."""
+    """Score, from -1 to 1, how many of a text column's values also occur in the key."""
     column, key = candidates.referring, candidates.referenced
     shared = np.minimum(distinct[column] * candidates.containment, _MANY_WORDS)
     amount = np.log1p(shared) / np.log1p(_MANY_WORDS)

@@ -60,7 +60,7 @@ class DistinctValues:
         return DistinctValues(self.hashes, self.counts, pa.nulls(len(self), pa.string()))
 
     def translate(self, synonyms: Synonyms) -> "DistinctValues":
-        """Merge the values that have the same meaning.
+        """Merge synonyms, so that values with the same meaning become one value.
 
         Args:
             synonyms: The hashes that have the same meaning.
@@ -132,7 +132,7 @@ def distinct_values(entries: ValueCounts, size: int = sys.maxsize) -> list[Disti
 
 
 def filtered_bounds(mask: Mask, bounds: Indices) -> Indices:
-    """Compute the start of each column after some values have been filtered out.
+    """Compute where each concatenated column starts after a mask has dropped values.
 
     Args:
         mask: True for each value that is kept.

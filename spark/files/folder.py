@@ -110,9 +110,9 @@ def partition_keys(part: str) -> dict[str, str | None]:
 
 
 def _open_first(folder: Folder, parts: Sequence[str], open_file: OpenFile) -> TableStream:
-    """Find the columns and notes of the first readable file.
+    """Open the first readable file to learn its columns, and close it again.
 
-    The stream that contains them is closed already.
+    The returned stream has the file's columns and notes, but yields no rows.
     """
     errors = []
     for part in parts:

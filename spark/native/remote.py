@@ -59,7 +59,7 @@ def list_delta_logs(session: SparkSession, folder: str, *, depth: int) -> list[L
 
 
 def copy_files(session: SparkSession, uris: Sequence[str]) -> DataFrame:
-    """Load the content of files into a Spark data frame.
+    """Read files into a Spark data frame with one row per file.
 
     Args:
         session: Reads the files.
