@@ -42,7 +42,7 @@ _CHECKED_COLUMNS = 20
 
 
 def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
-    """Return the joins to keep from earlier runs, although this run did not find them.
+    """Return the joins of earlier runs that stay published although this run did not find them.
 
     Args:
         findings: The results of this run, with the tables that it could not read.

@@ -170,9 +170,9 @@ def _recognise_kinds(index: LakeIndex, pairs: Sequence[Pair]) -> dict[Pair, str]
 def _name_ways(
     kinds: Mapping[Pair, str], notations: Mapping[ColumnId, Notation], pairs: Sequence[Pair]
 ) -> dict[Pair, str]:
-    """Name the ways in which each pair is compared besides the normal form.
+    """Describe in one text how each pair is compared: its entity kind and its notations.
 
-    A pair's name consists of the entity kind and the notation of each column.
+    Pairs with neither are compared in the normal form only, and are left out.
     """
     named = {pair: [kinds.get(pair), *(notations.get(column) for column in pair)] for pair in pairs}
     return {pair: "|".join(way or "" for way in ways) for pair, ways in named.items() if any(ways)}

@@ -64,7 +64,7 @@ def _serialize(payload: object) -> GenericAspectClass:
 def read_changes(
     proposal: MetadataChangeProposalClass | MetadataChangeProposalWrapper,
 ) -> list[Change] | None:
-    """Convert a metadata change proposal to JSON Patch operations.
+    """Return the changes in a metadata change proposal as JSON Patch operations.
 
     Returns:
         None for a proposal that is neither a patch nor an aspect `status`.

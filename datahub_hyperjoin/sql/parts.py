@@ -11,7 +11,7 @@ ROW_LIMIT = 100
 
 
 def all_columns(aliases: Sequence[str]) -> exp.Select:
-    """Start a statement that selects all columns, including columns with the same name.
+    """Build the clause `SELECT a.*, b.*` for tables `a` and `b`, without `FROM`.
 
     Args:
         aliases: The tables.
@@ -20,7 +20,9 @@ def all_columns(aliases: Sequence[str]) -> exp.Select:
 
 
 def sum_of_products(aliases: Sequence[str]) -> exp.Select:
-    """Start a query that computes a join's row count from the counts of `count_groups`.
+    """Build the `SELECT` clause that multiplies the counts of `count_groups` and sums the products.
+
+    The sum is the row count of the join.
 
     Args:
         aliases: The tables.

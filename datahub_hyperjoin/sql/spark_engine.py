@@ -46,7 +46,7 @@ class SparkEngine(SqlEngine):
         """Do nothing: the Spark session belongs to the run and stays open."""
 
     def readings(self, table: Table) -> Iterator[TableInSql]:
-        """Yield one way to read a table: by its catalog, schema and name."""
+        """Yield the only way in which Spark reads a table here: by its catalog, schema and name."""
         location = table.location
         if not isinstance(location, CatalogTable):
             raise TableUnavailableError.in_system(str(table.id), SPARK.title)

@@ -5,9 +5,9 @@ from enum import Enum
 
 
 class Outcome(Enum):
-    """Why a request to a language model failed.
+    """A kind of failed request to a language model.
 
-    The reason decides whether the request is repeated.
+    The kind decides whether the request is repeated.
     """
 
     BUSY = "busy"

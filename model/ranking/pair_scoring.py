@@ -29,7 +29,7 @@ class PairScorer(ABC):
     def score(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
-        """Score every pair of a left and a right column of the same query.
+        """Score all pairs of a left and a right column in the same row of the two arrays.
 
         Args:
             left: Column indices.

@@ -56,7 +56,7 @@ def _form_of(profile: ColumnProfile) -> ValueForm | None:
 def _measure_in_form(
     lake: Lake, overlap: ValueOverlap, members: Bool[np.ndarray, " column"]
 ) -> ValueOverlap:
-    """Estimate how far columns with rewritten values overlap with every column.
+    """Estimate the overlap of each column in `members` with every column, in one form.
 
     `members` marks the columns whose values the form rewrites.
     """
@@ -77,9 +77,9 @@ def _measure_in_form(
 def _count_with_members(
     sketches: Sequence[bytes], members: Bool[np.ndarray, " column"]
 ) -> sparse.coo_array:
-    """Count the hashes that each rewritten column shares with every column.
+    """Count the sketch hashes that each column in `members` shares with every column.
 
-    `members` marks the rewritten columns. Both orders of a pair are counted.
+    `members` marks the columns whose values the form rewrites. Both orders of a pair are counted.
 
     Only hashes of members matter, which leaves little of a lake where few columns have a form.
     """

@@ -1,4 +1,4 @@
-"""Build column profiles from the aggregates of all rows."""
+"""Build column profiles from the counts and values that were aggregated over all rows."""
 
 import itertools
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from datahub_hyperjoin.value_forms import Notation
 
 
 class CountedColumn(NamedTuple):
-    """A column and the aggregate of all its rows."""
+    """A column of a table, with the counts and values that were aggregated over its rows."""
 
     id: ColumnId
     """The column."""

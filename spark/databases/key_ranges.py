@@ -143,7 +143,7 @@ def split_key(
 def _equal_counts(
     relation: Relation, engine: Engine, key: str, first: int, *, step: int
 ) -> set[int]:
-    """Find the keys that divide a table into ranges of `step` rows.
+    """Find every `step`-th value of the key, to split the table into ranges of `step` rows.
 
     Each statement reads only some entries of the key's index, and so stays within the time limit.
     """

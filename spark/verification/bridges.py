@@ -232,7 +232,7 @@ def _link(
 
 
 def _reached(linked: DataFrame, value: str, own: str, other: str) -> dict[int, _Reached]:
-    """Count for each join the values of one column that match the other column.
+    """Count the matching values and rows of each join's left or right column.
 
     Args:
         linked: The entries that both ends hold.

@@ -58,7 +58,7 @@ _COUNTS_ROW = pa.schema(
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnKinds:
-    """Facts about columns from their profiles, such as entity kinds and notations."""
+    """Facts about columns that determine how their values are compared."""
 
     kinds: Mapping[Pair, str] = field(default_factory=dict)
     """The entity kind of pairs whose columns hold entities of one kind."""
@@ -145,7 +145,7 @@ def count_requests(
     requests: list[RequestedColumns],
     to_count: Iterable[tuple[int, int]],
 ) -> dict[tuple[int, int], PairCounts]:
-    """Read columns of tables, and count the values that pairs of columns share.
+    """Count the shared values and matching rows of column pairs, without unreadable tables.
 
     Args:
         partition: Partitions the values of columns by hash.
