@@ -82,7 +82,7 @@ def _message(response: Response) -> str:
 
 
 def _graphql_reason(errors: object) -> str:
-    """Join the messages of GraphQL errors, each prefixed with its top-level field."""
+    """Concatenate the messages of GraphQL errors, each after the name of its top-level field."""
     if not isinstance(errors, list):
         return str(errors)
     reasons = []

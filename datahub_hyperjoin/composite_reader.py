@@ -21,7 +21,7 @@ TableKeys = Mapping[TableId, tuple[tuple[str, ...], ...]]
 
 
 class CompositeReader:
-    """Cached Spark jobs that find composite keys and measure composite references.
+    """A cache of composite keys and of the evidence for composite references, filled on demand.
 
     Args:
         index: The lake.

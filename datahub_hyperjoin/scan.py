@@ -162,7 +162,7 @@ def _without_duplicates(tables: Sequence[Table], warn: Warn) -> list[Table]:
 
 
 def _ignore(title: str, message: str, context: str) -> None:
-    """Ignore a warning, because each connection has its own result in the report."""
+    """Ignore a warning; `check` reports each failed connection separately."""
 
 
 def _attempt(step: Callable[[], object]) -> CapabilityReport:

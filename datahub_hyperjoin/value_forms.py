@@ -19,7 +19,7 @@ from enum import Enum
 
 
 class ValueForm(str, Enum):
-    """A form in which differently written values are equal, such as numbers.
+    """A form that gives one spelling to values that are written differently, as `1,5` and `1.5`.
 
     The value of a member names the form in evidence.
     """
@@ -190,7 +190,7 @@ def notation_of(
 
 
 def common_form(left: Notation | None, right: Notation | None) -> ValueForm | None:
-    """Return the form in which two columns are compared besides the normal form.
+    """Return the value form in which two columns are compared in addition to the normal form.
 
     Args:
         left: The notation of a column, if it has one.

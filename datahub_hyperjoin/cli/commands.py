@@ -136,7 +136,7 @@ def _decide(
     *,
     as_json: bool,
 ) -> None:
-    """Find all named joins, then accept or reject them.
+    """Find all joins that the user names, and only then accept or reject them.
 
     A wrong name therefore changes nothing.
     """

@@ -1,4 +1,4 @@
-"""Find the best path of joins between two tables, without repeating rows by accident.
+"""Find the best path of joins between two tables, and avoid many-to-many paths.
 
 Joining along a path gives rows of a *grain* if some table on it is repeated nowhere. That is so if
 the path first leads only from keys to the rows that refer to them and then only from rows to the
@@ -80,7 +80,10 @@ def _neighbours(joins: Iterable[CatalogJoin]) -> _Neighbours:
 
 
 def _alternatives(join: CatalogJoin, neighbours: _Neighbours) -> tuple[CatalogJoin, ...]:
-    """Return the references that could replace a join, with the same tables and direction."""
+    """Return the other references that connect the tables of a join in the same direction.
+
+    Joins that people confirmed count as references. A join of another kind has no alternatives.
+    """
     return tuple(
         other
         for other in neighbours[join.left.table]
@@ -134,7 +137,7 @@ def _extend(
 
 
 def _loses_grain(join: CatalogJoin, *, climbed: bool) -> bool:
-    """Return whether adding a join to a chain makes the rows of every table repeat.
+    """Return whether a join, added to a chain, can repeat rows of every table in it.
 
     `climbed` tells whether the chain already led from a row to a key.
     """

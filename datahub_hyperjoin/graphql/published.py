@@ -9,7 +9,7 @@ from datahub_hyperjoin.urns import plain_path
 
 
 def catalog_join(join: Join) -> CatalogJoin:
-    """Convert a run's `Join` to the `CatalogJoin` that `all_joins` lists after the run.
+    """Convert a run's `Join` to a `CatalogJoin`, as `all_joins` would read it from DataHub.
 
     Programs without a server can so search for paths among the joins of a run.
 

@@ -72,7 +72,7 @@ class _Pair:
 
     @property
     def order(self) -> tuple[bool, int, float, ColumnId, ColumnId]:
-        """A sort key that puts references first.
+        """A sort key that puts joins first whose role has a direction, such as references.
 
         The best join of each key column comes before all second-best joins.
         """

@@ -36,7 +36,7 @@ class SqlEngine(ABC):
 
     @abstractmethod
     def readings(self, table: Table) -> Iterator[TableInSql]:
-        """List the ways in which the system reads a table.
+        """Yield the ways in which SQL on this system can read a table.
 
         Args:
             table: A table of this system.

@@ -24,7 +24,7 @@ _Equal = tuple[exp.Condition, exp.Condition]
 
 @dataclass(frozen=True, slots=True)
 class TwoStepsInSql:
-    """A join of two tables through a crosswalk, and a way to compare the columns."""
+    """A builder of the SQL statements for a join of two tables through a crosswalk."""
 
     tables: tuple[TableInSql, TableInSql, TableInSql]
     """The first table, the crosswalk and the second table: `a`, `c` and `b` in SQL."""
@@ -36,7 +36,7 @@ class TwoStepsInSql:
     """The way to compare the columns of each step."""
 
     def statement(self, *, shown: bool) -> exp.Select:
-        """Build the statement that selects some rows of the join.
+        """Build the `SELECT` statement of the join, limited to `ROW_LIMIT` rows.
 
         Args:
             shown: Whether to name the tables as people do, or as they are run here.

@@ -21,7 +21,10 @@ from datahub_hyperjoin.tables import ColumnId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableInSql:
-    """One way in which a system reads a table."""
+    """How SQL statements name a table and its columns.
+
+    A system that can read a table in several ways has one object for each way.
+    """
 
     shown: exp.Table
     """The table in a `FROM` clause, as people run it."""
@@ -35,7 +38,7 @@ class TableInSql:
 
 @dataclass(frozen=True, slots=True)
 class JoinInSql:
-    """A join of two tables, and a way to compare the columns."""
+    """A builder of the SQL statements for a join of two tables."""
 
     tables: tuple[TableInSql, TableInSql]
     """The first and the second table, which are `a` and `b` in SQL."""
@@ -47,7 +50,7 @@ class JoinInSql:
     """The way to compare them."""
 
     def statement(self, *, shown: bool) -> exp.Select:
-        """Build the statement that selects some rows of the join.
+        """Build the `SELECT` statement of the join, limited to `ROW_LIMIT` rows.
 
         Args:
             shown: Whether to name the tables as people do, or as they are run here.

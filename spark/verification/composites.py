@@ -114,9 +114,10 @@ def _tuples_of(reference: ColumnPairs) -> tuple[_TableTuple, _TableTuple]:
 
 
 def _shuffled(reference: ColumnPairs) -> tuple[_TableTuple, ...]:
-    """Mark one referring column at a time as shuffled, to count matches by chance.
+    """Return the tuples to count in order to find how often a reference matches by chance.
 
-    The result has a copy of the referring tuple for each such column, then the key's tuple.
+    The result has copies of the referring tuple, each with another column shuffled, then the key's
+    tuple.
     """
     (table, referring), key = _tuples_of(reference)
     # Of two columns, shuffling the second instead of the first makes no difference.
