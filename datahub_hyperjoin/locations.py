@@ -1,4 +1,4 @@
-"""Locations from which the rows of tables can be read, and sources that list tables."""
+"""Table locations, and the databases, Spark catalogs and remote folders that list tables."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -198,7 +198,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogTable:
-    """A table or view in a Spark catalog, such as Hive's, Iceberg's or a JDBC database's."""
+    """A table or view in a Spark catalog, such as a catalog of Hive or Iceberg."""
 
     catalog: str
     """The catalog, as in `spark_catalog`."""

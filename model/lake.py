@@ -70,7 +70,7 @@ class Lake:
 
     @cached_property
     def notations(self) -> dict[ColumnId, Notation]:
-        """The notation of each column's values, such as a decimal comma or the day first in dates.
+        """The notation of each column's values, such as decimal commas or dates with the day first.
 
         A column whose values need no conversion before a comparison is left out.
 

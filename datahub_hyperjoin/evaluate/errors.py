@@ -64,7 +64,7 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def unknown(cls, path: str, line: int, *, table: str, column: str) -> Self:
-        """Report that a line names a column that does not exist."""
+        """Report that a line of a CSV file names a column that the labelled lake does not have."""
         return cls(
             f"{path} line {line} names the column {column!r} of the table {table!r}, which the "
             "folder tables does not have. Correct the name; a table is named after its file, "

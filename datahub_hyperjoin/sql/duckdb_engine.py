@@ -57,7 +57,7 @@ class _WaysToRead:
 
 
 class DuckDbEngine(SqlEngine):
-    """DuckDB in memory, with the joined columns of local files.
+    """DuckDB in memory, which loads the joined columns of local files and runs SQL on them.
 
     Args:
         columns: The paths of the columns that joins need, by table.
@@ -101,7 +101,7 @@ class DuckDbEngine(SqlEngine):
             self._connection.execute(statement)
 
     def readings(self, table: Table) -> Iterator[TableInSql]:
-        """Yield the ways in which DuckDB reads a table, and load the rows for each way."""
+        """Yield the ways in which DuckDB can read a table; each loads the rows when first used."""
         ways = self._ways.setdefault(table.id, _WaysToRead(self._load_all(table)))
         number = 0
         while (reading := ways.get(number)) is not None:
@@ -111,7 +111,7 @@ class DuckDbEngine(SqlEngine):
             raise TableUnavailableError.in_system(str(table.id), DUCKDB.title)
 
     def _load_all(self, table: Table) -> Iterator[TableInSql]:
-        """Load a table in each way that works.
+        """Load a table once for each way in which DuckDB can read its files.
 
         As text, the table is loaded in one encoding only.
         """

@@ -12,7 +12,7 @@ class NoStatementError(HyperJoinError):
 
     @classmethod
     def of_entities(cls, kind: str) -> Self:
-        """Report a pair in which one column holds codes and the other holds names."""
+        """Report that SQL cannot compare a column of codes with a column of names."""
         return cls(
             f"one column holds codes and the other names of {kind}, which SQL cannot compare "
             "without a table that holds both"
@@ -61,7 +61,7 @@ class TableUnavailableError(NoStatementError):
 
     @classmethod
     def in_system(cls, table: str, system: str) -> Self:
-        """Report a table that the system reads differently than this package, or not at all."""
+        """Report that a system cannot read a table, or reads it differently than HyperJoin."""
         return cls(f"{system} does not read {table} as HyperJoin does")
 
 

@@ -59,7 +59,7 @@ def is_readable(location: File | Folder) -> bool:
 
 
 def file_readings(table: Table, location: File | Folder) -> Iterator[FileReading]:
-    """List the ways in which DuckDB can read the files of a table, the plainest first.
+    """Yield the ways in which DuckDB can read the files of a table, the simplest SQL first.
 
     Args:
         table: The table.

@@ -1,4 +1,4 @@
-"""Index lists of unequal length, and sums and means of the rows that a list indexes.
+"""Lists of row indices, of unequal length, and the sum or mean of the rows in each list.
 
 Columns are in hyperedges, and hyperedges share columns. Both are sparse relations, stored as lists
 in both directions: the gradient of a sum along one direction is a sum along the other. Neither pass
@@ -55,7 +55,7 @@ class Lists:
         values: Float[Tensor, "source width"],
         weights: Float[Tensor, " entry"] | None = None,
     ) -> Float[Tensor, "list width"]:
-        """Compute the weighted sum of the rows that each list indexes.
+        """Compute, for each list, the weighted sum of the rows of `values` that it contains.
 
         Call it only where no gradient is recorded, such as within an autograd function.
 
@@ -95,7 +95,7 @@ class _ListSum(torch.autograd.Function):
 def mean_of_members(
     values: Float[Tensor, "source width"], forth: Lists, back: Lists
 ) -> Float[Tensor, "list width"]:
-    """Compute the mean of the rows that each list indexes.
+    """Compute, for each list, the mean of the rows of `values` that it contains.
 
     The mean is differentiable, and computed in at least single precision.
 

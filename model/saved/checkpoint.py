@@ -55,7 +55,7 @@ class Model:
         return Featurizer(self.vectors, self.vocabulary)
 
     def number_tables(self, lake: Lake) -> Int[np.ndarray, " column"]:
-        """Return the row of `network.table_position` that holds each column's table vector.
+        """Return, for each column, the row of its table in `network.table_position`.
 
         Args:
             lake: The columns.

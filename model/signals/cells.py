@@ -70,7 +70,7 @@ class CellSimilarity:
     def between(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float32[np.ndarray, "query l r"]:
-        """For each query, compute the similarity of every left column to every right column.
+        """Compute the similarity of every left column to every right column in the same row.
 
         Args:
             left: Column indices.

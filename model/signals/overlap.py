@@ -60,7 +60,7 @@ class ValueOverlap(SparsePairs):
 
     @cached_property
     def either_way(self) -> Float[np.ndarray, " pair"]:
-        """For each pair, the greater `beyond_chance` of both directions."""
+        """For each pair, the greater `beyond_chance`: of left in right, or of right in left."""
         reverse = self.look_up(self.beyond_chance, self.right, self.left)
         return np.maximum(self.beyond_chance, reverse)
 
@@ -89,7 +89,7 @@ def _count_at_most(
     stop: Int[np.ndarray, " pair"],
     threshold: UInt64[np.ndarray, " pair"],
 ) -> Int[np.ndarray, " pair"]:
-    """Count, in each slice from `start` to `stop`, the hashes up to a threshold.
+    """Count, in each slice from `start` to `stop`, the hashes not above the slice's threshold.
 
     Each slice is ascending. The binary searches of all pairs advance in step, which takes about
     log2(k) passes over the pairs instead of a Python loop over them.

@@ -129,7 +129,7 @@ def _read_distributed(session: SparkSession, request: RequestedCrosswalks) -> Da
 def entries_of_table(
     request: RequestedCrosswalks, databases: Databases
 ) -> Iterator[pa.RecordBatch]:
-    """Read the crosswalks of one table as counted pairs of hashes.
+    """Read the crosswalks of one table as pairs of hashes, each with its number of rows.
 
     Args:
         request: The columns to read.
@@ -160,7 +160,7 @@ def _entries_of_batch(
 
 
 def _entries(x: HashedColumn, y: HashedColumn, number: int) -> pa.RecordBatch:
-    """Count the distinct pairs of values that two columns have in the same row."""
+    """Count the rows that hold each distinct pair of values in two columns."""
     is_filled = x.is_filled & y.is_filled
     pairs = np.stack([side.hashes[is_filled].view(np.int64) for side in (x, y)])
     distinct, counts = np.unique(pairs, axis=1, return_counts=True)
