@@ -1,4 +1,4 @@
-"""Decide which verified pairs become joins and suggestions, and the role of each join."""
+"""Decide which pairs are joins and in which role, and rank the join partners of each column."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -137,7 +137,7 @@ def decide_joins(
 
 @dataclass(frozen=True)
 class _Decisions:
-    """The facts from which the role of each pair is decided."""
+    """The facts from which `join` decides whether a pair is a join, and in which role."""
 
     index: LakeIndex
     relations: Relations
@@ -146,7 +146,7 @@ class _Decisions:
 
     @cached_property
     def _declared(self) -> Mapping[Pair, ColumnId]:
-        """The referenced column of each pair that a single-column foreign key declares."""
+        """Referenced columns of the declared single-column foreign keys, by pair."""
         keys = (key.pairs[0] for key in self.facts.foreign_keys if not key.is_composite)
         return {pair_of(referring, referenced): referenced for referring, referenced in keys}
 
@@ -178,7 +178,7 @@ class _Decisions:
         return join if catalog.queries or self._may_share_domain(*ends) else None
 
     def _with_role(self, join: Join, left: int, right: int) -> Join | None:
-        """Give a join the role that follows from the keys of its columns, or return None.
+        """Derive a join's role from the keys that its columns refer to, or return None.
 
         Two columns are siblings if they refer to the same key.
         """
@@ -237,7 +237,7 @@ def _directed(join: Join, referenced: ColumnId) -> Join:
 def rank_partners(
     joins: Sequence[Join], ranked: Iterable[Suggestion], count: int
 ) -> tuple[Suggestion, ...]:
-    """Rank the join partners of each column, references first.
+    """Rank the columns that each column joins with: accepted joins first, then references.
 
     Args:
         joins: The joins of a lake.

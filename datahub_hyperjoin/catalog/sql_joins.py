@@ -44,7 +44,7 @@ class _Resolver(SchemaResolverInterface):
         return self._platform
 
     def includes_temp_tables(self) -> bool:
-        """Return True to prevent the parser from caching the statement and this resolver."""
+        """Return True, as if there were temporary tables, so that the parser caches nothing."""
         return True
 
     def resolve_table(self, table: _TableName) -> tuple[str, SchemaInfo | None]:

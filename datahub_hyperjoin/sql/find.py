@@ -26,7 +26,7 @@ _TOLERANCE = 0.02
 
 @dataclass(frozen=True, kw_only=True)
 class LakeInSql:
-    """The tables and columns that SQL statements name."""
+    """The tables that SQL statements join, and the profiles of their columns."""
 
     tables: Mapping[TableId, Table]
     """Tables by their identifiers."""
@@ -35,7 +35,7 @@ class LakeInSql:
     """Profiles of columns, whose samples show how values are written."""
 
     def notations(self, left: ColumnId, right: ColumnId) -> Notations:
-        """Return how two columns write their values.
+        """Return the notations in which the values of two columns are written.
 
         Args:
             left: A column.
@@ -168,7 +168,7 @@ def _in_two_steps(
 
 
 def _read_all(*tables: Iterator[TableInSql]) -> Iterator[list[TableInSql]]:
-    """Combine the ways to read each of several tables, the plainest first.
+    """Yield lists with one way to read each table, the plainest ways first.
 
     A table with fewer ways than another keeps its last one.
     """

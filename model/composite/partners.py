@@ -156,7 +156,7 @@ def find_partners(index: LakeIndex) -> ColumnPartners:
 def _have_several(
     lake: Lake, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
 ) -> Bool[np.ndarray, " pair"]:
-    """Mark each pair whose two tables also have a pair with another left column."""
+    """Mark the pairs whose two tables are connected by two or more left columns."""
     count = len(lake.titles)
     # The left column says the left table.
     ends = np.unique(left * count + lake.table_of[right])
@@ -182,5 +182,5 @@ def _may_be_part(profile: ColumnProfile) -> bool:
 
 
 def table_index(lake: Lake) -> dict[TableId, int]:
-    """Return the index of each table that has columns."""
+    """Map the identifier of each table that has columns to the table's index in the lake."""
     return {table: index for index, table in enumerate(lake.tables) if table}

@@ -46,7 +46,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class NetworkSizes:
-    """Sizes of the network's inputs.
+    """Input sizes from which the network is built, such as the length of a word vector.
 
     Most of the sizes depend on the lake.
     """

@@ -142,7 +142,7 @@ def _find_steps(
     names: NameSimilarity,
     in_crosswalk: Bool[np.ndarray, " column"],
 ) -> _Steps:
-    """Find pairs of a column and a crosswalk column that share values, strongest first."""
+    """Match columns with the crosswalk columns whose values they share, strongest first."""
     chosen = in_crosswalk[overlap.right] & (overlap.beyond_chance >= _MIN_STEP)
     end, via = overlap.left[chosen], overlap.right[chosen]
     density = np.maximum(lake.density[end], lake.density[via])
@@ -164,7 +164,7 @@ def _by_number(numbers: Int[np.ndarray, " step"]) -> Sequence[Int[np.ndarray, " 
 
 
 def _chain(lake: Lake, steps: _Steps) -> _Chains:
-    """Connect columns whose steps lead to two different columns of one crosswalk."""
+    """Pair each column that matches one column of a crosswalk with those that match another."""
     steps = steps.at(np.arange(min(len(steps.end), _MAX_STEPS)))
     left, right = (side.ravel() for side in np.indices((len(steps.end),) * 2))
     end, via, is_text = steps.end, steps.via, lake.is_text[steps.via]

@@ -229,7 +229,10 @@ def _right_view(
 
 
 def _groups(labels: Int[np.ndarray, " column"]) -> list[Int[np.ndarray, " _"]]:
-    """Group the indices of columns by label, and leave out columns with a negative label."""
+    """Collect the indices of the columns in each table or value domain.
+
+    A label is the number of a table or domain; columns with a negative label belong to none.
+    """
     order = np.argsort(labels, kind="stable")
     order = order[labels[order] >= 0]
     cuts = np.flatnonzero(np.diff(labels[order])) + 1

@@ -98,7 +98,7 @@ def canonical_forms(normal: pa.Array, notation: Notation) -> pa.Array:
 
 
 def in_notation(counted: TextCounts, notation: Notation) -> TextCounts:
-    """Read counted texts in a notation, and write them in the canonical form.
+    """Convert the texts of a column from a notation to the canonical form.
 
     Args:
         counted: Distinct texts of the column.
@@ -184,7 +184,7 @@ def _suspects(
 
 
 def _spread(values: pa.Array) -> pa.Array:
-    """Return some values at equal distances in a column.
+    """Return every n-th value of a column, at most `_FIRST_VALUES` in all.
 
     A column may be sorted, so that its first values are not typical.
     """
@@ -193,7 +193,7 @@ def _spread(values: pa.Array) -> pa.Array:
 
 
 def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[Notation]:
-    """Return the notations that can read the most values.
+    """Return the notations that fit the largest share of the values.
 
     There are several if the values do not decide.
     """

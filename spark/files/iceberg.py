@@ -98,7 +98,7 @@ def newest_metadata(folder: Path) -> Path:
 
 
 def choose_metadata(changed: Mapping[str, int], hint: str) -> str:
-    """Choose the newest metadata file of a table.
+    """Pick the newest metadata file from the listing of a table's metadata folder.
 
     Args:
         changed: The files of the metadata folder, and when each was last changed.

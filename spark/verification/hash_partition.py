@@ -71,7 +71,7 @@ class RequestedColumns:
 
     @property
     def notations(self) -> dict[tuple[str, Notation], int]:
-        """Integer ids of columns whose values are read in a notation, such as day-first dates."""
+        """One integer id for each column and each notation in which to read its values."""
         return {
             (path, kind): number
             for path, numbers in self.columns.items()
