@@ -19,7 +19,7 @@ _DIGITS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleContext:
-    """Facts about a join, as programs read them through GraphQL."""
+    """Facts about a join that are stored with the DataHub tag for its role."""
 
     source_fan_out: float
     """Mean rows of the join for each row of the source that has a value."""

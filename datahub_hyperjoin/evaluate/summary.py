@@ -112,7 +112,10 @@ class _QueryValues:
         return np.nanmean(self.scores(metric), axis=0)
 
     def binned(self) -> Float[np.ndarray, "seed query bin fact"] | None:
-        """Return the binned scores for each seed and query column.
+        """Count each query column's candidates by score bin, for each seed.
+
+        The last axis holds the facts of `BinnedScores`. NaN marks a query column that the seed's
+        lake lacks.
 
         Returns:
             None if there are no scores, or if a score lies outside [0, 1].
@@ -126,7 +129,7 @@ class _QueryValues:
     def _aligned(
         self, seeds: Sequence[Float[np.ndarray, "query ..."]]
     ) -> Float[np.ndarray, "seed query ..."]:
-        """Align the values of all seeds by query column.
+        """Stack the values of all seeds in one array, with each query column at a fixed position.
 
         NaN marks a query column that the seed's lake lacks.
         """
@@ -154,7 +157,7 @@ class _Summariser:
             self.reliability = Reliability.of(np.nanmean(self._binned, axis=0), bootstrap)
 
     def summary(self, first: "_Summariser | None") -> MethodSummary:
-        """Summarise this method, and compare it with the method `first` if there is one."""
+        """Summarise this method and, if `first` is given, its differences to that method."""
         runs = self.values.runs
         return MethodSummary(
             name=self.name,

@@ -91,9 +91,9 @@ def _by_condition(spellings: Sequence[str], joins: Iterable[CatalogJoin]) -> lis
 
 
 def _near(name: str, candidates: Sequence[str]) -> list[str]:
-    """Return the candidates that resemble a name.
+    """Return those of the known names that resemble the given name.
 
-    They contain the name or, if no candidate contains it, are spelt similarly.
+    They contain the name or, if none contains it, are spelt similarly.
 
     >>> _near("orders", ["shop.customers", "shop.orders"]), _near("shop.ordres", ["shop.orders"])
     (['shop.orders'], ['shop.orders'])

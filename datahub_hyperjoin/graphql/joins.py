@@ -84,12 +84,12 @@ class CatalogJoin:
 
     @property
     def left(self) -> ColumnId:
-        """The left column of the first pair."""
+        """The left column; for a composite key, the first of the left columns."""
         return self.pairs[0][0]
 
     @property
     def right(self) -> ColumnId:
-        """The right column of the first pair."""
+        """The right column; for a composite key, the first of the right columns."""
         return self.pairs[0][1]
 
     @property
@@ -120,7 +120,7 @@ class CatalogJoin:
 
     @property
     def is_reference(self) -> bool:
-        """Whether the join leads to a key or is confirmed by people.
+        """Whether one column refers to the other, or people confirmed the join.
 
         Such a join is fit for any path.
         """

@@ -1,4 +1,4 @@
-"""SQL expressions that make differently written values comparable, for each system.
+"""SQL dialects, with expressions that make differently written values comparable.
 
 `{x}` stands for a column and `{t}` for its text in lower case without surrounding spaces. An
 expression is null where it cannot read a value. It never fails on one, because a query that fails
@@ -30,7 +30,7 @@ _OFFSET = "[+-][0-9]{{2}}:[0-9]{{2}}$"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlDialect:
-    """The SQL dialect of one system, with expressions that make values comparable."""
+    """An SQL dialect, with expressions that make differently written values comparable."""
 
     name: str
     """The dialect, as sqlglot names it."""
@@ -57,7 +57,7 @@ class SqlDialect:
     def write(
         self, expression: exp.Condition | exp.Query | exp.Table, *, pretty: bool = False
     ) -> str:
-        """Write an expression or a statement in this dialect.
+        """Convert an expression or a statement to SQL text in this dialect.
 
         Args:
             expression: The expression.
@@ -66,7 +66,7 @@ class SqlDialect:
         return _generator(self.name, pretty=pretty).generate(expression)
 
     def fill(self, template: str, column: exp.Condition) -> exp.Condition:
-        """Insert a column or another value into the template of an SQL expression.
+        """Insert a column or another SQL expression into an expression template.
 
         Args:
             template: The expression, with `{x}` or `{t}`.

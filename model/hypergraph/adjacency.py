@@ -70,5 +70,5 @@ class Adjacency:
 
     @property
     def entries(self) -> Lists:
-        """The indices of the entries in each row of the adjacency."""
+        """For each row of the matrix, the positions of its entries in `share`."""
         return Lists(torch.arange(len(self.row), device=self.row.device), self.lists.starts)

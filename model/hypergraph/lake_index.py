@@ -98,12 +98,12 @@ class LakeIndex:
 
     @cached_property
     def references(self) -> References:
-        """The probable references of columns to keys, judged by the profiles alone."""
+        """All probable references of columns to keys, judged before pairs are verified."""
         return self.find_references({})
 
     @cached_property
     def relations(self) -> Relations:
-        """The key that each column probably refers to, judged by the profiles alone."""
+        """The key that each column most probably refers to, judged before pairs are verified."""
         return Relations.from_references(self.references, len(self.lake))
 
     def find_references(self, measured: Measured) -> References:

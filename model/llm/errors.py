@@ -5,7 +5,7 @@ from datahub_hyperjoin.model.llm.reply import Outcome
 
 
 class NoReplyError(ModelError, ConnectionError):
-    """A request to a language model failed.
+    """A language model gave no usable reply.
 
     The message never repeats the endpoint's text, which may hold values or the key.
     """

@@ -36,7 +36,7 @@ def _by_row(heads: Float[Tensor, "1 head row size"]) -> Float[Tensor, "row head 
 
 
 def _exact(rows: Float[Tensor, "row head size"]) -> Float[Tensor, "row head size"]:
-    """Convert rows to single precision, or keep a higher precision."""
+    """Convert rows to single precision, unless they already have a higher precision."""
     return rows.to(torch.promote_types(rows.dtype, torch.float32))
 
 
@@ -65,10 +65,11 @@ def _sums(
 
 
 class _BiasedAttention(torch.autograd.Function):
-    """Biased attention: a kernel's attention without bias, corrected for the non-zero biases.
+    """Biased attention, computed as plain attention and corrected where the bias is not zero.
 
-    Both passes call the kernel once, on all pairs, and then visit only the biased pairs: `added` is
-    p of the module's formula, and `beyond` is what a pair's weight has in excess of the kernel's.
+    Both passes call the kernel of plain attention once, on all pairs, and then visit only the
+    biased pairs: `added` is p of the module's formula, and `beyond` is what a pair's weight has in
+    excess of the kernel's.
     """
 
     @staticmethod

@@ -157,7 +157,7 @@ class Store:
         self._write_evidence(_BRIDGES_FILE, evidence, _bridge_keys([*evidence], tables))
 
     def results(self, name: str) -> dict[str, str]:
-        """Return the last run's results of the given kind, as JSON by key.
+        """Return the last run's results of the given kind: a JSON text for each result key.
 
         Args:
             name: The kind of result, which names the file.
