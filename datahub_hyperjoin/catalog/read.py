@@ -102,7 +102,7 @@ class Catalog:
     """Platform instances whose databases did not answer: joins of their tables are kept."""
 
     def field_path(self, column: ColumnId) -> ColumnId:
-        """Return a column with the field path that DataHub uses instead of its plain path.
+        """Replace a column's plain path by the field path that DataHub uses for it.
 
         Args:
             column: A column with its plain path.

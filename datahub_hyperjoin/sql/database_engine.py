@@ -72,7 +72,7 @@ class DatabaseEngine(SqlEngine):
         self._engine.dispose()
 
     def readings(self, table: Table) -> Iterator[TableInSql]:
-        """Yield the only way in which a database reads a table: by its schema and name."""
+        """Yield a table's name with its schema, the one way in which a database reads it."""
         location = _relation(table)
         # SQLite's only schema needs no name, and an attached database may have another.
         parts = [location.schema] if location.schema and self.dialect is not SQLITE else []

@@ -121,7 +121,7 @@ def _chance(
     containment: Float[np.ndarray, " pair"],
     is_key: Bool[np.ndarray, " column"],
 ) -> Float[np.ndarray, " pair"]:
-    """Estimate the probability that a key holds the left column's values by chance.
+    """Estimate how probable it is that a random key contains all values of a column.
 
     The estimate is the share of keys that hold at least as many of these values as the right column
     does. Small whole numbers are in every counter, a five-digit number is in few keys.
