@@ -24,13 +24,22 @@ class DirectedLake:
     directions: Mapping[Directed, str]
     """The declared references; each with what its rows tell of the direction."""
 
+    def as_declared(self, pair: Directed) -> Directed:
+        """Return a pair in the direction in which it is declared, if both directions count.
+
+        Args:
+            pair: A referring column, then the referenced one.
+        """
+        declared = self.directions.get((pair[1], pair[0]), "") in _EITHER_WAY
+        return (pair[1], pair[0]) if declared and pair not in self.directions else pair
+
     def is_reference(self, pair: Directed) -> bool:
         """Return whether a directed pair is a declared reference.
 
         Args:
             pair: The referring column, then the referenced one.
         """
-        return pair in self.directions or self.directions.get((pair[1], pair[0]), "") in _EITHER_WAY
+        return self.as_declared(pair) in self.directions
 
     def is_true(self, pair: Directed) -> bool:
         """Return whether two columns join according to the ground truth.

@@ -59,8 +59,12 @@ def count_references(lake: DirectedLake, predicted: Iterable[Directed]) -> Refer
         lake: The declared references.
         predicted: Referring and referenced columns.
     """
-    judged = {pair for pair in predicted if lake.is_judged(pair) and pair[0][0] != pair[1][0]}
-    right = {pair for pair in judged if lake.is_reference(pair)}
+    judged = {
+        lake.as_declared(pair)
+        for pair in predicted
+        if lake.is_judged(pair) and pair[0][0] != pair[1][0]
+    }
+    right = judged & lake.directions.keys()
     counts = [
         Counter(ends[0].table for ends in pairs) for pairs in (right, judged, lake.directions)
     ]
