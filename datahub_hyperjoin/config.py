@@ -28,6 +28,7 @@ from datahub_hyperjoin.model.config.retired import refuse_retired_keys
 from datahub_hyperjoin.model.saved.checkpoint import holds_model
 from datahub_hyperjoin.model.saved.files import FILES
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
+from datahub_hyperjoin.storage import is_leftover
 
 
 class HyperJoinConfig(
@@ -159,7 +160,8 @@ def _against_model(folder: Path) -> str:
         return _against_making(folder)
     if not folder.is_dir():
         return "it is not a folder"
-    others = {entry.name for entry in folder.iterdir()} - FILES
+    names = {entry.name for entry in folder.iterdir()}
+    others = {name for name in names - FILES if not is_leftover(name)}
     return f"it holds {min(others)!r}, which is not part of a saved model" if others else ""
 
 

@@ -7,8 +7,12 @@
     ├─ SparkError            Spark cannot run
     ├─ CatalogError          the catalog cannot be read or written
     │  └─ UnknownEntityTypeError
-    └─ OutputError           a path in the recipe cannot be written
-       └─ UnwritablePathError
+    ├─ OutputError           a path in the recipe cannot be written
+    │  ├─ UnwritablePathError
+    │  └─ FolderInUseError
+    └─ StoredFileError       a file that an earlier run kept cannot be used
+       ├─ DamagedFileError
+       └─ UnsealedFileError
 
 An error that one folder raises is in the `errors` module of that folder. Every error is created by
 a named constructor, which writes the message. A message ends with an instruction that fixes the
@@ -115,3 +119,37 @@ class UnwritablePathError(OutputError, ValueError):
     def because(cls, key: str, path: str, *, reason: str) -> Self:
         """Report why the path in a recipe key cannot be written."""
         return cls(f"`{key}` is {path!r}, and {reason}. Set another path")
+
+
+class FolderInUseError(OutputError, RuntimeError):
+    """Another run uses a folder that only one run at a time can use."""
+
+    @classmethod
+    def named(cls, key: str, folder: str) -> Self:
+        """Report the folder in a recipe key that another run uses."""
+        return cls(
+            f"`{key}` is {folder!r}, and another run uses it now. Start this run when the other "
+            "has ended, or set another folder"
+        )
+
+
+class StoredFileError(HyperJoinError):
+    """A file that an earlier run kept cannot be used."""
+
+
+class DamagedFileError(StoredFileError, ValueError):
+    """The content of a file is not what a run has written."""
+
+    @classmethod
+    def at(cls, path: str) -> Self:
+        """Report a file whose checksum does not match its content."""
+        return cls(f"{path!r} is damaged: its checksum does not match its content. Delete it")
+
+
+class UnsealedFileError(StoredFileError, ValueError):
+    """This version of the package did not write a file."""
+
+    @classmethod
+    def at(cls, path: str) -> Self:
+        """Report a file without a checksum."""
+        return cls(f"{path!r} was not written by this version of the package. Move or delete it")

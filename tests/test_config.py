@@ -296,7 +296,7 @@ def test_a_folder_without_permission_is_refused(
 
 
 def test_a_folder_in_which_training_was_killed_is_taken(tmp_path: Path) -> None:
-    for name in ("training.safetensors", "training.safetensors.part", "weights.safetensors.part"):
+    for name in ("training.safetensors", ".tmpA1b2C3", ".unfinished-k3_x0q9z", ".lock"):
         tmp_path.joinpath(name).write_bytes(b"half")
     config = HyperJoinConfig.model_validate({**MINIMAL, "model": {"path": str(tmp_path)}})
     assert config.model.path == tmp_path

@@ -22,12 +22,13 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.features import Featurizer
 from datahub_hyperjoin.model.network.hin import HIN, UNSEEN, NetworkSizes
 from datahub_hyperjoin.model.network.word_vectors import WordVectors
-from datahub_hyperjoin.model.saved.files import DESCRIPTION, VECTORS, WEIGHTS, replacing
+from datahub_hyperjoin.model.saved.files import DESCRIPTION, VECTORS, WEIGHTS
 from datahub_hyperjoin.model.saved.fingerprints import (
     Architecture,
     describe_architecture,
     fingerprint_architecture,
 )
+from datahub_hyperjoin.storage import replacing
 from datahub_hyperjoin.tables import TableId
 
 
@@ -87,7 +88,6 @@ def save(model: Model, folder: Path, config: ModelConfig) -> None:
         folder: The folder; a model in it is replaced.
         config: The settings of the model.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     described = folder / DESCRIPTION
     with replacing(described) as part:
         part.write_text(json.dumps(_describe(model, config), indent=1), "utf-8")

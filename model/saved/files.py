@@ -1,4 +1,4 @@
-"""Write the files of a saved model, each completely or not at all.
+"""The files of a saved model.
 
 `weights.safetensors` holds the weights, and `model.json` the sizes and fingerprints. During
 training, `training.safetensors` holds everything that is needed to resume. `vectors.bin` is the
@@ -7,42 +7,17 @@ folder as you protect the lake. A pretrained fastText model stays in its place.
 """
 
 import hashlib
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+
+from datahub_hyperjoin.storage import LOCK
 
 WEIGHTS, DESCRIPTION, VECTORS = "weights.safetensors", "model.json", "vectors.bin"
 JOURNAL = "training.safetensors"
-_PART = ".part"
-_NAMES = (WEIGHTS, DESCRIPTION, VECTORS, JOURNAL)
-FILES = frozenset({*_NAMES, *(name + _PART for name in _NAMES)})
-"""Every file that a saved model's folder may hold, including incomplete files of a killed run."""
+FILES = frozenset({WEIGHTS, DESCRIPTION, VECTORS, JOURNAL, LOCK})
+"""Every file that a saved model's folder may hold, besides what killed runs have left."""
 _BLOCK = 1 << 16
 _BLOCKS = 64
 """Size in bytes, and number, of the blocks of a file that a digest reads."""
-
-
-def part_of(path: Path) -> Path:
-    """Return the temporary path that a file has until it is completely written."""
-    return path.with_name(path.name + _PART)
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Replace a file atomically once its new content is complete.
-
-    Args:
-        path: The file. Readers see either the old content or the new.
-
-    Yields:
-        The path to write to.
-    """
-    part = part_of(path)
-    yield part
-    with part.open("rb+") as file:
-        os.fsync(file.fileno())
-    part.replace(path)
 
 
 def digest(path: Path) -> str:

@@ -12,8 +12,9 @@ from time import perf_counter
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from datahub_hyperjoin.model.saved.files import JOURNAL, part_of, replacing
+from datahub_hyperjoin.model.saved.files import JOURNAL
 from datahub_hyperjoin.model.saved.training_state import TrainingState
+from datahub_hyperjoin.storage import replacing
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +74,6 @@ class Journal:
         started = perf_counter()
         if not self._file or self._cost > _SHARE * (started - self._since):
             return
-        self._file.parent.mkdir(parents=True, exist_ok=True)
         metadata = {"fingerprint": self._fingerprint, "facts": state.facts()}
         with replacing(self._file) as part:
             save_file(state.tensors(), part, metadata=metadata)
@@ -84,4 +84,3 @@ class Journal:
         """Delete the journal, which is no longer needed once the model is saved."""
         if self._file:
             self._file.unlink(missing_ok=True)
-            part_of(self._file).unlink(missing_ok=True)

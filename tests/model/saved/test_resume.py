@@ -28,6 +28,7 @@ from datahub_hyperjoin.model.saved import journal as journals
 from datahub_hyperjoin.model.saved.checkpoint import holds_model
 from datahub_hyperjoin.model.saved.journal import Journal
 from datahub_hyperjoin.model.saved.training_state import Epoch, TrainingState
+from datahub_hyperjoin.storage import using
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
@@ -183,10 +184,13 @@ def test_a_journal_that_cannot_be_read_is_ignored(
 
 def test_a_journal_half_written_is_no_journal(index: LakeIndex, tmp_path: Path) -> None:
     settings = config(tmp_path / "model")
-    part = tmp_path / "model" / "training.safetensors.part"
-    part.parent.mkdir()
-    part.write_bytes(b"half of")
+    half = tmp_path / "model" / ".unfinished-k3_x0q9z" / "training.safetensors"
+    half.parent.mkdir(parents=True)
+    half.write_bytes(b"half of")
     assert len(run(index, settings)) == EPOCHS
+    with using("model.path", tmp_path / "model"):
+        assert not half.parent.exists()
+    (tmp_path / "model" / ".lock").unlink()
     assert sorted(content(tmp_path / "model")) == [
         "model.json",
         "vectors.bin",

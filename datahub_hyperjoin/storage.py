@@ -1,0 +1,151 @@
+"""Files that runs keep for later runs: written whole, privately, and by one run at a time.
+
+A file is written in a temporary folder beside it and renamed when it is complete. A killed run
+leaves its temporary folder behind, which blocks nobody; the next run that has the folder for itself
+deletes it. A seal is a checksum at the end of a file: a sealed file is read as it was written, or
+not at all.
+"""
+
+import hashlib
+import logging
+import mmap
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from datahub_hyperjoin.errors import DamagedFileError, FolderInUseError, UnsealedFileError
+
+logger = logging.getLogger(__name__)
+
+LOCK = ".lock"
+"""Name of the file that a run locks while it uses a folder."""
+_UNFINISHED = ".unfinished-"
+# Safetensors names its own temporary files in the second way.
+_LEFTOVER = re.compile(rf"{re.escape(_UNFINISHED)}\w+|\.tmp\w{{6}}")
+_SEAL = b"hyperjoin-sha256"
+_DIGEST_SIZE = hashlib.sha256().digest_size
+_BLOCK = 1 << 20
+
+
+def is_leftover(name: str) -> bool:
+    """Return whether a name is that of a temporary file or folder, perhaps of a killed run.
+
+    >>> is_leftover(".unfinished-k3_x0q9z"), is_leftover(".tmpA1b2C3"), is_leftover("model.json")
+    (True, True, False)
+    """
+    return _LEFTOVER.fullmatch(name) is not None
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Replace a file once its new content is complete, and let only its owner read it.
+
+    Readers see either the old content or the new, also if several processes write at once.
+
+    Args:
+        path: The file. Missing folders are created.
+
+    Yields:
+        The path to write to.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # A folder, not a file: some libraries write temporary files of their own beside the target.
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=_UNFINISHED) as folder:
+        unfinished = Path(folder, path.name)
+        yield unfinished
+        unfinished.chmod(0o600)
+        with unfinished.open("rb+") as file:
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+
+
+@contextmanager
+def using(key: str, folder: Path) -> Iterator[None]:
+    """Keep other runs from using a folder, and delete what killed runs have left in it.
+
+    Args:
+        key: The recipe key of the folder.
+        folder: The folder; it is created if it is missing.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        FolderInUseError: Another run uses the folder.
+    """
+    lock = FileLock(folder / LOCK, timeout=0, mode=0o600, thread_local=False)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock.acquire()
+        _sweep(folder)
+    except Timeout:
+        raise FolderInUseError.named(key, str(folder)) from None
+    except (OSError, NotImplementedError) as error:
+        # Files are replaced as a whole, so a file system without locks is no reason to stop.
+        logger.warning("Cannot lock `%s` %s; start no other run on it: %s", key, folder, error)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _sweep(folder: Path) -> None:
+    for entry in folder.iterdir():
+        if not is_leftover(entry.name):
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry, ignore_errors=True)
+        else:
+            entry.unlink(missing_ok=True)
+
+
+def checksum(path: Path) -> str:
+    """Return the SHA-256 checksum of a file's content in hexadecimal."""
+    hashed = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            hashed.update(block)
+    return hashed.hexdigest()
+
+
+def seal(path: Path) -> None:
+    """Append a checksum to a complete file.
+
+    Args:
+        path: The file.
+    """
+    digest = bytes.fromhex(checksum(path))
+    with path.open("ab") as file:
+        file.write(_SEAL + digest)
+
+
+def read_sealed(path: Path) -> memoryview:
+    """Return the content of a sealed file, without its seal and without copying it.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The content, which is mapped into memory.
+
+    Raises:
+        DamagedFileError: The content is not what was sealed.
+        UnsealedFileError: The file has no seal.
+    """
+    size = path.stat().st_size
+    if not size:
+        raise DamagedFileError.at(str(path))
+    with path.open("rb") as file:
+        content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    end = max(len(content) - len(_SEAL) - _DIGEST_SIZE, 0)
+    if content[end : end + len(_SEAL)] != _SEAL:
+        raise UnsealedFileError.at(str(path))
+    if hashlib.sha256(content[:end]).digest() != content[end + len(_SEAL) :]:
+        raise DamagedFileError.at(str(path))
+    return content[:end]

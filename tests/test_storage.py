@@ -1,0 +1,132 @@
+"""Test that kept files are written whole, privately and by one run at a time."""
+
+import os
+import stat
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from datahub_hyperjoin.errors import DamagedFileError, FolderInUseError, UnsealedFileError
+from datahub_hyperjoin.storage import checksum, read_sealed, replacing, seal, using
+
+SIZE = 1 << 20
+WRITER = """
+import sys
+from pathlib import Path
+from datahub_hyperjoin.storage import replacing, seal
+
+for _ in range(40):
+    with replacing(Path(sys.argv[1])) as unfinished:
+        unfinished.write_bytes(bytes([int(sys.argv[2])]) * (1 << 20))
+        seal(unfinished)
+"""
+HOLDER = """
+import sys
+from pathlib import Path
+from datahub_hyperjoin.storage import replacing, using
+
+folder = Path(sys.argv[1])
+with using("profile.store", folder), replacing(folder / "data") as unfinished:
+    unfinished.write_bytes(b"half")
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def start(program: str, *arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_several_writers_at_once_lose_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "data"
+    with ExitStack() as stack:
+        writers = [stack.enter_context(start(WRITER, file, byte)) for byte in (1, 2, 3)]
+        contents = set()
+        while any(writer.poll() is None for writer in writers):
+            if file.exists():
+                content = bytes(read_sealed(file))
+                assert content == content[:1] * SIZE
+                contents.add(content[0])
+    assert contents <= {1, 2, 3}
+    assert contents
+    assert [writer.returncode for writer in writers] == [0, 0, 0]
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_a_folder_is_used_by_one_run_and_freed_by_its_death(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "kept"
+    message = r"^`profile\.store` is '.*kept', and another run uses it now\. Start this run when"
+    with start(HOLDER, folder) as holder:
+        assert holder.stdout
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(FolderInUseError, match=message), using("profile.store", folder):
+            pass
+        holder.kill()
+    assert len([*folder.iterdir()]) == 2
+    folder.joinpath(".tmpA1b2C3").write_bytes(b"of safetensors")
+    folder.joinpath("mine.csv").write_bytes(b"of the user")
+    with using("profile.store", folder):
+        assert {path.name for path in folder.iterdir()} == {".lock", "mine.csv"}
+    with using("profile.store", folder):
+        pass
+
+
+def test_a_file_system_without_locks_is_reported(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tmp_path.joinpath(".lock").mkdir()
+    with using("model.path", tmp_path):
+        assert "Cannot lock `model.path`" in caplog.text
+
+
+def test_files_and_new_folders_are_private(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        with replacing(tmp_path / "new" / "data") as unfinished:
+            unfinished.touch()
+        with using("profile.store", tmp_path / "used"):
+            pass
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")}
+    assert modes == {"new": 0o700, "data": 0o600, "used": 0o700, ".lock": 0o600}
+
+
+def interrupt(file: Path) -> None:
+    with replacing(file) as unfinished:
+        unfinished.write_bytes(b"half")
+        raise KeyboardInterrupt
+
+
+def test_an_interrupted_write_leaves_what_was_there(tmp_path: Path) -> None:
+    file = tmp_path / "data"
+    file.write_bytes(b"old")
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(file)
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("data", b"old")]
+
+
+def test_every_changed_byte_of_a_sealed_file_is_noticed(tmp_path: Path) -> None:
+    file = tmp_path / "data"
+    file.write_bytes(b"some content")
+    plain = checksum(file)
+    seal(file)
+    sealed = file.read_bytes()
+    assert bytes(read_sealed(file)) == b"some content"
+    assert sealed.endswith(bytes.fromhex(plain))
+    for position in range(len(sealed)):
+        file.write_bytes(sealed[:position] + bytes([sealed[position] ^ 1]) + sealed[position + 1 :])
+        with pytest.raises((DamagedFileError, UnsealedFileError), match=r"data' .*elete it$"):
+            read_sealed(file)
+    for size in range(len(sealed)):
+        file.write_bytes(sealed[:size])
+        with pytest.raises((DamagedFileError, UnsealedFileError), match=r"data' .*elete it$"):
+            read_sealed(file)
