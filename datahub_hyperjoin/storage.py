@@ -29,7 +29,7 @@ _UNFINISHED = ".unfinished-"
 # Safetensors names its own temporary files in the second way.
 _LEFTOVER = re.compile(rf"{re.escape(_UNFINISHED)}\w+|\.tmp\w{{6}}")
 _SEAL = b"hyperjoin-sha256"
-_DIGEST_SIZE = hashlib.sha256().digest_size
+_SEAL_SIZE = len(_SEAL) + hashlib.sha256().digest_size
 _BLOCK = 1 << 20
 
 
@@ -114,15 +114,32 @@ def checksum(path: Path) -> str:
     return hashed.hexdigest()
 
 
-def seal(path: Path) -> None:
-    """Append a checksum to a complete file.
+@contextmanager
+def replacing_sealed(path: Path) -> Iterator[Path]:
+    """Replace a file like `replacing`, and seal the new one.
 
     Args:
         path: The file.
+
+    Yields:
+        The path to write to.
+
+    Raises:
+        UnsealedFileError: The file has no seal, so it may be someone else's. It stays as it is.
     """
-    digest = bytes.fromhex(checksum(path))
-    with path.open("ab") as file:
-        file.write(_SEAL + digest)
+    if path.exists() and path.stat().st_size and not _is_sealed(path):
+        raise UnsealedFileError.at(str(path))
+    with replacing(path) as unfinished:
+        yield unfinished
+        digest = bytes.fromhex(checksum(unfinished))
+        with unfinished.open("ab") as file:
+            file.write(_SEAL + digest)
+
+
+def _is_sealed(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - _SEAL_SIZE, 0))
+        return file.read(len(_SEAL)) == _SEAL
 
 
 def read_sealed(path: Path) -> memoryview:
@@ -138,14 +155,14 @@ def read_sealed(path: Path) -> memoryview:
         DamagedFileError: The content is not what was sealed.
         UnsealedFileError: The file has no seal.
     """
-    size = path.stat().st_size
-    if not size:
-        raise DamagedFileError.at(str(path))
     with path.open("rb") as file:
+        if not os.fstat(file.fileno()).st_size:
+            raise DamagedFileError.at(str(path))
         content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    end = max(len(content) - len(_SEAL) - _DIGEST_SIZE, 0)
-    if content[end : end + len(_SEAL)] != _SEAL:
+    end = max(len(content) - _SEAL_SIZE, 0)
+    digest = end + len(_SEAL)
+    if content[end:digest] != _SEAL:
         raise UnsealedFileError.at(str(path))
-    if hashlib.sha256(content[:end]).digest() != content[end + len(_SEAL) :]:
+    if hashlib.sha256(content[:end]).digest() != content[digest:]:
         raise DamagedFileError.at(str(path))
     return content[:end]

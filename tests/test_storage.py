@@ -10,18 +10,17 @@ from pathlib import Path
 import pytest
 
 from datahub_hyperjoin.errors import DamagedFileError, FolderInUseError, UnsealedFileError
-from datahub_hyperjoin.storage import checksum, read_sealed, replacing, seal, using
+from datahub_hyperjoin.storage import checksum, read_sealed, replacing, replacing_sealed, using
 
 SIZE = 1 << 20
 WRITER = """
 import sys
 from pathlib import Path
-from datahub_hyperjoin.storage import replacing, seal
+from datahub_hyperjoin.storage import replacing_sealed
 
 for _ in range(40):
-    with replacing(Path(sys.argv[1])) as unfinished:
+    with replacing_sealed(Path(sys.argv[1])) as unfinished:
         unfinished.write_bytes(bytes([int(sys.argv[2])]) * (1 << 20))
-        seal(unfinished)
 """
 HOLDER = """
 import sys
@@ -116,9 +115,9 @@ def test_an_interrupted_write_leaves_what_was_there(tmp_path: Path) -> None:
 
 def test_every_changed_byte_of_a_sealed_file_is_noticed(tmp_path: Path) -> None:
     file = tmp_path / "data"
-    file.write_bytes(b"some content")
-    plain = checksum(file)
-    seal(file)
+    with replacing_sealed(file) as unfinished:
+        unfinished.write_bytes(b"some content")
+        plain = checksum(unfinished)
     sealed = file.read_bytes()
     assert bytes(read_sealed(file)) == b"some content"
     assert sealed.endswith(bytes.fromhex(plain))
@@ -130,3 +129,16 @@ def test_every_changed_byte_of_a_sealed_file_is_noticed(tmp_path: Path) -> None:
         file.write_bytes(sealed[:size])
         with pytest.raises((DamagedFileError, UnsealedFileError), match=r"data' .*elete it$"):
             read_sealed(file)
+
+
+def test_a_file_without_a_seal_is_not_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "data"
+    file.write_bytes(b"of the user")
+    message = r"data' was not written by this version of the package\. Move or delete it$"
+    with pytest.raises(UnsealedFileError, match=message), replacing_sealed(file):
+        pass
+    assert file.read_bytes() == b"of the user"
+    file.write_bytes(b"")
+    with replacing_sealed(file) as unfinished:
+        unfinished.write_bytes(b"new")
+    assert bytes(read_sealed(file)) == b"new"

@@ -4,7 +4,8 @@ A profile is kept under a key made of everything it depends on: the table's loca
 profile settings and this package's version. The key of evidence is made of both tables' states and
 both columns. A table of unknown state, such as a view, is read in every run.
 
-Each file of the store holds only what the last run needed, and is replaced as a whole.
+Each file of the store holds only what the last run needed, is replaced as a whole, and ends in a
+checksum. What cannot be read as it was written is computed again, with a warning.
 """
 
 import logging
@@ -18,10 +19,12 @@ import pyarrow.parquet as pq
 
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.crosswalks import Bridge
+from datahub_hyperjoin.errors import StoredFileError
 from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.gc_tuning import gc_paused
 from datahub_hyperjoin.spark.profiles.rows import PROFILE_ROW, from_rows, to_rows
+from datahub_hyperjoin.storage import read_sealed, replacing_sealed
 from datahub_hyperjoin.tables import Pair, Table, TableId, TableProfile
 
 logger = logging.getLogger(__name__)
@@ -193,12 +196,13 @@ class Store:
         if self._folder is None or self._ignores_content or not (self._folder / name).exists():
             return []
         try:
-            rows = pq.read_table(self._folder / name)
+            rows = pq.read_table(pa.BufferReader(read_sealed(self._folder / name)))
             if not rows.schema.equals(schema):
                 message = "another version of this package wrote it"
                 raise pa.ArrowInvalid(message)
-        except (pa.ArrowException, OSError) as error:
-            logger.warning("Ignoring the stored file %s: %s", self._folder / name, error)
+        except (StoredFileError, pa.ArrowException, OSError) as error:
+            path = self._folder / name
+            logger.warning("Ignoring the stored file %s, and reading again: %s", path, error)
             return []
         return rows.to_batches()
 
@@ -206,12 +210,9 @@ class Store:
         if self._folder is None:
             return
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            # Renamed when complete: an interrupted run leaves the previous file.
-            unfinished = self._folder / f".{name}"
-            pq.write_table(table, unfinished)
-            unfinished.replace(self._folder / name)
-        except OSError as error:
+            with replacing_sealed(self._folder / name) as unfinished:
+                pq.write_table(table, unfinished)
+        except (StoredFileError, OSError) as error:
             logger.warning("Cannot store results for the next run in %s: %s", self._folder, error)
 
 

@@ -1,9 +1,14 @@
 """Test that profiles and evidence are kept, and used only while they are valid."""
 
 import logging
+import pickle
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +21,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
 from datahub_hyperjoin.spark.profiles.store import Store
+from datahub_hyperjoin.storage import replacing_sealed
 from datahub_hyperjoin.tables import ColumnId, Table, TableProfile
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]
@@ -127,11 +133,21 @@ def test_without_a_folder_nothing_is_kept(cities: Table) -> None:
 
 
 def no_parquet(file: Path) -> None:
-    file.write_text("no Parquet")
+    with replacing_sealed(file) as unfinished:
+        unfinished.write_text("no Parquet")
 
 
 def other_columns(file: Path) -> None:
+    with replacing_sealed(file) as unfinished:
+        pq.write_table(pa.table({"key": ["a"], "rows": [1]}), unfinished)
+
+
+def of_the_user(file: Path) -> None:
     pq.write_table(pa.table({"key": ["a"], "rows": [1]}), file)
+
+
+def emptied(file: Path) -> None:
+    file.touch()
 
 
 @pytest.mark.parametrize(
@@ -139,6 +155,8 @@ def other_columns(file: Path) -> None:
     [
         (no_parquet, "Parquet magic bytes"),
         (other_columns, "another version of this package wrote it"),
+        (of_the_user, "was not written by this version of the package. Move or delete it"),
+        (emptied, "is damaged: its checksum does not match its content"),
     ],
 )
 def test_an_unusable_store_is_reported_and_ignored(
@@ -154,12 +172,84 @@ def test_an_unusable_store_is_reported_and_ignored(
     with caplog.at_level(logging.WARNING):
         assert Store(config).profiles([cities]) == {}
     assert "Ignoring the stored file" in caplog.text
-    assert "profiles.parquet: " in caplog.text
+    assert "profiles.parquet, and reading again: " in caplog.text
     assert reason in caplog.text
     caplog.clear()
     taken = replace(config, store=config.store / "profiles.parquet")
     Store(taken).keep_profiles([profiled(cities)])
     assert "Cannot store results for the next run in" in caplog.text
+
+
+def test_a_file_of_the_user_is_never_replaced(
+    config: ProfileConfig, cities: Table, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert config.store
+    config.store.mkdir(parents=True)
+    file = config.store / "profiles.parquet"
+    of_the_user(file)
+    before = file.read_bytes()
+    Store(config).keep_profiles([profiled(cities)])
+    assert "Cannot store results for the next run" in caplog.text
+    assert "profiles.parquet' was not written by this version of the package" in caplog.text
+    assert file.read_bytes() == before
+
+
+def damage(content: bytes, random: Random) -> bytes:
+    """Change a bit, drop a part, repeat a part or cut off the end."""
+    start, stop = sorted(random.sample(range(len(content)), 2))
+    changed = bytes([content[start] ^ 1 << random.randrange(8)])
+    return random.choice(
+        [
+            content[:start] + changed + content[start + 1 :],
+            content[:start] + content[stop:],
+            content[:stop] + content[start:],
+            content[:start],
+        ]
+    )
+
+
+def test_a_damaged_store_never_reads_as_something_else(
+    config: ProfileConfig, cities: Table, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert config.store
+    Store(config).keep_profiles([profiled(cities)])
+    file = config.store / "profiles.parquet"
+    whole, random = file.read_bytes(), Random(0)  # noqa: S311 - repeatable damage
+    for _ in range(300):
+        file.write_bytes(damage(whole, random))
+        caplog.clear()
+        assert Store(config).profiles([cities]) == {}
+        assert "Ignoring the stored file" in caplog.text
+
+
+KEEPING = """
+import pickle, sys
+from pathlib import Path
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.profiles.store import Store
+
+profile = pickle.loads(Path(sys.argv[2]).read_bytes())
+for _ in range(60):
+    Store(ProfileConfig(store=Path(sys.argv[1]))).keep_profiles([profile])
+"""
+
+
+def test_two_runs_at_once_leave_a_store_that_can_be_read(
+    config: ProfileConfig, cities: Table, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    profile = profiled(cities)
+    tmp_path.joinpath("profile").write_bytes(pickle.dumps(profile))
+    command = [sys.executable, "-c", KEEPING, str(config.store), str(tmp_path / "profile")]
+    Store(config).keep_profiles([profile])
+    with ExitStack() as stack:
+        runs = [
+            stack.enter_context(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
+            for _ in range(2)
+        ]
+        while any(run.poll() is None for run in runs):
+            assert Store(config).profiles([cities]) == {cities.id: profile}
+        assert [run.stderr.read() for run in runs if run.stderr] == ["", ""]
+    assert caplog.text == ""
 
 
 def test_the_store_has_two_files(config: ProfileConfig, cities: Table) -> None:
