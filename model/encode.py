@@ -1,9 +1,7 @@
 """Encode every column of a lake with a saved or newly trained model."""
 
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -22,6 +20,7 @@ from datahub_hyperjoin.model.saved.reuse import begin, find_trained
 from datahub_hyperjoin.model.saved.training_state import Epoch
 from datahub_hyperjoin.model.training.augmented_views import TrainingData
 from datahub_hyperjoin.model.training.train import fit, repeatable
+from datahub_hyperjoin.temporary import temporary_folder
 
 
 @dataclass(frozen=True)
@@ -123,10 +122,10 @@ def encode(index: LakeIndex, config: ModelConfig, watch: Callable[[Epoch], None]
         return _encode_names(index)
     with repeatable(config.seed):
         trained = find_trained(index, config)
-    with tempfile.TemporaryDirectory() as folder, repeatable(config.seed):
+    with temporary_folder() as folder, repeatable(config.seed):
         if trained is None:
             _check_learnable(index)
-        model = trained or begin(index, config, Path(folder))
+        model = trained or begin(index, config, folder)
         data = _prepare_data(index, model.featurizer, config)
         if trained is None:
             _train(model, data, watch)

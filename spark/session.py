@@ -6,6 +6,8 @@ on Spark Connect, too.
 
 import logging
 import os
+import re
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -13,11 +15,13 @@ from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from pathlib import Path
 
+from pyspark import SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.spark.config import SessionConfig
 from datahub_hyperjoin.spark.errors import MissingJavaError
+from datahub_hyperjoin.temporary import temporary_folder
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +29,8 @@ Session = Callable[[], SparkSession]
 """Returns the Spark session; the first call starts Spark if no session is active."""
 
 _CONNECT = "sc://"
+_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+"""Variable from which PySpark takes the arguments of the driver's Java process."""
 _QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -124,7 +130,8 @@ def _active() -> SparkSession | None:
 
 
 def _create(config: SessionConfig) -> SparkSession:
-    logger.info("Starting Spark on %s", config.master)
+    # The parameters of a Connect server's URL may hold a token.
+    logger.info("Starting Spark on %s", config.master.partition("/;")[0])
     settings = settings_for(config)
     builder = SparkSession.builder.appName("datahub-hyperjoin")
     for key, value in settings.items():
@@ -135,11 +142,41 @@ def _create(config: SessionConfig) -> SparkSession:
     java = find_java()
     try:
         with _environment(_variables(config.master, settings)):
+            _start_java({"spark.master": config.master, **settings})
             return builder.master(config.master).getOrCreate()
     except PySparkRuntimeError as error:
         if error.getCondition() == "JAVA_GATEWAY_EXITED":
             raise MissingJavaError.refused(java) from error
         raise
+
+
+def _start_java(settings: dict[str, str]) -> None:
+    """Start the driver's Java process, unless it runs already, with settings from a private file.
+
+    PySpark would pass them as arguments, which every user of the machine can read. The file is
+    read before Java answers. The session receives the settings again afterwards, because Spark
+    trims those of a file, and ignores the file if the user's own arguments name another one.
+    """
+    arguments = os.environ.get(_ARGUMENTS, "pyspark-shell")
+    with temporary_folder() as folder:
+        file = folder / "spark.properties"
+        file.touch(mode=0o600)
+        file.write_text("".join(map(_property, settings.items())), "utf-8")
+        ours = f"--load-spark-defaults --properties-file {shlex.quote(str(file))}"
+        with _environment({_ARGUMENTS: f"{ours} {arguments}"}):
+            SparkContext.getSystemProperty("java.version")
+
+
+def _property(setting: tuple[str, str]) -> str:
+    r"""Return the line of a setting in a properties file.
+
+    >>> _property(("spark.a:b", " x=1\n"))
+    'spark.a\\u003ab=\\u0020x\\u003d1\\u000a\n'
+    """
+    name, value = (
+        re.sub(r"[\s\\=:#!]", lambda found: rf"\u{ord(found[0]):04x}", text) for text in setting
+    )
+    return f"{name}={value}\n"
 
 
 def _variables(master: str, settings: dict[str, str]) -> dict[str, str]:

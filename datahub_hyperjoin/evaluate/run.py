@@ -1,6 +1,5 @@
 """Evaluation of ranking methods on labelled lakes, with one run per seed."""
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from datahub_hyperjoin.evaluate.settings import RecipeSettings, recipe_config
 from datahub_hyperjoin.profiling import read_profiles
 from datahub_hyperjoin.scan import scan
 from datahub_hyperjoin.spark.session import borrow_session
+from datahub_hyperjoin.temporary import temporary_folder
 
 
 @dataclass(frozen=True)
@@ -160,10 +160,10 @@ def measure(
     runs: list[list[Run]] = [[] for _ in methods]
     for seed, lake in enumerate(lakes):
         # Networks are shared between methods, but never between seeds or lakes.
-        with tempfile.TemporaryDirectory(prefix="hyperjoin-") as folder:
+        with temporary_folder() as folder:
             for method, method_runs in zip(methods, runs, strict=True):
                 progress.begin(f"{lake.labelled.name}, {method.name}, seed {seed}")
-                run = _run(method, lake, seed=seed, models=Path(folder), progress=progress)
+                run = _run(method, lake, seed=seed, models=folder, progress=progress)
                 method_runs.append(run)
     return LakeResult(
         tuple(lakes),

@@ -7,8 +7,7 @@ people see it, at the cost of reading each file once.
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from tempfile import TemporaryDirectory
+from contextlib import ExitStack, contextmanager, suppress
 from threading import Timer
 
 import duckdb
@@ -24,6 +23,7 @@ from datahub_hyperjoin.sql.errors import (
 from datahub_hyperjoin.sql.local_files import FileReading, file_readings
 from datahub_hyperjoin.sql.write import TableInSql, name_in_sql
 from datahub_hyperjoin.tables import Table, TableId
+from datahub_hyperjoin.temporary import temporary_folder
 
 _THREADS = 4
 _MEMORY = "2GB"
@@ -71,12 +71,12 @@ class DuckDbEngine(SqlEngine):
         self._timeout = timeout
         self._ways: dict[TableId, _WaysToRead] = {}
         self._names: set[str] = set()
-        self._folder = TemporaryDirectory(prefix="hyperjoin-sql-")
+        self._open = ExitStack()
         self._connection = duckdb.connect(
             config={
                 "threads": min(_THREADS, os.cpu_count() or 1),
                 "memory_limit": _MEMORY,
-                "temp_directory": self._folder.name,
+                "temp_directory": str(self._open.enter_context(temporary_folder())),
                 # Nothing is fetched from the network.
                 "autoinstall_known_extensions": False,
                 "autoload_known_extensions": False,
@@ -88,7 +88,7 @@ class DuckDbEngine(SqlEngine):
     def close(self) -> None:
         """Close the database, and delete its temporary folder."""
         self._connection.close()
-        self._folder.cleanup()
+        self._open.close()
 
     def fetch(self, query: str) -> list[tuple[object, ...]]:
         """Run a query that returns few rows; see `SqlEngine.fetch`."""

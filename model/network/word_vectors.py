@@ -4,7 +4,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig
 from datahub_hyperjoin.model.errors import VectorFileError, VectorTrainingError
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.names import tokens
+from datahub_hyperjoin.temporary import temporary_folder
 
 _NO_WORD = re.compile(r"[\W_]+")
 
@@ -112,8 +112,8 @@ def train_vectors(lake: Lake, config: ModelConfig, *, path: Path) -> WordVectors
     Raises:
         VectorTrainingError: fastText fails.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        corpus = Path(folder, "corpus.txt")
+    with temporary_folder() as folder:
+        corpus = folder / "corpus.txt"
         lines = _sentences(lake, config.features, np.random.default_rng(config.seed))
         corpus.write_text("\n".join(lines), encoding="utf-8")
         _skipgram(corpus, path, config.setting.dimension)

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -29,6 +28,7 @@ from datahub_hyperjoin.spark.errors import MissingIcebergError
 from datahub_hyperjoin.spark.files.folder import reading_order
 from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, table_error
 from datahub_hyperjoin.tables import Table
+from datahub_hyperjoin.temporary import temporary_folder
 
 _CONCURRENT_PLANS = 4
 """Iceberg tables planned at a time. Each plan is a few short Spark jobs, one after the other."""
@@ -179,8 +179,8 @@ def _written(path: Path, content: bytes) -> Iterator[Path]:
 
     The file keeps its relative path, which contains the partition keys.
     """
-    with TemporaryDirectory(prefix="hyperjoin-") as folder:
-        copy = Path(folder) / path
+    with temporary_folder() as folder:
+        copy = folder / path
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes(content)
-        yield Path(folder)
+        yield folder

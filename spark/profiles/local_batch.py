@@ -20,11 +20,11 @@ from datahub_hyperjoin.spark.profiles.column_batch import ColumnBatch
 from datahub_hyperjoin.spark.profiles.result_transfer import (
     RESULT_ROW,
     receive_profiles,
-    result_folder,
     send_profiles,
 )
 from datahub_hyperjoin.spark.read import with_absolute_paths
 from datahub_hyperjoin.tables import Table, TableProfile
+from datahub_hyperjoin.temporary import temporary_folder
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ def profile_local_batch(
         return []
     groups = pack(tables)
     logger.info("Profiling %s tables in %s tasks", len(tables), len(groups))
-    with result_folder() as folder:
+    with temporary_folder() as folder:
         worker = _worker(with_absolute_paths(tables), groups, config, folder)
         results = (
             session.range(0, len(groups), numPartitions=len(groups))

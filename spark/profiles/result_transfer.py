@@ -5,10 +5,8 @@ to a disk that the driver reads, Spark transfers only file names: the profiles o
 gigabytes, all of which Java would otherwise hold.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 import pyarrow as pa
@@ -23,17 +21,6 @@ RESULT_ROW = pa.schema(
 """Profiles of some tables, inline or in a file."""
 
 
-@contextmanager
-def result_folder() -> Iterator[Path]:
-    """Provide a temporary folder for result files during a `with` block.
-
-    Yields:
-        Its path. Only this user can enter the folder; workers on other machines do not find it.
-    """
-    with TemporaryDirectory(prefix="hyperjoin-", ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
-
-
 def send_profiles(
     tables: Sequence[int], profiles: Sequence[TableProfile], folder: Path
 ) -> pa.RecordBatch:
@@ -42,7 +29,7 @@ def send_profiles(
     Args:
         tables: Indices of the tables.
         profiles: Their profiles.
-        folder: The driver's result folder, if this worker can reach it.
+        folder: A temporary folder of the driver. Workers on other machines do not find it.
 
     Returns:
         A row of `RESULT_ROW`.

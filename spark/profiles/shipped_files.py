@@ -32,11 +32,11 @@ from datahub_hyperjoin.spark.profiles.partial import (
 from datahub_hyperjoin.spark.profiles.result_transfer import (
     RESULT_ROW,
     receive_profiles,
-    result_folder,
     send_profiles,
 )
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import Table, TableProfile
+from datahub_hyperjoin.temporary import temporary_folder
 
 logger = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ def _profile_files(
             yield send_profiles(pending[: len(profiles)], profiles, folder)
             del pending[: len(profiles)]
 
-    with result_folder() as folder:
+    with temporary_folder() as folder:
         run = partial(worker, folder=folder)
         rows = copy_files(session, [*files]).mapInArrow(run, from_arrow_schema(RESULT_ROW))
         profiles = receive_profiles(rows.toArrow(), tables)

@@ -11,10 +11,10 @@ from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.local_batch import profile_each
 from datahub_hyperjoin.spark.profiles.result_transfer import (
     receive_profiles,
-    result_folder,
     send_profiles,
 )
 from datahub_hyperjoin.tables import Table, TableProfile
+from datahub_hyperjoin.temporary import temporary_folder
 from datahub_hyperjoin.value_forms import Notation
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]
@@ -38,7 +38,7 @@ def received(result: pa.RecordBatch, profiles: list[TableProfile]) -> list[Table
 
 
 def test_workers_on_this_machine_send_profiles_in_a_file(profiles: list[TableProfile]) -> None:
-    with result_folder() as folder:
+    with temporary_folder() as folder:
         result = send_profiles([1, 0], profiles, folder)
         [file] = folder.iterdir()
         assert result.select(["profiles", "file"]).to_pylist() == [
@@ -57,5 +57,5 @@ def test_workers_elsewhere_send_profiles_inline(
 
 
 def test_no_other_user_can_enter_the_folder() -> None:
-    with result_folder() as folder:
+    with temporary_folder() as folder:
         assert folder.stat().st_mode & 0o077 == 0

@@ -1,0 +1,67 @@
+"""Provide temporary folders that only this user can enter and that no dead run leaves behind."""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+_PREFIX = "hyperjoin-run-"
+_LOCK = ".lock"
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Provide a temporary folder that only this user can enter, and remove it at the end.
+
+    The first call in a process also removes the folders that killed runs of this user have left.
+
+    Yields:
+        The folder.
+    """
+    _sweep_once()
+    with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name:
+        descriptor = _lock(Path(name))
+        folder = Path(name, "files")  # the lock is not among the caller's files
+        folder.mkdir(mode=0o700)
+        try:
+            yield folder
+        finally:
+            os.close(descriptor)
+
+
+def remove_abandoned_folders() -> None:
+    """Remove the temporary folders of this user's runs that no longer live."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        try:
+            descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
+        except OSError:
+            continue  # just made, just removed, or not of this user
+        try:
+            if os.fstat(descriptor).st_uid == os.getuid():
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+        except OSError:
+            continue  # locked by a run that lives
+        finally:
+            os.close(descriptor)
+
+
+_sweep_once = cache(remove_abandoned_folders)
+
+
+def _lock(folder: Path) -> int:
+    """Lock a temporary folder for the life of this process, and return the lock's descriptor.
+
+    The system releases the lock however the process ends. A process number would not do: systems
+    assign it again, and containers that share a folder for temporary files don't share numbers.
+    """
+    unlocked = folder / f"{_LOCK}.new"
+    descriptor = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    # Renamed once it is locked, so that nobody finds the lock free before.
+    unlocked.rename(folder / _LOCK)
+    return descriptor
