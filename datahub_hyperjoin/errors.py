@@ -8,6 +8,7 @@
     ├─ CatalogError          the catalog cannot be read or written
     │  └─ UnknownEntityTypeError
     ├─ OutputError           a path in the recipe cannot be written
+    ├─ LiteralSecretError    the recipe contains a password or key as plain text
     │  ├─ UnwritablePathError
     │  └─ FolderInUseError
     └─ StoredFileError       a file that an earlier run kept cannot be used
@@ -20,6 +21,8 @@ problem.
 """
 
 from typing_extensions import Self
+from collections.abc import Sequence
+
 
 
 class HyperJoinError(Exception):
@@ -119,6 +122,19 @@ class UnwritablePathError(OutputError, ValueError):
     def because(cls, key: str, path: str, *, reason: str) -> Self:
         """Report why the path in a recipe key cannot be written."""
         return cls(f"`{key}` is {path!r}, and {reason}. Set another path")
+
+
+class LiteralSecretError(HyperJoinError, ValueError):
+    """A recipe contains a password, key or token as plain text."""
+
+    @classmethod
+    def in_keys(cls, keys: Sequence[str]) -> Self:
+        """Report the recipe keys that contain a secret."""
+        return cls(
+            f"the recipe holds a secret as plain text in {', '.join(f'`{key}`' for key in keys)}. "
+            "Write `${NAME}` instead and set NAME in the environment; or, if another program "
+            "writes the recipe into a private file, set `allow_literal_secrets: true`"
+        )
 
 
 class FolderInUseError(OutputError, RuntimeError):

@@ -31,7 +31,9 @@ from datahub_hyperjoin.demo import write_lake
 from datahub_hyperjoin.emit import WrittenStateHandler, keep_changes, stale_removal
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.page import write_page
-from datahub_hyperjoin.publish import PublishContext, prepare, publish, recall
+from datahub_hyperjoin.pipelines import OtherPipeline, keep_shown, read_other_pipelines
+from datahub_hyperjoin.publish import PublishContext, prepare, protect, publish, recall
+from datahub_hyperjoin.recipe_secrets import refuse_literal_secrets
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.scan import check, scan
 from datahub_hyperjoin.spark.profiles.store import Store
@@ -78,7 +80,13 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         Returns:
             A source that has not read any data yet.
         """
-        return cls(HyperJoinConfig.model_validate(config_dict), ctx)
+        config = HyperJoinConfig.model_validate(config_dict)
+        if not config.allow_literal_secrets:
+            refuse_literal_secrets(ctx)
+        return cls(config, ctx)
+
+        Raises:
+            LiteralSecretError: The recipe's file contains passwords or keys as plain text.
 
     def get_report(self) -> HyperJoinReport:
         """Return the report of this run; every call returns the same object."""
