@@ -61,11 +61,11 @@ class HyperJoinConfig(
     emit: EmitConfig = EmitConfig()
     """The layers of metadata that are written to DataHub."""
 
-    page: Path | None = None
     allow_literal_secrets: bool = False
     """Whether the recipe may contain passwords, keys and tokens as plain text. By default, they
     must be variables, as in `${SHOP_PASSWORD}`."""
 
+    page: Path | None = None
     """File to write an HTML page of the joins to. By default, no page is written. A dry run never
     writes one."""
 

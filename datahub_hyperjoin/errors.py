@@ -7,8 +7,8 @@
     ├─ SparkError            Spark cannot run
     ├─ CatalogError          the catalog cannot be read or written
     │  └─ UnknownEntityTypeError
-    ├─ OutputError           a path in the recipe cannot be written
     ├─ LiteralSecretError    the recipe contains a password or key as plain text
+    ├─ OutputError           a path in the recipe cannot be written
     │  ├─ UnwritablePathError
     │  └─ FolderInUseError
     └─ StoredFileError       a file that an earlier run kept cannot be used
@@ -20,9 +20,9 @@ a named constructor, which writes the message. A message ends with an instructio
 problem.
 """
 
-from typing_extensions import Self
 from collections.abc import Sequence
 
+from typing_extensions import Self
 
 
 class HyperJoinError(Exception):
@@ -111,19 +111,6 @@ class UnknownEntityTypeError(CatalogError, LookupError):
         )
 
 
-class OutputError(HyperJoinError):
-    """A path in the recipe cannot be written."""
-
-
-class UnwritablePathError(OutputError, ValueError):
-    """Writing to a path would fail at the end of the run, or destroy existing data."""
-
-    @classmethod
-    def because(cls, key: str, path: str, *, reason: str) -> Self:
-        """Report why the path in a recipe key cannot be written."""
-        return cls(f"`{key}` is {path!r}, and {reason}. Set another path")
-
-
 class LiteralSecretError(HyperJoinError, ValueError):
     """A recipe contains a password, key or token as plain text."""
 
@@ -135,6 +122,19 @@ class LiteralSecretError(HyperJoinError, ValueError):
             "Write `${NAME}` instead and set NAME in the environment; or, if another program "
             "writes the recipe into a private file, set `allow_literal_secrets: true`"
         )
+
+
+class OutputError(HyperJoinError):
+    """A path in the recipe cannot be written."""
+
+
+class UnwritablePathError(OutputError, ValueError):
+    """Writing to a path would fail at the end of the run, or destroy existing data."""
+
+    @classmethod
+    def because(cls, key: str, path: str, *, reason: str) -> Self:
+        """Report why the path in a recipe key cannot be written."""
+        return cls(f"`{key}` is {path!r}, and {reason}. Set another path")
 
 
 class FolderInUseError(OutputError, RuntimeError):

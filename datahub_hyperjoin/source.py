@@ -79,14 +79,14 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
 
         Returns:
             A source that has not read any data yet.
+
+        Raises:
+            LiteralSecretError: The recipe's file contains passwords or keys as plain text.
         """
         config = HyperJoinConfig.model_validate(config_dict)
         if not config.allow_literal_secrets:
             refuse_literal_secrets(ctx)
         return cls(config, ctx)
-
-        Raises:
-            LiteralSecretError: The recipe's file contains passwords or keys as plain text.
 
     def get_report(self) -> HyperJoinReport:
         """Return the report of this run; every call returns the same object."""
