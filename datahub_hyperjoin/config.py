@@ -26,6 +26,7 @@ from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.config.paper import fill
 from datahub_hyperjoin.model.config.retired import refuse_retired_keys
 from datahub_hyperjoin.model.saved.checkpoint import holds_model
+from datahub_hyperjoin.model.saved.description import against_replacing
 from datahub_hyperjoin.model.saved.files import FILES
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.storage import is_leftover
@@ -166,7 +167,9 @@ def _against_model(folder: Path) -> str:
         return "it is not a folder"
     names = {entry.name for entry in folder.iterdir()}
     others = {name for name in names - FILES if not is_leftover(name)}
-    return f"it holds {min(others)!r}, which is not part of a saved model" if others else ""
+    if others:
+        return f"it holds {min(others)!r}, which is not part of a saved model"
+    return against_replacing(folder)
 
 
 def _against_keeping(folder: Path) -> str:

@@ -3,7 +3,8 @@
     HyperJoinError
     ├─ TableError            one table cannot be used; the run continues without it
     ├─ ModelError            the model cannot be trained, loaded or searched
-    │  └─ CheckpointMismatchError
+    │  ├─ CheckpointMismatchError
+    │  └─ DamagedModelError
     ├─ SparkError            Spark cannot run
     ├─ CatalogError          the catalog cannot be read or written
     │  └─ UnknownEntityTypeError
@@ -79,6 +80,18 @@ class CheckpointMismatchError(ModelError, ValueError):
             f"another folder, or train without it (`model.reuse: never`, no `model.start`)",
             saved=saved,
             expected=expected,
+        )
+
+
+class DamagedModelError(ModelError, ValueError):
+    """A file of a saved model is not what was saved."""
+
+    @classmethod
+    def in_file(cls, key: str, folder: str, file: str) -> Self:
+        """Report the damaged file of the model in the folder that a recipe key names."""
+        return cls(
+            f"the model in `{key}` {folder!r} cannot be used: {file} is damaged, or this version "
+            "of the package did not save it. Restore the folder from a copy, or delete it"
         )
 
 

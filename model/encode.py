@@ -117,6 +117,7 @@ def encode(index: LakeIndex, config: ModelConfig, watch: Callable[[Epoch], None]
         NonFiniteLossError: The loss is infinite or undefined.
         CollapsedError: All embeddings are similar.
         CheckpointMismatchError: The model that the recipe names does not fit.
+        DamagedModelError: The model that the recipe names is damaged.
     """
     if config.ranking.scoring is Scoring.SIGNALS:
         return _encode_names(index)

@@ -12,6 +12,7 @@ from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.model.config import OURS, Loss, ModelConfig, Reuse, Scoring
 from datahub_hyperjoin.model.config.paper import paper
 from datahub_hyperjoin.model.config.retired import RETIRED
+from datahub_hyperjoin.model.saved.description import write_description
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 
 MINIMAL = {"catalog": {"folder": "lake"}}
@@ -302,6 +303,19 @@ def test_a_folder_in_which_training_was_killed_is_taken(tmp_path: Path) -> None:
     assert config.model.path == tmp_path
 
 
+def test_a_model_that_is_not_ours_is_not_replaced(tmp_path: Path) -> None:
+    recipe = {**MINIMAL, "model": {"path": str(tmp_path)}}
+    file = tmp_path / "model.json"
+    file.write_text('{"of": "the user"}')
+    message = r"model.json is damaged or was not written by this version .*\(move or delete it to"
+    with pytest.raises(ValidationError, match=rf"`model.path` is '.*', and its file {message}"):
+        HyperJoinConfig.model_validate(recipe)
+    write_description(file, {"architecture": {"format": 99}}, {})
+    message = r"a model of a newer version of the package \(format 99, here \d+\). Set another path"
+    with pytest.raises(ValidationError, match=rf"`model.path` is '.*', and it holds {message}"):
+        HyperJoinConfig.model_validate(recipe)
+
+
 def test_a_start_that_holds_a_model_is_taken(tmp_path: Path) -> None:
     for name in ("model.json", "weights.safetensors"):
         tmp_path.joinpath(name).touch()
@@ -314,7 +328,7 @@ def test_paths_that_can_be_made_are_taken(tmp_path: Path) -> None:
     tmp_path.joinpath("joins.html").write_text("the last run's")
     tmp_path.joinpath("empty").mkdir()
     tmp_path.joinpath("kept").mkdir()
-    tmp_path.joinpath("kept", "model.json").write_text("{}")
+    write_description(tmp_path / "kept" / "model.json", {"architecture": {"format": 1}}, {})
     for page in ("joins.html", "new/folders/joins.html"):
         for model in ("empty", "kept", "new/model"):
             paths = {"page": str(tmp_path / page), "model": {"path": str(tmp_path / model)}}

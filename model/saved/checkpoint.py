@@ -4,24 +4,29 @@ The folder holds the weights, the fingerprints, and any word vectors trained on 
 """
 
 import dataclasses
-import json
 import shutil
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from datahub_hyperjoin.errors import CheckpointMismatchError
+from datahub_hyperjoin.errors import CheckpointMismatchError, DamagedModelError
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.features import Featurizer
 from datahub_hyperjoin.model.network.hin import HIN, UNSEEN, NetworkSizes
 from datahub_hyperjoin.model.network.word_vectors import WordVectors
+from datahub_hyperjoin.model.saved.description import (
+    Description,
+    describe_model,
+    find_damage,
+    write_description,
+)
 from datahub_hyperjoin.model.saved.files import DESCRIPTION, VECTORS, WEIGHTS
 from datahub_hyperjoin.model.saved.fingerprints import (
     Architecture,
@@ -89,19 +94,21 @@ def save(model: Model, folder: Path, config: ModelConfig) -> None:
         config: The settings of the model.
     """
     described = folder / DESCRIPTION
-    with replacing(described) as part:
-        part.write_text(json.dumps(_describe(model, config), indent=1), "utf-8")
-        with replacing(folder / WEIGHTS) as weights:
-            save_file(model.network.state_dict(), weights)
-            described.unlink(missing_ok=True)
-        if config.features.vectors:
-            folder.joinpath(VECTORS).unlink(missing_ok=True)
-        elif model.vectors.path.resolve() != folder.joinpath(VECTORS).resolve():
-            with replacing(folder / VECTORS) as vectors:
-                shutil.copyfile(model.vectors.path, vectors)
+    # All files are complete before any is replaced, so a full disk costs no model.
+    with ExitStack() as stack:
+        description = stack.enter_context(replacing(described))
+        files = {WEIGHTS: stack.enter_context(replacing(folder / WEIGHTS))}
+        save_file(model.network.state_dict(), files[WEIGHTS])
+        if not config.features.vectors:
+            files[VECTORS] = stack.enter_context(replacing(folder / VECTORS))
+            shutil.copyfile(model.vectors.path, files[VECTORS])
+        write_description(description, _describe(model, config), files)
+        described.unlink(missing_ok=True)
+    if config.features.vectors:
+        folder.joinpath(VECTORS).unlink(missing_ok=True)
 
 
-def _describe(model: Model, config: ModelConfig) -> dict[str, Any]:
+def _describe(model: Model, config: ModelConfig) -> Description:
     return {
         "fingerprint": model.fingerprint,
         "start": model.start,
@@ -110,22 +117,6 @@ def _describe(model: Model, config: ModelConfig) -> dict[str, Any]:
         "vocabulary": model.vocabulary,
         "tables": [table and dataclasses.astuple(table) for table in model.tables],
     }
-
-
-def describe_model(folder: Path) -> dict[str, Any]:
-    """Read the description of a saved model.
-
-    Args:
-        folder: The folder of the model.
-
-    Returns:
-        The description; empty if there is none or it cannot be read.
-    """
-    try:
-        description = json.loads(folder.joinpath(DESCRIPTION).read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return description if isinstance(description, dict) else {}
 
 
 def load_model(folder: Path, config: ModelConfig, *, key: str = "model.path") -> Model:
@@ -142,7 +133,10 @@ def load_model(folder: Path, config: ModelConfig, *, key: str = "model.path") ->
     Raises:
         CheckpointMismatchError: The folder holds no complete model, or one of another version,
             architecture or vocabulary.
+        DamagedModelError: A file of the model is not what was saved.
     """
+    if damaged := find_damage(folder):
+        raise DamagedModelError.in_file(key, str(folder), damaged)
     description = describe_model(folder)
     try:
         _check_architecture(folder, config, description, key)
@@ -154,7 +148,7 @@ def load_model(folder: Path, config: ModelConfig, *, key: str = "model.path") ->
 
 
 def _check_architecture(
-    folder: Path, config: ModelConfig, description: dict[str, Any], key: str
+    folder: Path, config: ModelConfig, description: Description, key: str
 ) -> None:
     # The description of a damaged or older model may lack any entry: `load_model` catches that.
     saved: Architecture = description.get("architecture", {})
@@ -184,7 +178,7 @@ def _list(names: Sequence[str], saved: Architecture, expected: Architecture) -> 
     )
 
 
-def _read(folder: Path, config: ModelConfig, description: dict[str, Any]) -> Model:
+def _read(folder: Path, config: ModelConfig, description: Description) -> Model:
     sizes = NetworkSizes(**description["sizes"])
     network = HIN(config, sizes)
     network.load_state_dict(load_file(folder / WEIGHTS))

@@ -5,12 +5,16 @@ old journal, a new one or none, and resuming from any of them ends with the same
 byte.
 """
 
+import hashlib
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
+from torch import Tensor
 
 from datahub_hyperjoin.model.saved.files import JOURNAL
 from datahub_hyperjoin.model.saved.training_state import TrainingState
@@ -59,7 +63,11 @@ class Journal:
         except (OSError, SafetensorError) as error:
             logger.info("Ignoring the journal %s: it cannot be read: %s", self._file, error)
             return False
-        state.restore(tensors, metadata["facts"])
+        facts = metadata.get("facts", "")
+        if metadata.get("checksum") != _checksum_of(tensors, facts):
+            logger.warning("Ignoring the journal %s: it is damaged", self._file)
+            return False
+        state.restore(tensors, facts)
         logger.info("Resuming training after epoch %s", len(state.history))
         return True
 
@@ -74,9 +82,14 @@ class Journal:
         started = perf_counter()
         if not self._file or self._cost > _SHARE * (started - self._since):
             return
-        metadata = {"fingerprint": self._fingerprint, "facts": state.facts()}
-        with replacing(self._file) as part:
-            save_file(state.tensors(), part, metadata=metadata)
+        tensors, facts = state.tensors(), state.facts()
+        metadata = {
+            "fingerprint": self._fingerprint,
+            "facts": facts,
+            "checksum": _checksum_of(tensors, facts),
+        }
+        with replacing(self._file) as unfinished:
+            save_file(tensors, unfinished, metadata=metadata)
         self._since = perf_counter()
         self._cost = self._since - started
 
@@ -84,3 +97,11 @@ class Journal:
         """Delete the journal, which is no longer needed once the model is saved."""
         if self._file:
             self._file.unlink(missing_ok=True)
+
+
+def _checksum_of(tensors: Mapping[str, Tensor], facts: str) -> str:
+    hashed = hashlib.sha256(facts.encode())
+    for name, tensor in sorted(tensors.items()):
+        hashed.update(f"{name} {tensor.dtype} {[*tensor.shape]}".encode())
+        hashed.update(tensor.detach().cpu().reshape(-1).view(torch.uint8).numpy().tobytes())
+    return hashed.hexdigest()

@@ -6,14 +6,15 @@ from pathlib import Path
 
 from typing_extensions import assert_never
 
-from datahub_hyperjoin.errors import CheckpointMismatchError
+from datahub_hyperjoin.errors import CheckpointMismatchError, DamagedModelError
 from datahub_hyperjoin.model.config import ModelConfig, Reuse
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.features import Featurizer, build_vocabulary
 from datahub_hyperjoin.model.network.hin import HIN, NetworkSizes
 from datahub_hyperjoin.model.network.word_vectors import WordVectors, train_vectors
-from datahub_hyperjoin.model.saved.checkpoint import Model, describe_model, holds_model, load_model
+from datahub_hyperjoin.model.saved.checkpoint import Model, holds_model, load_model
+from datahub_hyperjoin.model.saved.description import describe_model
 from datahub_hyperjoin.model.saved.fingerprints import fingerprint
 from datahub_hyperjoin.model.saved.journal import Journal
 
@@ -33,6 +34,7 @@ def find_trained(index: LakeIndex, config: ModelConfig) -> Model | None:
     Raises:
         CheckpointMismatchError: `reuse: always` names a model of another version, architecture or
             vocabulary.
+        DamagedModelError: `reuse: always` names a damaged model.
     """
     match config.reuse:
         case Reuse.NEVER:
@@ -55,6 +57,9 @@ def _find_exact(index: LakeIndex, config: ModelConfig) -> Model | None:
         model = load_model(config.path, config)
     except CheckpointMismatchError as error:
         logger.info("Training again: %s", error)
+        return None
+    except DamagedModelError as error:
+        logger.warning("Training again, because %s", error)
         return None
     Journal(config.path).discard()
     return model
@@ -92,6 +97,7 @@ def begin(index: LakeIndex, config: ModelConfig, folder: Path) -> Model:
     Raises:
         CheckpointMismatchError: The model to start from has another version, architecture or
             vocabulary.
+        DamagedModelError: The model to start from is damaged.
     """
     if config.start:
         return _continue(load_model(config.start, config, key="model.start"), index, config)

@@ -25,7 +25,6 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.hin import HIN, NetworkSizes
 from datahub_hyperjoin.model.network.optimizers import build_optimizers
 from datahub_hyperjoin.model.saved import journal as journals
-from datahub_hyperjoin.model.saved.checkpoint import holds_model
 from datahub_hyperjoin.model.saved.journal import Journal
 from datahub_hyperjoin.model.saved.training_state import Epoch, TrainingState
 from datahub_hyperjoin.storage import using
@@ -199,6 +198,21 @@ def test_a_journal_half_written_is_no_journal(index: LakeIndex, tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("always_written")
+def test_a_damaged_journal_is_never_resumed(
+    index: LakeIndex, whole: Whole, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = config(tmp_path / "model")
+    kill(index, settings, after=2)
+    file = tmp_path / "model" / "training.safetensors"
+    written = bytearray(file.read_bytes())
+    written[-9] ^= 1
+    file.write_bytes(written)
+    assert len(run(index, settings)) == EPOCHS
+    assert "training.safetensors: it is damaged" in caplog.text
+    assert content(tmp_path / "model") == whole.content
+
+
+@pytest.mark.usefixtures("always_written")
 def test_a_model_found_ends_the_training_that_was_left_beside_it(
     index: LakeIndex, tmp_path: Path
 ) -> None:
@@ -209,7 +223,7 @@ def test_a_model_found_ends_the_training_that_was_left_beside_it(
     assert "training.safetensors" not in content(tmp_path / "model")
 
 
-def test_a_run_ended_while_it_saves_leaves_no_half_model(
+def test_a_run_ended_while_it_saves_leaves_the_model_of_before(
     index: LakeIndex, whole: Whole, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop(*_: object) -> None:
@@ -217,11 +231,14 @@ def test_a_run_ended_while_it_saves_leaves_no_half_model(
 
     settings = config(tmp_path / "model")
     run(index, config(tmp_path / "model", replace(METHOD, temperature=0.1)))
+    before = content(tmp_path / "model")
     with monkeypatch.context() as patch:
         patch.setattr("datahub_hyperjoin.model.saved.checkpoint.shutil.copyfile", stop)
         with pytest.raises(KilledError):
             run(index, settings)
-    assert not holds_model(tmp_path / "model")
+    journal = {"training.safetensors"}
+    left = content(tmp_path / "model")
+    assert {name: left[name] for name in left.keys() - journal} == before
     run(index, settings)
     assert content(tmp_path / "model") == whole.content
 

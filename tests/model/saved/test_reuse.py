@@ -1,7 +1,7 @@
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.errors import CheckpointMismatchError
+from datahub_hyperjoin.errors import CheckpointMismatchError, DamagedModelError
 from datahub_hyperjoin.model.config import (
     OURS,
     FeatureConfig,
@@ -24,6 +24,7 @@ from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.hin import UNSEEN
 from datahub_hyperjoin.model.saved.checkpoint import Model, load_model
+from datahub_hyperjoin.model.saved.description import describe_model, write_description
 from datahub_hyperjoin.model.saved.files import digest
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
@@ -61,10 +62,11 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def edit(folder: Path, key: str, value: object) -> None:
-    description: dict[str, Any] = json.loads((folder / "model.json").read_text())
+    description = dict(describe_model(folder))
     part, _, name = key.rpartition("/")
     (description[part] if part else description)[name] = value
-    (folder / "model.json").write_text(json.dumps(description))
+    files = {name: folder / name for name in description["files"]}
+    write_description(folder / "model.json", description, files)
 
 
 def table_rows(model: Model) -> dict[str, torch.Tensor]:
@@ -243,14 +245,42 @@ def test_what_says_how_training_goes_is_no_architecture(index: LakeIndex, tmp_pa
     assert run(index, start=tmp_path / "m", setting=gentler).trained
 
 
+def damage(file: Path, random: Random) -> None:
+    """Change a bit, drop a part or cut off the end."""
+    content = file.read_bytes()
+    start, stop = sorted(random.sample(range(len(content)), 2))
+    changed = bytes([content[start] ^ 1 << random.randrange(8)])
+    cut = [content[:start] + content[stop:], content[:start]]
+    file.write_bytes(random.choice([content[:start] + changed + content[start + 1 :], *cut]))
+
+
 @pytest.mark.parametrize("name", ["model.json", "vectors.bin", "weights.safetensors"])
 def test_a_damaged_model_is_refused_where_it_must_be_used(
     index: LakeIndex, tmp_path: Path, name: str
 ) -> None:
     run(index, path=tmp_path / "m")
-    (tmp_path / "m" / name).write_text("{}")
-    with pytest.raises(CheckpointMismatchError, match=r"`model.start` .*(no saved model|differ)"):
+    file, random = tmp_path / "m" / name, Random(0)  # noqa: S311 - repeatable damage
+    whole = file.read_bytes()
+    message = rf"the model in `model.start` '.*/m' cannot be used: {name} is damaged, or"
+    for _ in range(30):
+        file.write_bytes(whole)
+        damage(file, random)
+        with pytest.raises(DamagedModelError, match=message):
+            load_model(tmp_path / "m", BASE, key="model.start")
+    with pytest.raises(DamagedModelError, match=r"Restore the folder from a copy, or delete it"):
         run(index, start=tmp_path / "m", reuse=Reuse.ALWAYS)
+
+
+def test_a_damaged_model_that_can_be_trained_again_is_named(
+    index: LakeIndex, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run(index, path=tmp_path / "m")
+    before = content(tmp_path / "m")
+    damage(tmp_path / "m" / "weights.safetensors", Random(0))  # noqa: S311 - repeatable damage
+    assert run(index, path=tmp_path / "m").trained
+    assert "Training again, because the model in `model.path`" in caplog.text
+    assert "weights.safetensors is damaged" in caplog.text
+    assert content(tmp_path / "m") == before
 
 
 def test_a_large_file_is_told_apart_by_samples(tmp_path: Path) -> None:
