@@ -99,6 +99,11 @@ class HyperJoinConfig(
             f"connections[{index}]": connection for index, connection in enumerate(self.connections)
         }
 
+    @property
+    def kept_folders(self) -> dict[str, Path | None]:
+        """The folders that only one run at a time can use, by their keys."""
+        return {"profile.store": self.profile.store, "model.path": self.model.path}
+
     @model_validator(mode="after")
     def _refuse_to_read_nothing(self) -> Self:
         if not self.catalog.folder and (self.catalog.demo or not self.connections):

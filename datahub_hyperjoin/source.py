@@ -39,6 +39,7 @@ from datahub_hyperjoin.scan import check, scan
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import Session, lazy_session
 from datahub_hyperjoin.sql import LakeInSql, state_joins
+from datahub_hyperjoin.storage import using
 from datahub_hyperjoin.suggest import Findings, suggest
 
 # DataHub renamed its levels in 1.7.0.8 and kept no aliases.
@@ -119,7 +120,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             The metadata to write into the catalog.
         """
         try:
-            with lazy_session(self.config.spark) as session:
+            with using(self.config.kept_folders), lazy_session(self.config.spark) as session:
                 catalog = self._read(session)
                 findings = self._find(catalog, session)
             yield from self._write(catalog, findings)

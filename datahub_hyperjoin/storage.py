@@ -13,8 +13,8 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -66,19 +66,28 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def using(key: str, folder: Path) -> Iterator[None]:
-    """Keep other runs from using a folder, and delete what killed runs have left in it.
+def using(folders: Mapping[str, Path | None]) -> Iterator[None]:
+    """Keep other runs from using folders, and delete what killed runs have left in them.
 
     Args:
-        key: The recipe key of the folder.
-        folder: The folder; it is created if it is missing.
+        folders: The folders by recipe key; None for a key that is not set. Missing folders are
+            created.
 
     Yields:
         Nothing.
 
     Raises:
-        FolderInUseError: Another run uses the folder.
+        FolderInUseError: Another run uses one of the folders.
     """
+    keys = {folder.resolve(): key for key, folder in folders.items() if folder}
+    with ExitStack() as stack:
+        for folder, key in keys.items():
+            stack.enter_context(_locked(key, folder))
+        yield
+
+
+@contextmanager
+def _locked(key: str, folder: Path) -> Iterator[None]:
     lock = FileLock(folder / LOCK, timeout=0, mode=0o600, thread_local=False)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.source import HyperJoinSource
+from datahub_hyperjoin.storage import using
 
 pytestmark = [
     pytest.mark.usefixtures("spark"),
@@ -275,3 +276,21 @@ def test_datahub_lists_the_source() -> None:
     result = CliRunner().invoke(datahub, ["check", "plugins", "--source", "hyperjoin"])
     assert "hyperjoin" in result.output
     assert "disabled" not in result.output
+
+
+@pytest.mark.parametrize("key", ["profile.store", "model.path"])
+def test_a_second_run_on_one_folder_is_refused(tmp_path: Path, key: str) -> None:
+    write_good_tables(tmp_path / "lake")
+    section, _, name = key.partition(".")
+    kept = tmp_path / "kept"
+    config: dict[str, Any] = {section: {**(QUICK if section == "model" else {}), name: str(kept)}}
+    with using({key: kept}):
+        refused = run(tmp_path / "lake", tmp_path / "a.json", **config)
+        with pytest.raises(PipelineExecutionError, match=r"another run uses it now"):
+            refused.raise_from_status()
+    assert report_of(refused).tables_found == 0
+    kept.joinpath(".unfinished-k3_x0q9z").mkdir()
+    free = run(tmp_path / "lake", tmp_path / "b.json", **config)
+    free.raise_from_status()
+    assert relationships(tmp_path / "b.json")
+    assert not kept.joinpath(".unfinished-k3_x0q9z").exists()

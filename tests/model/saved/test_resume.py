@@ -187,7 +187,7 @@ def test_a_journal_half_written_is_no_journal(index: LakeIndex, tmp_path: Path) 
     half.parent.mkdir(parents=True)
     half.write_bytes(b"half of")
     assert len(run(index, settings)) == EPOCHS
-    with using("model.path", tmp_path / "model"):
+    with using({"model.path": tmp_path / "model"}):
         assert not half.parent.exists()
     (tmp_path / "model" / ".lock").unlink()
     assert sorted(content(tmp_path / "model")) == [
