@@ -203,8 +203,8 @@ def test_a_path_does_not_multiply_rows_unless_it_is_asked_to(shop: Shop) -> None
     succeed("reject", CUSTOMER)
     assert fail("path", "orders", "regions") == (
         "Error: no safe path is known between 'shop.public.orders' and 'shop.public.regions': the "
-        "best one is many-to-many, so rows of both tables would repeat. Add `--many-to-many` to "
-        "see it, or accept a join that leads to a key"
+        "best one does not follow keys, so it may pair rows that have nothing to do with each "
+        "other. Add `--many-to-many` to see it, or accept a join that leads to a key"
     )
     lines = succeed("path", "orders", "regions", "--many-to-many").splitlines()
     assert lines[2] == "Rows of every table may repeat: do not sum over the result"

@@ -88,16 +88,16 @@ class NoPathError(CatalogError, LookupError):
 
     @classmethod
     def without_grain(cls, start: str, end: str, *, via: Sequence[str], most: int | None) -> Self:
-        """Report that only many-to-many paths of joins connect two tables.
+        """Report that no path that connects two tables follows keys.
 
         The message names the tables on the way of the best of these paths.
         """
         way = f" by way of {name_some([*map(repr, via)])}" if via else ""
         limit = f" of at most {most} joins" if most else ""
         return cls(
-            f"no safe path{limit} is known between {start!r} and {end!r}: the best one{way} is "
-            "many-to-many, so rows of both tables would repeat. Add `--many-to-many` to see it, or "
-            "accept a join that leads to a key"
+            f"no safe path{limit} is known between {start!r} and {end!r}: the best one{way} "
+            "does not follow keys, so it may pair rows that have nothing to do with each other. "
+            "Add `--many-to-many` to see it, or accept a join that leads to a key"
         )
 
     @classmethod

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from datahub_hyperjoin.graphql.errors import NoPathError
 from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first
-from datahub_hyperjoin.graphql.steps import JoinPath, Step, strength
+from datahub_hyperjoin.graphql.steps import JoinPath, Step, count_losses, leads_from_key, strength
 from datahub_hyperjoin.joins import Role
 from datahub_hyperjoin.tables import TableId
 
@@ -126,32 +126,20 @@ def _extend(
     reached: dict[_State, _Chain] = {}
     for (table, climbed), chain in sorted(frontier.items(), key=lambda item: item[0]):
         for join in neighbours.get(table, ()):
-            if not many_to_many and _loses_grain(join, climbed=climbed):
-                continue
             longer = (*chain, join)
-            state = (join.right.table, climbed or not join.reversed.to_one)
+            if not many_to_many and count_losses(longer):
+                continue
+            state = (join.right.table, climbed or leads_from_key(join.reversed))
             known = reached.get(state, best.get(state))
             if known is None or _cost(longer) < _cost(known):
                 reached[state] = longer
     return reached
 
 
-def _loses_grain(join: CatalogJoin, *, climbed: bool) -> bool:
-    """Return whether a join, added to a chain, can repeat rows of every table in it.
-
-    `climbed` tells whether the chain already led from a row to a key.
-    """
-    return not join.to_one and (climbed or not join.reversed.to_one)
-
-
 def _cost(chain: _Chain) -> _Cost:
     """Return the sort key of a chain; the smallest is the best."""
-    climbed, losses = False, 0
-    for join in chain:
-        losses += _loses_grain(join, climbed=climbed)
-        climbed = climbed or not join.reversed.to_one
     return (
-        losses,
+        count_losses(chain),
         sum(0 if join.is_confirmed else _DISTANCES[join.likely_role] for join in chain),
         sum(join.multiplies for join in chain),
         -strength(chain),

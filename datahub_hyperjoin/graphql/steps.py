@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import prod
 
 from datahub_hyperjoin.graphql.joins import CatalogJoin
+from datahub_hyperjoin.joins import Role
 from datahub_hyperjoin.tables import TableId
 
 _DIGITS = 12
@@ -18,6 +19,34 @@ def strength(joins: Iterable[CatalogJoin]) -> float:
         joins: The joins.
     """
     return round(prod(join.strength for join in joins), _DIGITS)
+
+
+def count_losses(joins: Iterable[CatalogJoin]) -> int:
+    """Count the joins after which no table of a chain is known to stay unrepeated.
+
+    A chain keeps such a table while it follows keys: first from keys to the rows that refer to
+    them, then from rows to the keys that they refer to. Columns of one domain that have no
+    duplicates today are not keys, and a key to which one row refers today may have several.
+
+    Args:
+        joins: The joins in order, each with the table that it starts from on the left.
+    """
+    climbed, losses = False, 0
+    for join in joins:
+        climbs, descends = leads_from_key(join.reversed), leads_from_key(join)
+        losses += not join.is_reference or (descends and (climbed or climbs))
+        climbed = climbed or climbs
+    return losses
+
+
+def leads_from_key(join: CatalogJoin) -> bool:
+    """Return whether a join leads from a key to rows that refer to it, or multiplies rows.
+
+    Args:
+        join: The join, read from left to right.
+    """
+    is_referenced = join.role is Role.REFERENCE and join.referenced == join.left
+    return is_referenced or not join.to_one
 
 
 def _is_exact(join: CatalogJoin) -> bool:
@@ -75,7 +104,7 @@ class JoinPath:
         a few duplicates.
 
         Returns:
-            None if the rows of every table may repeat.
+            None if the rows of every table may repeat, or the path does not follow keys.
         """
         return self._grain(_is_exact) or self._grain(_is_to_one)
 
@@ -88,6 +117,8 @@ class JoinPath:
         return self._grain(_is_exact) is not None
 
     def _grain(self, leads_to_one: Callable[[CatalogJoin], bool]) -> TableId | None:
+        if count_losses(self.joins):
+            return None
         last = [at for at, join in enumerate(self.joins) if not leads_to_one(join)][-1:]
         first = last[0] + 1 if last else 0
         is_grain = all(leads_to_one(join.reversed) for join in self.joins[:first])

@@ -23,6 +23,7 @@ from benchmarks.composite.schemas import SCHEMAS
 from datahub_hyperjoin.catalog import scan_folder
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.composite_joins import find_composite_joins
+from datahub_hyperjoin.composite_reader import CompositeReader
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.model.config import RankingConfig
 from datahub_hyperjoin.model.config.sections import ModelConfig
@@ -77,9 +78,8 @@ def measure_tables(tables: Sequence[Table], session: Session) -> Measured:
     profiled = time.perf_counter()
     index = build_lake_index(Lake.from_tables(profiles), ModelConfig(), facts)
     indexed = time.perf_counter()
-    found = find_composite_joins(
-        index, tables, facts, session=session, config=config, ranking=RankingConfig()
-    )
+    reader = CompositeReader(index, tables, session, config)
+    found = find_composite_joins(index, facts, reader=reader, ranking=RankingConfig())
     return Measured(found, profiled - start, time.perf_counter() - indexed)
 
 

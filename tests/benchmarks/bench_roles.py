@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from tabulate import tabulate
 
 from benchmarks.directed_lake import DirectedLake, read_directed_lake
+from benchmarks.path_rows import compare_path_rows
 from benchmarks.reference_metrics import (
     ReferenceCounts,
     count_emitted,
@@ -29,6 +30,7 @@ from benchmarks.unanswerable import write_without_answers
 from datahub_hyperjoin.evaluate import EvaluationProgress, parse_settings
 from datahub_hyperjoin.evaluate.bootstrap import Interval
 from datahub_hyperjoin.evaluate.settings import RecipeSettings, recipe_config
+from datahub_hyperjoin.graphql import catalog_join
 from datahub_hyperjoin.joins import Join, Role
 from datahub_hyperjoin.scan import scan
 from datahub_hyperjoin.spark.session import borrow_session
@@ -49,7 +51,7 @@ def run(tables: Path, settings: RecipeSettings) -> Findings:
     progress.expect(1)
     with borrow_session(config.spark) as session:
         return suggest(
-            scan(config, progress.warn, lambda: session).tables,
+            scan(config, progress.warn, lambda: session),
             session=lambda: session,
             profile=config.profile,
             model=config.model,
@@ -83,6 +85,25 @@ def describe(lake: DirectedLake, findings: Findings) -> list[tuple[str, str]]:
         *_rows("references", references),
         ("table pairs led by another role", f"{shadowed} of {pairs}"),
         ("P@1 of foreign-key columns", f"{first_right(lake, findings.suggestions):.3f}"),
+    ]
+
+
+def describe_paths(lake: DirectedLake, findings: Findings, tables: Path) -> list[tuple[str, str]]:
+    """Return how many suggested paths give the rows of a declared reference.
+
+    Args:
+        lake: The declared references.
+        findings: The results of a run.
+        tables: The folder with the tables of the lake.
+    """
+    paths = compare_path_rows(lake, map(catalog_join, findings.joins), tables)
+    for path in paths.different:
+        logger.warning("Other rows: %s", path)
+    answered = paths.equal + paths.named + len(paths.different)
+    return [
+        ("paths with the declared rows", f"{paths.equal} of {answered}"),
+        ("paths that name such a join beside them", str(paths.named)),
+        ("table pairs without a safe path", str(paths.refused)),
     ]
 
 
@@ -133,7 +154,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for folder in options.folders:
         lake = read_directed_lake(folder)
         settings = parse_settings(options.texts)
-        rows = describe(lake, run(folder / "tables", settings))
+        findings = run(folder / "tables", settings)
+        rows = describe(lake, findings) + describe_paths(lake, findings, folder / "tables")
         if options.unanswerable:
             rows += count_false(lake, folder, settings)
         if options.sempy:

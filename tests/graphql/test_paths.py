@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from dataclasses import replace
 from math import prod
 
 import pytest
@@ -110,12 +111,12 @@ def test_a_reference_is_chosen_before_a_sibling_with_a_higher_score() -> None:
 def test_a_path_that_pairs_all_rows_of_a_person_is_not_guessed() -> None:
     expected = (
         "no safe path is known between 'drug_exposure' and 'visit_occurrence': the best one by way "
-        "of 'person' is many-to-many, so rows of both tables would repeat. Add `--many-to-many` to "
-        "see it, or accept a join that leads to a key"
+        "of 'person' does not follow keys, so it may pair rows that have nothing to do with each "
+        "other. Add `--many-to-many` to see it, or accept a join that leads to a key"
     )
     with pytest.raises(NoPathError, match=f"^{re.escape(expected)}$"):
         find(SIBLING, *PERSONS, start="drug_exposure", end="visit_occurrence")
-    expected = "no safe path of at most 1 joins is known between 'a' and 'd': the best one is many"
+    expected = "no safe path of at most 1 joins is known between 'a' and 'd': the best one does not"
     with pytest.raises(NoPathError, match=re.escape(expected)):
         find(domain("a", "d", 0.9, N_N), most=1)
 
@@ -135,15 +136,27 @@ def test_a_path_that_multiplies_no_rows_is_preferred() -> None:
     assert path(join("d", "a", 1.0), join("a", "c", 0.6), join("c", "d", 0.6)) == "acd"
 
 
-def test_references_are_preferred_to_columns_of_one_domain() -> None:
-    joins = (domain("a", "d", 0.99), join("a", "b", 0.6), join("b", "d", 0.6))
-    assert path(*joins) == "abd"
-    assert path(*joins[:1]) == "ad"
+def test_columns_of_one_domain_are_no_path_unless_a_person_says_so() -> None:
+    same_names = domain("a", "d", 0.99)
+    assert path(same_names, join("a", "b", 0.6), join("b", "d", 0.6)) == "abd"
+    with pytest.raises(NoPathError, match="does not follow keys"):
+        path(same_names)
+    asked = find(same_names, many_to_many=True)
+    assert (asked.grain, asked.is_safe) == (None, False)
+    assert path(replace(same_names, verdicts=(Verdict.ACCEPTED,))) == "ad"
+
+
+def test_two_references_to_one_key_are_no_path_even_if_no_row_repeats_today() -> None:
+    ports = (join("a", "b", 1.0, cardinality=ONE_1), join("d", "b", 1.0, cardinality=ONE_1))
+    with pytest.raises(NoPathError, match="does not follow keys"):
+        path(*ports)
+    extension = replace(ports[1], role=Role.ONE_TO_ONE)
+    assert path(ports[0], extension) == "abd"
 
 
 def test_the_role_of_a_join_that_a_person_wrote_is_that_of_its_cardinality() -> None:
     assert path(join("a", "d", None, role=None), domain("a", "d", 1.0)) == "ad"
-    with pytest.raises(NoPathError, match="many-to-many"):
+    with pytest.raises(NoPathError, match="does not follow keys"):
         path(join("a", "d", None, role=None, cardinality=N_N))
 
 
@@ -203,10 +216,15 @@ def chains(joins: list[CatalogJoin], start: str, end: str) -> list[tuple[Catalog
 
 
 def has_grain(chain: tuple[CatalogJoin, ...]) -> bool:
-    """Whether every join that leads away from some table leads to at most one row."""
+    """Whether every join that leads away from some table leads to one row, and to a key."""
+
+    def leads_to_key(join: CatalogJoin) -> bool:
+        to_one = join.cardinality in {N_1, ONE_1}
+        return to_one and (join.role is Role.ONE_TO_ONE or join.referenced == join.right)
+
     return any(
-        all(join.cardinality in {N_1, ONE_1} for join in chain[place:])
-        and all(join.cardinality in {ONE_N, ONE_1} for join in chain[:place])
+        all(map(leads_to_key, chain[place:]))
+        and all(leads_to_key(join.reversed) for join in chain[:place])
         for place in range(len(chain) + 1)
     )
 
@@ -233,7 +251,7 @@ def test_no_other_chain_is_better(joins: list[CatalogJoin]) -> None:
         assert quality(found.joins) == min(map(quality, safe))
         assert find(*joins, end="e", many_to_many=True) == found
         return
-    with pytest.raises(NoPathError, match="many-to-many" if every else "^no path connects"):
+    with pytest.raises(NoPathError, match="follow keys" if every else "^no path connects"):
         find(*joins, end="e")
     if every:
         found = find(*joins, end="e", many_to_many=True)
