@@ -22,6 +22,7 @@ from typing_extensions import Self
 from datahub_hyperjoin.catalog import CatalogConfig, ConnectionConfig, PlatformInstance, Scope
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.errors import CheckpointMismatchError, UnwritablePathError
+from datahub_hyperjoin.long_texts import refuse_long_texts
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.config.paper import fill
 from datahub_hyperjoin.model.config.retired import refuse_retired_keys
@@ -103,6 +104,12 @@ class HyperJoinConfig(
     def kept_folders(self) -> dict[str, Path | None]:
         """The folders that only one run at a time can use, by their keys."""
         return {"profile.store": self.profile.store, "model.path": self.model.path}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_long_texts(cls, written: object) -> object:
+        refuse_long_texts(written)
+        return written
 
     @model_validator(mode="after")
     def _refuse_to_read_nothing(self) -> Self:

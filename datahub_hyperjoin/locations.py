@@ -6,6 +6,8 @@ from enum import Enum
 from pydantic import SecretStr
 from typing_extensions import assert_never
 
+from datahub_hyperjoin.bounds import FewAtOnce, SecondsFromOne
+
 
 class FileFormat(str, Enum):
     """The format of a file that holds rows of a table."""
@@ -165,18 +167,11 @@ class Database:
     """The user's password, if the URL does not contain it. Write `${SHOP_PASSWORD}` and set the
     password in the environment."""
 
-    max_connections: int = 2
+    max_connections: FewAtOnce = 2
     """Maximum number of connections open at once; each is used by one Spark task."""
 
-    timeout: float = 600.0
+    timeout: SecondsFromOne = 600.0
     """Time limit of a statement, in seconds. PostgreSQL, MariaDB and MySQL support it."""
-
-    def __post_init__(self) -> None:
-        """Reject a connection limit or time limit below 1."""
-        for name in ("max_connections", "timeout"):
-            if getattr(self, name) < 1:
-                message = f"`{name}` is {getattr(self, name)}; it must be at least 1"
-                raise ValueError(message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

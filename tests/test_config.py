@@ -215,12 +215,16 @@ def test_the_model_has_few_keys() -> None:
             r"model.features\n.*`names` and `values` are both false; read at least one of them",
         ),
         (
+            {**MINIMAL, "model": {"network": {"width": 12}}},
+            r"model.network.width\n  Input should be a multiple of 8",
+        ),
+        (
             {**MINIMAL, "profile": {"max_rows": 0}},
-            r"profile.*\n.*`max_rows` is 0; it must be at least 1",
+            r"profile.max_rows\n  Input should be greater than or equal to 1",
         ),
         (
             {**MINIMAL, "emit": {"sql_timeout": 0}},
-            r"emit\n.*`sql_timeout` is 0; it must be greater than 0",
+            r"emit.sql_timeout\n  Input should be greater than 0",
         ),
         (
             {**MINIMAL, "emit": {"namespace": "our joins"}},

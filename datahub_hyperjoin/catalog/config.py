@@ -5,11 +5,12 @@ from pathlib import Path
 
 from datahub.configuration.common import AllowDenyPattern, ConfigModel
 from datahub.configuration.source_common import EnvConfigMixin, PlatformInstanceConfigMixin
-from pydantic import ConfigDict, Field, NonNegativeInt, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 from typing_extensions import Self
 
+from datahub_hyperjoin.bounds import AmountOrZero
 from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
 from datahub_hyperjoin.catalog.datasets import PlatformInstance
 from datahub_hyperjoin.catalog.table_selection import (
@@ -65,7 +66,7 @@ class CatalogConfig(ConfigModel):
     tags: list[str] = Field(default=[])
     """Read only datasets with one of these tags, given by URN or name. Needs a DataHub server."""
 
-    queries: NonNegativeInt = 1000
+    queries: AmountOrZero = 1000
     """Maximum number of SQL queries read from the catalog, newest first, to count which columns
     people join. Raise it for catalogs with many queries; parsing takes some milliseconds per query.
     0 reads none."""

@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from datahub_hyperjoin.bounds import Seconds
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EmitConfig:
@@ -20,7 +22,7 @@ class EmitConfig:
     """Whether each join is written as a `query` whose SQL was run on the data. DataHub shows it
     under the Highlighted Queries of both datasets."""
 
-    sql_timeout: float = 60.0
+    sql_timeout: Seconds = 60.0
     """Time limit of each SQL query, in seconds. The SQL of a join is run, read-only, if `queries`
     or `page` shows it; a join whose SQL takes longer gets none."""
 
@@ -34,10 +36,7 @@ class EmitConfig:
     into one catalog."""
 
     def __post_init__(self) -> None:
-        """Validate the namespace and the time limit."""
-        if not self.sql_timeout > 0:
-            message = f"`sql_timeout` is {self.sql_timeout:g}; it must be greater than 0"
-            raise ValueError(message)
+        """Validate the namespace."""
         if not re.fullmatch(r"[\w-]+(\.[\w-]+)*", self.namespace, re.ASCII):
             message = (
                 f"`namespace` is {self.namespace!r}; use words of letters, digits, `_` and `-`, "

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from datahub_hyperjoin.model.config.bounds import NonNegativeFloat, PositiveFloat, PositiveInt
+from datahub_hyperjoin.bounds import FewAtOnce, Large, MaxCost, PerColumn, Price, Seconds
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,27 +27,27 @@ class LanguageModelConfig:
     """Whether requests contain up to five values of each key column. By default, they contain names
     only."""
 
-    concurrency: PositiveInt = 4
+    concurrency: FewAtOnce = 4
     """Number of requests at the same time."""
 
-    timeout: PositiveFloat = 60.0
+    timeout: Seconds = 60.0
     """Time limit of a request, in seconds."""
 
-    answer_tokens: PositiveInt = 100
+    answer_tokens: PerColumn = 100
     """Maximum number of tokens in an answer for each of its columns. Raise it for models that
     reason."""
 
-    max_tokens: PositiveInt = 2_000_000
+    max_tokens: Large = 2_000_000
     """Maximum number of tokens in all requests and answers of a run. Rules provide the remaining
     names."""
 
-    max_cost: PositiveFloat | None = None
+    max_cost: MaxCost | None = None
     """Maximum cost of a run, in the currency of the prices. Needs both prices."""
 
-    input_price: NonNegativeFloat | None = None
+    input_price: Price | None = None
     """Price of a million tokens of requests."""
 
-    output_price: NonNegativeFloat | None = None
+    output_price: Price | None = None
     """Price of a million tokens of answers."""
 
     cache: Path | None = None

@@ -3,11 +3,8 @@
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
 
-from annotated_types import Ge
-
-from datahub_hyperjoin.model.config.bounds import PositiveFloat, PositiveInt, Share
+from datahub_hyperjoin.bounds import Amount, FewAtOnce, PerColumn, Rate, Seed, Share, Weight, Width
 from datahub_hyperjoin.model.config.language_model import VariantConfig
 from datahub_hyperjoin.model.config.method import OURS, Setting
 
@@ -101,7 +98,7 @@ class HypergraphConfig:
     Columns whose names are variants need half of it. Raise it if the report names a value domain of
     unrelated columns."""
 
-    max_size: PositiveInt = 64
+    max_size: Amount = 64
     """Maximum number of columns in a hyperedge across tables. Edges are taken strongest first; an
     edge that would exceed the maximum is skipped."""
 
@@ -110,7 +107,7 @@ class HypergraphConfig:
 class NetworkConfig:
     """Size and precision of the neural network, HIN (paper, section 4.2)."""
 
-    width: PositiveInt = 512
+    width: Width = 512
     """Length of an embedding, d; a multiple of 8. Memory and time grow with it."""
 
     precision: Precision = Precision.AUTO
@@ -121,13 +118,13 @@ class NetworkConfig:
 class TrainingConfig:
     """Number of epochs, batch size and learning rate of training (paper, section 4.2)."""
 
-    epochs: PositiveInt = 30
+    epochs: PerColumn = 30
     """Maximum number of passes over the key columns. Training may stop earlier."""
 
-    batch_size: PositiveInt = 64
+    batch_size: Amount = 64
     """Number of key columns in a training step. Lower it if memory runs out."""
 
-    learning_rate: PositiveFloat = 4e-4
+    learning_rate: Rate = 4e-4
     """Adam's step size. Lower it if the loss becomes infinite or undefined."""
 
 
@@ -135,10 +132,10 @@ class TrainingConfig:
 class RankingConfig:
     """Settings for scoring candidates and selecting suggestions (paper, section 5)."""
 
-    top_k: PositiveInt = 5
+    top_k: PerColumn = 5
     """Maximum number of suggestions for each key column, K."""
 
-    coherence: Annotated[float, Ge(0)] = 0.5
+    coherence: Weight = 0.5
     """Weight of agreement among the suggestions for one column, lambda; 0 ranks by joinability
     alone."""
 
@@ -153,7 +150,7 @@ class RankingConfig:
     """Minimum share of one side's values that the data must confirm on the other side, in [0, 1].
     0 also keeps suggestions without shared values."""
 
-    max_key_columns: PositiveInt = 4
+    max_key_columns: FewAtOnce = 4
     """Maximum number of columns of a composite key that is searched; 1 searches none. Declared keys
     of any width are used."""
 
@@ -166,7 +163,7 @@ class ModelConfig:
     """The method and the defaults of the other keys: `ours`, or `paper` for the paper's. With
     `paper`, every key column gets up to `ranking.top_k` suggestions, however weak."""
 
-    seed: int = 0
+    seed: Seed = 0
     """Seed of all randomness."""
 
     path: Path | None = None

@@ -1,0 +1,40 @@
+"""Types of the numbers in a recipe, each with a least and a greatest value.
+
+The limits keep out slips of the keyboard, which would otherwise fail after hours or use up the
+memory. They are far beyond every use.
+"""
+
+from typing import Annotated
+
+from annotated_types import Interval, MultipleOf
+
+Share = Annotated[float, Interval(ge=0, le=1)]
+Weight = Annotated[float, Interval(ge=0, le=1_000)]
+Rate = Annotated[float, Interval(gt=0, le=1)]
+Price = Annotated[float, Interval(ge=0, le=1_000_000)]
+MaxCost = Annotated[float, Interval(gt=0, le=1_000_000)]
+Seconds = Annotated[float, Interval(gt=0, le=7 * 24 * 3_600)]
+
+SecondsFromOne = Annotated[float, Interval(ge=1, le=7 * 24 * 3_600)]
+"""Seconds for a database that counts whole ones, and to which zero means no limit."""
+
+Seed = Annotated[int, Interval(ge=0, lt=1 << 32)]
+"""Seed of random numbers, as NumPy and torch take it."""
+
+Width = Annotated[int, Interval(ge=8, le=8_192), MultipleOf(8)]
+"""Length of an embedding, which the heads of attention divide."""
+
+FewAtOnce = Annotated[int, Interval(ge=1, le=1_000)]
+"""Number of things at the same time, such as connections, or in one key."""
+
+PerColumn = Annotated[int, Interval(ge=1, le=1_000_000)]
+"""Number of things kept or computed for each column."""
+
+Amount = Annotated[int, Interval(ge=1, le=1_000_000_000)]
+"""Number of things in a run or a table, except rows and bytes."""
+
+AmountOrZero = Annotated[int, Interval(ge=0, le=1_000_000_000)]
+"""The same, where zero is a choice."""
+
+Large = Annotated[int, Interval(ge=1, le=1 << 53)]
+"""Number of rows, bytes or tokens."""
