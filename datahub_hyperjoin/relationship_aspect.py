@@ -4,10 +4,11 @@ The source of a directed join is the referring table and its destination the ref
 a join has no direction, the source is the dataset with the greater URN, as in DataHub's server. The
 evidence is stored in the custom properties, which GraphQL cannot hold. Their `model_version`
 also distinguishes our relationships from those of other authors: an edit in DataHub's pages drops
-all custom properties.
+all custom properties. Edits through other ways keep them, so an editor in `lastModified` or a name
+that does not follow from the columns marks an edited relationship, too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from datahub.metadata.schema_classes import (
     ERModelRelationshipPropertiesClass,
@@ -18,6 +19,7 @@ from datahub.utilities.urns.error import InvalidUrnError
 from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Role
 from datahub_hyperjoin.tables import ColumnId, Pair, pair_of
 from datahub_hyperjoin.urns import (
+    AUTHOR,
     column_id,
     column_urn,
     dataset_urn,
@@ -57,18 +59,19 @@ def oriented(join: Join) -> tuple[_Pairs, Evidence]:
         Its pairs of columns, those of the source first, and its evidence, with the source on the
         left.
     """
-    forward = _precedes(join) if join.referenced is None else join.referenced == join.right
+    forward = _precedes(join.pairs) if join.referenced is None else join.referenced == join.right
     if forward:
         return join.pairs, join.evidence
     return _swapped(join.pairs), join.evidence.reversed
 
 
-def _precedes(join: Join) -> bool:
+def _precedes(pairs: Sequence[Pair]) -> bool:
     """For a join without direction, return whether its left table is the relationship's source."""
-    return dataset_urn(join.left.table) > dataset_urn(join.right.table)
+    left, right = pairs[0]
+    return dataset_urn(left.table) > dataset_urn(right.table)
 
 
-def _swapped(pairs: _Pairs) -> _Pairs:
+def _swapped(pairs: Sequence[Pair]) -> _Pairs:
     return tuple((right, left) for left, right in pairs)
 
 
@@ -81,13 +84,22 @@ def _name(pairs: _Pairs) -> str:
 def join_urn(join: Join) -> str:
     """Return the URN of a join's relationship, the same in every run.
 
+    Args:
+        join: The join.
+    """
+    return columns_urn(join.pairs)
+
+
+def columns_urn(columns: Sequence[Pair]) -> str:
+    """Return the URN of the relationship that joins the given pairs of columns.
+
     People's decisions are attached to the URN, so it depends on the columns only: neither on the
     direction of the join nor on the order of a composite key.
 
     Args:
-        join: The join.
+        columns: The pairs of columns, each with the same table's column first.
     """
-    pairs = sorted(join.pairs if _precedes(join) else _swapped(join.pairs))
+    pairs = sorted(columns if _precedes(columns) else _swapped(columns))
     source, destination = pairs[0]
     return relationship_urn(
         source=dataset_urn(source.table),
@@ -155,7 +167,13 @@ def is_ours(aspect: ERModelRelationshipPropertiesClass) -> bool:
     Args:
         aspect: The relationship.
     """
-    return MODEL_VERSION in aspect.customProperties
+    stamp = aspect.lastModified
+    if MODEL_VERSION not in aspect.customProperties or (stamp and stamp.actor != AUTHOR):
+        return False
+    try:
+        return aspect.name == _name(_mapped(aspect))
+    except InvalidUrnError:
+        return False
 
 
 def pairs_in(aspect: ERModelRelationshipPropertiesClass) -> list[Pair]:

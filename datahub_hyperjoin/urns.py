@@ -20,6 +20,7 @@ from datahub_hyperjoin.tables import ColumnId, TableId
 JOINABLE_WITH, JOIN_SUGGESTIONS = "joinableWith", "joinSuggestions"
 BEST_JOIN_SCORE, SUGGESTED_JOINS = "bestJoinScore", "suggestedJoins"
 CONFIRMED_JOINS, REJECTED_JOINS = "confirmedJoins", "rejectedJoins"
+DELETED_JOINS = "deletedJoins"
 
 _ENCODED = {UrnEncoder.encode_char(reserved): reserved for reserved in sorted(RESERVED_CHARS)}
 

@@ -3,24 +3,21 @@
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from datahub.ingestion.graph.client import DataHubGraph
-from datahub.ingestion.graph.filters import RawSearchFilter
 from datahub.metadata.schema_classes import (
-    StatusClass,
     StructuredPropertiesClass,
-    StructuredPropertyDefinitionClass,
     StructuredPropertyValueAssignmentClass,
 )
 from datahub.utilities.urns.error import InvalidUrnError
 
-from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, fetch, scroll
+from datahub_hyperjoin.catalog.deleted_joins import scroll_columns
 from datahub_hyperjoin.catalog.relationships import Relationship, report_skipped
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.tables import Pair, pair_of
+from datahub_hyperjoin.tables import Pair, TableId, pair_of
 from datahub_hyperjoin.urns import (
     ACCEPTED,
     CONFIRMED_JOINS,
@@ -33,7 +30,6 @@ from datahub_hyperjoin.urns import (
 logger = logging.getLogger(__name__)
 
 _TAGS = {ACCEPTED: Verdict.ACCEPTED, REJECTED: Verdict.REJECTED}
-_DEFINITION = [StructuredPropertyDefinitionClass.ASPECT_NAME, StatusClass.ASPECT_NAME]
 _PROPERTIES = {CONFIRMED_JOINS: Verdict.ACCEPTED, REJECTED_JOINS: Verdict.REJECTED}
 
 
@@ -137,40 +133,37 @@ def merge_decisions(decisions: Iterable[PairDecision], warn: Warn) -> dict[Pair,
     return merged
 
 
+def follow(
+    decisions: Mapping[Pair, Decision], new_names: Mapping[TableId, TableId]
+) -> dict[Pair, Decision]:
+    """Let the decisions about renamed tables hold under the new names, too.
+
+    Args:
+        decisions: The decision about each pair that has one.
+        new_names: The new name of each renamed table.
+
+    Returns:
+        All decisions, and those under the new names; a decision that was made under the new name
+        precedes one that follows it.
+    """
+    moved = {}
+    for pair, decision in decisions.items():
+        left, right = (
+            replace(column, table=new_names.get(column.table, column.table)) for column in pair
+        )
+        if left != right:
+            moved[pair_of(left, right)] = decision
+    return moved | dict(decisions)
+
+
 def _read_properties(graph: DataHubGraph, namespace: str, warn: Warn) -> Iterator[PairDecision]:
     """Read the decisions stored in the structured properties of all columns."""
     verdicts = {property_urn(namespace, name): verdict for name, verdict in _PROPERTIES.items()}
-    skip = report_skipped(warn)
     try:
-        definitions = fetch(graph, "structuredProperty", verdicts, _DEFINITION, warn=skip)
+        for urn, properties in scroll_columns(graph, verdicts, warn):
+            yield from decisions_of_column(urn, properties, verdicts=verdicts, warn=warn)
     except UnknownEntityTypeError as error:
         logger.info("Only decisions on relationships are read: %s", error)
-        return
-    # The server refuses a filter by a property whose definition is removed.
-    defined = [urn for urn, aspects in definitions.items() if _is_defined(aspects)]
-    if not defined:
-        return
-    name = StructuredPropertiesClass.ASPECT_NAME
-    # The server translates the property's qualified name into the name of its index field.
-    filters: RawSearchFilter = [
-        {
-            "and": [
-                {"field": f"{name}.{urn.rpartition(':')[2]}", "condition": "EXISTS", "values": []}
-            ]
-        }
-        for urn in defined
-    ]
-    for urn, aspects in scroll(graph, "schemaField", [name], filters=filters, warn=skip):
-        properties = aspect_of(aspects, StructuredPropertiesClass)
-        if properties:
-            yield from decisions_of_column(urn, properties, verdicts=verdicts, warn=warn)
-
-
-def _is_defined(aspects: Aspects) -> bool:
-    status = aspect_of(aspects, StatusClass)
-    return StructuredPropertyDefinitionClass.ASPECT_NAME in aspects and not (
-        status and status.removed
-    )
 
 
 def _assigner(assignment: StructuredPropertyValueAssignmentClass) -> str:

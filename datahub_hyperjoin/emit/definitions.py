@@ -19,6 +19,7 @@ from datahub_hyperjoin.urns import (
     ACCEPTED,
     BEST_JOIN_SCORE,
     CONFIRMED_JOINS,
+    DELETED_JOINS,
     JOIN_SUGGESTIONS,
     JOINABLE_WITH,
     REJECTED,
@@ -85,6 +86,16 @@ _PROPERTIES = (
         "Columns that this column does not join with, as decided by people. Edit this property "
         "freely: HyperJoin only reads it. A rejected join is never suggested again, and later runs "
         "learn from it. It is enough to list a join at one of its two columns.",
+        "urn",
+        "schemaField",
+        StructuredPropertySettingsClass(),
+    ),
+    _Property(
+        DELETED_JOINS,
+        "Deleted joins",
+        "Columns whose suggested join with this column people deleted, hid or rejected. HyperJoin "
+        "writes this property, so that it never suggests them again. To undo a deletion, list the "
+        "column under Confirmed joins.",
         "urn",
         "schemaField",
         StructuredPropertySettingsClass(),

@@ -31,7 +31,7 @@ def write(gms: Gms) -> None:
 def test_definitions_are_committed_at_once_and_once(gms: Gms) -> None:
     write(gms)
     assert len(gms.urns("tag")) == 9
-    assert len(gms.urns("structuredProperty")) == 6
+    assert len(gms.urns("structuredProperty")) == 7
     before = len(gms.writes)
     write(gms)
     assert len(gms.writes) == before == 9 + 2 * 6

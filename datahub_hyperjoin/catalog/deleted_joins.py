@@ -1,0 +1,179 @@
+"""Remember suggestions that people deleted, in the catalog itself.
+
+A hard-deleted relationship leaves nothing behind, and checkpoints may be lost: DataHub keeps them
+in its search index only. So every run lists deleted suggestions in a structured property of one of
+their columns, and reads them from there.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.ingestion.graph.filters import RawSearchFilter
+from datahub.metadata.schema_classes import (
+    StatusClass,
+    StructuredPropertiesClass,
+    StructuredPropertyDefinitionClass,
+)
+from datahub.utilities.urns.error import InvalidUrnError
+
+from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, fetch, scroll
+from datahub_hyperjoin.catalog.relationships import Relationship, find_deleted, report_skipped
+from datahub_hyperjoin.errors import UnknownEntityTypeError
+from datahub_hyperjoin.progress import Warn
+from datahub_hyperjoin.relationship_aspect import columns_urn
+from datahub_hyperjoin.tables import ColumnId, Pair, pair_of
+from datahub_hyperjoin.urns import (
+    DELETED_JOINS,
+    JOIN_SUGGESTIONS,
+    JOINABLE_WITH,
+    column_id,
+    property_urn,
+)
+
+_DEFINITION = [StructuredPropertyDefinitionClass.ASPECT_NAME, StatusClass.ASPECT_NAME]
+_DOMAIN = 2
+"""Columns that two members of a published domain, which has four or more, both join with."""
+_IN_TWO_STEPS = "in two steps)"
+"""The end of a suggestion that has no relationship of its own."""
+
+
+def scroll_columns(
+    graph: DataHubGraph, properties: Collection[str], warn: Warn
+) -> Iterator[tuple[str, StructuredPropertiesClass]]:
+    """Read the structured properties of all columns that have one of the given properties.
+
+    Args:
+        graph: DataHub's server.
+        properties: URNs of the properties.
+        warn: Receives columns that cannot be read.
+
+    Yields:
+        The URN of each column, with all its properties.
+
+    Raises:
+        UnknownEntityTypeError: The server has no structured properties.
+        UnreadableCatalogError: The server cannot be reached, denies access or fails.
+    """
+    skip = report_skipped(warn)
+    definitions = fetch(graph, "structuredProperty", properties, _DEFINITION, warn=skip)
+    # The server refuses a filter by a property whose definition is removed.
+    defined = [urn for urn, aspects in definitions.items() if _is_defined(aspects)]
+    if not defined:
+        return
+    name = StructuredPropertiesClass.ASPECT_NAME
+    # The server translates the property's qualified name into the name of its index field.
+    filters: RawSearchFilter = [
+        {
+            "and": [
+                {"field": f"{name}.{urn.rpartition(':')[2]}", "condition": "EXISTS", "values": []}
+            ]
+        }
+        for urn in defined
+    ]
+    for urn, aspects in scroll(graph, "schemaField", [name], filters=filters, warn=skip):
+        found = aspect_of(aspects, StructuredPropertiesClass)
+        if found:
+            yield urn, found
+
+
+def _is_defined(aspects: Aspects) -> bool:
+    status = aspect_of(aspects, StatusClass)
+    return StructuredPropertyDefinitionClass.ASPECT_NAME in aspects and not (
+        status and status.removed
+    )
+
+
+def read_deleted_joins(graph: DataHubGraph, namespace: str, warn: Warn) -> dict[str, Pair]:
+    """Read the suggestions that earlier runs of any pipeline have recorded as rejected.
+
+    Args:
+        graph: DataHub's server.
+        namespace: Namespace of this package's structured properties.
+        warn: Receives columns that cannot be read.
+
+    Returns:
+        The pairs, by the URN of the relationship that they had.
+
+    Raises:
+        UnreadableCatalogError: The server cannot be reached, denies access or fails.
+    """
+    listed = _read_partners(graph, namespace, DELETED_JOINS, warn)
+    return _by_urn(pair_of(column, other) for column, others in listed.items() for other in others)
+
+
+def infer_deleted(
+    graph: DataHubGraph, namespace: str, relationships: Mapping[str, Relationship], warn: Warn
+) -> dict[str, Pair]:
+    """Find the deleted suggestions of a pipeline whose checkpoint is lost.
+
+    Columns still list the joins of its last run. One without a relationship was deleted, unless it
+    never had one: a join in two steps, or a join that others of the same value domain imply.
+
+    Args:
+        graph: DataHub's server.
+        namespace: Namespace of this package's structured properties.
+        relationships: All relationships of the catalog.
+        warn: Receives columns that cannot be read, and a warning if too many are missing.
+
+    Returns:
+        The pairs, by the URN of the relationship that they had; empty if the catalog has none of
+        our relationships, because they may never have been written.
+
+    Raises:
+        UnreadableCatalogError: The server cannot be reached, denies access or fails.
+    """
+    existing = {pair for relationship in relationships.values() for pair in relationship.pairs}
+    if not any(relationship.ours for relationship in relationships.values()):
+        return {}
+    listed = _read_partners(graph, namespace, JOINABLE_WITH, warn)
+    written = _by_urn(
+        pair
+        for column, others in listed.items()
+        for other in others
+        if (pair := pair_of(column, other)) in existing
+        or len(others & listed.get(other, set())) < _DOMAIN
+    )
+    present = [urn for urn, pair in written.items() if pair in existing]
+    deleted = find_deleted(written, present, writes_arrived=True, warn=warn)
+    return {urn: written[urn] for urn in deleted}
+
+
+def _by_urn(pairs: Iterable[Pair]) -> dict[str, Pair]:
+    return {columns_urn([pair]): pair for pair in pairs}
+
+
+def _read_partners(
+    graph: DataHubGraph, namespace: str, name: str, warn: Warn
+) -> dict[ColumnId, set[ColumnId]]:
+    """Read the columns that a property of each column lists."""
+    found: defaultdict[ColumnId, set[ColumnId]] = defaultdict(set)
+    try:
+        for urn, properties in scroll_columns(graph, [property_urn(namespace, name)], warn):
+            column = column_id(urn)
+            found[column] |= _partners(urn, _values(properties, namespace, name), warn) - {column}
+    except UnknownEntityTypeError:
+        return {}
+    return found
+
+
+def _partners(urn: str, values: Iterable[str], warn: Warn) -> set[ColumnId]:
+    """Return the columns that a property lists; a value that names no column lists none."""
+    try:
+        return set(map(column_id, values))
+    except InvalidUrnError as error:
+        report_skipped(warn)(urn, f"one of its joins does not name a column: {error}")
+        return set()
+
+
+def _values(properties: StructuredPropertiesClass, namespace: str, name: str) -> list[str]:
+    """Return the values of one property, without joins in two steps."""
+    by_urn = {one.propertyUrn: [*map(str, one.values)] for one in properties.properties}
+    values = by_urn.get(property_urn(namespace, name), [])
+    texts = by_urn.get(property_urn(namespace, JOIN_SUGGESTIONS), [])
+    if name != JOINABLE_WITH or len(texts) != len(values):
+        return values
+    # Both properties list the same joins in the same order.
+    return [
+        value for value, text in zip(values, texts, strict=True) if not text.endswith(_IN_TWO_STEPS)
+    ]

@@ -1,0 +1,211 @@
+"""Find the new names of tables about which people decided, so that the decisions follow them.
+
+A renamed table has another URN, and so has every table of a platform that gets an instance. DataHub
+names a successor itself if somebody deprecated the old dataset and set its replacement. Otherwise
+a successor has the same columns, and the same statistics where the catalog has profiles of both.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.metadata.schema_classes import (
+    DataPlatformInstanceClass,
+    DeprecationClass,
+    SchemaMetadataClass,
+    StatusClass,
+)
+from datahub.metadata.urns import DataPlatformInstanceUrn
+from datahub.utilities.urns.error import InvalidUrnError
+
+from datahub_hyperjoin.catalog.datasets import Dataset, PlatformInstance
+from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, fetch
+from datahub_hyperjoin.catalog.statistics import read_statistics
+from datahub_hyperjoin.catalog_facts import ColumnStatistics
+from datahub_hyperjoin.progress import Warn
+from datahub_hyperjoin.tables import ColumnId, Pair, TableId
+from datahub_hyperjoin.urns import dataset_urn, plain_path, table_id
+
+_ASPECTS = [
+    aspect.ASPECT_NAME
+    for aspect in (
+        StatusClass,
+        SchemaMetadataClass,
+        DeprecationClass,
+        DataPlatformInstanceClass,
+    )
+]
+_TOLERANCE = 0.1
+"""Largest difference of a column's uniqueness or completeness under the old and the new name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _GoneTable:
+    """A table that the catalog does not show any more, and what is left of its dataset."""
+
+    table: TableId
+    paths: frozenset[str]
+    """Plain paths of all its columns; empty if its schema is gone, too."""
+    decided: frozenset[str]
+    """Plain paths of the columns about which people decided."""
+    instance: str
+    """Its platform instance; empty if unknown."""
+
+
+def find_new_names(
+    graph: DataHubGraph,
+    pairs: Iterable[Pair],
+    datasets: Mapping[TableId, Dataset],
+    *,
+    instances: Sequence[PlatformInstance],
+    renamed: Mapping[TableId, TableId],
+    warn: Warn,
+) -> dict[TableId, TableId]:
+    """Find the new names of the tables about which people decided and which are gone.
+
+    Args:
+        graph: DataHub's server.
+        pairs: The pairs about which people decided.
+        datasets: The datasets that the catalog shows.
+        instances: The platform instances of the run's tables.
+        renamed: New names that the recipe gives; these are not looked for.
+        warn: Receives each table whose new name is ambiguous, with the names to choose among.
+
+    Returns:
+        The new name of each table for which there is exactly one.
+
+    Raises:
+        UnreadableCatalogError: The server cannot be reached, denies access or fails.
+    """
+    decided: dict[TableId, set[str]] = {}
+    for column in (column for pair in pairs for column in pair):
+        if column.table not in datasets:
+            decided.setdefault(column.table, set()).add(column.path)
+    given = {old: new for old, new in renamed.items() if old in decided}
+    urns = {dataset_urn(table): table for table in decided if table not in given}
+    if not urns:
+        return given
+    found = fetch(graph, "dataset", sorted(urns), _ASPECTS)
+    named, gone = dict(given), []
+    for urn, table in urns.items():
+        aspects = found.get(urn, {})
+        replacement = _replacement(aspects)
+        if replacement is not None and replacement in datasets:
+            named[table] = replacement
+        elif _is_gone(aspects):
+            gone.append(_read_gone(table, aspects, decided[table]))
+    choices = {one.table: _candidates(one, datasets.values(), instances) for one in gone}
+    choices = _same_content(graph, gone, choices)
+    return named | _choose(choices, taken={*named.values()}, warn=warn)
+
+
+def _replacement(aspects: Aspects) -> TableId | None:
+    deprecation = aspect_of(aspects, DeprecationClass)
+    if deprecation is None or not deprecation.deprecated or not deprecation.replacement:
+        return None
+    try:
+        return table_id(deprecation.replacement)
+    except InvalidUrnError:  # an entity of another type
+        return None
+
+
+def _is_gone(aspects: Aspects) -> bool:
+    """Return whether a dataset was removed, softly or for good.
+
+    A dataset that exists belongs to a part of the catalog that this run does not cover.
+    """
+    status = aspect_of(aspects, StatusClass)
+    return SchemaMetadataClass.ASPECT_NAME not in aspects or bool(status and status.removed)
+
+
+def _read_gone(table: TableId, aspects: Aspects, decided: Collection[str]) -> _GoneTable:
+    schema = aspect_of(aspects, SchemaMetadataClass)
+    declared = aspect_of(aspects, DataPlatformInstanceClass)
+    instance = declared.instance if declared else None
+    paths = {plain_path(field.fieldPath) for field in schema.fields} if schema else set()
+    return _GoneTable(
+        table=table,
+        paths=frozenset(paths - {""}),
+        decided=frozenset(decided),
+        instance=DataPlatformInstanceUrn.from_string(instance).instance if instance else "",
+    )
+
+
+def _candidates(
+    gone: _GoneTable, datasets: Iterable[Dataset], instances: Sequence[PlatformInstance]
+) -> list[TableId]:
+    """Return the tables that may be a gone table under its new name.
+
+    The same name in another platform instance precedes other names. Without the old schema no
+    other name can be recognised.
+    """
+    prefixes = {gone.instance, *(one.instance or "" for one in instances)}
+    old_names = _bare_names(gone.table, prefixes)
+    same_name, same_columns = [], []
+    for dataset in datasets:
+        paths = {path for path, _ in dataset.columns}
+        table = dataset.table
+        if (table.platform, table.env) != (gone.table.platform, gone.table.env):
+            continue
+        if gone.decided <= paths and not old_names.isdisjoint(_bare_names(table, prefixes)):
+            same_name.append(table)
+        if gone.paths and paths == gone.paths:
+            same_columns.append(table)
+    return same_name or same_columns
+
+
+def _bare_names(table: TableId, instances: Iterable[str]) -> set[str]:
+    """Return a table's name, and the name without each platform instance that it begins with."""
+    prefixes = {f"{instance}." for instance in instances if instance}
+    return {table.name, *(table.name.removeprefix(prefix) for prefix in prefixes)}
+
+
+def _same_content(
+    graph: DataHubGraph,
+    gone: Iterable[_GoneTable],
+    choices: Mapping[TableId, Sequence[TableId]],
+) -> dict[TableId, list[TableId]]:
+    """Drop the candidates whose columns have other statistics than those of the gone table."""
+    tables = {table for old, new in choices.items() if new for table in (old, *new)}
+    statistics = read_statistics(graph, sorted(tables)) if tables else {}
+    return {
+        one.table: [
+            table
+            for table in choices[one.table]
+            if all(
+                _alike(
+                    statistics.get(ColumnId(one.table, path)), statistics.get(ColumnId(table, path))
+                )
+                for path in one.paths or one.decided
+            )
+        ]
+        for one in gone
+    }
+
+
+def _alike(old: ColumnStatistics | None, new: ColumnStatistics | None) -> bool:
+    if old is None or new is None:
+        return True
+    return (
+        abs(old.uniqueness - new.uniqueness) <= _TOLERANCE
+        and abs(old.completeness - new.completeness) <= _TOLERANCE
+    )
+
+
+def _choose(
+    choices: Mapping[TableId, Sequence[TableId]], *, taken: Collection[TableId], warn: Warn
+) -> dict[TableId, TableId]:
+    """Choose the new name of each gone table that has one, and ask about the others."""
+    claims = [table for tables in choices.values() for table in tables] + [*taken]
+    chosen = {}
+    for old, tables in sorted(choices.items()):
+        if len(tables) == 1 and claims.count(tables[0]) == 1:
+            chosen[old] = tables[0]
+        elif tables:
+            warn(
+                "Which table is it now?",
+                "People decided about joins of a table that is gone, and it cannot be told which "
+                "table it is now. State it in `catalog.renamed`; until then these decisions wait",
+                f"{dataset_urn(old)} may be {' or '.join(map(dataset_urn, tables))}",
+            )
+    return chosen
