@@ -77,14 +77,18 @@ class HyperJoinConfig(
     `pipeline_name`."""
 
     @property
-    def scope(self) -> Scope:
-        """The part of the catalog that the recipe covers."""
-        folder_instance = PlatformInstance(
+    def folder_instance(self) -> PlatformInstance:
+        """The platform instance to which the tables of `catalog.folder` belong."""
+        return PlatformInstance(
             platform=self.catalog.platform, env=self.env, instance=self.platform_instance
         )
+
+    @property
+    def scope(self) -> Scope:
+        """The part of the catalog that the recipe covers."""
         instances = [connection.instance for connection in self.connections]
         if self.catalog.folder:
-            instances.insert(0, folder_instance)
+            instances.insert(0, self.folder_instance)
         return Scope(
             instances=tuple(dict.fromkeys(instances)),  # two connections may share one
             dataset_filter=self.catalog.dataset_filter,

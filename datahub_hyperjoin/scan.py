@@ -52,7 +52,7 @@ def scan(config: HyperJoinConfig, warn: Warn, session: Session) -> Scan:
         CatalogError: The folder does not exist or has no table, or nothing else can be listed.
         SparkError: A connection needs Spark, which cannot run.
     """
-    tables = _scan_folder(config)
+    tables = _scan_folder(config, warn)
     return _combine(config, tables, _list_connections(config, session), warn)
 
 
@@ -80,7 +80,7 @@ def check(config_dict: dict[str, Any]) -> TestConnectionReport:
     return TestConnectionReport(
         basic_connectivity=capable
         if is_pending
-        else _attempt(lambda: _combine(config, _scan_folder(config), listings, _ignore)),
+        else _attempt(lambda: _combine(config, _scan_folder(config, _ignore), listings, _ignore)),
         capability_report={
             "Spark": capable if is_connect else _attempt(find_java),
             **{key: _capability(error) for key, (_, error) in listings.items()},
@@ -134,17 +134,17 @@ def _list_connection(key: str, connection: ConnectionConfig, session: Session) -
             assert_never(source)
 
 
-def _scan_folder(config: HyperJoinConfig) -> list[Table]:
+def _scan_folder(config: HyperJoinConfig, warn: Warn) -> list[Table]:
     folder = config.catalog.folder
     if not folder:
         return []
     return scan_folder(
         folder,
-        platform=config.catalog.platform,
-        env=config.env,
-        instance=config.platform_instance,
+        config.folder_instance,
         allowed=config.catalog.tables,
+        warn=warn,
         dialect=config.catalog.dialect,
+        follow_links=config.catalog.follow_links,
     )
 
 

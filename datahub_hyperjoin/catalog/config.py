@@ -52,6 +52,10 @@ class CatalogConfig(ConfigModel):
     dialect: Dialect = Dialect()
     """Format of the folder's delimited text files. Set it where automatic detection is wrong."""
 
+    follow_links: bool = False
+    """Whether files outside of `folder` are read if a symbolic link in it leads to them. Links to
+    folders are never followed."""
+
     known_only: bool = True
     """Skip tables and columns that the catalog does not know; suggestions for them would create new
     entities. Has no effect without a DataHub server."""

@@ -20,7 +20,7 @@ from tabulate import tabulate
 
 from benchmarks.composite.schema import Declared
 from benchmarks.composite.schemas import SCHEMAS
-from datahub_hyperjoin.catalog import scan_folder
+from datahub_hyperjoin.catalog import PlatformInstance, scan_folder
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.composite_joins import find_composite_joins
 from datahub_hyperjoin.composite_reader import CompositeReader
@@ -62,10 +62,9 @@ def measure_folder(folder: Path, session: Session) -> Measured:
     """Profile the tables of a folder, and find their references of several columns."""
     tables = scan_folder(
         folder,
-        platform="file",
-        env="PROD",
-        instance=None,
+        PlatformInstance(platform="file", env="PROD"),
         allowed=AllowDenyPattern.allow_all(),
+        warn=print,
     )
     return measure_tables(tables, session)
 

@@ -27,7 +27,7 @@ from datahub.configuration.common import AllowDenyPattern
 from pyspark.sql import SparkSession
 from tabulate import tabulate
 
-from datahub_hyperjoin.catalog import scan_folder
+from datahub_hyperjoin.catalog import PlatformInstance, scan_folder
 from datahub_hyperjoin.evaluate.cost import peak_memory
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.lake import Lake
@@ -133,10 +133,9 @@ def measure(session: SparkSession, folder: Path, tables: int) -> tuple[Run, list
     write_lake(folder / "lake", tables)
     lake = scan_folder(
         folder / "lake",
-        platform="file",
-        env="PROD",
-        instance=None,
+        PlatformInstance(platform="file", env="PROD"),
         allowed=AllowDenyPattern.allow_all(),
+        warn=print,
     )
     config = ProfileConfig(store=folder / "store")
     with timed() as cold:

@@ -4,15 +4,19 @@ from pathlib import Path
 import pytest
 from datahub.configuration.common import AllowDenyPattern
 
-from datahub_hyperjoin.catalog import scan_folder
+from datahub_hyperjoin.catalog import PlatformInstance, scan_folder
 from datahub_hyperjoin.catalog.errors import MissingFolderError, NoTablesError
 from datahub_hyperjoin.locations import DeltaFolder, File, FileFormat, Folder, IcebergFolder
 from datahub_hyperjoin.tables import Table, TableId
 
 
 def scan(folder: Path, *, instance: str | None = None, deny: str = "^$") -> list[Table]:
-    allowed = AllowDenyPattern(deny=[deny])
-    return scan_folder(folder, platform="file", env="DEV", instance=instance, allowed=allowed)
+    of = PlatformInstance(platform="file", env="DEV", instance=instance)
+    return scan_folder(folder, of, allowed=AllowDenyPattern(deny=[deny]), warn=refuse_to_warn)
+
+
+def refuse_to_warn(*warning: str) -> None:
+    pytest.fail(str(warning))
 
 
 @pytest.fixture
@@ -173,3 +177,33 @@ def test_a_change_within_a_microsecond_is_detected(lake: Path) -> None:
         os.utime(zones, ns=(moment, moment))
         states.append(scan(lake)[-1].state)
     assert len({*states}) == 2
+
+
+def test_a_link_out_of_the_folder_is_followed_only_if_the_recipe_says_so(tmp_path: Path) -> None:
+    lake, elsewhere = tmp_path / "lake", tmp_path / "lakeside"
+    for folder in (lake / "sub", elsewhere):
+        folder.mkdir(parents=True)
+    elsewhere.joinpath("salaries.csv").write_text("code\nAA\n")
+    lake.joinpath("planes.csv").write_text("code\nAA\n")
+    lake.joinpath("sub", "people.csv").symlink_to(elsewhere / "salaries.csv")
+    lake.joinpath("sub", "copy.csv").symlink_to("../planes.csv")
+    lake.joinpath("gone.csv").symlink_to(elsewhere / "gone.csv")
+    lake.joinpath("linked").symlink_to(elsewhere)
+    of, allowed = PlatformInstance(platform="file", env="DEV"), AllowDenyPattern.allow_all()
+    warnings: list[tuple[str, ...]] = []
+    tables = scan_folder(lake, of, allowed=allowed, warn=lambda *warning: warnings.append(warning))
+    assert [table.id.name for table in tables] == ["planes.csv", "sub/copy.csv"]
+    assert warnings == [
+        (
+            "Link out of the folder not followed",
+            "The file is not read. To read it, set `catalog.follow_links: true`",
+            "sub/people.csv",
+        )
+    ]
+    tables = scan_folder(lake, of, allowed=allowed, warn=refuse_to_warn, follow_links=True)
+    assert [table.id.name for table in tables] == ["planes.csv", "sub/copy.csv", "sub/people.csv"]
+
+
+def test_a_folder_that_is_a_link_itself_is_read(lake: Path, tmp_path: Path) -> None:
+    tmp_path.joinpath("_link").symlink_to(lake)
+    assert len(scan(tmp_path / "_link")) == 3
