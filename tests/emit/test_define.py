@@ -34,7 +34,7 @@ def test_definitions_are_committed_at_once_and_once(gms: Gms) -> None:
     assert len(gms.urns("structuredProperty")) == 7
     before = len(gms.writes)
     write(gms)
-    assert len(gms.writes) == before == 9 + 2 * 6
+    assert len(gms.writes) == before == 9 + 2 * 7
 
 
 def test_what_a_person_changed_stays(gms: Gms) -> None:

@@ -134,7 +134,7 @@ def test_every_whole_aspect_is_valid(emit: Emit) -> None:
     whole = [
         unit.metadata for unit in emit() if isinstance(unit.metadata, MetadataChangeProposalWrapper)
     ]
-    assert len(whole) == 9 + len(FOUND) + 2 * 6
+    assert len(whole) == 9 + len(FOUND) + 2 * 7
     assert all(proposal.validate() for proposal in whole)
 
 
@@ -209,7 +209,7 @@ def test_a_server_that_refuses_is_quoted(info: dict[str, str], reason: str, emit
 
 def test_a_definition_that_exists_is_left_alone(emit: Emit, describe: Describe) -> None:
     created = [one for one in map(describe, emit()) if one["change"] == "CREATE"]
-    assert len(created) == 9 + 2 * 6
+    assert len(created) == 9 + 2 * 7
     assert all(one["headers"] == {"If-None-Match": "*"} for one in created)
 
 
