@@ -94,6 +94,7 @@ class HyperJoinConfig(
             dataset_filter=self.catalog.dataset_filter,
             known_only=self.catalog.known_only,
             max_queries=self.catalog.queries,
+            personal_tags=self.profile.personal_tags,
             namespace=self.emit.namespace,
         )
 
@@ -144,6 +145,20 @@ class HyperJoinConfig(
             _refuse("model.path", self.model.path, _against_model)
         if (llm := self.model.variants.llm) and llm.cache:
             _refuse("model.variants.llm.cache", llm.cache, _against_keeping)
+        return self
+
+    @model_validator(mode="after")
+    def _refuse_to_keep_values(self) -> Self:
+        """Refuse a saved model with words of values if no values may stay on disk."""
+        features = self.model.features
+        learns_values = features.values and not features.vectors
+        if not self.profile.keep_values and self.model.path and learns_values:
+            message = (
+                "`model.path` would keep words of values, which `profile.keep_values` forbids. "
+                "Remove `model.path`, or set `model.features.vectors` or "
+                "`model.features.values: false`"
+            )
+            raise ValueError(message)
         return self
 
     @model_validator(mode="after")

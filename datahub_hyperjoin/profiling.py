@@ -6,6 +6,7 @@ from dataclasses import replace
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.counting.personal import hide_personal_columns
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import Session
@@ -27,16 +28,27 @@ def read_profiles(
     Returns:
         One profile per table, in the same order, including unreadable tables.
     """
-    store = Store(config)
-    stored = store.profiles(tables)
+    store = _store_of_profiles(config)
+    stored = {
+        id_: hide_personal_columns(profile, config)
+        for id_, profile in store.profiles(tables).items()
+    }
     changed = [table for table in tables if table.id not in stored]
     read = profile_lake(session(), changed, config) if changed else []
     by_table = stored | {profile.table.id: profile for profile in read}
     profiles = tuple(by_table[table.id] for table in tables)
     store.keep_profiles(profiles)
     progress.count("tables_from_profile_store", len(stored))
+    _report_personal_columns(profiles, progress)
     _report_profiles(profiles, progress)
     return profiles
+
+
+def _store_of_profiles(config: ProfileConfig) -> Store:
+    if config.keep_values:
+        return Store(config)
+    Store(config).discard_profiles()  # those of a run that kept values
+    return Store(replace(config, store=None))
 
 
 def _report_profiles(profiles: Sequence[TableProfile], progress: Progress) -> None:
@@ -62,6 +74,18 @@ def _report_profiles(profiles: Sequence[TableProfile], progress: Progress) -> No
                 "Its suggestions are based on the part that could be read",
                 f"{name}: {note}",
             )
+
+
+def _report_personal_columns(profiles: Sequence[TableProfile], progress: Progress) -> None:
+    found = [
+        f"{column.id} ({column.personal})"
+        for profile in profiles
+        for column in profile.columns
+        if column.personal
+    ]
+    if found:
+        progress.count("personal_columns", len(found))
+        progress.say(f"Personal columns, whose samples are hashes: {name_some(found)}")
 
 
 def drop_unknown_columns(

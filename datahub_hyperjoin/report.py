@@ -52,6 +52,8 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     """Of these, the tables that were not read again because `profile.store` had their profiles."""
     tables_skipped: int = 0
     columns_profiled: int = 0
+    personal_columns: int = 0
+    """Of these, the columns whose values are personal, so that their samples are hashes."""
     key_columns: int = 0
     hyperedges_within_tables: int = 0
     hyperedges_across_tables: int = 0

@@ -112,6 +112,9 @@ class Table:
     chosen_by: str = "catalog.tables"
     """The recipe key that selects it, and can exclude it."""
 
+    personal: frozenset[str] = frozenset()
+    """Paths of the columns that the catalog marks as personal."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lengths:
@@ -175,6 +178,9 @@ class ColumnProfile:
 
     patterns: tuple[Pattern, ...]
     """The most frequent patterns, the most frequent first."""
+
+    personal: str = ""
+    """Why its values count as personal, so that the sample holds hashes; empty if they do not."""
 
     notation: Notation | None = None
     """How its values are written, if that differs from the form in which they are compared with

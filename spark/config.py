@@ -1,5 +1,6 @@
 """Settings of the Spark session, and settings for reading and profiling tables."""
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +16,14 @@ class SessionConfig:
 
     settings: dict[str, str] = field(default_factory=dict)
     """Further Spark settings, passed to Spark unchanged."""
+
+
+def _check_pattern(name: str, pattern: str) -> None:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        message = f"`{name}` holds {pattern!r}, which is no regular expression: {error}"
+        raise ValueError(message) from None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,3 +58,25 @@ class ProfileConfig:
 
     force: bool = False
     """Whether all tables are read again, even if the store has their profiles."""
+
+    keep_values: bool = True
+    """Whether values of the data may stay on disk after the run. If false, the store keeps no
+    profiles, and a saved model must not contain words of values."""
+
+    detect_personal: bool = True
+    """Whether columns of e-mail addresses, phone numbers, IBANs and national identity numbers are
+    recognised. The values of personal columns are hashed in samples and never sent."""
+
+    personal_columns: tuple[str, ...] = ()
+    """Regular expressions for the names of further personal columns, found anywhere in
+    `table.column`, in any case."""
+
+    personal_tags: tuple[str, ...] = ("pii", "personal", "sensitive", "confidential", "gdpr")
+    """Regular expressions for DataHub's tags and glossary terms, found anywhere in their names, in
+    any case. A column is personal if it or its dataset has one."""
+
+    def __post_init__(self) -> None:
+        """Reject faulty patterns."""
+        for name in ("personal_columns", "personal_tags"):
+            for pattern in getattr(self, name):
+                _check_pattern(name, pattern)

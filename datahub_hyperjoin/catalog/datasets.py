@@ -17,6 +17,7 @@ from datahub.utilities.urns.error import InvalidUrnError
 
 from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
 from datahub_hyperjoin.catalog.entities import Aspects, NoteSkipped, aspect_of, log_skipped, scroll
+from datahub_hyperjoin.catalog.labels import LABEL_ASPECTS, read_labels
 from datahub_hyperjoin.catalog_facts import ForeignKey
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import column_id, plain_path, table_id
@@ -28,6 +29,7 @@ _ASPECTS = tuple(
         DatasetPropertiesClass,
         DataPlatformInstanceClass,
         StatusClass,
+        *LABEL_ASPECTS,
     )
 )
 _ALL = DatasetFilter()
@@ -82,6 +84,10 @@ class Dataset:
 
     foreign_keys: tuple[ForeignKey, ...] = ()
     """The foreign keys that the dataset declares."""
+
+    labels: frozenset[tuple[str, str]] = frozenset()
+    """Plain paths of columns and the URNs of their tags and glossary terms; the path is empty for
+    those of the dataset itself."""
 
 
 def _columns(schema: SchemaMetadataClass) -> tuple[tuple[str, str], ...]:
@@ -169,6 +175,7 @@ def dataset_of(urn: str, aspects: Aspects, *, warn: NoteSkipped = log_skipped) -
         columns=_columns(schema),
         primary_key=_primary_key(schema),
         foreign_keys=tuple(key for key in keys if key),
+        labels=frozenset(read_labels(aspects)),
     )
 
 
@@ -225,7 +232,7 @@ def read_datasets(
         )
     ]
     datasets = []
-    aspect_names = [*_ASPECTS, *dataset_filter.aspects]
+    aspect_names = list(dict.fromkeys([*_ASPECTS, *dataset_filter.aspects]))
     for urn, aspects in scroll(graph, "dataset", aspect_names, filters=filters, warn=warn):
         dataset = dataset_of(urn, aspects, warn=warn)
         if not dataset or not dataset_filter.matches(aspects):

@@ -17,6 +17,7 @@ from datahub_hyperjoin.catalog.datasets import Dataset, PlatformInstance, read_d
 from datahub_hyperjoin.catalog.decisions import Decision, read_decisions
 from datahub_hyperjoin.catalog.entities import aspect_of, fetch
 from datahub_hyperjoin.catalog.errors import UnknownDatasetsError, UnreadableCatalogError
+from datahub_hyperjoin.catalog.labels import mark_personal, name_labels
 from datahub_hyperjoin.catalog.relationships import (
     Relationship,
     find_deleted,
@@ -53,6 +54,9 @@ class Scope:
 
     max_queries: int
     """Maximum number of SQL queries that are read."""
+
+    personal_tags: tuple[str, ...] = ()
+    """Regular expressions for the tags and glossary terms of personal columns."""
 
     namespace: str
     """Namespace of this package's structured properties."""
@@ -157,6 +161,7 @@ def read_catalog(
     statistics = _if_readable(
         lambda: read_statistics(graph, [table.id for table in selected]), warn
     )
+    labels = _if_readable(lambda: name_labels(graph, datasets.values()), warn)
     facts = assemble_facts(
         datasets=datasets.values(),
         relationships=joins.relationships.values(),
@@ -165,7 +170,7 @@ def read_catalog(
         statistics=statistics,
     )
     return Catalog(
-        tables=selected,
+        tables=mark_personal(selected, datasets, labels, scope.personal_tags),
         facts=facts,
         datasets=datasets,
         relationships=joins.relationships,

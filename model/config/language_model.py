@@ -24,8 +24,8 @@ class LanguageModelConfig:
     of your own may need none."""
 
     send_values: bool = False
-    """Whether requests contain up to five values of each key column. By default, they contain names
-    only."""
+    """Whether requests contain up to five values of each key column, except personal columns. By
+    default, they contain names only."""
 
     concurrency: FewAtOnce = 4
     """Number of requests at the same time."""

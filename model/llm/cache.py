@@ -5,8 +5,9 @@ the answer and nothing of the question.
 """
 
 import json
-import tempfile
 from pathlib import Path
+
+from datahub_hyperjoin.storage import replacing
 
 _MAX_LENGTH = 200
 """Characters of an answer that are stored; every usable name is shorter."""
@@ -52,13 +53,10 @@ class Cache:
         if self._folder is None or self.error:
             return
         file = self._file(self._folder, key)
-        # The rename is atomic, so another run never reads half an answer.
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=file.parent, prefix=".new-") as folder:
-                fresh = Path(folder, file.name)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with replacing(file) as fresh:
                 fresh.write_text(json.dumps({"answer": answer[:_MAX_LENGTH]}), "ascii")
-                fresh.replace(file)
         except OSError as error:
             self.error = f"{self._folder}: {error.strerror}"
 

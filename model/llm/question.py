@@ -29,7 +29,7 @@ class Question:
     """The key column's name."""
 
     cells: tuple[str, ...]
-    """A few of its values; empty unless the recipe allows to send them."""
+    """A few of its values; empty if they are personal or the recipe does not allow to send them."""
 
     @classmethod
     def from_lake(cls, lake: Lake, column: int, *, send_values: bool) -> "Question":
@@ -43,7 +43,7 @@ class Question:
         table = lake.table_of[column]
         profile = lake.profiles[column]
         names = [lake.profiles[index].id.path for index in lake.columns_of[table][:_SIBLINGS]]
-        cells = profile.sample[:_CELLS] if send_values else ()
+        cells = profile.sample[:_CELLS] if send_values and not profile.personal else ()
         return cls(
             table=_shorten(lake.titles[table], _NAME_LENGTH),
             columns=tuple(_shorten(name, _NAME_LENGTH) for name in names),

@@ -22,6 +22,7 @@ from datahub_hyperjoin.spark.counting.column_profiles import (
     opaque_profile,
     profile_columns,
 )
+from datahub_hyperjoin.spark.counting.personal import hide_personal_values
 from datahub_hyperjoin.spark.counting.text_counts import count_texts
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.read import read_table
@@ -113,7 +114,10 @@ class ColumnBatch:
         return [
             TableProfile(
                 table=read.table,
-                columns=tuple(_with_opaque(read, profiles)),
+                columns=tuple(
+                    hide_personal_values(column, read.table, self._config)
+                    for column in _with_opaque(read, profiles)
+                ),
                 rows=read.rows,
                 notes=read.notes,
             )

@@ -26,6 +26,7 @@ from datahub_hyperjoin.spark.counting.column_profiles import (
     opaque_profile,
     profile_columns,
 )
+from datahub_hyperjoin.spark.counting.personal import hide_personal_values
 from datahub_hyperjoin.spark.counting.text_counts import count_texts
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnshippedFileError
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableProfile
@@ -141,7 +142,7 @@ def merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) 
     table, path = parts[0]["table"], parts[0]["path"]
     counted: list[Any] = [pickle.loads(row["counted"]) for row in parts]  # noqa: S301 - ours
     merged = (
-        _merge_column(ColumnId(tables[table].id, path), counted, config)
+        _merge_column(tables[table], path, counted, config)
         if path
         else reduce(PartCount.__add__, counted)
     )
@@ -186,16 +187,19 @@ def assemble_profile(table: Table, counted: Iterable[bytes], *, files: int = 0) 
 
 
 def _merge_column(
-    id_: ColumnId, parts: Sequence[tuple[Column, ColumnAggregate]], config: ProfileConfig
+    table: Table,
+    path: str,
+    parts: Sequence[tuple[Column, ColumnAggregate]],
+    config: ProfileConfig,
 ) -> ColumnProfile:
-    column = parts[0][0]
+    id_, column = ColumnId(table.id, path), parts[0][0]
     if column.opaque:
         return opaque_profile(id_, column, rows=sum(aggregate.rows for _, aggregate in parts))
     # One value more than the sketch keeps distinguishes a full sketch from an overflowing one.
     merge = partial(merge_aggregates, size=config.sketch_size + 1)
     aggregate = reduce(merge, [aggregate for _, aggregate in parts])
     [profile] = profile_columns([CountedColumn(id_, column.position, aggregate)], config)
-    return profile
+    return hide_personal_values(profile, table, config)
 
 
 def _part_rows(table: int, part: int, counted: dict[str, object]) -> pa.RecordBatch:

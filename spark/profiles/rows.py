@@ -37,6 +37,7 @@ _COLUMN = pa.struct(
         "counts": pa.list_(pa.int64()),
         "lengths": pa.struct({"shortest": pa.int64(), "mean": pa.float64(), "longest": pa.int64()}),
         "patterns": pa.list_(pa.struct({"shape": pa.string(), "share": pa.float64()})),
+        "personal": pa.string(),
         "notation": pa.string(),
         "form_sketch": pa.binary(),
     }
@@ -109,6 +110,7 @@ def _column_profiles(tables: Iterable[TableId], rows: pa.StructArray) -> list[Co
             counts=counts,
             lengths=Lengths(**lengths),
             patterns=tuple([Pattern(**pattern) for pattern in patterns]),
+            personal=personal,
             notation=_NOTATIONS.get(notation),
             form_sketch=form_sketch,
         )
@@ -125,6 +127,7 @@ def _column_profiles(tables: Iterable[TableId], rows: pa.StructArray) -> list[Co
             counts,
             lengths,
             patterns,
+            personal,
             notation,
             form_sketch,
         ) in fields

@@ -105,6 +105,11 @@ class Store:
         ]
         self._write(_PROFILES_FILE, pa.Table.from_batches(batches, _PROFILE_SCHEMA))
 
+    def discard_profiles(self) -> None:
+        """Delete all kept profiles, which hold values of the data."""
+        if self._folder is not None:
+            (self._folder / _PROFILES_FILE).unlink(missing_ok=True)
+
     def evidence(
         self, pairs: Sequence[Pair], tables: Sequence[Table], ways: Mapping[Pair, str]
     ) -> dict[Pair, Evidence]:

@@ -1,0 +1,169 @@
+"""Recognise columns of personal values, and replace their samples by hashes.
+
+A value is personal by its form (an e-mail address, a phone number) or by its check digits (an IBAN,
+a national identity number). A chance match of check digits is one in ten or rarer, so most of a
+sample must match.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from itertools import starmap
+
+import numpy as np
+from stdnum import iban
+
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.tables import ColumnProfile, DataType, Table, TableProfile
+
+_EMAIL = re.compile(r"[^\s@<>,;:\"]+@[^\s@<>,;:\"]+\.[^\W\d_]{2,}")
+_PHONE = re.compile(
+    r"\+[1-9]\d{0,2}[ ./()-]{0,2}\d[\d ./()-]{5,16}\d"  # anywhere
+    r"|(1[ .-])?\(?[2-9]\d\d\)?[ .-]{1,2}[2-9]\d\d[ .-]\d{4}"  # in North America
+)
+_PHONE_NAME = re.compile(r"(?<![a-z])((tele|cell)?phone|fax|mobile)(?![a-z])", re.IGNORECASE)
+_LOCAL_PHONE = re.compile(r"(\D{0,2}\d){6,15}\D?")
+_IBAN = re.compile(r"[A-Z]{2}\d\d ?[A-Z0-9 ]{11,34}", re.IGNORECASE)
+_NUMBER = re.compile(r"(?=(\D*\d){5})[A-Z0-9][A-Z0-9 ./+-]{7,20}", re.IGNORECASE)
+"""What any national identity number looks like."""
+_CHECKED_NUMBERS = {
+    8: "ie.pps cl.rut",
+    9: "ca.sin cl.rut es.dni es.nie ie.pps il.idnr nl.bsn",
+    10: "at.vnr bg.egn ec.ci fi.hetu gb.nhs is_.kennitala se.personnummer",
+    11: "be.nn br.cpf de.idnr ee.ik fi.hetu gr.amka hr.oib lt.asmens no.fodselsnummer pl.pesel "
+    "tr.tckimlik",
+    12: "in_.aadhaar se.personnummer",
+    13: "ch.ssn kr.rrn ro.cnp si.emso th.pin za.idnr",
+    15: "fr.nir",
+    16: "it.codicefiscale",
+    18: "cn.ric mx.curp",
+}
+"""Modules of `stdnum` by the number of letters and digits."""
+_SEPARATED_NUMBERS = (
+    ("us.ssn", re.compile(r"\d{3}-\d{2}-\d{4}")),
+    ("us.itin", re.compile(r"\d{3}-\d{2}-\d{4}")),
+    ("cz.rc", re.compile(r"\d{6}/\d{3,4}")),
+    ("dk.cpr", re.compile(r"\d{6}-\d{4}")),
+    ("lv.pvn", re.compile(r"\d{6}-\d{5}")),
+)
+"""Numbers with a date or no check digit: only their separators tell them from other numbers."""
+_FIRST = 5
+"""Values that are looked at one by one, before all are; most columns are not personal."""
+_CLEAR_SHARE = 0.1
+"""Share of a sample from which forms that no other value has make a column personal."""
+_FIRST_SHARE, _CHECKED_SHARE = 0.5, 0.8
+_LEAST_CHECKED = 3
+_Check = Callable[[str], object]
+
+
+def hide_personal_values(
+    column: ColumnProfile, table: Table, config: ProfileConfig
+) -> ColumnProfile:
+    """Replace the sample of a column by hashes if its values are personal.
+
+    Equal values have equal hashes in all columns, so that personal columns still join. These are
+    the hashes that the sketch holds anyway.
+
+    Args:
+        column: The profile of a column.
+        table: Its table, with the columns that the catalog marks as personal.
+        config: Which columns count as personal.
+
+    Returns:
+        The profile as it may be stored, shown and sent.
+    """
+    reason = column.personal or _reason(column, table, config)
+    if not reason or column.personal:
+        return column
+    hashes = np.frombuffer(column.sketch, "<u8")[: len(column.sample)].tolist()
+    # The model compares trigrams of texts: in base 36, different hashes share nearly none.
+    base = 10 if column.type in {DataType.INTEGER, DataType.DECIMAL} else 36
+    sample = tuple(np.base_repr(hash_, base).lower() for hash_ in hashes)
+    return replace(column, sample=sample, personal=reason)
+
+
+def hide_personal_columns(profile: TableProfile, config: ProfileConfig) -> TableProfile:
+    """Replace the samples of columns that the catalog marks, in a profile of an earlier run.
+
+    Args:
+        profile: The stored profile of a table. Its other personal columns are hidden already,
+            because the profile is not used if the settings differ.
+        config: Which columns count as personal.
+
+    Returns:
+        The profile as it may be stored, shown and sent.
+    """
+    if not profile.table.personal:
+        return profile
+    columns = (hide_personal_values(column, profile.table, config) for column in profile.columns)
+    return replace(profile, columns=tuple(columns))
+
+
+def recognise(values: Sequence[str], name: str = "") -> str:
+    """Return the kind of personal values that a sample holds.
+
+    Args:
+        values: The sample, as written.
+        name: The column's name, which may say that plain digits are phone numbers.
+
+    Returns:
+        The kind in the plural; empty if the values are not recognised as personal.
+
+    Examples:
+        >>> recognise(["ann@example.org", "bob@example.org"]), recognise(["+41 44 668 18 00"])
+        ('e-mail addresses', 'phone numbers')
+        >>> recognise(["0446681800"]), recognise(["0446681800"], "fax")
+        ('', 'phone numbers')
+    """
+    first, together = values[:_FIRST], "\n".join(values)
+    if "@" in together and _share(values, _EMAIL.search) >= _CLEAR_SHARE:
+        return "e-mail addresses"
+    if ("+" in together or any(map(_PHONE.fullmatch, first))) and (
+        _share(values, _PHONE.fullmatch) >= _CLEAR_SHARE
+    ):
+        return "phone numbers"
+    if _PHONE_NAME.search(name) and _share(values, _LOCAL_PHONE.fullmatch) >= _CHECKED_SHARE:
+        return "phone numbers"
+    if any(map(_IBAN.fullmatch, first)) and _share(values, iban.is_valid) >= _CLEAR_SHARE:
+        return "IBANs"
+    numbers = [value for value in first if _NUMBER.fullmatch(value)]
+    return "national identity numbers" if _are_identities(values, numbers) else ""
+
+
+def _are_identities(values: Sequence[str], numbers: Sequence[str]) -> bool:
+    """Return whether values are national identity numbers, to judge from a few of them first."""
+    return len(numbers) >= _LEAST_CHECKED and any(
+        _share(numbers, check) > _FIRST_SHARE and _share(values, check) >= _CHECKED_SHARE
+        for check in _checks(sum(map(str.isalnum, numbers[0])))
+    )
+
+
+def _reason(column: ColumnProfile, table: Table, config: ProfileConfig) -> str:
+    if column.id.path in table.personal:
+        return "marked in the catalog"
+    if any(re.search(one, str(column.id), re.IGNORECASE) for one in config.personal_columns):
+        return "named by `profile.personal_columns`"
+    return recognise(column.sample, column.id.path) if config.detect_personal else ""
+
+
+def _share(values: Sequence[str], check: _Check) -> float:
+    return sum(bool(check(value)) for value in values) / len(values) if values else 0.0
+
+
+@cache
+def _checks(length: int) -> list[_Check]:
+    """Return the checks of numbers of a length; their modules are imported when first needed."""
+    modules = _CHECKED_NUMBERS.get(length, "").split()
+    return [*starmap(_separated_check, _SEPARATED_NUMBERS), *map(_check, modules)]
+
+
+def _separated_check(name: str, form: re.Pattern[str]) -> _Check:
+    check = _check(name)
+    return lambda value: form.fullmatch(value) and check(value)
+
+
+def _check(name: str) -> _Check:
+    check: Callable[[str], bool] = import_module(f"stdnum.{name}").is_valid
+    return check

@@ -1,0 +1,166 @@
+"""Whole runs over personal values: where they rest, and whom they are sent to."""
+
+import json
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from datahub.ingestion.run.pipeline import Pipeline
+
+from datahub_hyperjoin.config import HyperJoinConfig
+from datahub_hyperjoin.report import HyperJoinReport
+from datahub_hyperjoin.storage import read_sealed
+from endpoint import Endpoint
+from lake import codes, write_table
+
+pytestmark = [
+    pytest.mark.usefixtures("spark"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+LETTERS = "abcdefghij"
+PEOPLE = [f"canary{a}{b}" for a in LETTERS for b in LETTERS[:6]]
+"""Words that only e-mail addresses contain."""
+MAILS = [f"{name}@example.org" for name in PEOPLE]
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with Endpoint().open() as served:
+        yield served
+
+
+@pytest.fixture(autouse=True)
+def open_to_all() -> Iterator[None]:
+    """Let every new file be readable by everyone unless the code says otherwise."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def write_lake(folder: Path) -> None:
+    towns = codes("Town", 60)
+    write_table(folder, "customers.csv", {"contact": MAILS, "town": towns})
+    write_table(folder, "orders.csv", {"number": codes("N", 120), "buyer": MAILS * 2})
+    write_table(folder, "towns.csv", {"town": towns, "mayor": codes("Mayor", 60)})
+
+
+def run(folder: Path, **more: Any) -> HyperJoinReport:  # noqa: ANN401
+    config = {"catalog": {"folder": str(folder / "lake")}, **more}
+    sink = {"type": "file", "config": {"filename": str(folder / "joins.json")}}
+    pipeline = Pipeline.create({"source": {"type": "hyperjoin", "config": config}, "sink": sink})
+    pipeline.run()
+    pipeline.raise_from_status()
+    report = pipeline.source.get_report()
+    assert isinstance(report, HyperJoinReport)
+    assert list(report.failures) == []
+    return report
+
+
+def keeping(folder: Path, endpoint: Endpoint) -> dict[str, Any]:
+    """Settings that keep and send all that a run can."""
+    llm = {"model": "small", "base_url": endpoint.url, "send_values": True}
+    return {
+        "profile": {"store": str(folder / "kept" / "store")},
+        "page": str(folder / "joins.html"),
+        "model": {
+            "path": str(folder / "kept" / "model"),
+            "network": {"width": 32},
+            "training": {"epochs": 2},
+            "variants": {"llm": {**llm, "cache": str(folder / "kept" / "cache")}},
+        },
+    }
+
+
+def content(folder: Path) -> bytes:
+    """All that a run has written, unpacked."""
+    texts = [file.read_bytes() for file in folder.glob("joins.*")]
+    for file in (folder / "kept").rglob("*"):
+        if file.suffix == ".parquet":
+            rows = pq.read_table(pa.BufferReader(read_sealed(file))).to_pylist()
+            texts.append(repr(rows).encode())
+        elif file.is_file():
+            texts.append(file.read_bytes())
+    return b"\n".join(texts)
+
+
+def joins(folder: Path) -> set[str]:
+    proposals = json.loads(folder.joinpath("joins.json").read_text())
+    return {
+        proposal["aspect"]["json"]["name"]
+        for proposal in proposals
+        if proposal["aspectName"] == "erModelRelationshipProperties"
+    }
+
+
+def test_personal_values_join_but_are_neither_kept_nor_shown_nor_sent(
+    tmp_path: Path, endpoint: Endpoint
+) -> None:
+    write_lake(tmp_path / "lake")
+    report = run(tmp_path, **keeping(tmp_path, endpoint))
+    assert report.personal_columns == 2
+    assert "customers.csv.contact" in "".join(joins(tmp_path))
+    kept, sent = content(tmp_path), json.dumps(endpoint.requests).encode()
+    # Values that are not personal show that the search would find some.
+    assert b"Town001" in kept
+    assert b"Town0" in sent
+    assert b"canary" not in kept
+    assert b"canary" not in sent
+    words = tmp_path.joinpath("kept", "model", "vectors.bin").read_bytes()
+    assert b"town001" in words
+    assert not [name for name in PEOPLE if name.encode() in words]
+
+
+def test_without_detection_the_same_values_are_kept(tmp_path: Path, endpoint: Endpoint) -> None:
+    write_lake(tmp_path / "lake")
+    settings = keeping(tmp_path, endpoint)
+    settings["profile"]["detect_personal"] = False
+    assert run(tmp_path, **settings).personal_columns == 0
+    assert b"canary" in content(tmp_path)
+    assert b"canary" in json.dumps(endpoint.requests).encode()
+
+
+def test_what_a_run_keeps_is_for_its_user_alone(tmp_path: Path, endpoint: Endpoint) -> None:
+    write_lake(tmp_path / "lake")
+    run(tmp_path, **keeping(tmp_path, endpoint))
+    entries = [*tmp_path.joinpath("kept").rglob("*")]
+    names = {entry.name for entry in entries}
+    assert names > {"profiles.parquet", "evidence.parquet", "vectors.bin", "weights.safetensors"}
+    assert {
+        str(entry): oct(mode)
+        for entry in entries
+        if (mode := stat.S_IMODE(entry.stat().st_mode)) != (0o700 if entry.is_dir() else 0o600)
+    } == {}
+
+
+def test_a_run_that_keeps_no_values_discards_those_of_earlier_runs(tmp_path: Path) -> None:
+    write_lake(tmp_path / "lake")
+    store = {"store": str(tmp_path / "kept" / "store"), "detect_personal": False}
+    model = {"network": {"width": 32}, "training": {"epochs": 2}}
+    run(tmp_path, profile=store, model=model)
+    assert b"canary" in content(tmp_path)
+    report = run(tmp_path, profile={**store, "keep_values": False}, model=model)
+    assert report.tables_from_profile_store == 0
+    kept = content(tmp_path)
+    assert b"canary" not in kept
+    assert b"Town001" not in kept
+    assert tmp_path.joinpath("kept", "store", "evidence.parquet").exists()
+
+
+@pytest.mark.parametrize("features", [{}, {"values": True}])
+def test_a_model_with_words_of_values_is_refused_if_none_may_be_kept(
+    features: dict[str, Any], tmp_path: Path
+) -> None:
+    recipe = {
+        "catalog": {"folder": "lake"},
+        "profile": {"keep_values": False},
+        "model": {"path": str(tmp_path / "model"), "features": features},
+    }
+    with pytest.raises(ValueError, match=r"`model.path` would keep words of values, which `prof"):
+        HyperJoinConfig.model_validate(recipe)
+    recipe["model"] = {"path": str(tmp_path / "model"), "features": {"values": False}}
+    HyperJoinConfig.model_validate(recipe)
