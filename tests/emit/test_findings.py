@@ -167,7 +167,7 @@ def test_without_a_server_each_definition_comes_before_its_values(
             defined.add(one["urn"])
         if one["change"] == "PATCH":
             assert {change["path"].split("/")[-1] for change in one["value"]["patch"]} <= defined
-    assert len(defined) == 9 + 6
+    assert len(defined) == 9 + 7
 
 
 def test_a_server_gets_the_definitions_before_any_value(joins: list[Join]) -> None:
@@ -180,7 +180,7 @@ def test_a_server_gets_the_definitions_before_any_value(joins: list[Join]) -> No
         graph=server,
         count=lambda *_: None,
     )
-    assert {server.emit_mcp.call_count for _ in findings} == {12}
+    assert {server.emit_mcp.call_count for _ in findings} == {14}
 
 
 def test_a_server_and_a_file_get_the_same_definitions(emit: Emit, describe: Describe) -> None:
@@ -258,7 +258,7 @@ def test_two_namespaces_share_no_property(emit: Emit, describe: Describe) -> Non
         }
         for namespace in ("io.one", "io.other")
     )
-    assert len(one) == len(other) == 6
+    assert len(one) == len(other) == 7
     assert not one & other
 
 
