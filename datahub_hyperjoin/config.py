@@ -96,6 +96,7 @@ class HyperJoinConfig(
             max_queries=self.catalog.queries,
             personal_tags=self.profile.personal_tags,
             namespace=self.emit.namespace,
+            renamed=self.catalog.renamed_tables,
         )
 
     @property

@@ -1,6 +1,6 @@
 """Write the joins of a run to the catalog, and withdraw stale metadata of earlier runs."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,49 +27,26 @@ from datahub_hyperjoin.emit import (
     withdraw,
     without_ours,
 )
-from datahub_hyperjoin.joins import Join, Verdict
+from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.kept_metadata import (
+    about_unread_tables,
+    carry_over,
+    read_listed,
+    untested_queries,
+)
+from datahub_hyperjoin.listed_decisions import list_rejected
 from datahub_hyperjoin.model.domains import without_cliques
+from datahub_hyperjoin.pipelines import OtherPipeline, without_shared
 from datahub_hyperjoin.relationship_aspect import join_urn
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.suggest import Findings
 from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
-from datahub_hyperjoin.urns import column_id, column_urn, dataset_urn, query_urn
+from datahub_hyperjoin.urns import column_id, column_urn, dataset_urn, query_urn, table_id
 
 _LARGE_DOMAIN = 4
 """Members of a value domain that is published as a star; of three columns, all joins are."""
 _CHECKED_COLUMNS = 20
 """Columns that are read to check whether the last run's writes have arrived."""
-
-
-def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
-    """Return the joins of earlier runs that stay published although this run did not find them.
-
-    Args:
-        findings: The results of this run, with the tables that it could not read.
-        catalog: The joins of earlier runs and the decisions of people.
-
-    Returns:
-        Joins that people accepted, and undecided joins of tables that could not be read this time
-        or whose database did not respond.
-    """
-    current = set(map(join_urn, findings.joins))
-    carried = []
-    for relationship in catalog.relationships.values():
-        join = relationship.join
-        if join is None or relationship.removed or not relationship.recorded:
-            continue
-        pair = (join.left, join.right)
-        evidence = catalog.facts.of(pair)
-        unread = any(
-            end.table in findings.faulty
-            or any(instance.contains(end.table) for instance in catalog.unreachable)
-            for end in pair
-        )
-        if relationship.urn not in current and (
-            evidence.verdict is Verdict.ACCEPTED or (unread and evidence.verdict is None)
-        ):
-            carried.append(replace(join, catalog=evidence))
-    return carried
 
 
 def prepare(findings: Findings, catalog: Catalog) -> Publication:
@@ -102,6 +79,7 @@ def prepare(findings: Findings, catalog: Catalog) -> Publication:
         implied=frozenset(_rename(join, catalog.field_path).pairs for join in implied),
         crosswalks=[_rename_bridge(join, catalog.field_path) for join in findings.crosswalks],
         titles=_titles(catalog, renamed),
+        unread=findings.unread | catalog.absent,
         now=get_sys_time(),
         model_version=findings.model_version,
         statements={
@@ -137,21 +115,30 @@ def _titles(catalog: Catalog, joins: Iterable[Join]) -> dict[TableId, str]:
     return titles | {table.id: table.title for table in catalog.tables}
 
 
-def recall(handler: WrittenStateHandler) -> History:
-    """Load this pipeline's history: joins that earlier runs wrote, and joins that people rejected.
+def recall(handler: WrittenStateHandler, others: Iterable[OtherPipeline] = ()) -> History:
+    """Load the history: joins that earlier runs wrote, and joins that people rejected.
 
     Args:
-        handler: Loads the state that the last run wrote.
+        handler: Loads the state that the last run of this pipeline wrote.
+        others: The other pipelines.
 
     Returns:
-        An empty history if there was no run.
+        A history without joins of its own if there was no run.
     """
-    last = handler.last() or WrittenState()
+    own = _history(handler.last() or WrittenState())
+    known = tuple(_history(other.state) for other in others)
+    lost = handler.last() is None and not known and handler.is_checkpointing_enabled()
+    return replace(own, others=known, lost=lost)
+
+
+def _history(last: WrittenState) -> History:
     return History(
         written=_pairs(last.relationships),
         rejected=_pairs(last.rejected),
         hidden=last.hidden,
         columns=last.columns[:_CHECKED_COLUMNS],
+        unseen=frozenset(last.unseen),
+        tables=frozenset(map(table_id, last.all_datasets)),
     )
 
 
@@ -180,6 +167,30 @@ class PublishContext:
 
     report: HyperJoinReport
     """Receives counts and warnings."""
+
+    others: Sequence[OtherPipeline] = ()
+    """The other pipelines, whose metadata stays."""
+
+    @property
+    def hiders(self) -> frozenset[str]:
+        """IDs of the runs of any pipeline that hid entities."""
+        states = [self.handler.last() or WrittenState(), *(one.state for one in self.others)]
+        return frozenset(run for state in states for run in state.hidden.values())
+
+
+def protect(catalog: Catalog, others: Iterable[OtherPipeline]) -> set[str]:
+    """Return the entities that this run never hides, although it does not write them.
+
+    Args:
+        catalog: The relationships of the catalog.
+        others: The other pipelines.
+
+    Returns:
+        URNs of relationships that people edited, and of what other active pipelines show.
+    """
+    edited = {urn for urn, relationship in catalog.relationships.items() if not relationship.ours}
+    shown = ({*other.state.relationships, *other.state.queries} for other in others if other.active)
+    return edited.union(*shown)
 
 
 def publish(
@@ -219,17 +230,13 @@ def publish(
         graph=None if context.dry else context.graph,
         count=context.report.count,
     )
+    if config.properties:
+        yield from list_rejected(catalog, config.namespace)
     managed = last.without_queries(existing.closed_queries)
-    written.queries.extend(_kept_queries(publication, managed, config))
-    yield from _withdraw(managed, written, context)
-
-
-def _kept_queries(publication: Publication, last: WrittenState, config: EmitConfig) -> list[str]:
-    """Return the last run's queries for joins whose SQL was not run this time."""
-    if not config.queries:
-        return []
-    unread = [join for join in publication.joins if join.pairs not in publication.statements]
-    return sorted({query_urn(join_urn(join)) for join in unread}.intersection(last.queries))
+    written.queries.extend(untested_queries(managed, publication) if config.queries else ())
+    kept = about_unread_tables(managed, publication, existing, config)
+    # The fail-safe counts only what this run could judge.
+    yield from _withdraw(managed.without(kept), written.merged_with(kept), existing, context)
 
 
 def _supported(context: PublishContext, graph: DataHubGraph) -> EmitConfig:
@@ -247,15 +254,15 @@ def _supported(context: PublishContext, graph: DataHubGraph) -> EmitConfig:
 
 
 def _withdraw(
-    last: WrittenState, written: WrittenState, context: PublishContext
+    last: WrittenState, written: WrittenState, existing: ExistingState, context: PublishContext
 ) -> Iterator[MetadataWorkUnit]:
     """Withdraw stale metadata if the recipe allows removal, and store the new written state."""
     removal = context.handler.removal
     if removal is None:
-        context.handler.store(written.merged_with(last))
+        context.handler.store(written.merged_with(last).with_seen(existing.present))
         return
     units, stored = withdraw(
-        last,
+        without_shared(last, context.others),
         written,
         namespace=context.config.namespace,
         threshold=removal.fail_safe_threshold,
@@ -263,7 +270,7 @@ def _withdraw(
     )
     yield from units
     stored.hidden = _hidden(last, written, context.run_id)
-    context.handler.store(stored)
+    context.handler.store(stored.with_seen(existing.present))
 
 
 def _hidden(last: WrittenState, written: WrittenState, run_id: str) -> dict[str, str]:
@@ -290,13 +297,20 @@ def _read_existing(
     config, last = context.config, context.handler.last() or WrittenState()
     relationships = catalog.relationships.values()
     foreign = [relationship for relationship in relationships if not relationship.ours]
-    queries, upstreams = PublishedQueries(), {}
+    queries, upstreams, listed = PublishedQueries(), {}, {}
     if config.queries:
         joins = [*publication.joins, *(join.as_join for join in publication.crosswalks)]
         urns = {query_urn(join_urn(join)) for join in joins}
         queries = read_published_queries(
-            graph, urns, written=last.queries, hidden=last.hidden, warn=context.report.warn
+            graph,
+            urns,
+            written=last.queries,
+            unseen=last.unseen,
+            hiders=context.hiders,
+            warn=context.report.warn,
         )
+    if config.properties:
+        listed = read_listed(last, publication, catalog, graph, config.namespace)
     if config.lineage:
         read = read_upstreams(graph, {dataset_urn(table) for table in publication.tables})
         upstreams = {urn: without_ours(lineage, last.lineage, urn) for urn, lineage in read.items()}
@@ -309,6 +323,9 @@ def _read_existing(
         },
         hidden=queries.hidden | {entry.urn for entry in relationships if entry.removed_by_us},
         closed_queries=queries.closed.union(last.deleted_queries),
-        deleted_queries=queries.deleted.union(last.deleted_queries),
+        deleted_queries=queries.deleted.union(last.deleted_queries) - queries.existing,
+        present=queries.existing.union(catalog.relationships),
+        query_subjects=queries.subjects,
+        listed=listed,
         upstreams=upstreams,
     )

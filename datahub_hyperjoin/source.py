@@ -28,7 +28,7 @@ from datahub_hyperjoin.catalog import Catalog, read_catalog, read_database_keys
 from datahub_hyperjoin.catalog.errors import MissingServerError
 from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.demo import write_lake
-from datahub_hyperjoin.emit import WrittenStateHandler, keep_changes, stale_removal
+from datahub_hyperjoin.emit import ReadBack, WrittenStateHandler, keep_changes, stale_removal
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.pipelines import OtherPipeline, keep_shown, read_other_pipelines
@@ -69,6 +69,9 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         self.config = config
         self.report = HyperJoinReport()
         self._written_state = WrittenStateHandler(self.state_provider, ctx)
+        ReadBack(self._written_state, self.state_provider, ctx)
+        self._others: tuple[OtherPipeline, ...] = ()
+        self._protected: set[str] = set()
 
     @classmethod
     def create(cls, config_dict: dict[str, Any], ctx: PipelineContext) -> Self:
@@ -102,6 +105,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         processors = [
             *super().get_workunit_processors(),
             *stale_removal(self, self.config, self.ctx),
+            partial(keep_shown, protected=self._protected),
         ]
         if self.ctx.graph:
             send_changes = partial(
@@ -140,21 +144,19 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                 write_lake(config.folder)
             if config.dataset_filter and not graph:
                 raise MissingServerError.to_choose_datasets()
-            scanned = scan(self.config, self.report.warn, session)
-            tables = scanned.tables
+            tables = scan(self.config, self.report.warn, session)
             catalog = Catalog(tables=tables)
             if graph:
+                self._others = read_other_pipelines(graph, self.ctx.pipeline_name, self.report.warn)
                 catalog = read_catalog(
                     graph,
                     tables,
                     scope=self.config.scope,
-                    history=recall(self._written_state),
+                    history=recall(self._written_state, self._others),
                     warn=self.report.warn,
                 )
             keys = read_database_keys(catalog.tables, self.report.warn)
-        catalog = replace(
-            catalog, facts=catalog.facts.declaring(keys), unreachable=scanned.unreachable
-        )
+        catalog = replace(catalog, facts=catalog.facts.declaring(keys))
         self.report.tables_found = len(tables)
         self.report.show_catalog_facts(
             catalog.datasets,
@@ -205,7 +207,9 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             handler=self._written_state,
             run_id=self.ctx.run_id,
             report=self.report,
+            others=self._others,
         )
+        self._protected.update(protect(catalog, self._others))
         with self.report.stage("Writing suggestions"):
             publication = prepare(findings, catalog)
             yield from publish(publication, catalog, context)

@@ -1,13 +1,15 @@
 """List the tables of a run and read their metadata from DataHub."""
 
+from datahub_hyperjoin.catalog.column_properties import read_column_properties
 from datahub_hyperjoin.catalog.config import CatalogConfig, ConnectionConfig
 from datahub_hyperjoin.catalog.database_keys import read_database_keys
 from datahub_hyperjoin.catalog.databases import scan_database
 from datahub_hyperjoin.catalog.datasets import PlatformInstance
 from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.history import History
 from datahub_hyperjoin.catalog.lineage import read_upstreams
 from datahub_hyperjoin.catalog.published_queries import PublishedQueries, read_published_queries
-from datahub_hyperjoin.catalog.read import Catalog, History, Scope, read_catalog
+from datahub_hyperjoin.catalog.read import Catalog, Scope, read_catalog
 from datahub_hyperjoin.catalog.remote import scan_remote_folder
 from datahub_hyperjoin.catalog.spark_catalogs import scan_spark_catalog
 
@@ -20,6 +22,7 @@ __all__ = [
     "PublishedQueries",
     "Scope",
     "read_catalog",
+    "read_column_properties",
     "read_database_keys",
     "read_published_queries",
     "read_upstreams",

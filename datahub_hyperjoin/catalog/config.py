@@ -5,6 +5,7 @@ from pathlib import Path
 
 from datahub.configuration.common import AllowDenyPattern, ConfigModel
 from datahub.configuration.source_common import EnvConfigMixin, PlatformInstanceConfigMixin
+from datahub.utilities.urns.error import InvalidUrnError
 from pydantic import ConfigDict, Field, field_validator, model_validator
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
@@ -27,6 +28,8 @@ from datahub_hyperjoin.locations import (
     TableSource,
     is_remote,
 )
+from datahub_hyperjoin.tables import TableId
+from datahub_hyperjoin.urns import table_id
 
 
 class CatalogConfig(ConfigModel):
@@ -70,6 +73,11 @@ class CatalogConfig(ConfigModel):
     tags: list[str] = Field(default=[])
     """Read only datasets with one of these tags, given by URN or name. Needs a DataHub server."""
 
+    renamed: dict[str, str] = Field(default={})
+    """New names of renamed tables: the URN of the new dataset by the URN of the old one. People's
+    decisions about the old table then hold for the new one. Most renamed tables are recognised
+    without it; the report asks for the others."""
+
     queries: AmountOrZero = 1000
     """Maximum number of SQL queries read from the catalog, newest first, to count which columns
     people join. Raise it for catalogs with many queries; parsing takes some milliseconds per query.
@@ -83,6 +91,25 @@ class CatalogConfig(ConfigModel):
     def dataset_filter(self) -> DatasetFilter:
         """The dataset filter that `domains`, `containers` and `tags` define."""
         return DatasetFilter(domains=self.domains, containers=self.containers, tags=self.tags)
+
+    @property
+    def renamed_tables(self) -> dict[TableId, TableId]:
+        """The new name of each renamed table."""
+        return {table_id(old): table_id(new) for old, new in self.renamed.items()}
+
+    @field_validator("renamed")
+    @classmethod
+    def _refuse_other_entities(cls, renamed: dict[str, str]) -> dict[str, str]:
+        try:
+            for urn in (*renamed, *renamed.values()):
+                table_id(urn)
+        except InvalidUrnError as error:
+            message = (
+                f"`renamed` names something that is not the URN of a dataset: {error}. Copy the "
+                "URNs from DataHub's pages or from the report"
+            )
+            raise ValueError(message) from None
+        return renamed
 
     @model_validator(mode="after")
     def _refuse_a_filter_of_unknown_tables(self) -> Self:

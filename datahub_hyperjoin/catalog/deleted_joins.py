@@ -18,7 +18,12 @@ from datahub.metadata.schema_classes import (
 from datahub.utilities.urns.error import InvalidUrnError
 
 from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, fetch, scroll
-from datahub_hyperjoin.catalog.relationships import Relationship, find_deleted, report_skipped
+from datahub_hyperjoin.catalog.relationships import (
+    Relationship,
+    expect_absent,
+    find_deleted,
+    report_skipped,
+)
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.relationship_aspect import columns_urn
@@ -136,6 +141,7 @@ def infer_deleted(
     )
     present = [urn for urn, pair in written.items() if pair in existing]
     deleted = find_deleted(written, present, writes_arrived=True, warn=warn)
+    expect_absent(graph, deleted)
     return {urn: written[urn] for urn in deleted}
 
 

@@ -1,18 +1,24 @@
 """Find published SQL queries that were later edited, hidden or deleted."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from datahub.ingestion.graph.client import DataHubGraph
-from datahub.metadata.schema_classes import QueryPropertiesClass, StatusClass
+from datahub.metadata.schema_classes import (
+    QueryPropertiesClass,
+    QuerySubjectsClass,
+    StatusClass,
+)
 
 from datahub_hyperjoin.catalog.entities import aspect_of, fetch
-from datahub_hyperjoin.catalog.relationships import find_deleted
+from datahub_hyperjoin.catalog.relationships import expect_absent, find_deleted
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.urns import AUTHOR
 
 _ENTITY = "query"
-_ASPECTS = [QueryPropertiesClass.ASPECT_NAME, StatusClass.ASPECT_NAME]
+_ASPECTS = [
+    aspect.ASPECT_NAME for aspect in (QueryPropertiesClass, QuerySubjectsClass, StatusClass)
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,25 +34,34 @@ class PublishedQueries:
     deleted: frozenset[str] = frozenset()
     """The queries in `closed` that were hard-deleted."""
 
+    existing: frozenset[str] = frozenset()
+    """All queries that exist."""
+
+    subjects: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """URNs of the datasets and columns that each existing query shows."""
+
 
 def read_published_queries(
     graph: DataHubGraph,
     urns: Collection[str],
     *,
     written: Collection[str],
-    hidden: Mapping[str, str],
+    unseen: Collection[str],
+    hiders: Collection[str],
     warn: Warn,
 ) -> PublishedQueries:
     """Find which of the given SQL queries were hidden, edited or deleted.
 
-    A hidden query was hidden by us only if the run that last wrote its status is the run that we
-    recorded; otherwise a person hid it. An editor other than ingestion is a person, too.
+    A hidden query was hidden by us only if the run that last wrote its status is a run of this
+    source that hid entities; otherwise a person hid it. An editor other than ingestion is a person,
+    too.
 
     Args:
         graph: DataHub's server.
         urns: URNs of the queries that this run may write.
         written: URNs of the queries that the last run wrote.
-        hidden: Queries that earlier runs hid, with the ID of the run.
+        unseen: URNs of those of them that no run has read back.
+        hiders: IDs of the runs of any pipeline that hid entities.
         warn: Receives a warning if nearly all written queries are missing.
 
     Returns:
@@ -59,15 +74,22 @@ def read_published_queries(
         status, stamp = aspects.get(StatusClass.ASPECT_NAME, (None, None))
         properties = aspect_of(aspects, QueryPropertiesClass)
         if isinstance(status, StatusClass) and status.removed:
-            ours = stamp is not None and stamp.runId == hidden.get(urn)
+            ours = stamp is not None and stamp.runId in hiders
             (hidden_by_us if ours else changed_by_people).add(urn)
         elif properties is not None and properties.lastModified.actor != AUTHOR:
             changed_by_people.add(urn)
     # No other entity shows whether the queries have arrived, so if all are missing, none is taken
     # for deleted.
-    deleted = find_deleted(written, entities, writes_arrived=False, warn=warn)
+    deleted = find_deleted(written, entities, unseen=unseen, writes_arrived=False, warn=warn)
+    expect_absent(graph, deleted)
     return PublishedQueries(
         hidden=frozenset(hidden_by_us),
         closed=frozenset(changed_by_people) | deleted,
         deleted=deleted,
+        existing=frozenset(entities),
+        subjects={
+            urn: frozenset(subject.entity for subject in shown.subjects)
+            for urn, aspects in entities.items()
+            if (shown := aspect_of(aspects, QuerySubjectsClass))
+        },
     )

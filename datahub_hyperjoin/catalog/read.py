@@ -11,19 +11,24 @@ from typing import TypeVar
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import StructuredPropertiesClass
 
+from datahub_hyperjoin.catalog.absent_tables import find_absent
 from datahub_hyperjoin.catalog.assemble import assemble_facts
 from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
 from datahub_hyperjoin.catalog.datasets import Dataset, PlatformInstance, read_datasets
-from datahub_hyperjoin.catalog.decisions import Decision, read_decisions
+from datahub_hyperjoin.catalog.decisions import Decision, follow, read_decisions
+from datahub_hyperjoin.catalog.deleted_joins import infer_deleted, read_deleted_joins
 from datahub_hyperjoin.catalog.entities import aspect_of, fetch
 from datahub_hyperjoin.catalog.errors import UnknownDatasetsError, UnreadableCatalogError
+from datahub_hyperjoin.catalog.history import History
 from datahub_hyperjoin.catalog.labels import mark_personal, name_labels
 from datahub_hyperjoin.catalog.relationships import (
     Relationship,
+    expect_absent,
     find_deleted,
     read_relationships,
     report_skipped,
 )
+from datahub_hyperjoin.catalog.renamed_tables import find_new_names
 from datahub_hyperjoin.catalog.statistics import read_statistics
 from datahub_hyperjoin.catalog.usage import count_joins
 from datahub_hyperjoin.catalog_facts import CatalogFacts
@@ -61,22 +66,8 @@ class Scope:
     namespace: str
     """Namespace of this package's structured properties."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class History:
-    """A record of the entities that earlier runs of the same pipeline wrote or hid."""
-
-    written: Mapping[str, Pair] = field(default_factory=dict)
-    """Relationships that the last run wrote, by URN."""
-
-    rejected: Mapping[str, Pair] = field(default_factory=dict)
-    """Relationships of any earlier run that people deleted, hid or rejected, by URN."""
-
-    hidden: Mapping[str, str] = field(default_factory=dict)
-    """URNs of relationships and queries that runs hid, with the ID of the run."""
-
-    columns: Sequence[str] = ()
-    """URNs of some columns whose properties the last run wrote."""
+    renamed: Mapping[TableId, TableId] = field(default_factory=dict)
+    """New names of tables, as the recipe states them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,11 +90,14 @@ class Catalog:
     """Our relationships that people deleted, hid or rejected, by URN. They are recorded because
     DataHub hard-deletes hidden entities after some time."""
 
+    listed: Mapping[str, Pair] = field(default_factory=dict)
+    """The rejected pairs that columns list, by the URN of the relationship that they had."""
+
     deleted: Sequence[Pair] = ()
     """Pairs of our relationships that people hard-deleted since the last run."""
 
-    unreachable: Sequence[PlatformInstance] = ()
-    """Platform instances whose databases did not answer: joins of their tables are kept."""
+    absent: frozenset[TableId] = frozenset()
+    """Tables of earlier runs that this run does not read, although nobody removed them."""
 
     def field_path(self, column: ColumnId) -> ColumnId:
         """Replace a column's plain path by the field path that DataHub uses for it.
@@ -125,6 +119,7 @@ class _JoinHistory:
 
     relationships: dict[str, Relationship]
     rejected: dict[str, Pair]
+    listed: dict[str, Pair]
     deleted: list[Pair]
     decisions: dict[Pair, Decision]
 
@@ -154,6 +149,7 @@ def read_catalog(
     datasets = {dataset.table: dataset for dataset in read}
     # If the catalog knows no table, the run ends here, before the slower requests.
     selected = _select(tables, datasets, scope=scope, warn=warn)
+    absent = find_absent(graph, history.tables.difference(table.id for table in selected), warn)
     joins = _read_join_history(graph, scope=scope, history=history, warn=warn)
     queries = _if_readable(
         lambda: count_joins(graph, datasets.values(), most=scope.max_queries, warn=warn), warn
@@ -161,11 +157,19 @@ def read_catalog(
     statistics = _if_readable(
         lambda: read_statistics(graph, [table.id for table in selected]), warn
     )
+    new_names = find_new_names(
+        graph,
+        joins.decisions,
+        datasets,
+        instances=scope.instances,
+        renamed=scope.renamed,
+        warn=warn,
+    )
     labels = _if_readable(lambda: name_labels(graph, datasets.values()), warn)
     facts = assemble_facts(
         datasets=datasets.values(),
         relationships=joins.relationships.values(),
-        decisions=joins.decisions,
+        decisions=follow(joins.decisions, new_names),
         queries=queries,
         statistics=statistics,
     )
@@ -175,7 +179,9 @@ def read_catalog(
         datasets=datasets,
         relationships=joins.relationships,
         rejected=joins.rejected,
+        listed=joins.listed,
         deleted=joins.deleted,
+        absent=absent,
     )
 
 
@@ -190,12 +196,19 @@ def _read_join_history(
     """
     relationships = _if_supported(
         lambda: read_relationships(
-            graph, written=history.written, hidden=history.hidden, warn=warn
+            graph,
+            written=history.written,
+            others={urn for one in history.others for urn in one.written},
+            hiders=history.hiders,
+            warn=warn,
         ),
     )
-    writes_arrived = _have_writes_arrived(graph, history, scope.namespace, warn)
-    missing = find_deleted(history.written, relationships, writes_arrived=writes_arrived, warn=warn)
-    ever_rejected = {**history.rejected, **{urn: history.written[urn] for urn in missing}}
+    missing = _find_missing(graph, history, relationships, scope, warn)
+    listed = read_deleted_joins(graph, scope.namespace, warn)
+    if history.lost:
+        missing |= infer_deleted(graph, scope.namespace, relationships, warn)
+    rejected = listed | {urn: pair for one in history.all for urn, pair in one.rejected.items()}
+    ever_rejected = rejected | missing
     deleted = {urn: pair for urn, pair in ever_rejected.items() if urn not in relationships}
     decisions = _if_supported(
         lambda: read_decisions(
@@ -215,9 +228,34 @@ def _read_join_history(
     return _JoinHistory(
         relationships=relationships,
         rejected={**deleted, **hidden_or_tagged},
-        deleted=sorted(history.written[urn] for urn in missing),
+        listed=listed,
+        deleted=sorted(pair for urn, pair in missing.items() if urn not in rejected),
         decisions=decisions,
     )
+
+
+def _find_missing(
+    graph: DataHubGraph,
+    history: History,
+    relationships: Mapping[str, Relationship],
+    scope: Scope,
+    warn: Warn,
+) -> dict[str, Pair]:
+    """Return the relationships of any pipeline's last run that people hard-deleted since."""
+    # DataHub deletes what another pipeline has hidden after some time.
+    hidden = {urn for one in history.all for urn in one.hidden}
+    missing: dict[str, Pair] = {}
+    for one in history.all:
+        written = {urn: pair for urn, pair in one.written.items() if urn not in hidden}
+        if written.keys() <= relationships.keys():
+            continue
+        arrived = _have_writes_arrived(graph, one, scope.namespace, warn)
+        deleted = find_deleted(
+            written, relationships, unseen=one.unseen, writes_arrived=arrived, warn=warn
+        )
+        expect_absent(graph, deleted)
+        missing |= {urn: written[urn] for urn in deleted}
+    return missing
 
 
 def _have_writes_arrived(graph: DataHubGraph, history: History, namespace: str, warn: Warn) -> bool:

@@ -12,7 +12,15 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.utilities.urns.error import InvalidUrnError
 
-from datahub_hyperjoin.catalog.entities import Aspects, NoteSkipped, aspect_of, fetch, scroll
+from datahub_hyperjoin.catalog.entities import (
+    Aspects,
+    NoteSkipped,
+    aspect_of,
+    fetch,
+    reading,
+    scroll,
+)
+from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.relationship_aspect import from_aspect, is_ours, pairs_in
@@ -88,7 +96,12 @@ class Relationship:
 
 
 def read_relationships(
-    graph: DataHubGraph, *, written: Collection[str], hidden: Mapping[str, str], warn: Warn
+    graph: DataHubGraph,
+    *,
+    written: Collection[str],
+    hiders: Collection[str],
+    warn: Warn,
+    others: Collection[str] = (),
 ) -> dict[str, Relationship]:
     """Read all relationships in the catalog, including hidden relationships.
 
@@ -98,26 +111,27 @@ def read_relationships(
     Args:
         graph: DataHub's server.
         written: URNs of the relationships that the last run wrote.
-        hidden: Relationships that earlier runs hid, with the ID of the run.
+        hiders: IDs of the runs of any pipeline that hid entities.
         warn: Receives relationships that cannot be read.
+        others: URNs of the relationships that other pipelines wrote.
 
     Returns:
         Relationships by URN.
     """
     skip = report_skipped(warn)
     entities = dict(scroll(graph, _ENTITY, _ASPECTS, removed=True, warn=skip))
-    not_indexed = sorted(set(written) - entities.keys())
+    not_indexed = sorted({*written, *others} - entities.keys())
     if not_indexed:
         entities |= fetch(graph, _ENTITY, not_indexed, _ASPECTS, warn=skip)
     relationships = (
-        read_relationship(urn, aspects, recorded=urn in written, hider=hidden.get(urn), warn=warn)
+        read_relationship(urn, aspects, recorded=urn in written, hiders=hiders, warn=warn)
         for urn, aspects in entities.items()
     )
     return {relationship.urn: relationship for relationship in relationships if relationship}
 
 
 def read_relationship(
-    urn: str, aspects: Aspects, *, recorded: bool, hider: str | None, warn: Warn
+    urn: str, aspects: Aspects, *, recorded: bool, hiders: Collection[str], warn: Warn
 ) -> Relationship | None:
     """Build a `Relationship` from the aspects of an entity.
 
@@ -125,7 +139,7 @@ def read_relationship(
         urn: URN of the entity.
         aspects: Its aspects.
         recorded: Whether the last run of this pipeline recorded that it wrote the entity.
-        hider: ID of the run of ours that hid it; None if none did.
+        hiders: IDs of the runs of any pipeline that hid entities.
         warn: Receives a warning if the URNs that it joins cannot be read.
 
     Returns:
@@ -146,7 +160,7 @@ def read_relationship(
         recorded=recorded,
         join=from_aspect(properties) if pairs else None,
         removed=removed,
-        removed_by_us=removed and hider is not None and run == hider,
+        removed_by_us=removed and run in hiders,
         tags=frozenset(tag.tag for tag in assigned),
         owners=tuple(owner.owner for owner in ownership.owners) if ownership else (),
         tagged_by={tag.tag: tag.attribution.actor for tag in assigned if tag.attribution},
@@ -176,32 +190,68 @@ def _pairs(
 
 
 def find_deleted(
-    written: Collection[str], existing: Iterable[str], *, writes_arrived: bool, warn: Warn
+    written: Collection[str],
+    existing: Iterable[str],
+    *,
+    unseen: Collection[str] = (),
+    writes_arrived: bool,
+    warn: Warn,
 ) -> frozenset[str]:
     """Find the entities that an earlier run wrote and that people then hard-deleted.
 
-    A missing entity is a rejection only if a person deleted it. Two other causes look the same.
-    People delete entities one by one, so if more than three quarters of at least twenty are
-    missing, the catalog was restored or emptied. And if all are missing, the server may not have
-    processed the writes of the last run yet, unless other writes of that run are there.
+    A missing entity is a rejection only if a person deleted it. Three other causes look the same.
+    An entity that no run has seen in the catalog was lost on its way there. People delete entities
+    one by one, so if more than three quarters of at least twenty are missing, the catalog was
+    restored or emptied. And if all are missing, the server may not have processed the writes of the
+    last run yet, unless other writes of that run are there.
 
     Args:
         written: URNs of the entities that an earlier run wrote and did not withdraw.
         existing: URNs of the entities that exist.
+        unseen: URNs of the entities that no run has read back since they were written.
         writes_arrived: Whether other writes of that run are in the catalog.
         warn: Receives a warning if too many are missing.
 
     Returns:
         URNs of the deleted entities; empty if the catalog was lost rather than edited.
     """
-    missing = frozenset(written).difference(existing)
-    lost = len(written) >= _MANY and len(missing) > _MAX_SHARE_DELETED * len(written)
-    if missing and (lost or (len(missing) == len(written) and not writes_arrived)):
+    never_seen = frozenset(written).intersection(unseen).difference(existing)
+    if never_seen:
+        warn(
+            "Writes lost",
+            "DataHub accepted these suggestions of the last run, but does not have them. They are "
+            "written again",
+            f"{len(never_seen)} of {len(written)}",
+        )
+    seen = frozenset(written) - never_seen
+    missing = seen.difference(existing)
+    lost = len(seen) >= _MANY and len(missing) > _MAX_SHARE_DELETED * len(seen)
+    if missing and (lost or (len(missing) == len(seen) and not writes_arrived)):
         warn(
             "Suggestions lost",
             "So many suggestions of the last run are missing that people cannot have deleted them: "
             "they may be suggested again. Reject those that are wrong",
-            f"{len(missing)} of {len(written)}",
+            f"{len(missing)} of {len(seen)}",
         )
         return frozenset()
     return missing
+
+
+def expect_absent(graph: DataHubGraph, urns: Iterable[str]) -> None:
+    """Ask the server for single entities that its answers for many entities leave out.
+
+    Entities that are missing from an answer count as deleted by people, for good. So an answer that
+    is well-formed but incomplete must not be believed.
+
+    Args:
+        graph: DataHub's server.
+        urns: URNs of the entities.
+
+    Raises:
+        UnreadableCatalogError: The server has one of them after all, or cannot be read.
+    """
+    for urn in sorted(urns):
+        with reading(graph, "Suggestions of the last run"):
+            exists = graph.exists(urn)
+        if exists:
+            raise UnreadableCatalogError.incomplete(urn)

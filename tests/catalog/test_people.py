@@ -89,7 +89,7 @@ def read(gms: Gms, graph: DataHubGraph) -> Read:
         def warn(*words: str) -> None:
             warned.append(words)
 
-        found = read_relationships(graph, written=[URN], hidden={URN: "1"}, warn=warn)
+        found = read_relationships(graph, written=[URN], hiders=["1"], warn=warn)
         deleted = dict.fromkeys(find_deleted([URN], found, writes_arrived=True, warn=warn), PAIR)
         decided = read_decisions(
             graph,

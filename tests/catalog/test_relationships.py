@@ -70,7 +70,8 @@ def read(
     recorded: bool = False,
 ) -> Relationship:
     held = holding(*aspects, remover=remover)
-    found = read_relationship(URN, held, recorded=recorded, hider=hider, warn=warn)
+    hiders = [hider] if hider else []
+    found = read_relationship(URN, held, recorded=recorded, hiders=hiders, warn=warn)
     assert found
     return found
 
@@ -112,7 +113,7 @@ def test_a_relationship_without_datasets_is_reported(warn: Warn, warnings: Warni
 
 def test_remnants_of_a_deletion_are_ignored(warn: Warn) -> None:
     remnants = holding(StatusClass(removed=True))
-    assert read_relationship(URN, remnants, recorded=True, hider=None, warn=warn) is None
+    assert read_relationship(URN, remnants, recorded=True, hiders=(), warn=warn) is None
 
 
 @pytest.mark.parametrize(
@@ -155,7 +156,7 @@ def test_hidden_relationships_are_read(gms: Gms, graph: DataHubGraph, warn: Warn
     gms.put(URN, StatusClass(removed=True), pipeline="joins")
     gms.put(theirs, edited())
     gms.put("urn:li:erModelRelationship:remnant", StatusClass(removed=True))
-    found = read_relationships(graph, written=[URN], hidden={URN: "put"}, warn=warn)
+    found = read_relationships(graph, written=[URN], hiders=["put"], warn=warn)
     assert found.keys() == {URN, theirs}
     assert (found[URN].ours, found[URN].removed_by_us, found[URN].recorded) == (True, True, True)
     other = found[theirs]
@@ -169,7 +170,7 @@ def test_relationships_that_are_not_indexed_are_fetched(
     gms.put(URN, MADE)
     gms.put(late, edited())
     gms.delete(late)
-    found = read_relationships(graph, written=[URN, late], hidden={}, warn=warn)
+    found = read_relationships(graph, written=[URN, late], hiders=(), warn=warn)
     assert found.keys() == {URN}
     assert gms.requests[-1].path.partition("?")[0].endswith("/erModelRelationship/batchGet")
 

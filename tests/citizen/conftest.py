@@ -1,7 +1,7 @@
 """Fixtures that run `datahub ingest` as a user does, against a double of DataHub's server."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -10,6 +10,7 @@ import yaml
 from click.testing import CliRunner
 from datahub.entrypoints import datahub
 from pyspark.sql import SparkSession
+from quick_runs import Runs
 
 from gms import Gms
 from lake import describe_folder, write_flights
@@ -75,7 +76,13 @@ def gms(lake: Path) -> Iterator[Gms]:
 def run(lake: Path, tmp_path: Path, spark: SparkSession) -> Callable[..., str]:  # noqa: ARG001 - borrowed
     """Runs a recipe against a server."""
 
-    def ingest(server: Gms, *options: str, fails: bool = False, **config: Any) -> str:  # noqa: ANN401
+    def ingest(
+        server: Gms,
+        *options: str,
+        fails: bool = False,
+        sink: Mapping[str, int] = {},
+        **config: Any,  # noqa: ANN401
+    ) -> str:
         recipe = {
             "pipeline_name": "joins",
             "source": {
@@ -87,7 +94,7 @@ def run(lake: Path, tmp_path: Path, spark: SparkSession) -> Callable[..., str]: 
                     **config,
                 },
             },
-            "sink": {"type": "datahub-rest", "config": {"server": server.url}},
+            "sink": {"type": "datahub-rest", "config": {"server": server.url, **sink}},
         }
         file = tmp_path / "recipe.yml"
         file.write_text(yaml.safe_dump(recipe))
@@ -107,3 +114,9 @@ def ingest(gms: Gms, run: Callable[..., str]) -> Ingest:
         return run(gms, *options, **config)
 
     return against_gms
+
+
+@pytest.fixture
+def quick(gms: Gms, lake: Path) -> Runs:
+    """Runs whose joins are given."""
+    return Runs(gms, lake)

@@ -203,4 +203,5 @@ _FIELDS: dict[str, Callable[[Store, str], Values]] = {
     "owners": _each("ownership", "owners", "owner"),
     "customProperties": _custom,
     "qualifiedName": _of("qualifiedName", "propertyDefinition"),
+    "jobId": _of("jobId", "dataJobKey"),
 }

@@ -1,0 +1,45 @@
+"""What a run knows about the runs before it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from datahub_hyperjoin.tables import Pair, TableId
+
+
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """A record of the entities that earlier runs of a pipeline wrote or hid."""
+
+    written: Mapping[str, Pair] = field(default_factory=dict)
+    """Relationships that the last run wrote, by URN."""
+
+    rejected: Mapping[str, Pair] = field(default_factory=dict)
+    """Relationships of any earlier run that people deleted, hid or rejected, by URN."""
+
+    hidden: Mapping[str, str] = field(default_factory=dict)
+    """URNs of relationships and queries that runs hid, with the ID of the run."""
+
+    columns: Sequence[str] = ()
+    """URNs of some columns whose properties the last run wrote."""
+
+    unseen: frozenset[str] = frozenset()
+    """URNs of written relationships and queries that no run has read back."""
+
+    tables: frozenset[TableId] = frozenset()
+    """The tables about which the last run wrote anything."""
+
+    lost: bool = False
+    """Whether earlier runs should have left a checkpoint in the catalog, and none is there."""
+
+    others: "tuple[History, ...]" = ()
+    """The histories of the other pipelines."""
+
+    @property
+    def all(self) -> "tuple[History, ...]":
+        """The histories of this pipeline and of all others."""
+        return (self, *self.others)
+
+    @property
+    def hiders(self) -> frozenset[str]:
+        """IDs of the runs of any pipeline that hid relationships or queries."""
+        return frozenset(run for one in self.all for run in one.hidden.values())

@@ -1,0 +1,33 @@
+"""List rejected suggestions in the catalog, where they outlast a pipeline and its checkpoints."""
+
+from collections.abc import Iterator
+
+from datahub.ingestion.api.workunit import MetadataWorkUnit
+
+from datahub_hyperjoin.catalog import Catalog
+from datahub_hyperjoin.emit.deletions import emit_deletions
+from datahub_hyperjoin.relationship_aspect import columns_urn
+
+
+def list_rejected(catalog: Catalog, namespace: str) -> Iterator[MetadataWorkUnit]:
+    """List the suggestions that people deleted, hid or rejected, each at one of its columns.
+
+    A relationship of several columns cannot be listed so: its pairs alone are not rejected.
+
+    Args:
+        catalog: The rejected relationships, and those that columns list already.
+        namespace: Prefix of the property's name.
+
+    Yields:
+        One patch for each column.
+    """
+    rejected = [
+        (catalog.field_path(left), catalog.field_path(right))
+        for urn, (left, right) in catalog.rejected.items()
+        if urn == columns_urn([(left, right)])
+    ]
+    listed = [
+        (catalog.field_path(left), catalog.field_path(right))
+        for left, right in catalog.listed.values()
+    ]
+    yield from emit_deletions(rejected, listed, namespace)

@@ -1,0 +1,156 @@
+"""Read what other pipelines of this source wrote, so that pipelines do not undo each other.
+
+Every pipeline keeps its written state in a checkpoint of its own. A pipeline that was renamed is
+another pipeline, too: the record of what people deleted continues in the old name's checkpoint.
+"""
+
+import time
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass
+
+from datahub.ingestion.api.workunit import MetadataWorkUnit
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.ingestion.graph.filters import RawSearchFilter
+from datahub.ingestion.source.state.checkpoint import Checkpoint
+from datahub.ingestion.source.state_provider.datahub_ingestion_checkpointing_provider import (
+    DatahubIngestionCheckpointingProvider,
+)
+from datahub.metadata.schema_classes import (
+    DatahubIngestionCheckpointClass,
+    DataJobKeyClass,
+    MetadataChangeEventClass,
+    StatusClass,
+)
+from datahub.metadata.urns import DataFlowUrn, DataJobUrn
+
+from datahub_hyperjoin.catalog.entities import reading, scroll
+from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
+from datahub_hyperjoin.emit import WrittenState
+from datahub_hyperjoin.emit.patches import read_changes
+from datahub_hyperjoin.emit.written_state import JOB
+from datahub_hyperjoin.errors import UnknownEntityTypeError
+from datahub_hyperjoin.progress import Warn
+
+_ACTIVE_DAYS = 45
+_DAY = 24 * 60 * 60 * 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherPipeline:
+    """Another pipeline of this source that writes to the same catalog."""
+
+    name: str
+    """Its `pipeline_name`."""
+
+    state: WrittenState
+    """What its last run wrote."""
+
+    active: bool
+    """Whether it has run in the last 45 days. What an inactive one wrote is not kept for it."""
+
+
+def read_other_pipelines(
+    graph: DataHubGraph, own: str | None, warn: Warn
+) -> tuple[OtherPipeline, ...]:
+    """Read the written states of all pipelines of this source but one.
+
+    Args:
+        graph: DataHub's server.
+        own: The `pipeline_name` of this run, which is left out.
+        warn: Receives states that cannot be read.
+
+    Returns:
+        The other pipelines that have a written state, sorted by name.
+    """
+    try:
+        names = sorted({*_list_pipelines(graph)} - {own})
+        found = [_read_pipeline(graph, name, warn) for name in names]
+    except (UnreadableCatalogError, UnknownEntityTypeError) as error:
+        warn(
+            "Other pipelines not read",
+            "Suggestions that they still show may be withdrawn, and those that people deleted from "
+            "them may be suggested again",
+            str(error),
+        )
+        return ()
+    return tuple(pipeline for pipeline in found if pipeline)
+
+
+def _list_pipelines(graph: DataHubGraph) -> Iterator[str]:
+    """Yield the names of all pipelines that store a written state."""
+    filters: RawSearchFilter = [
+        {"and": [{"field": "jobId", "condition": "EQUAL", "values": [str(JOB)]}]}
+    ]
+    # DataHub hides the entities that hold checkpoints.
+    for urn, _ in scroll(
+        graph, "dataJob", [DataJobKeyClass.ASPECT_NAME], filters=filters, removed=True
+    ):
+        job = DataJobUrn.from_string(urn)
+        if job.job_id == JOB:
+            yield DataFlowUrn.from_string(job.flow).flow_id
+
+
+def _read_pipeline(graph: DataHubGraph, name: str, warn: Warn) -> OtherPipeline | None:
+    provider = DatahubIngestionCheckpointingProvider
+    urn = provider.get_data_job_urn(provider.orchestrator_name, name, JOB)
+    with reading(graph, f"The checkpoint of the pipeline {name!r}"):
+        aspect = graph.get_latest_timeseries_value(
+            urn, DatahubIngestionCheckpointClass, {"pipelineName": name}
+        )
+    try:
+        checkpoint = Checkpoint.create_from_checkpoint_aspect(JOB, aspect, WrittenState)
+    except Exception as error:  # noqa: BLE001 - the client raises whatever the decoding raises
+        warn(
+            "Checkpoint not read",
+            "This pipeline counts as one that wrote nothing. Run it again",
+            f"{name}: {type(error).__name__}",
+        )
+        return None
+    if aspect is None or checkpoint is None:
+        return None
+    age = time.time() * 1000 - aspect.timestampMillis
+    return OtherPipeline(name=name, state=checkpoint.state, active=age < _ACTIVE_DAYS * _DAY)
+
+
+def without_shared(last: WrittenState, others: Iterable[OtherPipeline]) -> WrittenState:
+    """Return a written state without what other active pipelines have written too.
+
+    Args:
+        last: What the last run of this pipeline wrote.
+        others: The other pipelines.
+
+    Returns:
+        The part of the state that only this pipeline may withdraw.
+    """
+    for pipeline in others:
+        if pipeline.active:
+            last = last.without(pipeline.state)
+    return last
+
+
+def keep_shown(
+    units: Iterable[MetadataWorkUnit], protected: Container[str]
+) -> Iterator[MetadataWorkUnit]:
+    """Drop the workunits that hide entities which this run may not hide.
+
+    DataHub's framework hides every entity that a pipeline wrote once and no longer writes.
+
+    Args:
+        units: All metadata of a run.
+        protected: URNs of entities that people edited or that other pipelines show. They need to be
+            complete only when the framework hides, which is after all other metadata.
+
+    Yields:
+        The other workunits, in order.
+    """
+    for unit in units:
+        if not (_hides(unit) and unit.get_urn() in protected):
+            yield unit
+
+
+def _hides(unit: MetadataWorkUnit) -> bool:
+    proposal = unit.metadata
+    if isinstance(proposal, MetadataChangeEventClass):
+        return False
+    changes = read_changes(proposal) if proposal.aspectName == StatusClass.ASPECT_NAME else None
+    return any(change.get("value") is True for change in changes or ())

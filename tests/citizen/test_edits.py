@@ -1,0 +1,49 @@
+"""A relationship that a person edited stays as it is."""
+
+import pytest
+from datahub.metadata.schema_classes import (
+    AuditStampClass,
+    ERModelRelationshipPropertiesClass,
+    StatusClass,
+)
+from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, shown, urn_of
+
+from gms import Gms
+
+ADA = "urn:li:corpuser:ada"
+
+
+def edit(gms: Gms, urn: str, **changes: object) -> None:
+    aspect = gms.get(urn, ERModelRelationshipPropertiesClass)
+    assert aspect is not None
+    for name, value in changes.items():
+        setattr(aspect, name, value)
+    gms.put(urn, aspect)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "The plane that flew"},
+        {"lastModified": AuditStampClass(time=1, actor=ADA), "cardinality": "ONE_ONE"},
+    ],
+)
+def test_an_edit_that_keeps_our_custom_properties_is_left_alone(
+    gms: Gms, quick: Runs, change: dict[str, object]
+) -> None:
+    quick(ALL)
+    edit(gms, urn_of(PLANE), **change)
+    edited = gms.get(urn_of(PLANE), ERModelRelationshipPropertiesClass)
+    quick(ALL)
+    assert gms.get(urn_of(PLANE), ERModelRelationshipPropertiesClass) == edited
+    for _ in range(2):
+        quick([CARRIER, ORIGIN])
+        assert gms.get(urn_of(PLANE), ERModelRelationshipPropertiesClass) == edited
+        assert gms.get(urn_of(PLANE), StatusClass) in (None, StatusClass(removed=False))
+
+
+def test_an_edit_is_left_alone_when_the_layer_is_switched_off(gms: Gms, quick: Runs) -> None:
+    quick(ALL)
+    edit(gms, urn_of(PLANE), name="The plane that flew")
+    quick(ALL, emit={"relationships": False})
+    assert shown(gms) == {PLANE}
