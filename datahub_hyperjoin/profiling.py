@@ -34,7 +34,7 @@ def read_profiles(
         for id_, profile in store.profiles(tables).items()
     }
     changed = [table for table in tables if table.id not in stored]
-    read = profile_lake(session(), changed, config) if changed else []
+    read = profile_lake(session(), changed, config, store.result_folder) if changed else []
     by_table = stored | {profile.table.id: profile for profile in read}
     profiles = tuple(by_table[table.id] for table in tables)
     store.keep_profiles(profiles)

@@ -10,6 +10,7 @@ TableError
 │  ├─ UnreadableRelationError
 │  ├─ MissingDeltaError
 │  ├─ MissingIcebergError
+│  ├─ LostWorkerError
 │  ├─ NoMetadataError
 │  ├─ NotAvroError
 │  └─ UnshippedFileError
@@ -61,6 +62,11 @@ class UnreadableTableError(TableError, ValueError):
     def without_names(cls) -> Self:
         """Report a header in which all names are blank or repeated."""
         return cls.because("no column has a unique name")
+
+    @classmethod
+    def with_long_row(cls, most: int) -> Self:
+        """Report a row of delimited text that is longer than the given number of MiB."""
+        return cls.because(f"a row is longer than {most} MiB, or a quote in it is never closed")
 
     @classmethod
     def ragged(cls, rows: int) -> Self:
@@ -146,6 +152,26 @@ class EmptyRelationError(EmptyTableError):
     def without_rows(cls) -> Self:
         """Report that a query returned no rows."""
         return cls("has no rows. Add rows")
+
+
+class LostWorkerError(UnreadableTableError):
+    """Reading a table takes more than a worker has, or ends the worker."""
+
+    @classmethod
+    def by_reading(cls) -> Self:
+        """Report that the worker ended while it read only this table."""
+        return cls(
+            "cannot be read: it ends the process that reads it, because its bytes are damaged or "
+            "its rows take too much memory. Repair it, or divide it into several tables"
+        )
+
+    @classmethod
+    def by_memory(cls) -> Self:
+        """Report that the rows of the table do not fit into the memory of a worker."""
+        return cls(
+            "cannot be read: its rows take more memory than a worker may use. Lower "
+            "`profile.max_bytes`, or divide it into several tables"
+        )
 
 
 class MissingDeltaError(UnreadableTableError):

@@ -69,7 +69,8 @@ def text_of(value: object) -> str:
             return _duration_text(value)
         case datetime() if value.tzinfo:
             return str(value.astimezone(timezone.utc).replace(tzinfo=None))
-    return str(value)
+    # Half a surrogate pair, which JSON and SQLite may hold, has no UTF-8.
+    return str(value).encode("utf-8", "replace").decode()
 
 
 def _duration_text(duration: timedelta) -> str:

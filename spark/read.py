@@ -20,6 +20,7 @@ from datahub_hyperjoin.locations import (
     TableLocation,
     is_remote,
 )
+from datahub_hyperjoin.spark.batches import with_usable_values
 from datahub_hyperjoin.spark.columns import TableStream
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.databases.relation_stream import read_relation
@@ -72,7 +73,7 @@ def read_table(
     Raises:
         TableError: The table cannot be used. Some errors occur only while its rows are read.
     """
-    stream = _open(table, databases, paths, max_rows=max_rows)
+    stream = with_usable_values(_open(table, databases, paths, max_rows=max_rows))
     return replace(stream, batches=draw(stream, max_rows=max_rows, max_bytes=max_bytes))
 
 

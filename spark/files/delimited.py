@@ -7,8 +7,8 @@ only if it has as many fields as the header.
 import csv
 import io
 import re
-from collections.abc import Collection, Generator, Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Collection, Generator, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -29,6 +29,10 @@ from datahub_hyperjoin.spark.files.compression import DecompressedFile
 from datahub_hyperjoin.spark.files.encoding import TextStream
 
 _BLOCK = 1 << 24
+_LARGEST_BLOCK = 1 << 28
+"""Size of a block in files with a row that two smaller blocks cannot hold."""
+_LONG_ROW = "straddling object"
+"""What Arrow says of such a row."""
 _DELIMITERS = ",;\t|"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _ROWS_EXAMINED = 200
@@ -74,8 +78,14 @@ def read_delimited(
             raise UnreadableTableError.without_names()
         opened.pop_all()
     extent = RowEstimate()
-    batches = _batches(stream, dialect, names, chosen, extent=extent)
-    return TableStream(chosen, batches, notes, extent)
+
+    def read(stream: TextStream, block: int) -> Generator[pa.RecordBatch, None, None]:
+        return _batches(stream, dialect, names, chosen, extent=extent, block=block)
+
+    def reopen() -> TextStream:
+        return TextStream(DecompressedFile(path), dialect, notes)
+
+    return TableStream(chosen, _with_long_rows(read, stream, reopen), notes, extent)
 
 
 def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT) -> str:
@@ -140,6 +150,39 @@ def _rows(head: str, dialect: Dialect) -> Iterator[list[str]]:
     return (row for row in rows if row)
 
 
+def _with_long_rows(
+    read: Callable[[TextStream, int], Iterator[pa.RecordBatch]],
+    stream: TextStream,
+    reopen: Callable[[], TextStream],
+) -> Generator[pa.RecordBatch, None, None]:
+    """Read a file, and begin again with larger blocks at a row that is too long for one."""
+    rows = 0
+    with _translated_errors():
+        try:
+            for batch in read(stream, _BLOCK):
+                yield batch
+                rows += len(batch)
+        except pa.ArrowInvalid as error:
+            if _LONG_ROW not in str(error):
+                raise
+        else:
+            return
+        for batch in read(reopen(), _LARGEST_BLOCK):
+            if rows < len(batch):
+                yield batch.slice(rows)
+            rows = max(0, rows - len(batch))
+
+
+@contextmanager
+def _translated_errors() -> Iterator[None]:
+    try:
+        yield
+    except pa.ArrowInvalid as error:
+        if _LONG_ROW in str(error):
+            raise UnreadableTableError.with_long_row(_LARGEST_BLOCK >> 20) from error
+        raise UnreadableTableError.because(str(error).splitlines()[0]) from error
+
+
 def _batches(
     stream: TextStream,
     dialect: Dialect,
@@ -147,6 +190,7 @@ def _batches(
     columns: tuple[Column, ...],
     *,
     extent: RowEstimate,
+    block: int,
 ) -> Generator[pa.RecordBatch, None, None]:
     """Read the rows as Arrow batches, and note how many rows were skipped.
 
@@ -165,14 +209,16 @@ def _batches(
     )
     try:
         with stream, _source(stream) as source:
-            batches = _open(source, positions, chosen, options=options)
+            batches = _open(source, positions, chosen, options=options, block=block)
             for blocks, batch in enumerate(batches, start=1):
                 rows += len(batch)
                 # Each batch is one block; the blocks left have about as many rows each.
-                extent.rows = rows * max(1.0, stream.size() / _BLOCK / blocks)
+                extent.rows = rows * max(1.0, stream.size() / block / blocks)
                 yield batch.rename_columns([column.path for column in columns])
     except pa.ArrowInvalid as error:
-        raise UnreadableTableError.because(str(error).splitlines()[0]) from error
+        if _LONG_ROW in str(error):
+            skipped.count = 0  # the file is read again
+        raise
     finally:
         if skipped.count:
             stream.notes.append(
@@ -194,6 +240,7 @@ def _open(
     chosen: list[str],
     *,
     options: pa.csv.ParseOptions,
+    block: int,
 ) -> pa.csv.CSVStreamingReader:
     """Open a reader that names columns by position and reads all values as text."""
     return pa.csv.open_csv(
@@ -201,7 +248,7 @@ def _open(
         pa.csv.ReadOptions(
             column_names=positions,
             skip_rows_after_names=1,
-            block_size=_BLOCK,
+            block_size=block,
             use_threads=False,
         ),
         options,

@@ -36,10 +36,18 @@ _BYTES_EXAMINED = 1 << 12
 class TextStream(io.RawIOBase):
     """UTF-8 stream of a text file in any encoding, with notes on how the file was decoded."""
 
-    def __init__(self, raw: DecompressedFile, dialect: Dialect = DEFAULT_DIALECT) -> None:
-        """Read the first block, and reject a file that is empty or not text."""
+    def __init__(
+        self,
+        raw: DecompressedFile,
+        dialect: Dialect = DEFAULT_DIALECT,
+        notes: list[str] | None = None,
+    ) -> None:
+        """Read the first block, and reject a file that is empty or not text.
+
+        Notes are added to those of an earlier stream of the file.
+        """
         super().__init__()
-        self.notes: list[str] = []
+        self.notes: list[str] = [] if notes is None else notes
         self._raw = raw
         self._is_ascii = True
         self._has_ended = False
@@ -58,7 +66,7 @@ class TextStream(io.RawIOBase):
         errors = "strict" if self._starts_as_utf8 else "replace"
         self._decoder = codecs.getincrementaldecoder(self._encoding)(errors)
         if not self._starts_as_utf8 and not self._is_given:
-            self.notes.append(f"not UTF-8: read as {self._encoding.upper()}")
+            self._note(f"not UTF-8: read as {self._encoding.upper()}")
         if self._starts_as_utf8:
             _refuse_binary(block[:_BYTES_EXAMINED], (dialect.delimiter or "").encode())
         # Arrow would take a blank first line for the header.
@@ -120,7 +128,7 @@ class TextStream(io.RawIOBase):
         block = self._raw.read(_BLOCK)
         self._has_ended = not block
         if self._has_ended and self._quotes % 2:
-            self.notes.append("a quote is never closed: rows after it may be missing")
+            self._note("a quote is never closed: rows after it may be missing")
         # Arrow misses a last line without a line break, and ignores a blank last line.
         return self._to_utf8(block) + b"\n" * self._has_ended
 
@@ -132,7 +140,10 @@ class TextStream(io.RawIOBase):
         decoded.
         """
         if self._starts_as_utf8 and b"\0" in block:
-            raise UnreadableTableError.not_text()
+            if block.count(b"\0") > _MOST_CONTROLS * len(block):
+                raise UnreadableTableError.not_text()
+            self._note("null characters were removed")
+            block = block.replace(b"\0", b"")
         pending = self._decoder.getstate()[0]
         if block.isascii() and not pending and self._starts_as_utf8:
             self._quotes += _count(block, self._quote)
@@ -149,13 +160,15 @@ class TextStream(io.RawIOBase):
         return encoded
 
     def _note_replacement(self, encoding: str) -> None:
-        note = f"bytes that are not {encoding} were replaced by \ufffd"
+        self._note(f"bytes that are not {encoding} were replaced by \ufffd")
+
+    def _note(self, note: str) -> None:
         if note not in self.notes:
             self.notes.append(note)
 
     def _fallback_decoder(self) -> codecs.IncrementalDecoder:
         if self._encoding == "utf-8" and self._is_ascii and not self._is_given:
-            self.notes.append("not UTF-8: read as Windows-1252 (Latin-1)")
+            self._note("not UTF-8: read as Windows-1252 (Latin-1)")
             self._encoding = "cp1252"
         else:
             self._note_replacement("UTF-8")
@@ -165,8 +178,21 @@ class TextStream(io.RawIOBase):
 
 def _refuse_binary(block: bytes, delimiter: bytes) -> None:
     controls = bytes({*_CONTROLS} - {*delimiter})
-    if len(block) - len(block.translate(None, controls)) > _MOST_CONTROLS * len(block):
+    if len(block) - len(block.translate(None, controls)) <= _MOST_CONTROLS * len(block):
+        return
+    # Values may hold control characters; names only if these are delimiters or no text at all.
+    header = block.lstrip(b"\r\n").split(b"\n", 1)[0]
+    is_odd = len(header.translate(None, controls)) < len(header)
+    if is_odd or not _is_utf8(block) or block.count(b"\0") > _MOST_CONTROLS * len(block):
         raise UnreadableTableError.not_text()
+
+
+def _is_utf8(block: bytes) -> bool:
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(block)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _count(block: bytes, char: bytes) -> int:

@@ -16,6 +16,8 @@ from datahub_hyperjoin.spark.columns import (
 )
 from datahub_hyperjoin.spark.errors import UnreadableTableError
 from datahub_hyperjoin.spark.files.compression import DecompressedFile
+from datahub_hyperjoin.spark.files.json_depth import MOST_LEVELS, ShallowLines, TooDeepError
+from datahub_hyperjoin.spark.files.json_values import columns_of_lines, read_lines
 from datahub_hyperjoin.spark.files.nested import flatten, leaf_columns
 
 _BLOCK = 1 << 22
@@ -33,35 +35,48 @@ def read_json_lines(path: Path, paths: Collection[str] | None) -> TableStream:
         The table being read; members of nested objects are columns, as in `address.city`.
 
     Raises:
-        UnreadableTableError: A line is not an object, or a key has values of different types.
+        UnreadableTableError: Most lines are not objects.
     """
-    with _opened(path) as (lines, _):
-        schema = lines.schema
-    columns, notes = choose_columns(leaf_columns(schema), paths)
+    try:
+        with _opened(path) as (lines, _):
+            leaves = leaf_columns(lines.schema)
+    except (pa.ArrowInvalid, TooDeepError) as error:
+        leaves = columns_of_lines(path)
+        if not leaves:
+            raise UnreadableTableError.because(_reason(error)) from error
+    columns, notes = choose_columns(leaves, paths)
     extent = RowEstimate()
-    return TableStream(columns, _batches(path, columns, extent), notes, extent)
+    return TableStream(columns, _batches(path, columns, notes, extent), notes, extent)
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[pa.RecordBatchReader, DecompressedFile]]:
     options = pa.json.ReadOptions(use_threads=False, block_size=_BLOCK)
-    try:
-        with (
-            DecompressedFile(path) as source,
-            pa.json.open_json(source, read_options=options) as lines,
-        ):
-            yield lines, source
-    except pa.ArrowInvalid as error:
-        raise UnreadableTableError.because(str(error).splitlines()[0]) from error
+    with (
+        DecompressedFile(path) as source,
+        pa.json.open_json(ShallowLines(source), read_options=options) as lines,
+    ):
+        yield lines, source
 
 
 def _batches(
-    path: Path, columns: Sequence[Column], extent: RowEstimate
+    path: Path, columns: Sequence[Column], notes: list[str], extent: RowEstimate
 ) -> Generator[pa.RecordBatch, None, None]:
     paths, rows = readable_paths(columns), 0
-    with _opened(path) as (lines, source):
-        for blocks, batch in enumerate(lines, start=1):
-            rows += len(batch)
-            # Each batch is one block; the blocks left have about as many rows each.
-            extent.rows = rows * max(1.0, source.size(blocks * _BLOCK) / _BLOCK / blocks)
-            yield flatten(batch, paths)
+    try:
+        with _opened(path) as (lines, source):
+            for blocks, batch in enumerate(lines, start=1):
+                # Each batch is one block; the blocks left have about as many rows each.
+                estimate = max(1.0, source.size(blocks * _BLOCK) / _BLOCK / blocks)
+                extent.rows = (rows + len(batch)) * estimate
+                yield flatten(batch, paths)
+                rows += len(batch)
+    except (pa.ArrowInvalid, TooDeepError) as error:
+        notes.append(f"read line by line: {_reason(error)}")
+        yield from read_lines(path, paths, notes, extent, after=rows)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, TooDeepError):
+        return f"a line is nested more than {MOST_LEVELS} levels deep"
+    return str(error).splitlines()[0]

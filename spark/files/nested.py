@@ -108,6 +108,8 @@ def _members(path: str, array: pa.Array) -> Iterator[tuple[str, pa.Array]]:
     elif pa.types.is_struct(array.type):
         for field, member in zip(array.type, array.flatten(), strict=True):
             yield from _members(f"{path}.{field.name}", member)
+    elif pa.types.is_dictionary(array.type):
+        yield path, array.dictionary_decode()  # its size would not show in that of the batch
     else:
         yield path, array
 

@@ -13,6 +13,7 @@ from datahub_hyperjoin.spark.files.nested import (
     top_level_fields,
     translate_read_errors,
 )
+from datahub_hyperjoin.wording import name_some
 
 
 def read_orc(path: Path, paths: Collection[str] | None) -> TableStream:
@@ -31,13 +32,48 @@ def read_orc(path: Path, paths: Collection[str] | None) -> TableStream:
     with translate_read_errors():
         file = orc.ORCFile(path)
     columns, notes = choose_columns(leaf_columns(file.schema), paths)
-    batches = _batches(file, readable_paths(columns))
+    batches = _batches(file, readable_paths(columns), notes)
     return TableStream(columns, batches, notes, RowEstimate(file.nrows))
 
 
-def _batches(file: orc.ORCFile, paths: Sequence[str]) -> Generator[pa.RecordBatch, None, None]:
+def _batches(
+    file: orc.ORCFile, paths: Sequence[str], notes: list[str]
+) -> Generator[pa.RecordBatch, None, None]:
     # Without a comparable column, one field is read to count the rows.
     fields = top_level_fields(file.schema, paths) or file.schema.names[:1]
+    unread: dict[str, None] = {}
     with translate_read_errors():
         for stripe in range(file.nstripes):
-            yield flatten(file.read_stripe(stripe, columns=fields), paths)
+            yield flatten(_read_stripe(file, stripe, fields, unread), paths)
+    if unread:
+        names = name_some([*map(repr, unread)])
+        notes.append(f"columns with values that cannot be read, which count as missing: {names}")
+
+
+def _read_stripe(
+    file: orc.ORCFile, stripe: int, fields: Sequence[str], unread: dict[str, None]
+) -> pa.RecordBatch:
+    """Read a stripe with nulls in the fields that cannot be read.
+
+    One date in a far year is enough: Arrow counts nanoseconds.
+    """
+    try:
+        return file.read_stripe(stripe, columns=fields)
+    except pa.ArrowInvalid:
+        read = {name: _read_field(file, stripe, name) for name in fields}
+        lengths = [len(array) for array in read.values() if array is not None]
+        if not lengths:
+            raise
+    unread.update({name: None for name in fields if read[name] is None})
+    arrays = [
+        pa.nulls(lengths[0], file.schema.field(name).type) if array is None else array
+        for name, array in read.items()
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=[*fields])
+
+
+def _read_field(file: orc.ORCFile, stripe: int, name: str) -> pa.Array | None:
+    try:
+        return file.read_stripe(stripe, columns=[name]).column(0)
+    except pa.ArrowInvalid:
+        return None

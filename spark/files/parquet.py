@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from datahub_hyperjoin.spark.batches import STEP_ROWS, combine
 from datahub_hyperjoin.spark.columns import (
     Column,
     RowEstimate,
@@ -16,7 +17,6 @@ from datahub_hyperjoin.spark.columns import (
 from datahub_hyperjoin.spark.files.nested import flatten, leaf_columns, translate_read_errors
 
 _BATCH_CELLS = 1 << 22
-_LEAST_ROWS = 1024
 
 
 def read_parquet(path: Path, paths: Collection[str] | None) -> TableStream:
@@ -42,7 +42,6 @@ def _batches(
     file: pq.ParquetFile, columns: tuple[Column, ...]
 ) -> Generator[pa.RecordBatch, None, None]:
     paths = readable_paths(columns)
-    rows = max(_LEAST_ROWS, _BATCH_CELLS // max(1, len(paths)))
     with file, translate_read_errors():
-        for batch in file.iter_batches(rows, columns=paths, use_threads=False):
-            yield flatten(batch, paths)
+        steps = file.iter_batches(STEP_ROWS, columns=paths, use_threads=False)
+        yield from combine((flatten(step, paths) for step in steps), cells=_BATCH_CELLS)

@@ -26,7 +26,11 @@ from datahub_hyperjoin.locations import (
 )
 from datahub_hyperjoin.redact import in_short
 from datahub_hyperjoin.spark.columns import Column, choose_columns, readable_paths
-from datahub_hyperjoin.spark.errors import UnreadableRelationError, UnreadableTableError
+from datahub_hyperjoin.spark.errors import (
+    LostWorkerError,
+    UnreadableRelationError,
+    UnreadableTableError,
+)
 from datahub_hyperjoin.spark.files.folder import NULL_PARTITION, partition_keys
 from datahub_hyperjoin.spark.native.remote import escape_pattern
 from datahub_hyperjoin.tables import DataType
@@ -46,6 +50,9 @@ _TEXT_TYPES = (
     T.TimestampNTZType,
 )
 """Types that Arrow converts to text; Spark converts the others."""
+
+_LOST_WORKER = ("Python worker exited unexpectedly", "ExecutorLostFailure")
+"""What Spark says if a worker was killed or crashed."""
 
 _PY4J_PREFIX = "An error occurred while calling"
 """Start of the line with which Py4J introduces an error message of Java's."""
@@ -155,6 +162,15 @@ def spark_error_text(error: Exception) -> str:
     return in_short(lines[0] if lines else type(error).__name__)
 
 
+def is_lost_worker(error: Exception) -> bool:
+    """Return whether a Spark job failed because one of its workers crashed or was killed.
+
+    Args:
+        error: The job's error.
+    """
+    return any(sign in str(error) for sign in _LOST_WORKER)
+
+
 def table_error(location: TableLocation, error: Exception) -> TableError:
     """Return a `TableError` for a Spark error that occurred while a table was read.
 
@@ -165,6 +181,8 @@ def table_error(location: TableLocation, error: Exception) -> TableError:
     Returns:
         An error with Spark's message in one line, without credentials.
     """
+    if is_lost_worker(error):
+        return LostWorkerError.by_reading()
     in_catalog = isinstance(location, CatalogTable | Relation)
     kind = UnreadableRelationError if in_catalog else UnreadableTableError
     return kind.because(spark_error_text(error))

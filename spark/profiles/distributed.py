@@ -27,11 +27,13 @@ from datahub_hyperjoin.locations import (
     Relation,
     database_of,
 )
+from datahub_hyperjoin.spark.batches import with_usable_values
 from datahub_hyperjoin.spark.columns import Column, TableStream, readable_paths
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.column_profiles import opaque_profile
 from datahub_hyperjoin.spark.databases.data_source import load_relation
 from datahub_hyperjoin.spark.errors import EmptyRelationError
+from datahub_hyperjoin.spark.memory import limited_memory
 from datahub_hyperjoin.spark.native.frames import (
     TableFrame,
     load_frame,
@@ -46,6 +48,11 @@ from datahub_hyperjoin.spark.profiles.partial import (
     merge_parts,
     partition_index,
 )
+from datahub_hyperjoin.spark.profiles.result_transfer import (
+    ResultFolder,
+    send_profiles,
+    temporary_results,
+)
 from datahub_hyperjoin.spark.sampling import SEED
 from datahub_hyperjoin.tables import ColumnId, Table, TableId, TableProfile
 
@@ -56,7 +63,10 @@ _CONCURRENT_JOBS = 4
 
 
 def profile_distributed(
-    session: SparkSession, tables: Sequence[Table], config: ProfileConfig
+    session: SparkSession,
+    tables: Sequence[Table],
+    config: ProfileConfig,
+    result_folder: ResultFolder = temporary_results,
 ) -> list[TableProfile]:
     """Profile tables through Spark's own readers.
 
@@ -64,6 +74,7 @@ def profile_distributed(
         session: Runs the Spark jobs.
         tables: The tables.
         config: Limits on what is read and kept.
+        result_folder: Provides the folder in which each profile is written as soon as it is known.
 
     Returns:
         One profile per table, in their order. An unreadable table has a profile with a fault.
@@ -78,9 +89,14 @@ def profile_distributed(
 
     def profile(queue: Sequence[Table]) -> list[TableProfile]:
         """Profile tables one by one, because one table may use all connections of a database."""
-        return [_profile(session, table, config) for table in queue]
+        profiles = []
+        for table in queue:
+            profiles.append(_profile(session, table, config))
+            send_profiles([indices[table.id]], profiles[-1:], folder)
+        return profiles
 
-    with ThreadPoolExecutor(_CONCURRENT_JOBS) as pool:
+    indices = {table.id: index for index, table in enumerate(tables)}
+    with result_folder(tables) as folder, ThreadPoolExecutor(_CONCURRENT_JOBS) as pool:
         profiles = {
             profile.table.id: profile
             for profiled in pool.map(profile, queues.values())
@@ -146,8 +162,9 @@ def _count(
 
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         stream = TableStream(columns, (batch.rename_columns(names) for batch in batches), [])
-        # Numbered by partition, so that the order of merging is the same in every run.
-        yield count_part(0, partition_index(), stream, size=size)
+        with limited_memory():
+            # Numbered by partition, so that the order of merging is the same in every run.
+            yield count_part(0, partition_index(), with_usable_values(stream), size=size)
 
     def merge(rows: pa.Table) -> pa.Table:
         return merge_parts(rows, [table], config)

@@ -3,7 +3,7 @@
 import logging
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,31 +13,40 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.errors import UnreadableTableError
+from datahub_hyperjoin.spark.errors import LostWorkerError, UnreadableTableError
 from datahub_hyperjoin.spark.gc_tuning import exempt_imports
+from datahub_hyperjoin.spark.memory import limited_memory
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.profiles.column_batch import ColumnBatch
+from datahub_hyperjoin.spark.profiles.lost_tables import run_in_halves
 from datahub_hyperjoin.spark.profiles.result_transfer import (
     RESULT_ROW,
+    ResultFolder,
     receive_profiles,
+    salvage_profiles,
     send_profiles,
+    temporary_results,
 )
 from datahub_hyperjoin.spark.read import with_absolute_paths
 from datahub_hyperjoin.tables import Table, TableProfile
-from datahub_hyperjoin.temporary import temporary_folder
 
 logger = logging.getLogger(__name__)
 
 
 def profile_local_batch(
-    session: SparkSession, tables: Sequence[Table], config: ProfileConfig
+    session: SparkSession,
+    tables: Sequence[Table],
+    config: ProfileConfig,
+    result_folder: ResultFolder = temporary_results,
 ) -> list[TableProfile]:
-    """Profile tables in one Spark job.
+    """Profile tables in one Spark job, and in more if a table ends its worker.
 
     Args:
-        session: Runs one Spark job.
+        session: Runs the Spark jobs.
         tables: The tables.
         config: Limits on what is read and kept.
+        result_folder: Provides the folder in which workers write profiles as soon as they have
+            them.
 
     Returns:
         One profile per table, in their order. An unreadable table has a profile with a fault, and
@@ -45,16 +54,25 @@ def profile_local_batch(
     """
     if not tables:
         return []
-    groups = pack(tables)
-    logger.info("Profiling %s tables in %s tasks", len(tables), len(groups))
-    with temporary_folder() as folder:
-        worker = _worker(with_absolute_paths(tables), groups, config, folder)
-        results = (
-            session.range(0, len(groups), numPartitions=len(groups))
-            .mapInArrow(worker, from_arrow_schema(RESULT_ROW))
-            .toArrow()
+    located = with_absolute_paths(tables)
+    with result_folder(tables) as folder:
+
+        def job(indices: Sequence[int]) -> dict[int, TableProfile]:
+            groups = [
+                [indices[at] for at in group] for group in pack([tables[at] for at in indices])
+            ]
+            logger.info("Profiling %s tables in %s tasks", len(indices), len(groups))
+            worker = _worker(located, groups, config, folder)
+            results = session.range(0, len(groups), numPartitions=len(groups)).mapInArrow(
+                worker, from_arrow_schema(RESULT_ROW)
+            )
+            return receive_profiles(results.toArrow(), tables)
+
+        profiles, lost = run_in_halves(
+            job, range(len(tables)), salvage=lambda: salvage_profiles(folder, tables)
         )
-        profiles = receive_profiles(results, tables)
+    fault = str(LostWorkerError.by_reading())
+    profiles |= {index: TableProfile(table=tables[index], fault=fault) for index in lost}
     return [profiles[index] for index in range(len(tables))]
 
 
@@ -106,9 +124,16 @@ def fault_text(error: Exception) -> str:
     Returns:
         The message of an error of this package; otherwise a message with the error's type.
     """
+    if isinstance(error, MemoryError):
+        error = LostWorkerError.by_memory()
     if isinstance(error, HyperJoinError):
-        return str(error)
-    return str(UnreadableTableError.because(f"{type(error).__name__}: {error}"))
+        return _printable(str(error))
+    return _printable(str(UnreadableTableError.because(f"{type(error).__name__}: {error}")))
+
+
+def _printable(text: str) -> str:
+    """Escape what UTF-8 cannot write, such as the bytes of a file name in another encoding."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _try_add(table: Table, batch: ColumnBatch) -> str:
@@ -150,11 +175,10 @@ def _worker(
 
     def profile_groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         exempt_imports()
-        for batch in batches:
-            for group in batch.column("id").to_pylist():
-                members, indices = pickle.loads(pickled[group]), iter(groups[group])  # noqa: S301 - ours
-                with Databases() as databases:
-                    for profiles in profile_each(members, config, databases):
-                        yield send_profiles([*islice(indices, len(profiles))], profiles, folder)
+        for group in chain.from_iterable(batch.column("id").to_pylist() for batch in batches):
+            members, indices = pickle.loads(pickled[group]), iter(groups[group])  # noqa: S301 - ours
+            with limited_memory(), Databases() as databases:
+                for profiles in profile_each(members, config, databases):
+                    yield send_profiles([*islice(indices, len(profiles))], profiles, folder)
 
     return profile_groups

@@ -2,23 +2,44 @@
 
 Spark does not interpret the profiles, so it does not convert them value by value. If workers write
 to a disk that the driver reads, Spark transfers only file names: the profiles of a large lake are
-gigabytes, all of which Java would otherwise hold.
+gigabytes, all of which Java would otherwise hold. The files also outlive a job that fails.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from hashlib import sha256
 from pathlib import Path
-from uuid import uuid4
 
 import pyarrow as pa
 
 from datahub_hyperjoin.spark.gc_tuning import gc_paused
 from datahub_hyperjoin.spark.profiles.rows import PROFILE_ROW, from_rows, to_rows
 from datahub_hyperjoin.tables import Table, TableProfile
+from datahub_hyperjoin.temporary import temporary_folder
 
-RESULT_ROW = pa.schema(
-    {"tables": pa.list_(pa.int64()), "profiles": pa.binary(), "file": pa.string()}
-)
+ResultFolder = Callable[[Sequence[Table]], AbstractContextManager[Path]]
+"""Provides the folder for the result files of a job that profiles the given tables."""
+
+RESULT_ROW = pa.schema({"profiles": pa.binary(), "file": pa.string()})
 """Profiles of some tables, inline or in a file."""
+
+RESULT_FILE_ROW = pa.schema([pa.field("table", pa.int64()), *PROFILE_ROW])
+"""A table's index in its job, and its profile."""
+
+_SUFFIX = ".profiles"
+
+
+def temporary_results(tables: Sequence[Table]) -> AbstractContextManager[Path]:
+    """Provide a folder whose files nobody needs after the job.
+
+    Args:
+        tables: The tables of the job.
+
+    Returns:
+        A temporary folder, which only this user can enter.
+    """
+    del tables
+    return temporary_folder()
 
 
 def send_profiles(
@@ -29,16 +50,16 @@ def send_profiles(
     Args:
         tables: Indices of the tables.
         profiles: Their profiles.
-        folder: A temporary folder of the driver. Workers on other machines do not find it.
+        folder: The driver's folder for results. Workers on other machines do not find it.
 
     Returns:
         A row of `RESULT_ROW`.
     """
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, PROFILE_ROW) as stream:
-        stream.write_batch(to_rows(profiles))
-    row = {"tables": [*tables], **_write(sink.getvalue(), folder / uuid4().hex)}
-    return pa.RecordBatch.from_pylist([row], schema=RESULT_ROW)
+    with pa.ipc.new_stream(sink, RESULT_FILE_ROW) as stream:
+        columns = [pa.array(tables, pa.int64()), *to_rows(profiles).columns]
+        stream.write_batch(pa.RecordBatch.from_arrays(columns, schema=RESULT_FILE_ROW))
+    return pa.RecordBatch.from_pylist([_write(sink.getvalue(), folder)], schema=RESULT_ROW)
 
 
 def receive_profiles(results: pa.Table, tables: Sequence[Table]) -> dict[int, TableProfile]:
@@ -53,22 +74,60 @@ def receive_profiles(results: pa.Table, tables: Sequence[Table]) -> dict[int, Ta
     """
     profiles: dict[int, TableProfile] = {}
     with gc_paused():
-        for indices, inline, file in zip(
-            results["tables"].to_pylist(),
-            results["profiles"],
-            results["file"].to_pylist(),
-            strict=True,
-        ):
-            profiled = [tables[index] for index in indices]
+        for inline, file in zip(results["profiles"], results["file"].to_pylist(), strict=True):
             for rows in pa.ipc.open_stream(pa.memory_map(file) if file else inline.as_buffer()):
-                profiles.update(zip(indices, from_rows(profiled, rows), strict=True))
+                profiles |= _by_index(rows, tables)
     return profiles
 
 
-def _write(profiles: pa.Buffer, file: Path) -> dict[str, object]:
+def salvage_profiles(folder: Path, tables: Sequence[Table]) -> dict[int, TableProfile]:
+    """Unpack the profiles that workers finished before their job failed.
+
+    Args:
+        folder: The job's folder for results.
+        tables: All tables.
+
+    Returns:
+        Profiles by the tables' indices.
+    """
+    with gc_paused():
+        return {
+            index: profile
+            for rows in read_results(folder)
+            for index, profile in _by_index(rows, tables).items()
+        }
+
+
+def read_results(folder: Path) -> Iterator[pa.RecordBatch]:
+    """Read the result files in a folder.
+
+    Args:
+        folder: The folder.
+
+    Yields:
+        Rows of `RESULT_FILE_ROW`. Files that were not written to their end are left out.
+    """
+    for file in sorted(folder.glob(f"*{_SUFFIX}")):
+        content = file.read_bytes()
+        if sha256(content).hexdigest() != file.stem:
+            continue
+        with pa.ipc.open_stream(content) as rows:
+            if rows.schema.equals(RESULT_FILE_ROW):
+                yield from rows
+
+
+def _by_index(rows: pa.RecordBatch, tables: Sequence[Table]) -> dict[int, TableProfile]:
+    indices = rows["table"].to_pylist()
+    profiles = from_rows([tables[index] for index in indices], rows)
+    return dict(zip(indices, profiles, strict=True))
+
+
+def _write(profiles: pa.Buffer, folder: Path) -> dict[str, object]:
+    # Named by its checksum, so that a file which a killed worker left unfinished is told apart.
+    file = folder / f"{sha256(profiles).hexdigest()}{_SUFFIX}"
     try:
-        with file.open("xb") as sink:
-            sink.write(profiles)
+        file.touch(mode=0o600)
+        file.write_bytes(profiles)
     except OSError:
         # The driver is on another machine, or the disk is full.
         return {"profiles": profiles.to_pybytes()}

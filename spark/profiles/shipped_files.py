@@ -6,7 +6,7 @@ counted where they arrive, and their aggregates are merged.
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,10 +17,16 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.errors import EmptyTableError, UnshippedFileError
+from datahub_hyperjoin.spark.errors import (
+    EmptyTableError,
+    LostWorkerError,
+    UnshippedFileError,
+)
+from datahub_hyperjoin.spark.memory import limited_memory
 from datahub_hyperjoin.spark.native.remote import copy_files
 from datahub_hyperjoin.spark.native.shipping import ShippedFile, plan_shipment, receive_files
 from datahub_hyperjoin.spark.profiles.local_batch import fault_text, profile_each
+from datahub_hyperjoin.spark.profiles.lost_tables import run_in_halves
 from datahub_hyperjoin.spark.profiles.partial import (
     MERGED_ROW,
     PART_ROW,
@@ -31,12 +37,14 @@ from datahub_hyperjoin.spark.profiles.partial import (
 )
 from datahub_hyperjoin.spark.profiles.result_transfer import (
     RESULT_ROW,
+    ResultFolder,
     receive_profiles,
+    salvage_profiles,
     send_profiles,
+    temporary_results,
 )
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import Table, TableProfile
-from datahub_hyperjoin.temporary import temporary_folder
 
 logger = logging.getLogger(__name__)
 
@@ -44,56 +52,84 @@ Batches = Iterator[pa.RecordBatch]
 
 
 def profile_shipped_files(
-    session: SparkSession, tables: Sequence[Table], config: ProfileConfig
+    session: SparkSession,
+    tables: Sequence[Table],
+    config: ProfileConfig,
+    result_folder: ResultFolder = temporary_results,
 ) -> list[TableProfile]:
     """Profile tables stored in files that only Spark can reach.
 
     Args:
-        session: Runs one job for tables in one file, and one for tables in many files.
+        session: Runs one job for tables in one file, and one for tables in many files; more if a
+            table ends its worker.
         tables: The tables.
         config: Limits on what is read and kept.
+        result_folder: Provides the folder in which profiles are written as soon as they are
+            known.
 
     Returns:
         One profile per table, in their order. An unreadable table has a profile with a fault.
     """
     files = [table for table in tables if isinstance(table.location, File)]
     folders = [table for table in tables if not isinstance(table.location, File)]
-    if tables:
-        logger.info("Profiling %s tables in files that Spark copies", len(tables))
-    profiles = [
-        *(_profile_files(session, files, config) if files else ()),
-        *(_profile_folders(session, folders, config) if folders else ()),
-    ]
+    if not tables:
+        return []
+    logger.info("Profiling %s tables in files that Spark copies", len(tables))
+    profiles: list[TableProfile] = []
+    if files:
+        with result_folder(files) as results:
+            profiles += _profile_files(session, files, config, results)
+    if folders:
+        with result_folder(folders) as results:
+            found = [*_profile_folders(session, folders, config)]
+            send_profiles(range(len(found)), found, results)
+            profiles += found
     by_table = {profile.table.id: profile for profile in profiles}
     return [by_table[table.id] for table in tables]
 
 
 def _profile_files(
-    session: SparkSession, tables: Sequence[Table], config: ProfileConfig
+    session: SparkSession, tables: Sequence[Table], config: ProfileConfig, folder: Path
 ) -> Iterator[TableProfile]:
     files = plan_shipment(session, tables).files
 
-    def worker(batches: Batches, folder: Path) -> Batches:
-        # Indices of tables that are read and not yet profiled: `profile_each` profiles several
-        # tables together, in the order in which they are read.
-        pending: list[int] = []
+    def job(indices: Sequence[int]) -> dict[int, TableProfile]:
+        shipped = _of_tables(files, indices)
+        worker = partial(_profile_copies, files=shipped, config=config, folder=folder)
+        rows = copy_files(session, [*shipped]).mapInArrow(worker, from_arrow_schema(RESULT_ROW))
+        return receive_profiles(rows.toArrow(), tables)
 
-        def copies() -> Iterator[Table]:
-            for file, table in receive_files(batches, files):
-                pending.append(file.table_index)
-                yield table
+    profiles, lost = run_in_halves(
+        job, range(len(tables)), salvage=lambda: salvage_profiles(folder, tables)
+    )
+    for index, table in enumerate(tables):
+        error = LostWorkerError.by_reading() if index in lost else UnshippedFileError.at_all()
+        yield profiles.get(index) or TableProfile(table=table, fault=str(error))
 
+
+def _profile_copies(
+    batches: Batches, *, files: Mapping[str, ShippedFile], config: ProfileConfig, folder: Path
+) -> Batches:
+    # Indices of tables that are read and not yet profiled: `profile_each` profiles several
+    # tables together, in the order in which they are read.
+    pending: list[int] = []
+
+    def copies() -> Iterator[Table]:
+        for file, table in receive_files(batches, files):
+            pending.append(file.table_index)
+            yield table
+
+    with limited_memory():
         for profiles in profile_each(copies(), config, Databases()):
             yield send_profiles(pending[: len(profiles)], profiles, folder)
             del pending[: len(profiles)]
 
-    with temporary_folder() as folder:
-        run = partial(worker, folder=folder)
-        rows = copy_files(session, [*files]).mapInArrow(run, from_arrow_schema(RESULT_ROW))
-        profiles = receive_profiles(rows.toArrow(), tables)
-    fault = str(UnshippedFileError.at_all())
-    for index, table in enumerate(tables):
-        yield profiles.get(index) or TableProfile(table=table, fault=fault)
+
+def _of_tables(
+    files: Mapping[str, ShippedFile], indices: Collection[int]
+) -> dict[str, ShippedFile]:
+    chosen = {*indices}
+    return {uri: file for uri, file in files.items() if file.table_index in chosen}
 
 
 def _profile_folders(
@@ -105,27 +141,37 @@ def _profile_folders(
     driver receives one per column, not one per file.
     """
     shipment = plan_shipment(session, tables)
-    files = shipment.files
-
-    def worker(batches: Batches) -> Batches:
-        for file, table in receive_files(batches, files):
-            yield _count(file, table, config)
 
     def merge(rows: pa.Table) -> pa.Table:
         return merge_parts(rows, tables, config)
 
-    parts = copy_files(session, [*files]).mapInArrow(worker, from_arrow_schema(PART_ROW))
-    merged = parts.groupBy("table", "path").applyInArrow(merge, from_arrow_schema(MERGED_ROW))
-    rows = merged.toArrow()
-    counted: dict[int, list[bytes]] = {index: [] for index in range(len(tables))}
-    for index, count in zip(rows["table"].to_pylist(), rows["counted"].to_pylist(), strict=True):
-        counted[index].append(count)
-    file_counts = Counter(file.table_index for file in files.values())
+    def job(indices: Sequence[int]) -> dict[int, list[bytes]]:
+        shipped = _of_tables(shipment.files, indices)
+        worker = partial(_count_copies, files=shipped, config=config)
+        parts = copy_files(session, [*shipped]).mapInArrow(worker, from_arrow_schema(PART_ROW))
+        merged = parts.groupBy("table", "path").applyInArrow(merge, from_arrow_schema(MERGED_ROW))
+        counted: dict[int, list[bytes]] = {index: [] for index in indices}
+        for row in merged.toArrow().to_pylist():
+            counted[row["table"]].append(row["counted"])
+        return counted
+
+    # Nothing to salvage, because Spark merges the counts of all tables at the end.
+    counted, lost = run_in_halves(job, range(len(tables)), salvage=dict[int, list[bytes]])
+    errors = {**shipment.errors, **dict.fromkeys(lost, LostWorkerError.by_reading())}
+    file_counts = Counter(file.table_index for file in shipment.files.values())
     for index, table in enumerate(tables):
-        if index in shipment.errors:
-            yield TableProfile(table=table, fault=str(shipment.errors[index]))
+        if index in errors:
+            yield TableProfile(table=table, fault=str(errors[index]))
         else:
             yield assemble_profile(table, counted[index], files=file_counts[index])
+
+
+def _count_copies(
+    batches: Batches, *, files: Mapping[str, ShippedFile], config: ProfileConfig
+) -> Batches:
+    with limited_memory():
+        for file, table in receive_files(batches, files):
+            yield _count(file, table, config)
 
 
 def _count(file: ShippedFile, table: Table, config: ProfileConfig) -> pa.RecordBatch:

@@ -8,11 +8,16 @@ Each file of the store holds only what the last run needed, is replaced as a who
 checksum. What cannot be read as it was written is computed again, with a warning.
 """
 
+import json
 import logging
-from collections.abc import Hashable, Mapping, Sequence
+import shutil
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,14 +28,18 @@ from datahub_hyperjoin.errors import StoredFileError
 from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.gc_tuning import gc_paused
+from datahub_hyperjoin.spark.profiles.result_transfer import read_results
 from datahub_hyperjoin.spark.profiles.rows import PROFILE_ROW, from_rows, to_rows
 from datahub_hyperjoin.storage import read_sealed, replacing_sealed
 from datahub_hyperjoin.tables import Pair, Table, TableId, TableProfile
+from datahub_hyperjoin.temporary import temporary_folder
 
 logger = logging.getLogger(__name__)
 
 _PROFILES_FILE, _EVIDENCE_FILE = "profiles.parquet", "evidence.parquet"
 _BRIDGES_FILE = "crosswalks.parquet"
+_RESULTS_FOLDER, _KEYS_FILE = "unfinished", "keys.json"
+"""Profiles of a run that is not finished, and the keys of its tables."""
 _Compared = TypeVar("_Compared", bound=Hashable)
 """What evidence is about: a pair or a bridge."""
 _BATCH = 1 << 8
@@ -83,9 +92,26 @@ class Store:
         with gc_paused():
             return {
                 profile.table.id: profile
-                for rows in self._read(_PROFILES_FILE, _PROFILE_SCHEMA)
+                for rows in self._stored_profiles()
                 for profile in _matching_profiles(rows, by_key)
+                if not profile.fault
             }
+
+    @contextmanager
+    def result_folder(self, tables: Sequence[Table]) -> Iterator[Path]:
+        """Provide a folder in which workers write profiles as soon as they have them.
+
+        If this run ends early, the next one finds them there.
+
+        Args:
+            tables: The tables that are profiled.
+
+        Yields:
+            The folder; a temporary one if nothing is stored.
+        """
+        with ExitStack() as opened:
+            folder = self._new_results([_key(table, self._settings) for table in tables])
+            yield folder or opened.enter_context(temporary_folder())
 
     def keep_profiles(self, profiles: Sequence[TableProfile]) -> None:
         """Keep this run's profiles, and discard all earlier profiles.
@@ -104,11 +130,14 @@ class Store:
             for start in range(0, len(kept), _BATCH)
         ]
         self._write(_PROFILES_FILE, pa.Table.from_batches(batches, _PROFILE_SCHEMA))
+        if self._folder is not None:
+            shutil.rmtree(self._folder / _RESULTS_FOLDER, ignore_errors=True)
 
     def discard_profiles(self) -> None:
         """Delete all kept profiles, which hold values of the data."""
         if self._folder is not None:
             (self._folder / _PROFILES_FILE).unlink(missing_ok=True)
+            shutil.rmtree(self._folder / _RESULTS_FOLDER, ignore_errors=True)
 
     def evidence(
         self, pairs: Sequence[Pair], tables: Sequence[Table], ways: Mapping[Pair, str]
@@ -183,6 +212,28 @@ class Store:
         """
         rows = [{"key": key, "json": text} for key, text in results.items() if key]
         self._write(f"{name}.parquet", pa.Table.from_pylist(rows, schema=_RESULT_SCHEMA))
+
+    def _new_results(self, keys: Sequence[str]) -> Path | None:
+        if self._folder is None:
+            return None
+        folder = self._folder / _RESULTS_FOLDER / uuid4().hex
+        try:
+            for new in (self._folder, folder.parent, folder):
+                new.mkdir(mode=0o700, exist_ok=True)
+            (folder / _KEYS_FILE).touch(mode=0o600)
+            (folder / _KEYS_FILE).write_text(json.dumps(keys))
+        except OSError as error:
+            logger.warning("Cannot store results as they come in %s: %s", self._folder, error)
+            return None
+        return folder
+
+    def _stored_profiles(self) -> Iterator[pa.RecordBatch]:
+        """Yield what the last complete run has kept, and what incomplete runs have left."""
+        yield from self._read(_PROFILES_FILE, _PROFILE_SCHEMA)
+        if self._folder is None or self._ignores_content:
+            return
+        for folder in sorted((self._folder / _RESULTS_FOLDER).glob("*")):
+            yield from _unfinished_profiles(folder)
 
     def _read_evidence(self, name: str, keys: Mapping[_Compared, str]) -> dict[_Compared, Evidence]:
         batches = self._read(name, _EVIDENCE_SCHEMA)
@@ -263,6 +314,17 @@ def _bridge_keys(bridges: Sequence[Bridge], tables: Sequence[Table]) -> dict[Bri
             parts = [(states[column.table], column.path) for column in columns]
             keys[bridge] = sha256(repr(parts).encode()).hexdigest()
     return keys
+
+
+def _unfinished_profiles(folder: Path) -> Iterator[pa.RecordBatch]:
+    try:
+        keys = json.loads((folder / _KEYS_FILE).read_text())
+        for rows in read_results(folder):
+            of_rows = [keys[index] for index in rows["table"].to_pylist()]
+            columns = [pa.array(of_rows, pa.string()), *rows.columns[1:]]
+            yield pa.RecordBatch.from_arrays(columns, schema=_PROFILE_SCHEMA)
+    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError) as error:
+        logger.warning("Ignoring the results of an unfinished run in %s: %s", folder, error)
 
 
 def _matching_profiles(rows: pa.RecordBatch, by_key: Mapping[str, Table]) -> list[TableProfile]:

@@ -1,0 +1,133 @@
+"""Reads JSON Lines line by line, for files that Arrow refuses as a whole.
+
+This takes several times as long, but a line that is no object costs only itself, and a key may have
+values of different types.
+"""
+
+import json
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from itertools import islice
+from math import isfinite
+from pathlib import Path
+
+import pyarrow as pa
+
+from datahub_hyperjoin.spark.columns import Column, RowEstimate
+from datahub_hyperjoin.spark.files.compression import DecompressedFile
+from datahub_hyperjoin.spark.files.json_depth import MOST_LEVELS, depth
+from datahub_hyperjoin.spark.objects import batch_of
+from datahub_hyperjoin.tables import DataType
+
+_BLOCK = 1 << 22
+_EXACT_FLOATS = 2.0**53
+_BOM = b"\xef\xbb\xbf"
+
+
+def columns_of_lines(path: Path) -> list[Column]:
+    """List the columns of the objects at the beginning of a file.
+
+    Args:
+        path: Path of the file.
+
+    Returns:
+        The columns, in the order in which they appear. None if most lines are not objects.
+    """
+    with DecompressedFile(path) as source:
+        lines = next(filter(None, _blocks(source)), [])
+    objects = [each for each in map(_object, lines) if each is not None]
+    if len(objects) * 2 < len(lines):
+        return []
+    opaque: dict[str, bool] = {}
+    for each in objects:
+        for leaf, value in _leaves(each):
+            opaque[leaf] = isinstance(value, list) and opaque.get(leaf, True)
+    # A name with half a surrogate pair has no UTF-8.
+    names = [leaf for leaf in opaque if leaf.encode("utf-8", "ignore").decode() == leaf]
+    return [
+        Column(name, position, DataType.NESTED if opaque[name] else None)
+        for position, name in enumerate(names)
+    ]
+
+
+def read_lines(
+    path: Path, paths: Sequence[str], notes: list[str], extent: RowEstimate, *, after: int = 0
+) -> Generator[pa.RecordBatch, None, None]:
+    """Read the objects of a file.
+
+    Args:
+        path: Path of the file.
+        paths: Paths of the columns to read.
+        notes: Receives a note about lines that are not objects.
+        extent: Receives the estimated number of rows.
+        after: Number of objects to skip, because they have been read.
+
+    Yields:
+        Batches of the rows of a few megabytes.
+    """
+    skipped = rows = 0
+    try:
+        with DecompressedFile(path) as source:
+            for blocks, lines in enumerate(_blocks(source), start=1):
+                objects = [_object(line) for line in lines]
+                found = [each for each in objects if each is not None]
+                skipped += len(objects) - len(found)
+                new = [dict(_leaves(each)) for each in islice(found, max(0, after - rows), None)]
+                rows += len(found)
+                extent.rows = rows * max(1.0, source.size(blocks * _BLOCK) / _BLOCK / blocks)
+                columns = [[_scalar(each.get(name)) for each in new] for name in paths]
+                if new:
+                    yield batch_of(paths, columns, rows=len(new))
+    finally:
+        if skipped:
+            notes.append(f"skipped lines that are not JSON objects: {skipped}")
+
+
+def _blocks(source: DecompressedFile) -> Iterator[list[bytes]]:
+    """Yield the lines of each block that are not blank."""
+    rest, is_first = b"", True
+    while block := source.read(_BLOCK):
+        if is_first:
+            block, is_first = block.removeprefix(_BOM), False
+        *lines, rest = (rest + block).split(b"\n")
+        yield [line for line in lines if line.strip()]
+    if rest.strip():
+        yield [rest]
+
+
+def _object(line: bytes) -> Mapping[str, object] | None:
+    if depth(line) > MOST_LEVELS:
+        return None
+    try:
+        value = json.loads(
+            line.decode("utf-8", "replace"),
+            strict=False,  # control characters inside strings
+            parse_float=_number,
+            parse_constant=_missing,
+        )
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _number(text: str) -> float | int | None:
+    value = float(text)
+    if not isfinite(value):
+        return None
+    # As Arrow's texts: a whole number has no fraction.
+    return int(value) if value.is_integer() and abs(value) < _EXACT_FLOATS else value
+
+
+def _missing(_: str) -> None:
+    """Read `NaN` and `Infinity` as null."""
+
+
+def _leaves(value: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    for key, member in value.items():
+        if isinstance(member, dict):
+            yield from _leaves(member, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", member
+
+
+def _scalar(value: object) -> object:
+    return None if isinstance(value, list) else value

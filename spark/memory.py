@@ -1,0 +1,51 @@
+"""Limits the memory of a worker, so that one table cannot take that of the whole machine."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_LEAST = 1 << 32
+_SHARE = 0.8
+"""Share of the machine's memory that all workers may take together."""
+_CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
+
+
+@contextmanager
+def limited_memory() -> Iterator[None]:
+    """Limit the memory of this process for the length of a `with` block.
+
+    Whatever needs more raises a `MemoryError`, and that is the fault of one table. Without the
+    limit, the system would end this process, or another. Only Linux enforces the limit; where
+    there is none, nothing happens.
+
+    Yields:
+        Nothing.
+    """
+    try:
+        import resource  # noqa: PLC0415 (missing on Windows)
+
+        before = resource.getrlimit(resource.RLIMIT_DATA)
+        bounds = [bound for bound in before if bound != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_DATA, (min([memory_limit(), *bounds]), before[1]))
+    except (ImportError, OSError, ValueError):
+        yield
+        return
+    try:
+        yield
+    finally:
+        # The worker also runs the jobs of others, if the session is theirs.
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def memory_limit() -> int:
+    """Return the number of bytes that one worker may take.
+
+    Returns:
+        An equal share for each core of most of the machine's memory, or of its container's; at
+        least 4 GiB, since seldom do all workers read large tables at once.
+    """
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with suppress(OSError, ValueError):  # no container, or one without a limit
+        total = min(total, int(_CONTAINER_LIMIT.read_text()))
+    return max(_LEAST, int(total * _SHARE) // (os.cpu_count() or 1))

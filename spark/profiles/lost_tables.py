@@ -1,0 +1,53 @@
+"""Finds the tables that end the worker that reads them, so that all others are profiled."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, is_lost_worker
+
+logger = logging.getLogger(__name__)
+
+_Result = TypeVar("_Result")
+
+
+def run_in_halves(
+    job: Callable[[Sequence[int]], Mapping[int, _Result]],
+    tables: Sequence[int],
+    *,
+    salvage: Callable[[], Mapping[int, _Result]],
+) -> tuple[dict[int, _Result], list[int]]:
+    """Run a Spark job that reads tables; if it loses a worker, run it on halves of the tables.
+
+    Spark ends the whole job and does not say which table was being read. One table among n is
+    found in about log n further jobs, which read only what the first has not finished.
+
+    Args:
+        job: Reads tables, and returns the results.
+        tables: Indices of the tables.
+        salvage: Returns the results of tables that a failed job had finished.
+
+    Returns:
+        Results by index, and the tables that end a worker even if nothing else is read.
+
+    Raises:
+        PySparkException: The job failed for another reason.
+    """
+    try:
+        return dict(job(tables)), []
+    except SPARK_ERRORS as error:
+        if not is_lost_worker(error):
+            raise
+    finished = salvage()
+    results = {table: finished[table] for table in tables if table in finished}
+    left = [table for table in tables if table not in results]
+    if len(left) <= 1:
+        return results, left
+    logger.warning("A worker of Spark ended while it read %s tables; trying again", len(left))
+    lost: list[int] = []
+    middle = len(left) // 2
+    for half in (left[:middle], left[middle:]):
+        found, lost_of_half = run_in_halves(job, half, salvage=salvage)
+        results |= found
+        lost += lost_of_half
+    return results, lost
