@@ -15,9 +15,10 @@ from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph, build_join_
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming, name_columns
 from datahub_hyperjoin.model.reference.entities import EntityOverlap
-from datahub_hyperjoin.model.roles.candidates import Measured
+from datahub_hyperjoin.model.roles.candidates import Containments
 from datahub_hyperjoin.model.roles.references import DEFAULT_WEIGHTS, References, find_references
 from datahub_hyperjoin.model.roles.relations import Relations
+from datahub_hyperjoin.model.roles.self_references import compare_with_own_keys
 from datahub_hyperjoin.model.signals.cells import CellSimilarity
 from datahub_hyperjoin.model.signals.crosswalks import CrosswalkOverlap, find_crosswalks
 from datahub_hyperjoin.model.signals.form_overlap import add_form_overlap
@@ -106,7 +107,12 @@ class LakeIndex:
         """The key that each column most probably refers to, judged before pairs are verified."""
         return Relations.from_references(self.references, len(self.lake))
 
-    def find_references(self, measured: Measured) -> References:
+    @cached_property
+    def within_tables(self) -> Containments:
+        """The containment of columns in their own table's key; empty if values are not read."""
+        return compare_with_own_keys(self.lake, self.priors) if self.features.values else {}
+
+    def find_references(self, measured: Containments) -> References:
         """Find the probable references of columns to keys.
 
         None is found if the method does not decide which columns refer to which keys.
@@ -116,8 +122,9 @@ class LakeIndex:
         """
         if not self.roles:
             return References.empty()
+        known = {**self.within_tables, **measured}
         weights = DEFAULT_WEIGHTS if self.features.names else DEFAULT_WEIGHTS.without_names()
-        return find_references(self.lake, self.overlap, self.priors, measured, weights)
+        return find_references(self.lake, self.overlap, self.priors, known, weights)
 
 
 def build_lake_index(

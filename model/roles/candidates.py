@@ -24,8 +24,8 @@ _TOLERANCE = 0.02
 _PSEUDO_KEYS = 10
 """Keys that are added to the number of keys: in a small lake, one match says less."""
 
-Measured = Mapping[tuple[int, int], float]
-"""Containment of a column in another one, measured on all rows."""
+Containments = Mapping[tuple[int, int], float]
+"""The share of the first column's values that the second one holds, by directed pair."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def find_unique_columns(lake: Lake, priors: CatalogPriors) -> Bool[np.ndarray, "
 
 
 def find_reference_candidates(
-    lake: Lake, overlap: ValueOverlap, priors: CatalogPriors, measured: Measured
+    lake: Lake, overlap: ValueOverlap, priors: CatalogPriors, containments: Containments
 ) -> ReferenceCandidates:
     """Find the keys that each column may refer to.
 
@@ -81,7 +81,8 @@ def find_reference_candidates(
         lake: The columns.
         overlap: Their estimated value overlap.
         priors: The catalog facts about them.
-        measured: Containment that was measured on all rows; it replaces the estimate.
+        containments: Containment of directed pairs, which replaces the estimate; pairs within a
+            table are known only from here.
 
     Returns:
         The candidates. Pairs that people rejected are left out.
@@ -89,12 +90,14 @@ def find_reference_candidates(
     is_key = find_unique_columns(lake, priors)
     refers = np.array([may_refer(profile) for profile in lake.profiles], dtype=bool)
     connected = priors.connected
-    apart = lake.table_of[connected.left] != lake.table_of[connected.right]
+    # The overlap holds no pair within a table.
+    known = np.array([*containments], dtype=np.int64).reshape(-1, 2)
+    own = known[lake.table_of[known[:, 0]] == lake.table_of[known[:, 1]]]
     pairs = np.unique(
         np.stack(
             [
-                np.concatenate([overlap.left, connected.left[apart]]),
-                np.concatenate([overlap.right, connected.right[apart]]),
+                np.concatenate([overlap.left, connected.left, own[:, 0]]),
+                np.concatenate([overlap.right, connected.right, own[:, 1]]),
             ]
         ),
         axis=1,
@@ -104,8 +107,8 @@ def find_reference_candidates(
     left, right = left[chosen], right[chosen]
     containment = overlap.look_up(overlap.containment, left, right)
     for position, pair in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
-        if pair in measured:
-            containment[position] = measured[pair]
+        if pair in containments:
+            containment[position] = containments[pair]
     return ReferenceCandidates(
         referring=left,
         referenced=right,

@@ -35,6 +35,12 @@ _ENDINGS = (
 _MIN_PLURAL = 4
 """Minimum number of letters of a word in the plural."""
 
+_PARENT_WORDS = frozenset(
+    {"ancestor", "boss", "chief", "father", "head", "leader", "manager", "mother", "parent"}
+    | {"predecessor", "previous", "prior", "reports", "superior", "supervisor"}
+)
+"""Words that name another row of the same table, often one above it in a hierarchy."""
+
 Words = tuple[str, ...]
 Columns = Int[np.ndarray, " pair"]
 Clue = Float[np.ndarray, " pair"]
@@ -58,6 +64,9 @@ class NameClues:
 
     continues_table: Clue
     """1 if the names of referring table and column together are the name of the key's table."""
+
+    names_parent: Clue
+    """1 if the name of the referring column has a word such as `parent` or `manager`."""
 
     same_name: Clue
     """1 if both columns have the same name, and it is not only a word such as `id`."""
@@ -171,9 +180,16 @@ def compare_names(
         ),
         names_table=spellings.names_table(referring, referenced),
         continues_table=spellings.continues_table(referring, referenced),
+        names_parent=_names_parent(columns)[referring],
         same_name=spellings.same_name(referring, referenced),
         other_word=spellings.other_word(referring, referenced),
     )
+
+
+def _names_parent(columns: Sequence[Words]) -> Float[np.ndarray, " column"]:
+    stems = {noun_stem(word) for word in _PARENT_WORDS}
+    named = (not stems.isdisjoint(words) for words in columns)
+    return np.fromiter(named, dtype=np.float64, count=len(columns))
 
 
 class _Spellings:

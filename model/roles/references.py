@@ -21,7 +21,7 @@ from jaxtyping import Float, Int
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.roles.candidates import (
-    Measured,
+    Containments,
     ReferenceCandidates,
     find_reference_candidates,
     find_unique_columns,
@@ -92,6 +92,12 @@ class ReferenceWeights:
     nor the key."""
 
     style: float = -0.7
+    own_table: float = -6.0
+    """The key is in the column's own table, where all names and habits are alike."""
+
+    parent_in_table: float = 5.0
+    """The key is there, and the column is called `parent`, `manager` or the like."""
+
     elsewhere: float = -1.5
     """The tables are in different folders or schemas."""
 
@@ -193,7 +199,7 @@ def find_references(
     lake: Lake,
     overlap: ValueOverlap,
     priors: CatalogPriors,
-    measured: Measured | None = None,
+    containments: Containments | None = None,
     weights: ReferenceWeights = DEFAULT_WEIGHTS,
 ) -> References:
     """Find the key that each column probably refers to.
@@ -202,14 +208,15 @@ def find_references(
         lake: The columns.
         overlap: Their estimated value overlap.
         priors: The catalog facts about them.
-        measured: Containment of directed pairs on all rows, where it is known.
+        containments: Containment of directed pairs that is known better than by the overlap, or
+            within a table.
         weights: The log-odds of each clue.
 
     Returns:
         The probability of each possible reference.
     """
     lake = lake if weights.reads_names else _without_names(lake)
-    candidates = find_reference_candidates(lake, overlap, priors, measured or {})
+    candidates = find_reference_candidates(lake, overlap, priors, containments or {})
     column = candidates.referring
     tables = compare_tables(lake, lake.table_of[column], lake.table_of[candidates.referenced])
     scores = _score(lake, priors, candidates, tables, weights)
@@ -240,6 +247,7 @@ def _score(
     distinct = np.array([profile.distinct for profile in lake.profiles], dtype=np.float64)
     # A few values are in many keys by chance, whatever those keys hold.
     trust = np.log1p(np.minimum(distinct, _MANY_VALUES)) / np.log1p(_MANY_VALUES)
+    within = lake.table_of[column] == lake.table_of[key]
     lone = keys.has_rival[key] & ~keys.own_name[key]
     return (
         weights.prior
@@ -260,6 +268,8 @@ def _score(
         + weights.leading_key * keys.leads[key]
         + weights.other_key * (lone & (names.names_table == 0))
         + weights.style * tables.style
+        + weights.own_table * within
+        + weights.parent_in_table * within * names.names_parent
         + weights.elsewhere * tables.elsewhere
         + weights.same_number * tables.same_number
         + weights.same_prefix * tables.same_prefix
@@ -308,7 +318,7 @@ def _group_tables(
     second = lake.table_of[candidates.referenced]
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(len(lake.titles)))
-    connected = np.flatnonzero(weight + alike)
+    connected = np.flatnonzero((weight + alike > 0) & (first != second))
     for pair in connected.tolist():
         ends = int(first[pair]), int(second[pair])
         known = graph.get_edge_data(*ends, default={"reference": 0.0, "alike": 0.0})

@@ -202,14 +202,33 @@ def estimate_pairs(
         The left and the right column of each pair from different tables, sorted, the number of
         hashes that both hold, and the share of the left column's values that the right one holds.
     """
-    hashes, bounds = concatenate_sketches(sketches)
     apart = lake.table_of[counts.row] != lake.table_of[counts.col]
     left, right = counts.row[apart].astype(np.int64), counts.col[apart].astype(np.int64)
     shared = counts.data[apart].astype(np.int64)
     order = np.lexsort((right, left))
     left, right, shared = left[order], right[order], shared[order]
+    return left, right, shared, estimate_containment(lake, sketches, left, right, shared)
+
+
+def estimate_containment(
+    lake: Lake,
+    sketches: Sequence[bytes],
+    left: Int[np.ndarray, " pair"],
+    right: Int[np.ndarray, " pair"],
+    shared: Int[np.ndarray, " pair"],
+) -> Float[np.ndarray, " pair"]:
+    """Estimate the share of the left column's values that the right one holds, in [0, 1].
+
+    Args:
+        lake: The columns.
+        sketches: The sketch of each column.
+        left: The left column of each pair.
+        right: The right column of each pair.
+        shared: The number of hashes that both sketches hold.
+    """
+    hashes, bounds = concatenate_sketches(sketches)
     # Beyond the smaller of the two limits a hash may be missing from one of the sketches.
     limit = _complete_up_to(lake, hashes, bounds)
     threshold = np.minimum(limit[left], limit[right])
     comparable = _count_at_most(hashes, bounds[left], bounds[left + 1], threshold)
-    return left, right, shared, np.minimum(shared / np.maximum(comparable, 1), 1.0)
+    return np.minimum(shared / np.maximum(comparable, 1), 1.0)

@@ -162,9 +162,12 @@ def test_a_connected_pair_is_a_candidate_without_a_shared_value(said: CatalogEvi
     assert found == {("a.x", "b.y"): (0.0, 2 / 12), ("a.x", "b.z"): (1.0, 1 / 12)}
 
 
-def test_columns_of_one_table_are_no_candidates_even_if_they_are_connected() -> None:
+def test_columns_of_one_table_are_candidates_if_they_are_connected_or_known_to_share() -> None:
     lake = lake_of({"staff": {"id": ["1", "2", "3"], "boss": ["1", "1", "2"]}})
-    assert find(lake, facts_of({("staff.boss", "staff.id"): CatalogEvidence(declared="fk")})) == {}
+    pair = ("staff.boss", "staff.id")
+    assert find(lake) == {}
+    assert find(lake, facts_of({pair: CatalogEvidence(declared="fk")})).keys() == {pair}
+    assert find(lake, measured={pair: 1.0}) == {pair: (1.0, 1 / 11)}
 
 
 def test_a_lake_without_columns_has_no_candidates() -> None:

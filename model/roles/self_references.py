@@ -1,0 +1,66 @@
+"""Collect the columns that may refer to the key of their own table, as `manager_id` does.
+
+Columns of one table are compared with its key alone: most of what they share with one another, such
+as the days of two dates, is no reference.
+"""
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.roles.candidates import (
+    Containments,
+    find_unique_columns,
+    may_refer,
+)
+from datahub_hyperjoin.model.signals.overlap import estimate_containment
+from datahub_hyperjoin.model.signals.priors import CatalogPriors
+from datahub_hyperjoin.tables import DataType
+
+_UNIQUE = 0.999
+"""Minimum uniqueness of a table's key, which tolerates the error of estimates."""
+_REPEATS = 0.95
+"""Maximum uniqueness of a referring column: a parent has several children, a copy has one."""
+
+
+def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:
+    """Compare columns with the key of their own table: its first unique column.
+
+    Args:
+        lake: The columns.
+        priors: Uniqueness of each column in the whole table.
+
+    Returns:
+        The containment of each column in the key, for those that share a value.
+    """
+    uniqueness = priors.uniqueness
+    key_of = _first_in_table(lake, find_unique_columns(lake, priors) & (uniqueness >= _UNIQUE))
+    may = [may_refer(each) and each.type is not DataType.DATE for each in lake.profiles]
+    refers = np.array(may, dtype=bool)
+    keys = key_of[lake.table_of]
+    column = np.flatnonzero(refers & (uniqueness <= _REPEATS) & (keys >= 0))
+    key = keys[column]
+    sketches = [profile.sketch for profile in lake.profiles]
+    pairs = zip(column.tolist(), key.tolist(), strict=True)
+    shared = np.array([_count_shared(sketches[a], sketches[b]) for a, b in pairs], dtype=np.int64)
+    some = shared > 0
+    column, key, shared = column[some], key[some], shared[some]
+    containment = estimate_containment(lake, sketches, column, key, shared)
+    return dict(zip(zip(column.tolist(), key.tolist(), strict=True), containment, strict=True))
+
+
+def _first_in_table(
+    lake: Lake, candidates: Bool[np.ndarray, " column"]
+) -> Int[np.ndarray, " table"]:
+    """Return the first candidate of each table, by position; -1 for tables without any."""
+    first = np.full(len(lake.titles), -1)
+    columns = np.flatnonzero(candidates)
+    position = np.array([lake.profiles[column].position for column in columns], dtype=np.int64)
+    last_to_first = columns[np.argsort(-position, kind="stable")]
+    first[lake.table_of[last_to_first]] = last_to_first
+    return first
+
+
+def _count_shared(left: bytes, right: bytes) -> int:
+    one, other = np.frombuffer(left, dtype="<u8"), np.frombuffer(right, dtype="<u8")
+    return len(np.intersect1d(one, other, assume_unique=True))
