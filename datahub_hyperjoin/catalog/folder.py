@@ -76,6 +76,13 @@ def _files(folder: Path, warn: Warn, *, follow_links: bool) -> Iterator[ListedFi
         below = path.relative_to(root)
         hidden = [part for part in below.parts if part.startswith((".", "_"))]
         if path.is_file() and (not hidden or hidden == [DELTA_LOG]):
+            if not _is_utf8(below):
+                warn(
+                    "File with an unreadable name skipped",
+                    "DataHub's names are UTF-8, and this one is not. Rename the file or folder",
+                    below.as_posix().encode("utf-8", "backslashreplace").decode(),
+                )
+                continue
             if not follow_links and not path.resolve().is_relative_to(root):
                 warn(
                     "Link out of the folder not followed",
@@ -85,3 +92,8 @@ def _files(folder: Path, warn: Warn, *, follow_links: bool) -> Iterator[ListedFi
                 continue
             status = path.stat()
             yield ListedFile(str(path), below.as_posix(), status.st_size, status.st_mtime_ns)
+
+
+def _is_utf8(path: Path) -> bool:
+    # Python writes bytes that are not UTF-8 as halves of surrogate pairs.
+    return not any("\ud800" <= character <= "\udfff" for character in str(path))

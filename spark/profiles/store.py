@@ -130,13 +130,13 @@ class Store:
             for start in range(0, len(kept), _BATCH)
         ]
         self._write(_PROFILES_FILE, pa.Table.from_batches(batches, _PROFILE_SCHEMA))
-        if self._folder is not None:
-            shutil.rmtree(self._folder / _RESULTS_FOLDER, ignore_errors=True)
+        self._discard_results()
 
     def discard_profiles(self) -> None:
         """Delete all kept profiles, which hold values of the data."""
         if self._folder is not None:
             (self._folder / _PROFILES_FILE).unlink(missing_ok=True)
+            self._discard_results()
             shutil.rmtree(self._folder / _RESULTS_FOLDER, ignore_errors=True)
 
     def evidence(
@@ -212,6 +212,10 @@ class Store:
         """
         rows = [{"key": key, "json": text} for key, text in results.items() if key]
         self._write(f"{name}.parquet", pa.Table.from_pylist(rows, schema=_RESULT_SCHEMA))
+
+    def _discard_results(self) -> None:
+        if self._folder is not None:
+            shutil.rmtree(self._folder / _RESULTS_FOLDER, ignore_errors=True)
 
     def _new_results(self, keys: Sequence[str]) -> Path | None:
         if self._folder is None:

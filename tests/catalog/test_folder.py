@@ -204,6 +204,24 @@ def test_a_link_out_of_the_folder_is_followed_only_if_the_recipe_says_so(tmp_pat
     assert [table.id.name for table in tables] == ["planes.csv", "sub/copy.csv", "sub/people.csv"]
 
 
+def test_a_file_whose_name_is_not_utf_8_costs_no_other(tmp_path: Path) -> None:
+    tmp_path.joinpath("planes.csv").write_text("code\nAA\n")
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfebad.csv")).write_text("code\nAA\n")
+    of, allowed = PlatformInstance(platform="file", env="DEV"), AllowDenyPattern.allow_all()
+    warnings: list[tuple[str, ...]] = []
+    tables = scan_folder(
+        tmp_path, of, allowed=allowed, warn=lambda *warning: warnings.append(warning)
+    )
+    assert [table.id.name for table in tables] == ["planes.csv"]
+    assert warnings == [
+        (
+            "File with an unreadable name skipped",
+            "DataHub's names are UTF-8, and this one is not. Rename the file or folder",
+            "\\udcff\\udcfebad.csv",
+        )
+    ]
+
+
 def test_a_folder_that_is_a_link_itself_is_read(lake: Path, tmp_path: Path) -> None:
     tmp_path.joinpath("_link").symlink_to(lake)
     assert len(scan(tmp_path / "_link")) == 3

@@ -145,11 +145,20 @@ def test_profiles_of_an_unfinished_run_are_private_and_whole(
     profile_local_batch(spark, tables[:3], config, Store(config).result_folder)
     written = [*(tmp_path / "kept").rglob("*")]
     assert all(not path.stat().st_mode & 0o077 for path in [tmp_path / "kept", *written])
-    kept = len(Store(config).profiles(tables))
-    assert kept == 3
+    assert len(Store(config).profiles(tables)) == 3
+    Store(replace(config, max_rows=2)).discard_profiles()
+    assert Store(config).profiles(tables) == {}
+
+
+def test_a_damaged_result_is_read_again(
+    spark: SparkSession, tmp_path: Path, tables: list[Table]
+) -> None:
+    config = ProfileConfig(store=tmp_path / "kept")
+    profile_local_batch(spark, tables[:3], config, Store(config).result_folder)
+    written = [*(tmp_path / "kept").rglob("*")]
     [cut, *_] = [path for path in written if path.suffix == ".profiles"]
     cut.write_bytes(cut.read_bytes()[:-1])
-    assert len(Store(config).profiles(tables)) < kept
+    assert len(Store(config).profiles(tables)) < 3
     [keys] = [path for path in written if path.name == "keys.json"]
     keys.write_text("[")
     assert Store(config).profiles(tables) == {}
