@@ -7,34 +7,46 @@ memory. They are far beyond every use.
 from typing import Annotated
 
 from annotated_types import Interval, MultipleOf
+from pydantic import BeforeValidator
 
-Share = Annotated[float, Interval(ge=0, le=1)]
-Weight = Annotated[float, Interval(ge=0, le=1_000)]
-Rate = Annotated[float, Interval(gt=0, le=1)]
-Price = Annotated[float, Interval(ge=0, le=1_000_000)]
-MaxCost = Annotated[float, Interval(gt=0, le=1_000_000)]
-Seconds = Annotated[float, Interval(gt=0, le=7 * 24 * 3_600)]
 
-SecondsFromOne = Annotated[float, Interval(ge=1, le=7 * 24 * 3_600)]
+def _refuse_truth_values(value: object) -> object:
+    # Pydantic takes true for 1, so `max_rows: yes` would read one row.
+    if isinstance(value, bool):
+        message = "Input should be a number, not true or false"
+        raise ValueError(message)  # noqa: TRY004 - pydantic reports only this as an invalid value
+    return value
+
+
+_NUMBER = BeforeValidator(_refuse_truth_values)
+
+Share = Annotated[float, Interval(ge=0, le=1), _NUMBER]
+Weight = Annotated[float, Interval(ge=0, le=1_000), _NUMBER]
+Rate = Annotated[float, Interval(gt=0, le=1), _NUMBER]
+Price = Annotated[float, Interval(ge=0, le=1_000_000), _NUMBER]
+MaxCost = Annotated[float, Interval(gt=0, le=1_000_000), _NUMBER]
+Seconds = Annotated[float, Interval(gt=0, le=7 * 24 * 3_600), _NUMBER]
+
+SecondsFromOne = Annotated[float, Interval(ge=1, le=7 * 24 * 3_600), _NUMBER]
 """Seconds for a database that counts whole ones, and to which zero means no limit."""
 
-Seed = Annotated[int, Interval(ge=0, lt=1 << 32)]
+Seed = Annotated[int, Interval(ge=0, lt=1 << 32), _NUMBER]
 """Seed of random numbers, as NumPy and torch take it."""
 
-Width = Annotated[int, Interval(ge=8, le=8_192), MultipleOf(8)]
+Width = Annotated[int, Interval(ge=8, le=8_192), MultipleOf(8), _NUMBER]
 """Length of an embedding, which the heads of attention divide."""
 
-FewAtOnce = Annotated[int, Interval(ge=1, le=1_000)]
+FewAtOnce = Annotated[int, Interval(ge=1, le=1_000), _NUMBER]
 """Number of things at the same time, such as connections, or in one key."""
 
-PerColumn = Annotated[int, Interval(ge=1, le=1_000_000)]
+PerColumn = Annotated[int, Interval(ge=1, le=1_000_000), _NUMBER]
 """Number of things kept or computed for each column."""
 
-Amount = Annotated[int, Interval(ge=1, le=1_000_000_000)]
+Amount = Annotated[int, Interval(ge=1, le=1_000_000_000), _NUMBER]
 """Number of things in a run or a table, except rows and bytes."""
 
-AmountOrZero = Annotated[int, Interval(ge=0, le=1_000_000_000)]
+AmountOrZero = Annotated[int, Interval(ge=0, le=1_000_000_000), _NUMBER]
 """The same, where zero is a choice."""
 
-Large = Annotated[int, Interval(ge=1, le=1 << 53)]
+Large = Annotated[int, Interval(ge=1, le=1 << 53), _NUMBER]
 """Number of rows, bytes or tokens."""

@@ -83,6 +83,12 @@ def test_a_number_beyond_its_limits_is_refused_by_its_key(key: str, value: float
 
 
 @pytest.mark.parametrize("key", NUMBERS)
+def test_a_truth_value_is_no_number(key: str) -> None:
+    with pytest.raises(ValidationError, match=rf"{key}\n.*Input should be a number, not true or"):
+        HyperJoinConfig.model_validate(recipe(key, value=True))
+
+
+@pytest.mark.parametrize("key", NUMBERS)
 def test_the_limits_of_a_number_are_in_the_schema(key: str) -> None:
     assert {"minimum", "exclusiveMinimum"} & NUMBERS[key].keys()
     assert {"maximum", "exclusiveMaximum"} & NUMBERS[key].keys()
