@@ -35,7 +35,7 @@ def array_of(values: list[object]) -> pa.Array:
     """
     try:
         array = pa.array(values)
-    except (pa.ArrowException, OverflowError, ValueError):
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
         array = None
     if array is not None and any(has_text(array.type) for has_text in _TEXT_TYPES):
         return array

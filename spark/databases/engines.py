@@ -1,5 +1,6 @@
 """Open read-only database connections with a time limit for each statement."""
 
+import sqlite3
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -17,7 +18,6 @@ from datahub_hyperjoin.redact import in_short
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 
 _MILLISECONDS = 1000
-_PSYCOPG2 = "psycopg2"
 _SESSION_SETTINGS: Mapping[str, Callable[[float], tuple[str, ...]]] = {
     "postgresql": lambda seconds: (
         "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
@@ -103,8 +103,8 @@ def open_engine(connection: str, database: Database) -> Engine:
                 cursor.execute(statement)
         cursor.close()
         raw.commit()
-        if engine.driver == _PSYCOPG2:
-            _keep_early_dates(raw)
+        if engine.driver in _FOR_ODD_VALUES:
+            _FOR_ODD_VALUES[engine.driver](raw)
 
     return engine
 
@@ -130,6 +130,19 @@ def _keep_early_dates(connection: DBAPIConnection) -> None:
         type_ = extensions.new_type(known.values, name, or_text(known))
         # SQLAlchemy passes on the connection of the driver, under a type that all drivers share.
         extensions.register_type(type_, cast("extensions.connection", connection))
+
+
+def _replace_invalid_text(connection: DBAPIConnection) -> None:
+    """Make a connection replace bytes that are not UTF-8, as SQLite does not check what it stores.
+
+    Otherwise one such value would cost the table, and would be in the error.
+    """
+    raw = cast("sqlite3.Connection", connection)
+    raw.text_factory = lambda value: value.decode("utf-8", "replace")
+
+
+_FOR_ODD_VALUES = {"psycopg2": _keep_early_dates, "pysqlite": _replace_invalid_text}
+"""Prepares a connection of a driver that would otherwise fail at one odd value."""
 
 
 class Databases:

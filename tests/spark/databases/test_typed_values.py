@@ -113,3 +113,22 @@ def test_dates_before_the_year_1_are_text_among_others(server: Server) -> None:
     zoned = ["'0044-03-15 10:00+00 BC'", "'2024-01-31 10:00+01'"]
     fill(server, "instants", "timestamptz", zoned)
     assert "2024-01-31 09:00:00" in sample_of(server, "instants")
+
+
+@pytest.mark.parametrize(
+    ("kind", "type_", "value", "expected"),
+    [
+        ("postgresql", "numeric", "'Infinity'", "Infinity"),
+        ("postgresql", "numeric", "1e50", "1" + "0" * 50),
+        ("mariadb", "decimal(65, 1)", "1e60", "1" + "0" * 60),
+        ("sqlite", "text", "CAST(x'4bf66c6e' AS TEXT)", "K\ufffdln"),
+        ("sqlite", "integer", "1e999", "inf"),
+        ("sqlite", "date", "'yesterday'", "yesterday"),
+    ],
+)
+def test_an_odd_value_costs_no_table(
+    tmp_path: Path, kind: str, type_: str, value: str, expected: str
+) -> None:
+    with serving(kind, tmp_path) as server:
+        fill(server, "odd", type_, ["1.5", value])
+        assert sample_of(server, "odd") == sorted(["1.5", expected])
