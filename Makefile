@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+TOOLS := $(VENV)/tools
 
 export PYTHON
 export DATAHUB_TELEMETRY_ENABLED := false
@@ -11,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 ARGS ?= --ablate --rivals
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart setup fix check test coverage test-fast test-cluster test-connect compat matrix bench-hin bench-profile bench-composite bench-rankings bench-roles golden build clean prerequisites
+.PHONY: help quickstart setup fix check test coverage test-fast test-cluster test-connect compat matrix bench-hin bench-profile bench-composite bench-rankings bench-roles golden build audit licences clean prerequisites
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -93,10 +94,22 @@ golden: $(VENV)/.dev ## Rewrite the golden files; review the difference
 
 ##@ Ship it
 
-build: $(VENV)/.dev ## Build source archive and wheel into dist/ and check their files and links
+build: $(VENV)/.dev $(TOOLS)/.done ## Build archives and a bill of materials into dist/ and check them
 	@rm -rf build dist
 	@$(BIN)/python -m build
 	@$(BIN)/python .ci/check_dist.py dist
+	@$(TOOLS)/bin/cyclonedx-py environment $(BIN)/python --pyproject pyproject.toml \
+		--mc-type library --output-reproducible -o dist/datahub-hyperjoin.cdx.json
+
+# pip-audit passes packages that it finds no data about; --strict fails instead. The index has no
+# data about builds for one processor, such as 2.1+cpu.
+audit: $(VENV)/.dev $(TOOLS)/.done ## Compare the tested versions with known vulnerabilities
+	@$(BIN)/python -m pip freeze -qq --exclude-editable | sed 's/+.*//' > $(TOOLS)/versions.txt
+	@$(TOOLS)/bin/pip-audit --strict --no-deps --disable-pip --progress-spinner off \
+		-r $(TOOLS)/versions.txt
+
+licences: $(VENV)/.dev $(TOOLS)/.done ## List the licences of all installed packages
+	@$(TOOLS)/bin/pip-licenses --python $(BIN)/python --order license
 
 clean: ## Remove built and computed files, but not the environment
 	@rm -rf build dist quickstart spark-warehouse metastore_db derby.log *.egg-info .coverage \
@@ -116,6 +129,13 @@ endef
 
 $(VENV)/.quickstart: pyproject.toml constraints.txt | prerequisites
 	$(call install,demo)
+	@touch $@
+
+# An environment of their own, since only a release needs them.
+$(TOOLS)/.done: | $(VENV)/.dev
+	@$(PYTHON) -m venv $(TOOLS)
+	@$(TOOLS)/bin/python -m pip install -qq \
+		cyclonedx-bom==7.5.0 pip-audit==2.10.1 pip-licenses==5.5.5
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | prerequisites

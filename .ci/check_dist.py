@@ -14,7 +14,14 @@ from zipfile import ZipFile
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ("datahub_hyperjoin", "datahub_hyperjoin/model", "datahub_hyperjoin/spark")
 BESIDE_THE_PACKAGE = (".ci", "ingestion_recipes", "tests")
-DOCUMENTS = {"CHANGELOG.md", "CONTRIBUTING.md", "README.md", "Makefile", "constraints.txt"}
+DOCUMENTS = {
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    "SECURITY.md",
+    "Makefile",
+    "constraints.txt",
+}
 
 
 def files_below(folders: tuple[str, ...]) -> set[str]:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -98,62 +99,97 @@ _SETTINGS = {
 }
 
 
-@pytest.mark.spark
-def test_settings_are_in_no_list_of_processes(tmp_path: Path) -> None:
-    program = """
-        import glob, json, os, stat, threading
-        from pathlib import Path
-        from datahub_hyperjoin.spark.config import SessionConfig
-        from datahub_hyperjoin.spark.session import borrow_session
+_START = """
+    import glob, json, os, stat, threading
+    from pathlib import Path
+    from datahub_hyperjoin.spark.config import SessionConfig
+    from datahub_hyperjoin.spark.session import borrow_session
 
-        seen, modes, started = set(), set(), threading.Event()
+    seen, modes, started = set(), set(), threading.Event()
 
-        def watch():
-            while not started.is_set():
-                for file in glob.glob("/proc/[0-9]*/cmdline"):
-                    try:
-                        seen.add(Path(file).read_bytes())
-                    except OSError:
-                        pass  # it has ended
-                for file in glob.glob(os.environ["TMPDIR"] + "/*/*/spark.properties"):
-                    modes.add(stat.S_IMODE(os.stat(file).st_mode))
+    def watch():
+        while not started.is_set():
+            look()
+            for file in glob.glob(os.environ["TMPDIR"] + "/*/*/spark.properties"):
+                modes.add(stat.S_IMODE(os.stat(file).st_mode))
 
-        watcher = threading.Thread(target=watch)
-        watcher.start()
-        settings = json.loads(os.environ["SETTINGS"])
-        with borrow_session(SessionConfig(master="local[1]", settings=settings)) as session:
-            session.range(1).collect()
-            started.set()
-            watcher.join()
-            seen.update(Path(file).read_bytes() for file in glob.glob("/proc/[0-9]*/cmdline"))
-            java = [line for line in seen if b"org.apache.spark.deploy.SparkSubmit" in line]
-            left = glob.glob(os.environ["TMPDIR"] + "/*/*/spark.properties")
-            print(json.dumps({
-                "java": len(java),
-                "told": [line.decode() for line in seen if b"hush" + b"-" in line],
-                "memory": any(b"-Xmx640m" in line for line in java),
-                "modes": [*modes],
-                "left": left,
-                "settings": {key: session.sparkContext.getConf().get(key) for key in settings},
-            }))
-    """
+    def look():
+        for file in glob.glob("/proc/[0-9]*/cmdline"):
+            try:
+                seen.add(Path(file).read_bytes())
+            except OSError:
+                pass  # it has ended
+
+    def listening():
+        own = {os.getpid(), *map(int, Path("/proc/self/task/%s/children" % os.getpid())
+            .read_text().split())}
+        inodes = set()
+        for pid in own:
+            for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+                try:
+                    inodes.add(os.readlink(descriptor))
+                except OSError:
+                    pass  # it is closed
+        for table in ("tcp", "tcp6"):
+            for line in Path("/proc/net/" + table).read_text().splitlines()[1:]:
+                _, local, _, state, *_, inode = line.split()[:10]
+                if state == "0A" and f"socket:[{inode}]" in inodes:
+                    yield local.partition(":")[0]
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    settings = json.loads(os.environ["SETTINGS"])
+    with borrow_session(SessionConfig(master="local[1]", settings=settings)) as session:
+        session.range(1).mapInArrow(lambda batches: batches, "id long").collect()
+        started.set()
+        watcher.join()
+        look()
+        java = [line for line in seen if b"org.apache.spark.deploy.SparkSubmit" in line]
+        print(json.dumps({
+            "java": len(java) > 0,
+            "told": [line.decode() for line in seen if b"hush" + b"-" in line],
+            "memory": any(b"-Xmx640m" in line for line in java),
+            "modes": [*modes],
+            "left": glob.glob(os.environ["TMPDIR"] + "/*/*/spark.properties"),
+            "settings": {key: session.sparkContext.getConf().get(key) for key in settings},
+            "listening": sorted({*listening()}),
+        }))
+"""
+_LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What a process that starts Spark sees of itself."""
     variables = {name: value for name, value in os.environ.items() if name not in LEFT_BY_CONNECT}
+    folder = str(tmp_path_factory.mktemp("temporary"))
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", textwrap.dedent(program)],
-        env={**variables, "TMPDIR": str(tmp_path), "SETTINGS": json.dumps(_SETTINGS)},
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(_START)],
+        env={**variables, "TMPDIR": folder, "SETTINGS": json.dumps(_SETTINGS)},
         capture_output=True,
         text=True,
         check=True,
     )
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert found.pop("java") >= 1
-    assert found == {
-        "told": [],
-        "memory": True,
-        "modes": [0o600],
-        "left": [],
-        "settings": _SETTINGS,
-    }
+    seen: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return seen
+
+
+@pytest.mark.spark
+def test_settings_are_in_no_list_of_processes(started: dict[str, Any]) -> None:
+    assert (started["java"], started["told"]) == (True, [])
+    assert (started["modes"], started["left"]) == ([0o600], [])
+
+
+@pytest.mark.spark
+def test_settings_reach_spark_as_they_are_written(started: dict[str, Any]) -> None:
+    assert started["settings"] == _SETTINGS
+    assert started["memory"]
+
+
+@pytest.mark.spark
+def test_spark_listens_to_this_machine_alone(started: dict[str, Any]) -> None:
+    assert started["listening"]
+    assert {*started["listening"]} <= _LOOPBACK
 
 
 def test_the_token_of_a_connect_server_is_in_no_log(
