@@ -1,4 +1,4 @@
-"""The requests of a second run over hundreds of tables."""
+"""The requests of a second run over more than a hundred tables."""
 
 import sys
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from gms import Gms
 from lake import codes, describe_folder, write_table
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]  # tracing would double its minutes
-GROUPS, TABLES, KEYS = 60, 4, 4
+GROUPS, TABLES, KEYS = 30, 4, 4
 
 
 def write_families(folder: Path) -> None:
@@ -22,7 +22,7 @@ def write_families(folder: Path) -> None:
             write_table(folder, f"g{group}/t{member}.csv", {**keys, **own})
 
 
-def test_a_second_run_over_hundreds_of_tables_writes_nothing(
+def test_a_second_run_over_a_hundred_tables_writes_nothing(
     tmp_path: Path, run: Callable[..., str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "families"
@@ -40,7 +40,7 @@ def test_a_second_run_over_hundreds_of_tables_writes_nothing(
         run(gms, "--no-default-report", **recipe)
         assert gms.rejected == []
         joins = len(gms.urns("erModelRelationship"))
-        assert joins >= 1_200
+        assert joins >= 600
         writes, requests = len(gms.writes), len(gms.requests)
         run(gms, "--no-default-report", **recipe)
         assert {write.entity for write in gms.writes[writes:]} <= {"dataJob"}
@@ -49,4 +49,4 @@ def test_a_second_run_over_hundreds_of_tables_writes_nothing(
                 f"\n{joins} joins of {GROUPS * TABLES} tables; a second run made "
                 f"{len(gms.requests) - requests} requests and wrote its checkpoints only\n"
             )
-        assert len(gms.requests) - requests < 60  # fewer than one for every fourth table
+        assert len(gms.requests) - requests < GROUPS * TABLES / 4
