@@ -5,7 +5,7 @@ another pipeline, too: the record of what people deleted continues in the old na
 """
 
 import time
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from datahub.ingestion.api.workunit import MetadataWorkUnit
@@ -18,17 +18,17 @@ from datahub.ingestion.source.state_provider.datahub_ingestion_checkpointing_pro
 from datahub.metadata.schema_classes import (
     DatahubIngestionCheckpointClass,
     DataJobKeyClass,
-    MetadataChangeEventClass,
-    StatusClass,
 )
 from datahub.metadata.urns import DataFlowUrn, DataJobUrn
 
+from datahub_hyperjoin.catalog import Catalog
 from datahub_hyperjoin.catalog.entities import reading, scroll
 from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.emit import WrittenState
-from datahub_hyperjoin.emit.patches import read_changes
+from datahub_hyperjoin.emit.patches import hides
 from datahub_hyperjoin.emit.written_state import JOB
 from datahub_hyperjoin.errors import UnknownEntityTypeError
+from datahub_hyperjoin.joins import Join, Verdict
 from datahub_hyperjoin.progress import Warn
 
 _ACTIVE_DAYS = 45
@@ -128,6 +128,28 @@ def without_shared(last: WrittenState, others: Iterable[OtherPipeline]) -> Writt
     return last
 
 
+def shared_joins(
+    catalog: Catalog, own: Container[str], others: Sequence[OtherPipeline]
+) -> list[Join]:
+    """Return the joins that only other active pipelines show.
+
+    A column and a dataset have one list of joins, whichever pipeline writes it.
+
+    Args:
+        catalog: The relationships of the catalog and the decisions of people.
+        own: URNs of the relationships of this run's joins.
+        others: The other pipelines.
+    """
+    shown = {urn for other in others if other.active for urn in other.state.relationships}
+    return [
+        join
+        for urn, relationship in catalog.relationships.items()
+        if urn in shown and urn not in own and not relationship.removed
+        if (join := relationship.join)
+        and catalog.facts.of((join.left, join.right)).verdict is not Verdict.REJECTED
+    ]
+
+
 def keep_shown(
     units: Iterable[MetadataWorkUnit], protected: Container[str]
 ) -> Iterator[MetadataWorkUnit]:
@@ -144,13 +166,5 @@ def keep_shown(
         The other workunits, in order.
     """
     for unit in units:
-        if not (_hides(unit) and unit.get_urn() in protected):
+        if not (hides(unit) and unit.get_urn() in protected):
             yield unit
-
-
-def _hides(unit: MetadataWorkUnit) -> bool:
-    proposal = unit.metadata
-    if isinstance(proposal, MetadataChangeEventClass):
-        return False
-    changes = read_changes(proposal) if proposal.aspectName == StatusClass.ASPECT_NAME else None
-    return any(change.get("value") is True for change in changes or ())

@@ -36,7 +36,7 @@ from datahub_hyperjoin.kept_metadata import (
 )
 from datahub_hyperjoin.listed_decisions import list_rejected
 from datahub_hyperjoin.model.domains import without_cliques
-from datahub_hyperjoin.pipelines import OtherPipeline, without_shared
+from datahub_hyperjoin.pipelines import OtherPipeline, shared_joins, without_shared
 from datahub_hyperjoin.relationship_aspect import join_urn
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.suggest import Findings
@@ -49,7 +49,9 @@ _CHECKED_COLUMNS = 20
 """Columns that are read to check whether the last run's writes have arrived."""
 
 
-def prepare(findings: Findings, catalog: Catalog) -> Publication:
+def prepare(
+    findings: Findings, catalog: Catalog, others: Sequence[OtherPipeline] = ()
+) -> Publication:
     """Collect the joins and suggestions that a run writes to the catalog.
 
     Columns are named by the catalog's field paths.
@@ -57,12 +59,17 @@ def prepare(findings: Findings, catalog: Catalog) -> Publication:
     Args:
         findings: The results of this run.
         catalog: The catalog's field paths, and the joins of earlier runs.
+        others: The other pipelines.
 
     Returns:
         The joins of this run and those that are carried over, best first.
     """
     joins = [*findings.joins, *carry_over(findings, catalog)]
     renamed = [_rename(join, catalog.field_path) for join in joins]
+    shared = [
+        _rename(join, catalog.field_path)
+        for join in shared_joins(catalog, {*map(join_urn, joins)}, others)
+    ]
     large = [domain for domain in findings.domains if len(domain.members) >= _LARGE_DOMAIN]
     kept = {join.pairs for join in without_cliques(findings.joins, large)}
     implied = [join for join in findings.joins if join.pairs not in kept]
@@ -78,7 +85,8 @@ def prepare(findings: Findings, catalog: Catalog) -> Publication:
         joins=sorted(renamed, key=lambda join: (-join.joinability, join.left, join.right)),
         implied=frozenset(_rename(join, catalog.field_path).pairs for join in implied),
         crosswalks=[_rename_bridge(join, catalog.field_path) for join in findings.crosswalks],
-        titles=_titles(catalog, renamed),
+        shared=shared,
+        titles=_titles(catalog, [*renamed, *shared]),
         unread=findings.unread | catalog.absent,
         now=get_sys_time(),
         model_version=findings.model_version,

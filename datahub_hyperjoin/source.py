@@ -211,7 +211,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         )
         self._protected.update(protect(catalog, self._others))
         with self.report.stage("Writing suggestions"):
-            publication = prepare(findings, catalog)
+            publication = prepare(findings, catalog, self._others)
             yield from publish(publication, catalog, context)
             if self.config.page and not self.ctx.dry_run_mode:
                 self._write_page(self.config.page, findings)

@@ -18,7 +18,13 @@ from datahub_hyperjoin.emit.define import define
 from datahub_hyperjoin.emit.definitions import define_properties, define_tags
 from datahub_hyperjoin.emit.existing_state import ExistingState
 from datahub_hyperjoin.emit.lineage import direct_joins, emit_lineage
-from datahub_hyperjoin.emit.properties import emit_column, emit_dataset, labels, partners
+from datahub_hyperjoin.emit.properties import (
+    emit_column,
+    emit_dataset,
+    labels,
+    partners,
+    with_listed,
+)
 from datahub_hyperjoin.emit.queries import emit_crosswalk_query, emit_query
 from datahub_hyperjoin.emit.relationships import emit_relationship
 from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState
@@ -57,6 +63,12 @@ class Publication:
 
     crosswalks: Sequence[CrosswalkJoin] = ()
     """Joins in two steps, best first."""
+
+    unread: frozenset[TableId] = frozenset()
+    """Tables that this run did not read, so that nothing is withdrawn from them."""
+
+    shared: Sequence[Join] = ()
+    """Joins that only other pipelines show. Columns and datasets that this run writes list them."""
 
     now: int = 0
     """Time of writing, in milliseconds since 1970. Metadata that does not change keeps its time."""
@@ -106,7 +118,7 @@ def emit_findings(
         yield from _relationships(publication, existing, written)
     if config.properties:
         yield from define(define_properties(config.namespace), graph)
-        yield from _properties(publication, config.namespace, written)
+        yield from _properties(publication, existing, config.namespace, written)
     if config.queries:
         yield from _queries(publication, existing, written, count)
     if config.lineage:
@@ -139,15 +151,23 @@ def _show_again(urn: str, *, primary: bool = True) -> MetadataWorkUnit:
 
 
 def _properties(
-    publication: Publication, namespace: str, written: WrittenState
+    publication: Publication, existing: ExistingState, namespace: str, written: WrittenState
 ) -> Iterator[MetadataWorkUnit]:
-    names = labels(publication.titles)
+    kept = {partner.column.table for listed in existing.listed.values() for partner in listed}
+    names = labels({table: table.name for table in kept} | dict(publication.titles))
     joins = [*publication.joins, *_alone(publication)]
-    for column, joined in partners(publication.suggestions, joins).items():
+    found = with_listed(partners(publication.suggestions, joins), existing.listed)
+    shared = partners((), publication.shared)
+    also = {column: shared[column] for column in found.keys() & shared.keys()}
+    for column, joined in with_listed(found, also).items():
+        if column in also:
+            # The other pipelines must not list the same joins in another order.
+            joined.sort(key=lambda partner: (-partner.score, partner.column))
         yield emit_column(column, joined, names, namespace)
         written.columns.append(column_urn(column))
+    shared_by_table = _by_table(publication.shared)
     for table, joins in _by_table(publication.linking).items():
-        yield emit_dataset(table, joins, names, namespace)
+        yield emit_dataset(table, [*joins, *shared_by_table.get(table, ())], names, namespace)
         written.datasets.append(dataset_urn(table))
 
 
