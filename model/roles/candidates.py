@@ -41,6 +41,9 @@ class ReferenceCandidates:
     containment: Float[np.ndarray, " pair"]
     """Share of the referring column's values that the key holds, in [0, 1]."""
 
+    is_key: Bool[np.ndarray, " column"]
+    """The columns that others can refer to."""
+
     chance: Float[np.ndarray, " pair"]
     """Share of all keys of the same kind that hold the referring column's values as well."""
 
@@ -113,6 +116,7 @@ def find_reference_candidates(
         referring=left,
         referenced=right,
         containment=containment,
+        is_key=is_key,
         chance=_chance(lake, left, right, containment, is_key),
     )
 

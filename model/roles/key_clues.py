@@ -6,8 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.roles.name_clues import noun_stem
-from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, tokens
+from datahub_hyperjoin.model.roles.name_clues import meaning, stems
 
 _UNIQUE = 0.999
 """Minimum uniqueness of a table's own key, which tolerates the error of estimates."""
@@ -28,9 +27,8 @@ class KeyClues:
 
 
 def _is_own(title: str, name: str) -> bool:
-    words = [noun_stem(word) for word in tokens(name)]
-    meaning = {word for word in words if word not in IDENTIFIER_WORDS}
-    return bool(words) and meaning <= {noun_stem(word) for word in tokens(title)}
+    words = stems(name)
+    return bool(words) and {*meaning(words)} <= {*stems(title)}
 
 
 def find_key_clues(

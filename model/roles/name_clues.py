@@ -96,12 +96,21 @@ def noun_stem(word: str) -> str:
     return word[:-1] if is_plural else word
 
 
-def _words(name: str) -> Words:
+def stems(name: str) -> Words:
+    """Split a name into words, and reduce each to its stem.
+
+    Args:
+        name: The name of a table or column.
+    """
     return tuple(noun_stem(word) for word in tokens(name))
 
 
-def _meaning(words: Words) -> Words:
-    """Drop words such as `id` and `code`, which only mark an identifier."""
+def meaning(words: Words) -> Words:
+    """Drop words such as `id` and `code`, which only mark an identifier.
+
+    Args:
+        words: The stems of a name.
+    """
     return tuple(word for word in words if word not in IDENTIFIER_WORDS)
 
 
@@ -165,9 +174,9 @@ def compare_names(
     Returns:
         The clues of each pair.
     """
-    tables = [_words(title) for title in lake.titles]
-    columns = [_words(profile.id.path) for profile in lake.profiles]
-    meanings = [_meaning(words) for words in columns]
+    tables = [stems(title) for title in lake.titles]
+    columns = [stems(profile.id.path) for profile in lake.profiles]
+    meanings = [meaning(words) for words in columns]
     weigher = _Trigrams(tables, meanings)
     of_tables, of_columns = weigher.incidence(tables), weigher.incidence(meanings)
     of_both = (of_columns + of_tables[lake.table_of]).sign().tocsr()
@@ -187,8 +196,8 @@ def compare_names(
 
 
 def _names_parent(columns: Sequence[Words]) -> Float[np.ndarray, " column"]:
-    stems = {noun_stem(word) for word in _PARENT_WORDS}
-    named = (not stems.isdisjoint(words) for words in columns)
+    parents = {noun_stem(word) for word in _PARENT_WORDS}
+    named = (not parents.isdisjoint(words) for words in columns)
     return np.fromiter(named, dtype=np.float64, count=len(columns))
 
 
@@ -200,7 +209,7 @@ class _Spellings:
         common = {word for word, count in prefixes.items() if count >= _MIN_PREFIXED}
         full, short = map(_joined, tables), (_joined(_without(common, name)) for name in tables)
         titles, briefs = list(full), list(short)
-        meanings = [_meaning(words) for words in columns]
+        meanings = [meaning(words) for words in columns]
         names = [_joined(words) for words in meanings]
         pairs = list(zip(lake.table_of.tolist(), names, strict=True))
         self._table_of, self._numbers = lake.table_of, dict[str, int]()

@@ -24,7 +24,6 @@ from datahub_hyperjoin.model.roles.candidates import (
     Containments,
     ReferenceCandidates,
     find_reference_candidates,
-    find_unique_columns,
 )
 from datahub_hyperjoin.model.roles.key_clues import find_key_clues
 from datahub_hyperjoin.model.roles.name_clues import compare_names
@@ -243,7 +242,7 @@ def _score(
     column, key = candidates.referring, candidates.referenced
     names = compare_names(lake, column, key)
     uniqueness = priors.uniqueness
-    keys = find_key_clues(lake, uniqueness, find_unique_columns(lake, priors))
+    keys = find_key_clues(lake, uniqueness, candidates.is_key)
     distinct = np.array([profile.distinct for profile in lake.profiles], dtype=np.float64)
     # A few values are in many keys by chance, whatever those keys hold.
     trust = np.log1p(np.minimum(distinct, _MANY_VALUES)) / np.log1p(_MANY_VALUES)
