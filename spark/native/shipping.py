@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,6 +27,7 @@ from datahub_hyperjoin.locations import (
 )
 from datahub_hyperjoin.spark.errors import MissingIcebergError
 from datahub_hyperjoin.spark.files.folder import reading_order
+from datahub_hyperjoin.spark.memory import limited_memory
 from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, table_error
 from datahub_hyperjoin.tables import Table
 from datahub_hyperjoin.temporary import temporary_folder
@@ -145,6 +147,8 @@ def receive_files(
 ) -> Iterator[tuple[ShippedFile, Table]]:
     """Write the received files to the worker's local disk, one at a time.
 
+    While they are read, the memory of the worker is limited.
+
     Args:
         batches: URIs and contents.
         files: All shipped files, by URI.
@@ -153,14 +157,13 @@ def receive_files(
         A file, and its table with the location of the copy. The copy is removed when the next
         file is requested.
     """
-    for batch in batches:
-        for uri, content in zip(*batch.columns, strict=True):
-            file = files.get(uri.as_py())
-            if file is None:
-                continue  # Spark writes its URI in another way than the table's metadata.
-            # One copy at a time: the disk of a worker may be smaller than a table.
-            with _written(Path(file.path), content.as_py()) as folder:
-                yield file, replace(file.table, location=_local(file, folder))
+    for uri, content in chain.from_iterable(zip(*batch.columns, strict=True) for batch in batches):
+        file = files.get(uri.as_py())
+        if file is None:
+            continue  # Spark writes its URI in another way than the table's metadata.
+        # One copy at a time: the disk of a worker may be smaller than a table.
+        with _written(Path(file.path), content.as_py()) as folder, limited_memory():
+            yield file, replace(file.table, location=_local(file, folder))
 
 
 def _local(file: ShippedFile, folder: Path) -> CopyLocation:

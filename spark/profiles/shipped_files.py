@@ -22,7 +22,6 @@ from datahub_hyperjoin.spark.errors import (
     LostWorkerError,
     UnshippedFileError,
 )
-from datahub_hyperjoin.spark.memory import limited_memory
 from datahub_hyperjoin.spark.native.remote import copy_files
 from datahub_hyperjoin.spark.native.shipping import ShippedFile, plan_shipment, receive_files
 from datahub_hyperjoin.spark.profiles.local_batch import fault_text, profile_each
@@ -119,10 +118,9 @@ def _profile_copies(
             pending.append(file.table_index)
             yield table
 
-    with limited_memory():
-        for profiles in profile_each(copies(), config, Databases()):
-            yield send_profiles(pending[: len(profiles)], profiles, folder)
-            del pending[: len(profiles)]
+    for profiles in profile_each(copies(), config, Databases()):
+        yield send_profiles(pending[: len(profiles)], profiles, folder)
+        del pending[: len(profiles)]
 
 
 def _of_tables(
@@ -169,9 +167,8 @@ def _profile_folders(
 def _count_copies(
     batches: Batches, *, files: Mapping[str, ShippedFile], config: ProfileConfig
 ) -> Batches:
-    with limited_memory():
-        for file, table in receive_files(batches, files):
-            yield _count(file, table, config)
+    for file, table in receive_files(batches, files):
+        yield _count(file, table, config)
 
 
 def _count(file: ShippedFile, table: Table, config: ProfileConfig) -> pa.RecordBatch:

@@ -29,6 +29,7 @@ from datahub_hyperjoin.spark.counting.notations import in_notation
 from datahub_hyperjoin.spark.counting.sketch import NO_VALUES, DistinctValues, merge_values
 from datahub_hyperjoin.spark.counting.text_counts import TextCounts, count_texts
 from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.memory import limited_memory
 from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, load_frame, select_columns
 from datahub_hyperjoin.spark.native.remote import copy_files
 from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
@@ -46,8 +47,7 @@ PARTITION_ROW = pa.schema(
 
 _PARTITION_BYTES = 1 << 25
 """Bytes of tables per hash partition, approximately."""
-_MIN_PARTITIONS = 4
-_ALL = sys.maxsize
+_MIN_PARTITIONS, _ALL = 4, sys.maxsize
 
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -149,7 +149,7 @@ def partition_local_batch(
     def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for group in batch.column("id").to_pylist():
-                with Databases() as databases:
+                with limited_memory(), Databases() as databases:
                     for index in groups[group]:
                         yield from partition_table(
                             requests[index], synonyms, databases, count=count
