@@ -3,6 +3,8 @@
 import re
 
 _MAX_LENGTH = 300
+_PARAMETER = re.compile(r"([?&;](?:password|passwd|pwd|token|secret)=)[^&;\s'\"]+", re.IGNORECASE)
+"""A secret among the parameters of a URL, as JDBC and Spark Connect write it."""
 
 
 def in_short(text: str, token: str | None = None) -> str:
@@ -12,11 +14,14 @@ def in_short(text: str, token: str | None = None) -> str:
         text: The text.
         token: A token to mask.
 
+    >>> in_short("no driver for jdbc:postgresql://shop/?password=hush&user=me")
+    'no driver for jdbc:postgresql://shop/?password=***&user=me'
     >>> in_short("no\nanswer from http://me:secret@gms:8080 with 'Bearer abc'")
     "no answer from http://***@gms:8080 with 'Bearer ***'"
     """
     if token:
         text = text.replace(token, "***")
     text = re.sub(r"//[^/@\s]+@", "//***@", text)
+    text = _PARAMETER.sub(r"\1***", text)
     text = re.sub(r"(Bearer|Basic) [^'\"]+", r"\1 ***", text)
     return " ".join(text.split())[:_MAX_LENGTH]

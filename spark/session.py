@@ -4,6 +4,7 @@ Other modules use only data frames and SQL, and never the driver's Java process,
 on Spark Connect, too.
 """
 
+import atexit
 import logging
 import os
 import re
@@ -133,6 +134,8 @@ def _create(config: SessionConfig) -> SparkSession:
     # The parameters of a Connect server's URL may hold a token.
     logger.info("Starting Spark on %s", config.master.partition("/;")[0])
     settings = settings_for(config)
+    if config.master.startswith("local"):
+        settings.setdefault("spark.local.dir", str(_spill_folder()))
     builder = SparkSession.builder.appName("datahub-hyperjoin")
     for key, value in settings.items():
         builder = builder.config(key, value)
@@ -148,6 +151,17 @@ def _create(config: SessionConfig) -> SparkSession:
         if error.getCondition() == "JAVA_GATEWAY_EXITED":
             raise MissingJavaError.refused(java) from error
         raise
+
+
+@cache
+def _spill_folder() -> Path:
+    """Return a private folder for what Spark writes to disk, which everyone could read elsewhere.
+
+    It stays until this process ends, because Java uses the first session's folder for all.
+    """
+    opened = ExitStack()
+    atexit.register(opened.close)
+    return opened.enter_context(temporary_folder())
 
 
 def _start_java(settings: dict[str, str]) -> None:

@@ -136,11 +136,20 @@ _START = """
                 if state == "0A" and f"socket:[{inode}]" in inodes:
                     yield local.partition(":")[0]
 
+    def exposed(folder):
+        for path in folder.iterdir():
+            others = stat.S_IMODE(path.stat().st_mode) & 0o077
+            if path.is_dir() and others:
+                yield from exposed(path)
+            elif others:
+                yield str(path)
+
     watcher = threading.Thread(target=watch)
     watcher.start()
     settings = json.loads(os.environ["SETTINGS"])
     with borrow_session(SessionConfig(master="local[1]", settings=settings)) as session:
-        session.range(1).mapInArrow(lambda batches: batches, "id long").collect()
+        frame = session.range(1).mapInArrow(lambda batches: batches, "id long")
+        frame.repartition(2).collect()
         started.set()
         watcher.join()
         look()
@@ -153,19 +162,25 @@ _START = """
             "left": glob.glob(os.environ["TMPDIR"] + "/*/*/spark.properties"),
             "settings": {key: session.sparkContext.getConf().get(key) for key in settings},
             "listening": sorted({*listening()}),
+            "shuffled": len(glob.glob(os.environ["TMPDIR"] + "/**/shuffle_*.data", recursive=True)),
+            "exposed": [*exposed(Path(os.environ["TMPDIR"]))],
         }))
 """
 _LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
 
 
 @pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def temporaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("temporaries")
+
+
+@pytest.fixture(scope="module")
+def started(temporaries: Path) -> dict[str, Any]:
     """What a process that starts Spark sees of itself."""
     variables = {name: value for name, value in os.environ.items() if name not in LEFT_BY_CONNECT}
-    folder = str(tmp_path_factory.mktemp("temporary"))
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", textwrap.dedent(_START)],
-        env={**variables, "TMPDIR": folder, "SETTINGS": json.dumps(_SETTINGS)},
+        env={**variables, "TMPDIR": str(temporaries), "SETTINGS": json.dumps(_SETTINGS)},
         capture_output=True,
         text=True,
         check=True,
@@ -184,6 +199,15 @@ def test_settings_are_in_no_list_of_processes(started: dict[str, Any]) -> None:
 def test_settings_reach_spark_as_they_are_written(started: dict[str, Any]) -> None:
     assert started["settings"] == _SETTINGS
     assert started["memory"]
+
+
+@pytest.mark.spark
+def test_what_spark_writes_to_disk_is_private_and_removed(
+    started: dict[str, Any], temporaries: Path
+) -> None:
+    assert started["shuffled"]
+    assert started["exposed"] == []
+    assert list(temporaries.iterdir()) == []
 
 
 @pytest.mark.spark
