@@ -12,7 +12,8 @@ from datahub_hyperjoin.relationship_aspect import columns_urn
 def list_rejected(catalog: Catalog, namespace: str) -> Iterator[MetadataWorkUnit]:
     """List the suggestions that people deleted, hid or rejected, each at one of its columns.
 
-    A relationship of several columns cannot be listed so: its pairs alone are not rejected.
+    A column of a table that the catalog shows lists the other one, because the other table may be
+    gone. A relationship of several columns cannot be listed so: its pairs alone are not rejected.
 
     Args:
         catalog: The rejected relationships, and those that columns list already.
@@ -22,12 +23,12 @@ def list_rejected(catalog: Catalog, namespace: str) -> Iterator[MetadataWorkUnit
         One patch for each column.
     """
     rejected = [
-        (catalog.field_path(left), catalog.field_path(right))
+        (left, right) if left.table in catalog.datasets else (right, left)
         for urn, (left, right) in catalog.rejected.items()
         if urn == columns_urn([(left, right)])
     ]
-    listed = [
-        (catalog.field_path(left), catalog.field_path(right))
-        for left, right in catalog.listed.values()
-    ]
-    yield from emit_deletions(rejected, listed, namespace)
+    yield from emit_deletions(
+        [(catalog.field_path(column), catalog.field_path(other)) for column, other in rejected],
+        listed={catalog.field_path(column) for column, _ in catalog.listed},
+        namespace=namespace,
+    )

@@ -89,7 +89,9 @@ def _is_defined(aspects: Aspects) -> bool:
     )
 
 
-def read_deleted_joins(graph: DataHubGraph, namespace: str, warn: Warn) -> dict[str, Pair]:
+def read_deleted_joins(
+    graph: DataHubGraph, namespace: str, warn: Warn
+) -> list[tuple[ColumnId, ColumnId]]:
     """Read the suggestions that earlier runs of any pipeline have recorded as rejected.
 
     Args:
@@ -98,13 +100,23 @@ def read_deleted_joins(graph: DataHubGraph, namespace: str, warn: Warn) -> dict[
         warn: Receives columns that cannot be read.
 
     Returns:
-        The pairs, by the URN of the relationship that they had.
+        The pairs, each with the column first that lists the other.
 
     Raises:
         UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
     listed = _read_partners(graph, namespace, DELETED_JOINS, warn)
-    return _by_urn(pair_of(column, other) for column, others in listed.items() for other in others)
+    return [(column, other) for column, others in listed.items() for other in sorted(others)]
+
+
+def by_urn(pairs: Iterable[tuple[ColumnId, ColumnId]]) -> dict[str, Pair]:
+    """Return pairs of columns by the URN of the relationship that joins them.
+
+    Args:
+        pairs: The pairs, in any order of their columns.
+    """
+    ordered = (pair_of(*pair) for pair in pairs)
+    return {columns_urn([pair]): pair for pair in ordered}
 
 
 def infer_deleted(
@@ -132,7 +144,7 @@ def infer_deleted(
     if not any(relationship.ours for relationship in relationships.values()):
         return {}
     listed = _read_partners(graph, namespace, JOINABLE_WITH, warn)
-    written = _by_urn(
+    written = by_urn(
         pair
         for column, others in listed.items()
         for other in others
@@ -143,10 +155,6 @@ def infer_deleted(
     deleted = find_deleted(written, present, writes_arrived=True, warn=warn)
     expect_absent(graph, deleted)
     return {urn: written[urn] for urn in deleted}
-
-
-def _by_urn(pairs: Iterable[Pair]) -> dict[str, Pair]:
-    return {columns_urn([pair]): pair for pair in pairs}
 
 
 def _read_partners(

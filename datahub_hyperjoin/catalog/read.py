@@ -16,7 +16,11 @@ from datahub_hyperjoin.catalog.assemble import assemble_facts
 from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
 from datahub_hyperjoin.catalog.datasets import Dataset, PlatformInstance, read_datasets
 from datahub_hyperjoin.catalog.decisions import Decision, follow, read_decisions
-from datahub_hyperjoin.catalog.deleted_joins import infer_deleted, read_deleted_joins
+from datahub_hyperjoin.catalog.deleted_joins import (
+    by_urn,
+    infer_deleted,
+    read_deleted_joins,
+)
 from datahub_hyperjoin.catalog.entities import aspect_of, fetch
 from datahub_hyperjoin.catalog.errors import UnknownDatasetsError, UnreadableCatalogError
 from datahub_hyperjoin.catalog.history import History
@@ -90,8 +94,8 @@ class Catalog:
     """Our relationships that people deleted, hid or rejected, by URN. They are recorded because
     DataHub hard-deletes hidden entities after some time."""
 
-    listed: Mapping[str, Pair] = field(default_factory=dict)
-    """The rejected pairs that columns list, by the URN of the relationship that they had."""
+    listed: Sequence[tuple[ColumnId, ColumnId]] = ()
+    """The rejected pairs that columns list, each with the column first that lists it."""
 
     deleted: Sequence[Pair] = ()
     """Pairs of our relationships that people hard-deleted since the last run."""
@@ -119,7 +123,7 @@ class _JoinHistory:
 
     relationships: dict[str, Relationship]
     rejected: dict[str, Pair]
-    listed: dict[str, Pair]
+    listed: list[tuple[ColumnId, ColumnId]]
     deleted: list[Pair]
     decisions: dict[Pair, Decision]
 
@@ -157,9 +161,11 @@ def read_catalog(
     statistics = _if_readable(
         lambda: read_statistics(graph, [table.id for table in selected]), warn
     )
+    decided = (column for pair in joins.decisions for column in pair)
+    read_tables = {table.id for table in selected}
     new_names = find_new_names(
         graph,
-        joins.decisions,
+        [column for column in decided if column.table not in read_tables],
         datasets,
         instances=scope.instances,
         renamed=scope.renamed,
@@ -207,7 +213,8 @@ def _read_join_history(
     listed = read_deleted_joins(graph, scope.namespace, warn)
     if history.lost:
         missing |= infer_deleted(graph, scope.namespace, relationships, warn)
-    rejected = listed | {urn: pair for one in history.all for urn, pair in one.rejected.items()}
+    rejected = by_urn(listed)
+    rejected |= {urn: pair for one in history.all for urn, pair in one.rejected.items()}
     ever_rejected = rejected | missing
     deleted = {urn: pair for urn, pair in ever_rejected.items() if urn not in relationships}
     decisions = _if_supported(

@@ -5,6 +5,7 @@ names a successor itself if somebody deprecated the old dataset and set its repl
 a successor has the same columns, and the same statistics where the catalog has profiles of both.
 """
 
+import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,8 +24,10 @@ from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, fetch
 from datahub_hyperjoin.catalog.statistics import read_statistics
 from datahub_hyperjoin.catalog_facts import ColumnStatistics
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.tables import ColumnId, Pair, TableId
+from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import dataset_urn, plain_path, table_id
+
+logger = logging.getLogger(__name__)
 
 _ASPECTS = [
     aspect.ASPECT_NAME
@@ -54,18 +57,20 @@ class _GoneTable:
 
 def find_new_names(
     graph: DataHubGraph,
-    pairs: Iterable[Pair],
+    columns: Iterable[ColumnId],
     datasets: Mapping[TableId, Dataset],
     *,
     instances: Sequence[PlatformInstance],
     renamed: Mapping[TableId, TableId],
     warn: Warn,
 ) -> dict[TableId, TableId]:
-    """Find the new names of the tables about which people decided and which are gone.
+    """Find the new names of tables that the run does not read.
+
+    A table without a new name of the recipe or of DataHub has one only if its dataset is gone.
 
     Args:
         graph: DataHub's server.
-        pairs: The pairs about which people decided.
+        columns: Columns of these tables, about which people decided.
         datasets: The datasets that the catalog shows.
         instances: The platform instances of the run's tables.
         renamed: New names that the recipe gives; these are not looked for.
@@ -78,13 +83,10 @@ def find_new_names(
         UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
     decided: dict[TableId, set[str]] = {}
-    for column in (column for pair in pairs for column in pair):
-        if column.table not in datasets:
-            decided.setdefault(column.table, set()).add(column.path)
+    for column in columns:
+        decided.setdefault(column.table, set()).add(column.path)
     given = {old: new for old, new in renamed.items() if old in decided}
     urns = {dataset_urn(table): table for table in decided if table not in given}
-    if not urns:
-        return given
     found = fetch(graph, "dataset", sorted(urns), _ASPECTS)
     named, gone = dict(given), []
     for urn, table in urns.items():
@@ -96,7 +98,10 @@ def find_new_names(
             gone.append(_read_gone(table, aspects, decided[table]))
     choices = {one.table: _candidates(one, datasets.values(), instances) for one in gone}
     choices = _same_content(graph, gone, choices)
-    return named | _choose(choices, taken={*named.values()}, warn=warn)
+    named |= _choose(choices, taken={*named.values()}, warn=warn)
+    for old, new in sorted(named.items()):
+        logger.info("Decisions about %s hold for %s", old, new)
+    return named
 
 
 def _replacement(aspects: Aspects) -> TableId | None:

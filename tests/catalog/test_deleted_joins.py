@@ -113,14 +113,14 @@ def test_columns_list_deleted_joins(
     define(gms, DELETED_JOINS)
     assign(gms, A, {DELETED_JOINS: [column_urn(B), column_urn(A)]})
     assign(gms, C, {DELETED_JOINS: ["nonsense"]})
-    assert read_deleted_joins(graph, NAMESPACE, warn) == {columns_urn([(A, B)]): (A, B)}
+    assert read_deleted_joins(graph, NAMESPACE, warn) == [(A, B)]
     assert [title for title, _, _ in warnings] == ["Entities skipped"]
     assert warnings[0][2].startswith(f"{column_urn(C)}: one of its joins does not name a column")
 
 
 def test_without_the_property_nothing_is_listed(gms: Gms, graph: DataHubGraph, warn: Warn) -> None:
-    assert read_deleted_joins(graph, NAMESPACE, warn) == {}
+    assert read_deleted_joins(graph, NAMESPACE, warn) == []
     define(gms, DELETED_JOINS)
     assign(gms, A, {DELETED_JOINS: [column_urn(B)]})
     gms.put(property_urn(NAMESPACE, DELETED_JOINS), StatusClass(removed=True))
-    assert read_deleted_joins(graph, NAMESPACE, warn) == {}
+    assert read_deleted_joins(graph, NAMESPACE, warn) == []

@@ -1,7 +1,12 @@
 """What people deleted stays away even if the record of earlier runs is lost."""
 
+from datahub.metadata.schema_classes import (
+    ERModelRelationshipPropertiesClass,
+    StructuredPropertiesClass,
+)
 from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, shown, urn_of
 
+from datahub_hyperjoin.urns import DELETED_JOINS, property_urn
 from gms import Gms
 
 
@@ -26,3 +31,28 @@ def test_a_deletion_that_no_run_has_seen_holds_without_checkpoints(gms: Gms, qui
     forget(gms)
     quick(ALL)
     assert shown(gms) == {CARRIER, ORIGIN}
+
+
+def test_a_deletion_that_is_undone_is_no_longer_listed(gms: Gms, quick: Runs) -> None:
+    quick(ALL)
+    restored = gms.get(urn_of(PLANE), ERModelRelationshipPropertiesClass)
+    assert restored is not None
+    gms.delete(urn_of(PLANE))
+    quick(ALL)
+    (holder,) = listing(gms)
+    gms.put(urn_of(PLANE), restored)
+    quick(ALL)
+    assert listing(gms) == []
+    assert gms.get(holder, StructuredPropertiesClass)
+    assert shown(gms) == set(ALL)
+
+
+def listing(gms: Gms) -> list[str]:
+    """The columns that list deleted joins."""
+    wanted = property_urn("io.datahub.hyperjoin", DELETED_JOINS)
+    held = {urn: gms.get(urn, StructuredPropertiesClass) for urn in gms.urns("schemaField")}
+    return [
+        urn
+        for urn, found in held.items()
+        if wanted in {one.propertyUrn for one in (found.properties if found else [])}
+    ]

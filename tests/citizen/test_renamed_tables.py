@@ -160,3 +160,16 @@ def test_decisions_about_tables_that_exist_elsewhere_stay_with_them(
     new = moved(PLANE, "planes.csv", "jets.csv")
     quick([CARRIER, new])
     assert new in shown(gms)
+
+
+def test_the_recipe_names_a_new_table_while_the_old_one_still_exists(
+    gms: Gms, quick: Runs, lake: Path
+) -> None:
+    quick(ALL)
+    decide(gms, PLANE, REJECTED)
+    lake.joinpath("planes.csv").rename(lake / "jets.csv")
+    describe(gms, "jets.csv", ["tailnum", "maker"])
+    urns = [dataset_urn(table(name)) for name in ("planes.csv", "jets.csv")]
+    folder = {"folder": str(lake), "renamed": {urns[0]: urns[1]}}
+    quick([CARRIER, moved(PLANE, "planes.csv", "jets.csv")], catalog=folder)
+    assert shown(gms) == {CARRIER}
