@@ -20,34 +20,23 @@ from datahub_hyperjoin.model.composite.partners import find_partners
 from datahub_hyperjoin.model.composite.propose import Proposal, propose
 from datahub_hyperjoin.model.config import RankingConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
-from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.session import Session
-from datahub_hyperjoin.tables import Pair, Table, TableId, pair_of
+from datahub_hyperjoin.tables import Pair, TableId, pair_of
 
 
 def find_composite_joins(
-    index: LakeIndex,
-    tables: Sequence[Table],
-    facts: CatalogFacts,
-    *,
-    session: Session,
-    config: ProfileConfig,
-    ranking: RankingConfig,
+    index: LakeIndex, facts: CatalogFacts, *, reader: CompositeReader, ranking: RankingConfig
 ) -> tuple[Join, ...]:
     """Find composite joins, declared or not, and verify them on the data.
 
     Args:
         index: The lake.
-        tables: The tables of the run.
         facts: Declared keys, and people's decisions.
-        session: Starts the Spark session; not called if nothing needs to be read.
-        config: How tables are read.
+        reader: Reads the tables of the run.
         ranking: How wide a key may be, and how probable a join must be.
 
     Returns:
         Joins with further columns, best first.
     """
-    reader = CompositeReader(index, tables, session, config)
     proposals: list[Proposal] = []
     if ranking.max_key_columns > 1:
         partners = find_partners(index)

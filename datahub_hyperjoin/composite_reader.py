@@ -12,6 +12,7 @@ from datahub_hyperjoin.spark.profiles.store import Store, result_key
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.spark.verification.composites import verify_composites
 from datahub_hyperjoin.spark.verification.key_search import search_keys
+from datahub_hyperjoin.spark.verification.verify import NoteUnread, log_unread
 from datahub_hyperjoin.tables import Table, TableId
 
 _KEYS, _EVIDENCE = "composite_keys", "composite_evidence"
@@ -28,16 +29,23 @@ class CompositeReader:
         tables: The tables of the run.
         session: Starts the Spark session.
         config: How tables are read, and where results are stored.
+        note_unread: Receives the tables that can no longer be read.
     """
 
     def __init__(
-        self, index: LakeIndex, tables: Sequence[Table], session: Session, config: ProfileConfig
+        self,
+        index: LakeIndex,
+        tables: Sequence[Table],
+        session: Session,
+        config: ProfileConfig,
+        note_unread: NoteUnread = log_unread,
     ) -> None:
         lake = index.lake
         self._texts = {column for column, text in zip(lake.ids, lake.is_text, strict=True) if text}
         self._tables = {table.id: table for table in tables}
         self._session = session
         self._config = config
+        self._note_unread = note_unread
         self._store = Store(config)
 
     def keys(self, searches: Sequence[KeySearch]) -> TableKeys:
@@ -61,9 +69,17 @@ class CompositeReader:
         changed = [search for search in searches if search.table not in found]
         if changed:
             read = search_keys(self._session(), [*self._tables.values()], changed, self._config)
-            found |= {search.table: read.get(search.table, ()) for search in changed}
+            found |= read
+            for search in changed:
+                if search.table not in read:
+                    self._note_unread(search.table)
         self._store.keep_results(
-            _KEYS, {name: json.dumps(found[search.table]) for search, name in names.items()}
+            _KEYS,
+            {
+                name: json.dumps(found[search.table])
+                for search, name in names.items()
+                if search.table in found
+            },
         )
         return {table: keys for table, keys in found.items() if keys}
 
@@ -89,6 +105,7 @@ class CompositeReader:
                 changed,
                 texts=self._texts,
                 config=self._config,
+                note_unread=self._note_unread,
             )
         self._store.keep_results(
             _EVIDENCE,

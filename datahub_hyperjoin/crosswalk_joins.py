@@ -11,6 +11,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.spark.verification.bridges import verify_bridges
+from datahub_hyperjoin.spark.verification.verify import NoteUnread, log_unread
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, pair_of
 
 _MIN_GAIN = 2.0
@@ -39,6 +40,7 @@ def measure_bridges(
     session: Session,
     config: ProfileConfig,
     index: LakeIndex,
+    note_unread: NoteUnread = log_unread,
 ) -> dict[Bridge, Evidence]:
     """Measure joins through crosswalks, or reuse the evidence of an earlier run.
 
@@ -50,6 +52,7 @@ def measure_bridges(
         session: Starts the Spark session; not called if nothing has changed.
         config: How tables are read, and where evidence is stored.
         index: The lake, which says which columns hold text.
+        note_unread: Receives the tables that can no longer be read.
 
     Returns:
         Evidence by bridge, without bridges that cannot be measured.
@@ -61,7 +64,9 @@ def measure_bridges(
     if changed:
         columns = zip(index.lake.ids, index.lake.is_text, strict=True)
         texts = frozenset(column for column, is_text in columns if is_text)
-        measured = verify_bridges(session(), tables, changed, texts=texts, config=config)
+        measured = verify_bridges(
+            session(), tables, changed, texts=texts, config=config, note_unread=note_unread
+        )
     evidence = {**stored, **measured}
     store.keep_bridge_evidence(evidence, tables)
     return evidence

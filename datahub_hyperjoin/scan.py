@@ -1,7 +1,7 @@
 """List a recipe's tables, and run the checks of `datahub ingest --test-source-connection`."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from datahub.ingestion.api.source import CapabilityReport, TestConnectionReport
@@ -9,7 +9,6 @@ from typing_extensions import assert_never
 
 from datahub_hyperjoin.catalog import (
     ConnectionConfig,
-    PlatformInstance,
     scan_database,
     scan_folder,
     scan_remote_folder,
@@ -26,18 +25,7 @@ _Listing = tuple[list[Table], HyperJoinError | None]
 """The tables of a connection, or the error that prevented the listing."""
 
 
-@dataclass(frozen=True)
-class Scan:
-    """The tables found for a recipe, and the platform instances that could not be listed."""
-
-    tables: list[Table]
-    """Tables, those of the folder first. Of tables with the same name, the first is listed."""
-
-    unreachable: tuple[PlatformInstance, ...]
-    """Platform instances of the connections that could not be listed."""
-
-
-def scan(config: HyperJoinConfig, warn: Warn, session: Session) -> Scan:
+def scan(config: HyperJoinConfig, warn: Warn, session: Session) -> list[Table]:
     """List the tables in a recipe's folder and connections.
 
     Args:
@@ -46,14 +34,14 @@ def scan(config: HyperJoinConfig, warn: Warn, session: Session) -> Scan:
         session: Provides a Spark session, if a connection needs one.
 
     Returns:
-        The tables.
+        The tables, those of the folder first. Of tables with the same name, the first is listed.
 
     Raises:
         CatalogError: The folder does not exist or has no table, or nothing else can be listed.
         SparkError: A connection needs Spark, which cannot run.
     """
     tables = _scan_folder(config, warn)
-    return _combine(config, tables, _list_connections(config, session), warn)
+    return _combine(tables, _list_connections(config, session), warn)
 
 
 def check(config_dict: dict[str, Any]) -> TestConnectionReport:
@@ -80,7 +68,7 @@ def check(config_dict: dict[str, Any]) -> TestConnectionReport:
     return TestConnectionReport(
         basic_connectivity=capable
         if is_pending
-        else _attempt(lambda: _combine(config, _scan_folder(config, _ignore), listings, _ignore)),
+        else _attempt(lambda: _combine(_scan_folder(config, _ignore), listings, _ignore)),
         capability_report={
             "Spark": capable if is_connect else _attempt(find_java),
             **{key: _capability(error) for key, (_, error) in listings.items()},
@@ -89,11 +77,10 @@ def check(config_dict: dict[str, Any]) -> TestConnectionReport:
 
 
 def _combine(
-    config: HyperJoinConfig,
     tables: Sequence[Table],
     listings: Mapping[str, _Listing],
     warn: Warn,
-) -> Scan:
+) -> list[Table]:
     """Combine the tables of the folder and of all connections, without duplicates."""
     tables = [*tables, *(table for listed, _ in listings.values() for table in listed)]
     for _, error in listings.values():
@@ -102,9 +89,7 @@ def _combine(
         if not tables or not isinstance(error, CatalogError):
             raise error
         warn("Connection skipped", "Its tables get no suggestions. All other tables do", str(error))
-    connections = config.connections_by_key
-    unreachable = tuple(connections[key].instance for key, (_, error) in listings.items() if error)
-    return Scan(_without_duplicates(tables, warn), unreachable)
+    return _without_duplicates(tables, warn)
 
 
 def _list_connections(config: HyperJoinConfig, session: Session) -> dict[str, _Listing]:

@@ -26,3 +26,6 @@ class Statement:
 
     reason: str = ""
     """Why there is no statement; empty if there is one."""
+
+    untested: bool = False
+    """Whether SQL could not be run to its end, so that an earlier statement may still be right."""

@@ -13,6 +13,7 @@ import numpy as np
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.composite_joins import find_composite_joins, with_composite_joins
+from datahub_hyperjoin.composite_reader import CompositeReader
 from datahub_hyperjoin.crosswalk_joins import (
     choose_evidence,
     collect_crosswalk_joins,
@@ -37,7 +38,7 @@ from datahub_hyperjoin.role_decisions import decide_joins, propose_references, r
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import Session
-from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
+from datahub_hyperjoin.spark.verification.verify import ColumnKinds, NoteUnread, verify_joins
 from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import ColumnId, DataType, Pair, Table, TableId, TableProfile, pair_of
 from datahub_hyperjoin.value_forms import Notation
@@ -73,10 +74,14 @@ class Findings:
     crosswalks: tuple[CrosswalkJoin, ...] = ()
     """The joins that a crosswalk of the lake connects, with the evidence of both steps."""
 
+    unverified: frozenset[TableId] = frozenset()
+    """Tables that could be profiled, but no longer be read when joins were verified."""
+
     @cached_property
-    def faulty(self) -> frozenset[TableId]:
-        """Tables that could not be read."""
-        return frozenset(profile.table.id for profile in self.profiles if profile.fault)
+    def unread(self) -> frozenset[TableId]:
+        """Tables that could not be read, at all or when joins were verified."""
+        faulty = (profile.table.id for profile in self.profiles if profile.fault)
+        return self.unverified.union(faulty)
 
     @cached_property
     def types(self) -> Mapping[ColumnId, DataType]:
@@ -184,6 +189,7 @@ def _verify(
     session: Session,
     config: ProfileConfig,
     index: LakeIndex,
+    note_unread: NoteUnread,
 ) -> dict[Pair, Evidence]:
     """Measure each pair on the data, or reuse stored evidence if both tables are unchanged."""
     store, kinds = Store(config), _recognise_kinds(index, pairs)
@@ -199,7 +205,9 @@ def _verify(
     )
     measured: Mapping[Pair, Evidence] = {}
     if changed:
-        measured = verify_joins(session(), tables, changed, kinds=columns, config=config)
+        measured = verify_joins(
+            session(), tables, changed, kinds=columns, config=config, note_unread=note_unread
+        )
     evidence = {**stored, **measured}
     store.keep_evidence(evidence, tables, ways)
     return evidence
@@ -227,6 +235,13 @@ def _report_findings(findings: Findings, progress: Progress) -> None:
     progress.count("joins_of_several_columns", composite)
     progress.count("joins_through_crosswalks", len(findings.crosswalks))
     progress.count("value_domains", len(findings.domains))
+    for table in sorted(findings.unverified):
+        progress.warn(
+            "Table not verified",
+            "It could be profiled, but no longer be read when joins were verified. Its joins of "
+            "earlier runs stay as they are. Run again when it can be read",
+            str(table),
+        )
 
 
 def suggest(
@@ -264,21 +279,22 @@ def suggest(
         encoding = embed(index, model, progress)
     with progress.stage("Ranking candidates"):
         ranked = tuple(rank(index, encoding.embeddings, model))
+    unverified: set[TableId] = set()
     with progress.stage("Verifying on the data"):
         pairs = sorted(propose_references(index).union(map(_pair_of, ranked)))
         bridges = list_bridges(index, pairs)
         steps = {step for bridge in bridges for step in bridge.steps}
-        direct = _verify(sorted(steps.union(pairs)), tables, session, profile, index)
-        bridged = measure_bridges(bridges, tables, session, profile, index)
+        to_measure, note = sorted(steps.union(pairs)), unverified.add
+        direct = _verify(to_measure, tables, session, profile, index, note)
+        bridged = measure_bridges(bridges, tables, session, profile, index, note)
         evidence = choose_evidence(direct, bridged, accepted=facts.accepted)
     min_containment = model.ranking.min_containment
     with progress.stage("Deciding roles"):
         confirmed = _confirm(evidence, min_containment=min_containment, accepted=facts.accepted)
         single = decide_joins(index, ranked, confirmed, facts, model.ranking)
     with progress.stage("Finding keys of several columns"):
-        composite = find_composite_joins(
-            index, tables, facts, session=session, config=profile, ranking=model.ranking
-        )
+        reader = CompositeReader(index, tables, session, profile, note)
+        composite = find_composite_joins(index, facts, reader=reader, ranking=model.ranking)
         joins = with_composite_joins(single, composite)
         suggestions = rank_partners(joins, ranked, model.ranking.top_k)
     crosswalks = collect_crosswalk_joins(ranked, direct, bridged, min_containment=min_containment)
@@ -291,6 +307,7 @@ def suggest(
         joins=joins,
         domains=find_domains(joins, columns),
         crosswalks=crosswalks,
+        unverified=frozenset(unverified),
         model_version=f"{__version__}-{encoding.fingerprint}",
     )
     _report_findings(findings, progress)

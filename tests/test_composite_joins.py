@@ -15,6 +15,7 @@ from servers import Server, serving
 from datahub_hyperjoin.catalog import read_database_keys
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ForeignKey
 from datahub_hyperjoin.composite_joins import find_composite_joins, with_composite_joins
+from datahub_hyperjoin.composite_reader import CompositeReader
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role, Verdict
 from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig
@@ -88,9 +89,8 @@ def find(
     config = config or ProfileConfig()
     lake = Lake.from_tables(profile_lake(spark, tables, config))
     index = build_lake_index(lake, ModelConfig(), facts)
-    return find_composite_joins(
-        index, tables, facts, session=session or (lambda: spark), config=config, ranking=ranking
-    )
+    reader = CompositeReader(index, tables, session or (lambda: spark), config)
+    return find_composite_joins(index, facts, reader=reader, ranking=ranking)
 
 
 def plain(join: Join) -> Plain:

@@ -19,9 +19,10 @@ from datahub_hyperjoin.joins import (
     Suggestion,
     Verdict,
 )
+from datahub_hyperjoin.kept_metadata import carry_over
 from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.model.domains import find_domains
-from datahub_hyperjoin.publish import carry_over, prepare
+from datahub_hyperjoin.publish import prepare
 from datahub_hyperjoin.relationship_aspect import from_aspect, join_urn, pairs_in, to_aspect
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.suggest import Findings

@@ -176,7 +176,7 @@ def test_an_accepted_pair_of_a_table_that_cannot_be_read_is_not_found(
 ) -> None:
     (tmp_path / "memos.csv").write_text("")
     found, watcher = find(spark, tables, CatalogFacts(pairs={ODD: ACCEPTED}))
-    assert found.faulty == {TableId("file", "memos")}
+    assert found.unread == {TableId("file", "memos")}
     assert [title for title, _ in watcher.warnings] == ["Table skipped"]
     assert [(join.left, join.right) for join in found.joins] == [CARRIERS]
 

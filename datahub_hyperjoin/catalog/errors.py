@@ -46,6 +46,14 @@ class UnreadableCatalogError(CatalogError, OSError):
             "metadata"
         )
 
+    @classmethod
+    def incomplete(cls, urn: str) -> Self:
+        """Report an entity that the server has, but leaves out of an answer."""
+        return cls(
+            f"DataHub's answers are incomplete: it has {urn}, but left it out of a list. Nothing "
+            "was changed. Run again when the server is well"
+        )
+
 
 class UnknownDatasetsError(CatalogError, LookupError):
     """The catalog contains none of the tables that the run found."""

@@ -4,6 +4,8 @@ from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.emit.differences import keep_changes
 from datahub_hyperjoin.emit.existing_state import ExistingState, without_ours
 from datahub_hyperjoin.emit.findings import Publication, emit_findings
+from datahub_hyperjoin.emit.properties import Partner, read_partners
+from datahub_hyperjoin.emit.read_back import ReadBack
 from datahub_hyperjoin.emit.support import find_unsupported
 from datahub_hyperjoin.emit.withdraw import withdraw
 from datahub_hyperjoin.emit.written_state import WrittenState, WrittenStateHandler, stale_removal
@@ -11,12 +13,15 @@ from datahub_hyperjoin.emit.written_state import WrittenState, WrittenStateHandl
 __all__ = [
     "EmitConfig",
     "ExistingState",
+    "Partner",
     "Publication",
+    "ReadBack",
     "WrittenState",
     "WrittenStateHandler",
     "emit_findings",
     "find_unsupported",
     "keep_changes",
+    "read_partners",
     "stale_removal",
     "withdraw",
     "without_ours",

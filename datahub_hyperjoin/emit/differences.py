@@ -8,10 +8,10 @@ it is, and an entity that a person hid keeps that person's name on it.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
-from datahub.configuration.common import OperationalError
+from datahub.configuration.common import GraphError
 from datahub.emitter.aspect import ASPECT_MAP, TIMESERIES_ASPECT_MAP
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.graph.client import DataHubGraph
@@ -35,7 +35,7 @@ from datahub_hyperjoin.emit.in_place import (
     is_patchable,
     timeless,
 )
-from datahub_hyperjoin.emit.patches import Change, read_changes, with_changes
+from datahub_hyperjoin.emit.patches import Change, hides, read_changes, with_changes
 from datahub_hyperjoin.progress import Count, Warn
 
 _CHUNK = 500
@@ -43,6 +43,9 @@ _CHUNK = 500
 
 _Target = tuple[str, str]
 """An entity's URN and the name of one of its aspects."""
+
+_UNREADABLE = (RequestException, GraphError, ValueError, TypeError, AttributeError)
+"""Errors that the client raises for an answer that fails, or is none."""
 
 _REVISITED = (StatusClass.ASPECT_NAME, UpstreamLineageClass.ASPECT_NAME)
 
@@ -66,14 +69,13 @@ def keep_changes(
     while chunk := list(islice(source, _CHUNK)):
         try:
             snapshot.read(chunk, graph)
-        except (RequestException, OperationalError, ValueError) as error:
+        except _UNREADABLE as error:
             warn(
                 "Catalog not compared",
                 "All metadata is written again, even where the catalog already has it",
                 explain(error, graph.config.token),
             )
-            yield from chunk
-            yield from source
+            yield from _without_ghosts(chain(chunk, source), graph)
             return
         for unit in chunk:
             kept = snapshot.admit(unit)
@@ -87,6 +89,19 @@ def keep_changes(
             "DataHub cannot patch a dataset's lineage if one of its edges leads to several columns",
             ", ".join(sorted(snapshot.unpatchable)),
         )
+
+
+def _without_ghosts(
+    units: Iterable[MetadataWorkUnit], graph: DataHubGraph
+) -> Iterator[MetadataWorkUnit]:
+    """Drop the workunits that would hide an entity which does not exist, as far as it is known."""
+    for unit in units:
+        try:
+            if hides(unit) and not graph.exists(unit.get_urn()):
+                continue
+        except _UNREADABLE:
+            continue
+        yield unit
 
 
 def _target(unit: MetadataWorkUnit) -> _Target | None:
@@ -130,6 +145,9 @@ class _ServerSnapshot:
             for urn, aspects in graph.get_entities(entity_type, list(members), wanted).items():
                 self._entities.add(urn)
                 self._aspects.update({(urn, name): held for name, (held, _) in aspects.items()})
+        # An answer may be incomplete. What is not hidden now is never hidden, so ask once more.
+        hidden = {target[0] for unit in units if (target := _target(unit)) and hides(unit)}
+        self._entities.update(urn for urn in hidden - self._entities if graph.exists(urn))
 
     def admit(self, unit: MetadataWorkUnit) -> MetadataWorkUnit | None:
         """Return the workunit to send, or None if sending it would change nothing.
@@ -162,7 +180,7 @@ class _ServerSnapshot:
         (urn, name), present, wanted = target, self._aspects.get(target), changes
         if name == StatusClass.ASPECT_NAME:
             present = present or StatusClass(removed=False)
-            if urn not in self._entities and any(change.get("value") for change in changes):
+            if urn not in self._entities and hides(unit):
                 return None  # Hiding an entity that does not exist would create it.
         if name == UpstreamLineageClass.ASPECT_NAME:
             if not is_patchable(present):

@@ -1,6 +1,6 @@
 """Existing metadata in DataHub for the entities that a run is about to write."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from datahub.metadata.schema_classes import (
@@ -9,7 +9,9 @@ from datahub.metadata.schema_classes import (
 )
 
 from datahub_hyperjoin.emit.patches import JOINABLE
+from datahub_hyperjoin.emit.properties import Partner
 from datahub_hyperjoin.emit.written_state import WrittenEdge
+from datahub_hyperjoin.tables import ColumnId
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +35,15 @@ class ExistingState:
 
     deleted_queries: frozenset[str] = frozenset()
     """URNs of those of them that no longer exist."""
+
+    present: frozenset[str] = frozenset()
+    """URNs of the relationships and queries that the catalog has."""
+
+    query_subjects: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """URNs of the datasets and columns that published queries show, by the query's URN."""
+
+    listed: Mapping[ColumnId, Sequence[Partner]] = field(default_factory=dict)
+    """The partners of columns that earlier runs listed and that this run cannot judge."""
 
     upstreams: Mapping[str, UpstreamLineageClass] = field(default_factory=dict)
     """Lineage of datasets by URN, without the edges that this source wrote."""

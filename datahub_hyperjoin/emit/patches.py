@@ -21,6 +21,7 @@ from datahub.metadata.schema_classes import (
     ChangeTypeClass,
     GenericAspectClass,
     GlobalTagsClass,
+    MetadataChangeEventClass,
     MetadataChangeProposalClass,
     StatusClass,
     StructuredPropertiesClass,
@@ -76,6 +77,15 @@ def read_changes(
         return None
     payload: Any = json.loads(aspect.value)
     return list(payload["patch"] if isinstance(payload, dict) else payload)
+
+
+def hides(unit: MetadataWorkUnit) -> bool:
+    """Return whether a workunit hides its entity."""
+    proposal = unit.metadata
+    if isinstance(proposal, MetadataChangeEventClass):
+        return False
+    changes = read_changes(proposal) if proposal.aspectName == StatusClass.ASPECT_NAME else None
+    return any(change.get("value") is True for change in changes or ())
 
 
 def with_changes(unit: MetadataWorkUnit, changes: Sequence[Change]) -> MetadataWorkUnit:

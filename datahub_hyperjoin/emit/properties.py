@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from datahub.ingestion.api.workunit import MetadataWorkUnit
+from datahub.metadata.schema_classes import StructuredPropertiesClass
 
 from datahub_hyperjoin.emit.patches import set_properties
 from datahub_hyperjoin.joins import Join, Role, Suggestion
@@ -16,6 +17,7 @@ from datahub_hyperjoin.urns import (
     JOIN_SUGGESTIONS,
     JOINABLE_WITH,
     SUGGESTED_JOINS,
+    column_id,
     column_urn,
     dataset_urn,
     property_urn,
@@ -39,6 +41,9 @@ _SENTENCES = {
 
 _MAX_JOINS = 10
 """Joins listed for a dataset; its columns list all of theirs."""
+
+_NOTES = re.compile(r" \((\d\.\d\d)(?:, (.+))?\)$")
+"""The end of a suggestion's text: its score, and what the partner is to the column."""
 
 _MAX_BYTES = 32766
 """Longest value that DataHub's search index accepts."""
@@ -107,6 +112,26 @@ def partners(
     }
 
 
+def with_listed(
+    found: Mapping[ColumnId, Sequence[Partner]], listed: Mapping[ColumnId, Sequence[Partner]]
+) -> dict[ColumnId, list[Partner]]:
+    """Add the partners that stay listed although a run did not find them.
+
+    Args:
+        found: The partners of each column that the run found.
+        listed: The partners that stay.
+
+    Returns:
+        The partners of all columns, those that the run found first.
+    """
+    merged = {column: [*partners] for column, partners in found.items()}
+    for column, kept in listed.items():
+        own = merged.setdefault(column, [])
+        known = {partner.column for partner in own}
+        own += [partner for partner in kept if partner.column not in known]
+    return dict(sorted(merged.items()))
+
+
 def _relation(join: Join, *, leads_on: bool) -> str:
     """Describe how a column's join partner relates to the column.
 
@@ -116,6 +141,30 @@ def _relation(join: Join, *, leads_on: bool) -> str:
     if join.via:
         return f"through {join.via[0].table}, in two steps"
     return f"{relation}, in a key of {len(join.pairs)} columns" if join.further else relation
+
+
+def read_partners(properties: StructuredPropertiesClass, namespace: str) -> list[Partner]:
+    """Read the join partners that `emit_column` wrote for a column.
+
+    Args:
+        properties: The column's structured properties, of any author.
+        namespace: Prefix of the properties' names.
+
+    Returns:
+        The partners, best first; none if the properties are not as this source wrote them.
+    """
+    values = {each.propertyUrn: each.values for each in properties.properties}
+    urns, texts = (
+        values.get(property_urn(namespace, name), []) for name in (JOINABLE_WITH, JOIN_SUGGESTIONS)
+    )
+    notes = [_NOTES.search(str(text)) for text in texts]
+    if len(urns) != len(notes):
+        return []
+    return [
+        Partner(column=column_id(str(urn)), score=float(found[1]), relation=found[2] or "")
+        for urn, found in zip(urns, notes, strict=True)
+        if found
+    ]
 
 
 def _fit(text: str) -> str:

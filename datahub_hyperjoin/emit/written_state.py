@@ -6,6 +6,8 @@ framework does not remove. This state records all of them, in a checkpoint of it
 """
 
 from collections.abc import Container, Iterable
+from collections.abc import Set as AbstractSet
+from itertools import chain
 from typing import Any, NamedTuple
 
 from datahub.ingestion.api.common import PipelineContext
@@ -27,6 +29,11 @@ from datahub.metadata.urns import SchemaFieldUrn
 from pydantic import ConfigDict, Field
 from typing_extensions import Self
 
+from datahub_hyperjoin.urns import query_urn
+
+JOB = JobId("hyperjoin_written_state")
+"""Name of the checkpoint that holds the written state, in every pipeline."""
+
 
 class WrittenEdge(NamedTuple):
     """A lineage edge between two columns."""
@@ -43,8 +50,7 @@ class WrittenEdge(NamedTuple):
     @property
     def datasets(self) -> tuple[str, str]:
         """URNs of the upstream and the downstream dataset."""
-        upstream, downstream = map(SchemaFieldUrn.from_string, (self.upstream, self.downstream))
-        return upstream.parent, downstream.parent
+        return _dataset_of(self.upstream), _dataset_of(self.downstream)
 
 
 class WrittenState(CheckpointStateBase):
@@ -78,6 +84,10 @@ class WrittenState(CheckpointStateBase):
     deleted_queries: list[str] = Field(default_factory=list)
     """Queries that people deleted for good; they are never written again either."""
 
+    unseen: list[str] = Field(default_factory=list)
+    """Relationships and queries that no run has read back from the catalog since they were written.
+    If one is missing, its write was lost: nobody has deleted it."""
+
     def prepare_for_commit(self) -> None:
         """Sort all fields, so that states with equal content are stored identically."""
         self.relationships = dict(sorted(self.relationships.items()))
@@ -86,6 +96,7 @@ class WrittenState(CheckpointStateBase):
         self.columns, self.datasets = _ordered(self.columns), _ordered(self.datasets)
         self.queries = _ordered(self.queries)
         self.deleted_queries = _ordered(self.deleted_queries)
+        self.unseen = _ordered(self.unseen)
         self.lineage = sorted(set(self.lineage))
 
     def merged_with(self, other: "WrittenState") -> Self:
@@ -106,10 +117,65 @@ class WrittenState(CheckpointStateBase):
                 "rejected": other.rejected | self.rejected,
                 "hidden": other.hidden | self.hidden,
                 "deleted_queries": [*self.deleted_queries, *other.deleted_queries],
+                "unseen": [*self.unseen, *other.unseen],
             }
         )
         both.prepare_for_commit()
         return both
+
+    @property
+    def all_datasets(self) -> frozenset[str]:
+        """URNs of the datasets about which anything was written."""
+        joined = chain(self.columns, *self.relationships.values())
+        flowing = chain(*(edge.datasets for edge in self.lineage))
+        return frozenset(chain(self.datasets, map(_dataset_of, joined), flowing))
+
+    def about(self, datasets: AbstractSet[str], queries: AbstractSet[str]) -> Self:
+        """Return the part of the state that concerns some of the datasets.
+
+        Relationships are left out: they are either written again or no longer wanted.
+
+        Args:
+            datasets: URNs of datasets.
+            queries: Queries that show rows of these datasets.
+        """
+        shown = queries | {
+            query_urn(urn)
+            for urn, columns in self.relationships.items()
+            if not datasets.isdisjoint(map(_dataset_of, columns))
+        }
+        return type(self)(
+            columns=[column for column in self.columns if _dataset_of(column) in datasets],
+            datasets=[dataset for dataset in self.datasets if dataset in datasets],
+            queries=[query for query in self.queries if query in shown],
+            lineage=[edge for edge in self.lineage if not datasets.isdisjoint(edge.datasets)],
+        )
+
+    def without(self, part: "WrittenState") -> Self:
+        """Return a copy of the state without the properties, queries and edges of another state.
+
+        Args:
+            part: The other state.
+        """
+        edges = {edge[:2] for edge in part.lineage}
+        return self.model_copy(
+            update={
+                "columns": sorted({*self.columns} - {*part.columns}),
+                "datasets": sorted({*self.datasets} - {*part.datasets}),
+                "queries": sorted({*self.queries} - {*part.queries}),
+                "lineage": [edge for edge in self.lineage if edge[:2] not in edges],
+            }
+        )
+
+    def with_seen(self, present: AbstractSet[str]) -> Self:
+        """Return a copy of the state that records what has been read back from the catalog.
+
+        Args:
+            present: URNs of relationships and queries that the catalog has.
+        """
+        gone = {*self.rejected, *self.deleted_queries}
+        unseen = {*self.relationships, *self.queries} - gone - present
+        return self.model_copy(update={"unseen": sorted(unseen)})
 
     def without_queries(self, queries: Container[str]) -> Self:
         """Return a copy of the state without the given queries.
@@ -119,6 +185,10 @@ class WrittenState(CheckpointStateBase):
         """
         kept = [query for query in self.queries if query not in queries]
         return self.model_copy(update={"queries": kept})
+
+
+def _dataset_of(column: str) -> str:
+    return SchemaFieldUrn.from_string(column).parent
 
 
 def _ordered(urns: Iterable[str]) -> list[str]:
@@ -143,7 +213,7 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
 
         DataHub's own removal of stale entities has another checkpoint.
         """
-        return JobId("hyperjoin_written_state")
+        return JOB
 
     @property
     def _config(self) -> StatefulIngestionConfig | None:
@@ -191,6 +261,15 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
             None if there was no run, or if the recipe ignores its state.
         """
         checkpoint = self._state.get_last_checkpoint(self.job_id, WrittenState)
+        return checkpoint.state if checkpoint else None
+
+    def current(self) -> WrittenState | None:
+        """Return the state that this run stores.
+
+        Returns:
+            None if the run stores no state.
+        """
+        checkpoint = self._state.get_current_checkpoint(self.job_id)
         return checkpoint.state if checkpoint else None
 
     def store(self, written: WrittenState) -> None:

@@ -135,7 +135,7 @@ def profile_lakes(
             config = recipe_config(settings, lake.folder / "tables")
             with progress.stage(f"Profiling {lake.name}"), measured() as cost:
                 profiles = read_profiles(
-                    scan(config, progress.warn, lambda: session).tables,
+                    scan(config, progress.warn, lambda: session),
                     lambda: session,
                     config.profile,
                     progress,

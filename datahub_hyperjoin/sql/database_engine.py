@@ -56,7 +56,7 @@ class DatabaseEngine(SqlEngine):
         try:
             self._engine = open_engine(relation.connection, database)
         except UnreachableDatabaseError as error:
-            raise NoStatementError(str(error)) from None
+            raise TableUnavailableError(str(error)) from None
         try:
             self._engine.connect().close()
         except SQLAlchemyError as error:

@@ -1,14 +1,25 @@
 """Errors that say why a join has no SQL."""
 
+from typing import ClassVar
+
 from typing_extensions import Self
 
 from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.statements import Statement
 
 _PAIR = 2
 
 
 class NoStatementError(HyperJoinError):
     """A join has no SQL; the error's message says why."""
+
+    is_final: ClassVar[bool] = True
+    """Whether no SQL can exist, rather than that none could be run this time."""
+
+    @property
+    def as_statement(self) -> Statement:
+        """The statement that says why there is none."""
+        return Statement(reason=str(self), untested=not self.is_final)
 
     @classmethod
     def of_entities(cls, kind: str) -> Self:
@@ -59,6 +70,8 @@ class NoStatementError(HyperJoinError):
 class TableUnavailableError(NoStatementError):
     """A table cannot be read with SQL."""
 
+    is_final = False
+
     @classmethod
     def in_system(cls, table: str, system: str) -> Self:
         """Report that a system cannot read a table, or reads it differently than HyperJoin."""
@@ -67,6 +80,8 @@ class TableUnavailableError(NoStatementError):
 
 class StatementRefusedError(NoStatementError):
     """A database refused a statement."""
+
+    is_final = False
 
     @classmethod
     def by(cls, system: str, kind: str) -> Self:
@@ -79,6 +94,8 @@ class StatementRefusedError(NoStatementError):
 
 class TimeLimitError(NoStatementError):
     """A statement took too long."""
+
+    is_final = False
 
     @classmethod
     def after(cls, seconds: float) -> Self:

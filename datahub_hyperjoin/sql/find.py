@@ -86,8 +86,8 @@ def find_statement(join: Join | CrosswalkJoin, lake: LakeInSql, engine: SqlEngin
             if statement := search.attempt(candidate):
                 return statement
     except NoStatementError as error:
-        return Statement(reason=str(error))
-    return Statement(reason=search.reason)
+        return error.as_statement
+    return Statement(reason=search.reason, untested=search.closest is None)
 
 
 @dataclass(slots=True)

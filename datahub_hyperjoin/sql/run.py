@@ -108,7 +108,7 @@ def _run_group(joins: Sequence[_AnyJoin], lake: LakeInSql, opener: _Opener) -> I
     try:
         engine = opener.open(joins, lake)
     except NoStatementError as error:
-        yield from (Statement(reason=str(error)) for _ in joins)
+        yield from (error.as_statement for _ in joins)
         return
     with engine:
         for join in joins:
@@ -120,7 +120,7 @@ def _find_safely(join: _AnyJoin, lake: LakeInSql, engine: SqlEngine) -> Statemen
         return find_statement(join, lake, engine)
     except Exception as error:  # noqa: BLE001 (the guard that keeps one join from ending the run)
         logger.warning("No SQL for %s = %s: %s", join.left, join.right, type(error).__name__)
-        return Statement(reason=str(NoStatementError.unexpectedly(error)))
+        return Statement(reason=str(NoStatementError.unexpectedly(error)), untested=True)
 
 
 def _system_of_join(join: _AnyJoin, lake: LakeInSql) -> _System | NoStatementError:

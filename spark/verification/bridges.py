@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import TypeVar
 
@@ -30,6 +31,7 @@ from datahub_hyperjoin.spark.verification.crosswalk_rows import (
     read_crosswalks,
 )
 from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns, partition_lake
+from datahub_hyperjoin.spark.verification.verify import NoteUnread, can_count, log_unread
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
 
 logger = logging.getLogger(__name__)
@@ -92,6 +94,7 @@ def verify_bridges(
     *,
     texts: AbstractSet[ColumnId] = _NO_TEXTS,
     config: ProfileConfig = _DEFAULT_CONFIG,
+    note_unread: NoteUnread = log_unread,
 ) -> dict[Bridge, Evidence]:
     """Measure how well columns join through the rows of crosswalks.
 
@@ -101,9 +104,10 @@ def verify_bridges(
         bridges: The columns, and those of the crosswalks.
         texts: Columns of text, as determined from the profiles of whole tables.
         config: Provides the size from which a table is read by many tasks.
+        note_unread: Receives the tables that cannot be read: their bridges are not refuted.
 
     Returns:
-        Evidence by bridge, without bridges whose left or right column cannot be read. See
+        Evidence by bridge, without bridges of which a table cannot be read. See
         `CrosswalkJoin.evidence` for its meaning.
     """
     numbers = _Numbers.of([*dict.fromkeys(bridges)])
@@ -113,12 +117,26 @@ def verify_bridges(
     crosswalks = _requested_crosswalks(located, numbers.crosswalks, texts)
     try:
         values = _values(session, columns, config)
-        entries = read_crosswalks(session, crosswalks, config)
-        return _evidence(session, numbers, values, entries)
+        counted = _count(session, numbers, values, read_crosswalks(session, crosswalks, config))
     except SPARK_ERRORS as error:
-        # Only a table on the distributed route fails a job; its pairs keep their own evidence.
         logger.warning("Not verified: joins through crosswalks. %s", spark_error_text(error))
-        return {}
+        # On the distributed route one unreadable table fails the job, so each is tried alone.
+        alone = [(each.table.id, _values(session, [each], config)) for each in columns]
+        alone += [(each.table.id, read_crosswalks(session, [each], config)) for each in crosswalks]
+        unread = {table for table, rows in alone if not can_count(rows)}
+        # If every table can be read alone, the job failed for another reason, and for all of them.
+        for table in sorted(unread or {table for table, _ in alone}):
+            note_unread(table)
+        rest = [each for each in numbers.bridges if unread.isdisjoint(_tables(each))]
+        again = partial(verify_bridges, session, tables, texts=texts, config=config)
+        return again(rest, note_unread=note_unread) if unread and rest else {}
+    for table in counted.unread:
+        note_unread(table)
+    return counted.evidence
+
+
+def _tables(bridge: Bridge) -> set[TableId]:
+    return {bridge.left.table, bridge.crosswalk, bridge.right.table}
 
 
 def _crosswalk(bridge: Bridge) -> tuple[TableId, Sides]:
@@ -181,11 +199,19 @@ def _unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_arrays([*map(pa.array, columns)], schema=_VALUE_ROW)
 
 
-def _evidence(
+@dataclass(frozen=True, slots=True)
+class _CountedBridges:
+    """The evidence of the bridges whose tables were all read, and the other tables."""
+
+    evidence: dict[Bridge, Evidence]
+    unread: list[TableId]
+
+
+def _count(
     session: SparkSession, numbers: _Numbers, values: DataFrame, entries: DataFrame
-) -> dict[Bridge, Evidence]:
+) -> _CountedBridges:
     # Without this, Spark would read all tables again for each count.
-    values = values.persist()
+    values, entries = values.persist(), entries.persist()
     linked = _link(session, numbers, values, entries).persist()
     try:
         totals = {
@@ -194,20 +220,24 @@ def _evidence(
             .agg(F.count("*").alias("values"), F.sum("rows").alias("rows"))
             .collect()
         }
+        read = {row["crosswalk"] for row in entries.select("crosswalk").distinct().collect()}
         shared = {row["bridge"]: row["count"] for row in linked.groupBy("bridge").count().collect()}
         left, right = _reached(linked, "x", "left", "right"), _reached(linked, "y", "right", "left")
     finally:
-        linked.unpersist()
-        values.unpersist()
-    return {
+        for frame in (linked, entries, values):
+            frame.unpersist()
+    unread = {column.table for column, number in numbers.ends.items() if number not in totals}
+    unread |= {table for (table, _), number in numbers.crosswalks.items() if number not in read}
+    evidence = {
         numbers.bridges[at]: _evidence_of(
             shared.get(at, 0),
             (left.get(at, _Reached()), *totals[left_end]),
             (right.get(at, _Reached()), *totals[right_end]),
         )
-        for at, left_end, _, right_end in numbers.links()
-        if left_end in totals and right_end in totals
+        for at, left_end, crosswalk, right_end in numbers.links()
+        if left_end in totals and crosswalk in read and right_end in totals
     }
+    return _CountedBridges(evidence, sorted(unread))
 
 
 def _link(

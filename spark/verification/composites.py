@@ -30,7 +30,13 @@ from datahub_hyperjoin.spark.verification.hash_partition import (
 )
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, evidence_of
 from datahub_hyperjoin.spark.verification.tuples import ColumnTuple
-from datahub_hyperjoin.spark.verification.verify import count_pairs_of_partition, count_requests
+from datahub_hyperjoin.spark.verification.verify import (
+    NoteUnread,
+    count_pairs_of_partition,
+    count_requests,
+    log_unread,
+    unread_tables,
+)
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
 
 _TableTuple = tuple[TableId, ColumnTuple]
@@ -47,6 +53,7 @@ def verify_composites(
     *,
     texts: AbstractSet[ColumnId],
     config: ProfileConfig = _NO_CONFIG,
+    note_unread: NoteUnread = log_unread,
 ) -> dict[ColumnPairs, CompositeEvidence]:
     """Measure on all rows how well columns refer to composite keys.
 
@@ -56,6 +63,7 @@ def verify_composites(
         references: The referring and the referenced columns of each reference.
         texts: Columns of text.
         config: Provides the size from which a table is read by many tasks.
+        note_unread: Receives the tables that cannot be read: their references are not refuted.
 
     Returns:
         Evidence by reference, without references whose tables or columns cannot be read. Of
@@ -67,9 +75,13 @@ def verify_composites(
         requests: list[RequestedColumns], to_count: Collection[tuple[int, int]]
     ) -> Mapping[tuple[int, int], PairCounts]:
         if are_small([request.table for request in requests], config):
-            return _count_here(requests, sorted(to_count))
-        partition = partial(partition_lake, session, synonyms={}, config=config)
-        return count_requests(partition, requests, to_count)
+            counts = _count_here(requests, sorted(to_count))
+        else:
+            partition = partial(partition_lake, session, synonyms={}, config=config)
+            counts = count_requests(partition, requests, to_count)
+        for table in unread_tables(requests, counts):
+            note_unread(table)
+        return counts
 
     def measure(wanted: Mapping[ColumnPairs, Sequence[_TableTuple]]) -> _TupleCounts:
         return _count_tuples(count, tables, wanted, texts)

@@ -68,8 +68,8 @@ def search_keys(
         config: Provides the size from which a table is read by many tasks.
 
     Returns:
-        The paths of each key's columns, the narrowest keys first. A table without keys, or one
-        that cannot be read, is left out.
+        The paths of each key's columns, the narrowest keys first; none for a table without keys. A
+        table that cannot be read is left out.
     """
     by_table = {search.table: search for search in searches}
     jobs = [
@@ -80,7 +80,8 @@ def search_keys(
     keys: dict[TableId, list[tuple[str, ...]]] = {}
     for rows in _search(session, jobs, config):
         for row in rows.to_pylist():
-            keys.setdefault(jobs[row["table"]].table.id, []).append(tuple(row["key"]))
+            found = keys.setdefault(jobs[row["table"]].table.id, [])
+            found.extend([tuple(row["key"])] if row["key"] else [])
     return {table: tuple(found) for table, found in keys.items()}
 
 
@@ -147,10 +148,7 @@ def _search(
 
 
 def _collect(frame: Callable[[], DataFrame]) -> Iterator[pa.Table]:
-    """Yield the rows of a Spark job, or nothing if the job fails.
-
-    After a failure, the tables of the job have no keys.
-    """
+    """Yield the rows of a Spark job, or nothing if the job fails."""
     with suppress(*SPARK_ERRORS):
         yield frame().toArrow()
 
@@ -209,7 +207,7 @@ def _search_table(job: _Searched, index: int, databases: Databases) -> pa.Record
         with closing(stream.batches) as batches:
             return _search_rows([*_first_rows(batches)], job.search, index)
     except Exception:  # noqa: BLE001 (the guard that keeps one table from ending the run)
-        return _as_rows([], index)
+        return pa.RecordBatch.from_pylist([], schema=_KEY_ROW)
 
 
 def _first_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -237,5 +235,6 @@ def _search_rows(
 
 
 def _as_rows(keys: Sequence[tuple[str, ...]], index: int) -> pa.RecordBatch:
-    rows = [{"table": index, "key": [*key]} for key in keys]
+    """Build a row for each key, after one without a key, which says that the table was read."""
+    rows = [{"table": index, "key": [*key]} for key in [(), *keys]]
     return pa.RecordBatch.from_pylist(rows, schema=_KEY_ROW)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +40,9 @@ logger = logging.getLogger(__name__)
 CountedValues = tuple[ColumnId, str]
 """A column, and the entity kind or notation as which its values are read; empty for values as
 written."""
+
+NoteUnread = Callable[[TableId], None]
+"""Receives each table that can no longer be read, although its profile was."""
 
 _NO_COUNTS = PairCounts(0, 0, 0)
 _AS_WRITTEN = ""
@@ -93,6 +97,17 @@ class _Comparison:
 _NO_KINDS, _DEFAULT_CONFIG = ColumnKinds(), ProfileConfig()
 
 
+def log_unread(table: TableId) -> None:
+    """Log a warning about a table that can no longer be read.
+
+    This is the default for callers that have no report.
+
+    Args:
+        table: The table.
+    """
+    logger.warning("Not verified, because it can no longer be read: %s", table)
+
+
 def verify_joins(
     session: SparkSession,
     tables: Sequence[Table],
@@ -100,6 +115,7 @@ def verify_joins(
     *,
     kinds: ColumnKinds = _NO_KINDS,
     config: ProfileConfig = _DEFAULT_CONFIG,
+    note_unread: NoteUnread = log_unread,
 ) -> dict[Pair, Evidence]:
     """Measure how well pairs of columns join.
 
@@ -109,6 +125,7 @@ def verify_joins(
         pairs: Left and right columns.
         kinds: Facts about the columns from their profiles.
         config: Provides the size from which a table is read by many tasks.
+        note_unread: Receives the tables that cannot be read: their pairs are not refuted.
 
     Returns:
         Evidence by pair, without pairs whose tables or columns cannot be read.
@@ -126,7 +143,8 @@ def verify_joins(
     to_count |= {(numbers[left], numbers[right]) for left, right in (w.sides for w in compared)}
     partition = partial(partition_lake, session, synonyms=kinds.synonyms, config=config)
     counts = count_requests(partition, requests, to_count)
-    _warn_of_unread(requests, counts)
+    for table in unread_tables(requests, counts):
+        note_unread(table)
     return _choose_evidence(compared, numbers, counts)
 
 
@@ -160,7 +178,7 @@ def count_requests(
         return _count_pairs(partition(requests), pairs)
     except SPARK_ERRORS:
         # On the distributed route one unreadable table fails the job, so each is tried alone.
-        readable = [request for request in requests if _is_readable(partition([request]))]
+        readable = [request for request in requests if can_count(partition([request]))]
         return _count_pairs(partition(readable), pairs)
 
 
@@ -184,7 +202,12 @@ def _requests(
     ]
 
 
-def _is_readable(values: DataFrame) -> bool:
+def can_count(values: DataFrame) -> bool:
+    """Return whether Spark can read all rows of a data frame.
+
+    Args:
+        values: The rows.
+    """
     try:
         values.count()
     except SPARK_ERRORS:
@@ -243,13 +266,22 @@ def _unpack(hashes: bytes, counts: bytes) -> DistinctValues:
     return DistinctValues(unpacked, np.frombuffer(counts, "<i8"), no_texts)
 
 
-def _warn_of_unread(
-    requests: Sequence[RequestedColumns], counts: Mapping[tuple[int, int], PairCounts]
-) -> None:
+def unread_tables(
+    requests: Iterable[RequestedColumns], counts: Mapping[tuple[int, int], PairCounts]
+) -> Iterator[TableId]:
+    """Yield the tables of which no requested column has been counted.
+
+    Args:
+        requests: The columns of each table, with their numbers.
+        counts: Counts by pair of numbers. A column that was read has been counted with itself.
+
+    Yields:
+        The tables.
+    """
     for request in requests:
-        numbers = [number for by_kind in request.columns.values() for number in by_kind.values()]
-        if not any((number, number) in counts for number in numbers):
-            logger.warning("Not verified, because it can no longer be read: %s", request.table.id)
+        numbers = chain(*(kinds.values() for kinds in request.columns.values()))
+        if not any((at, at) in counts for at in (*numbers, *request.tuples.values())):
+            yield request.table.id
 
 
 def _choose_evidence(

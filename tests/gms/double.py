@@ -167,6 +167,29 @@ class Gms:
         """
         self._faults.fail(pattern, status=status, times=times, message=message)
 
+    def reply(self, pattern: str, body: str, *, times: int = 1) -> None:
+        """Answer matching requests with status 200 and a body, and do nothing else.
+
+        Args:
+            pattern: Regular expression, searched in method and path, as in "POST /aspects".
+            body: The whole answer, such as `null` or the page of a login.
+            times: Number of requests that are answered so.
+        """
+        self._faults.reply(pattern, body, times=times)
+
+    def halve(self, pattern: str, *, times: int = 1) -> None:
+        """Leave half of the entities out of the answers to matching requests.
+
+        Args:
+            pattern: Regular expression, searched in method and path, as in "POST /aspects".
+            times: Number of answers that are halved.
+        """
+        self._faults.halve(pattern, times=times)
+
+    def heal(self) -> None:
+        """Forget all failures and wrong answers that are still due."""
+        self._faults.heal()
+
     def _config(self, _: Call) -> Json:
         return {
             "noCode": "true",

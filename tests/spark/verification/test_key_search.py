@@ -84,15 +84,15 @@ def test_keys_are_found_on_every_route(
     )
     lines = make_table("lines.parquet", rows)
     large = make_table("large.parquet", rows)
-    lost = make_table("lost.csv", b"\0\1")
+    lost, single = make_table("lost.csv", b"\0\1"), make_table("single.csv", "order,line\n1,2\n")
     columns = ("order", "line", "same", "absent")
     found = search_keys(
         spark,
-        [lines, lost],
-        [KeySearch(table=table.id, columns=columns) for table in (lines, lost)],
+        [lines, lost, single],
+        [KeySearch(table=table.id, columns=columns) for table in (lines, lost, single)],
         CONFIG,
     )
-    assert found == {lines.id: (("order", "line"),)}
+    assert found == {lines.id: (("order", "line"),), single.id: ()}
     by_spark = search_keys(
         spark, [large], [KeySearch(table=large.id, columns=columns)], ProfileConfig(split_bytes=1)
     )

@@ -1,0 +1,50 @@
+"""Find the tables of earlier runs that a run does not read."""
+
+from collections.abc import Collection
+
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.metadata.schema_classes import StatusClass
+
+from datahub_hyperjoin.catalog.entities import aspect_of, fetch
+from datahub_hyperjoin.progress import Warn
+from datahub_hyperjoin.tables import TableId
+from datahub_hyperjoin.urns import dataset_urn
+from datahub_hyperjoin.wording import name_some
+
+
+def find_absent(
+    graph: DataHubGraph, missing: Collection[TableId], warn: Warn
+) -> frozenset[TableId]:
+    """Find the tables that are missing from a run although nobody removed them.
+
+    A folder that is not mounted looks like one whose tables were deleted. Only the catalog tells
+    them apart: a connector, or a person, removes the dataset of a table that is gone.
+
+    Args:
+        graph: DataHub's server.
+        missing: Tables of the last run that this run does not read.
+        warn: Receives one warning of these tables.
+
+    Returns:
+        The missing tables, without those whose datasets are removed.
+
+    Raises:
+        UnreadableCatalogError: The server cannot be reached, denies access or fails.
+    """
+    by_urn = {dataset_urn(table): table for table in missing}
+    statuses = fetch(graph, "dataset", sorted(by_urn), [StatusClass.ASPECT_NAME])
+    removed = {
+        urn
+        for urn, aspects in statuses.items()
+        if (status := aspect_of(aspects, StatusClass)) and status.removed
+    }
+    absent = frozenset(table for urn, table in by_urn.items() if urn not in removed)
+    if absent:
+        warn(
+            "Tables not read",
+            "The last run suggested joins of these tables, and this run does not have them. Their "
+            "suggestions stay as they are. If a table is gone for good, remove its dataset in "
+            "DataHub",
+            f"{len(absent)}: {name_some(sorted(map(str, absent)))}",
+        )
+    return absent

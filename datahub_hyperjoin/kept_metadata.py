@@ -1,0 +1,129 @@
+"""Find the metadata that stays because a run did not read all tables that it is about."""
+
+from dataclasses import replace
+
+from datahub.ingestion.graph.client import DataHubGraph
+
+from datahub_hyperjoin.catalog import Catalog, read_column_properties
+from datahub_hyperjoin.emit import (
+    EmitConfig,
+    ExistingState,
+    Partner,
+    Publication,
+    WrittenState,
+    read_partners,
+)
+from datahub_hyperjoin.joins import Join, Verdict
+from datahub_hyperjoin.relationship_aspect import join_urn
+from datahub_hyperjoin.statements import Statement
+from datahub_hyperjoin.suggest import Findings
+from datahub_hyperjoin.tables import ColumnId, pair_of
+from datahub_hyperjoin.urns import column_id, dataset_urn, query_urn
+
+_NOT_RUN = Statement(untested=True)
+
+
+def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
+    """Return the joins of earlier runs that stay published although this run did not find them.
+
+    Args:
+        findings: The results of this run, with the tables that it could not read.
+        catalog: The joins of earlier runs and the decisions of people.
+
+    Returns:
+        Joins that people accepted, and undecided joins of tables that this run did not read: what
+        is not verified is not refuted.
+    """
+    current, unread = set(map(join_urn, findings.joins)), findings.unread | catalog.absent
+    carried = []
+    for relationship in catalog.relationships.values():
+        join = relationship.join
+        if join is None or relationship.removed or not relationship.recorded:
+            continue
+        pair = (join.left, join.right)
+        evidence = catalog.facts.of(pair)
+        is_open = evidence.verdict is None and any(end.table in unread for end in pair)
+        if relationship.urn not in current and (is_open or evidence.verdict is Verdict.ACCEPTED):
+            carried.append(replace(join, catalog=evidence))
+    return carried
+
+
+def about_unread_tables(
+    last: WrittenState, publication: Publication, existing: ExistingState, config: EmitConfig
+) -> WrittenState:
+    """Return what the last run wrote about tables that this run did not read.
+
+    Args:
+        last: The state that the last run wrote.
+        publication: Names the unread tables.
+        existing: Names the datasets that queries show.
+        config: The layers to write; of another layer, nothing stays.
+    """
+    if not publication.unread:
+        return WrittenState()
+    unread = {dataset_urn(table) for table in publication.unread}
+    shown = {urn for urn, subjects in existing.query_subjects.items() if unread & subjects}
+    kept = last.about(unread, shown)
+    return WrittenState(
+        columns=kept.columns if config.properties else [],
+        datasets=kept.datasets if config.properties else [],
+        queries=kept.queries if config.queries else [],
+        lineage=kept.lineage if config.lineage else [],
+    )
+
+
+def untested_queries(last: WrittenState, publication: Publication) -> list[str]:
+    """Return the last run's queries for joins whose SQL could not be run this time.
+
+    Args:
+        last: The state that the last run wrote.
+        publication: The joins, and the SQL that was run.
+    """
+    joins = [(join, join.pairs) for join in publication.joins]
+    joins += [(crosswalk.as_join, crosswalk.pairs) for crosswalk in publication.crosswalks]
+    untested = [
+        join for join, pairs in joins if publication.statements.get(pairs, _NOT_RUN).untested
+    ]
+    return sorted({query_urn(join_urn(join)) for join in untested}.intersection(last.queries))
+
+
+def read_listed(
+    last: WrittenState,
+    publication: Publication,
+    catalog: Catalog,
+    graph: DataHubGraph,
+    namespace: str,
+) -> dict[ColumnId, list[Partner]]:
+    """Read the join partners that columns list and that this run cannot judge.
+
+    Not every join has a relationship: those within a value domain and those through a crosswalk
+    are listed with their columns only.
+
+    Args:
+        last: The state that the last run wrote.
+        publication: Names the unread tables.
+        catalog: People's decisions, and the field paths of columns.
+        graph: DataHub's server.
+        namespace: Prefix of the structured properties' names.
+
+    Returns:
+        Partners by column, unless a person rejected them.
+
+    Raises:
+        UnreadableCatalogError: The server cannot be reached, denies access or fails.
+    """
+    if not publication.unread:
+        return {}
+    through = {f"through {table}, in two steps" for table in publication.unread}
+    listed: dict[ColumnId, list[Partner]] = {}
+    for urn, properties in read_column_properties(graph, last.columns).items():
+        column = column_id(urn)
+        kept = [
+            Partner(column=catalog.field_path(it.column), score=it.score, relation=it.relation)
+            for it in read_partners(properties, namespace)
+            if {column.table, it.column.table} & publication.unread or it.relation in through
+            if catalog.facts.of(pair_of(column, it.column)).verdict is not Verdict.REJECTED
+        ]
+        if kept:
+            listed[catalog.field_path(column)] = kept
+    return listed

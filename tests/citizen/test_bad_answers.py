@@ -1,0 +1,89 @@
+"""Servers that lose writes, leave entities out of their answers, or answer with a login page."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from datahub.metadata.schema_classes import (
+    ERModelRelationshipPropertiesClass,
+    QueryPropertiesClass,
+    StatusClass,
+    StructuredPropertiesClass,
+)
+
+from datahub_hyperjoin.urns import JOINABLE_WITH
+from gms import Gms
+
+Ingest = Callable[..., str]
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def ingest(run: Run, gms: Gms, tmp_path: Path) -> Ingest:
+    """Runs that measure the lake once only."""
+    return partial(
+        run,
+        gms,
+        "--no-default-report",
+        profile={"store": str(tmp_path / "store")},
+        model={"network": {"width": 32}, "training": {"epochs": 1}},
+        emit={"queries": True},
+    )
+
+
+def shown(gms: Gms) -> dict[str, object]:
+    """Everything of ours that a person sees, by URN, without the scores."""
+    seen: dict[str, object] = {}
+    for urn in gms.urns("erModelRelationship"):
+        relationship = gms.get(urn, ERModelRelationshipPropertiesClass)
+        seen[urn] = relationship and relationship.name
+    for urn in gms.urns("query"):
+        query = gms.get(urn, QueryPropertiesClass)
+        seen[urn] = query and query.statement.value
+    for urn in gms.urns("schemaField"):
+        properties = gms.get(urn, StructuredPropertiesClass)
+        seen[urn] = sorted(
+            str(value)
+            for each in (properties.properties if properties else [])
+            for value in each.values
+            if each.propertyUrn.endswith(JOINABLE_WITH)
+        )
+    status = {urn: gms.get(urn, StatusClass) for urn in seen}
+    return {urn: text for urn, text in seen.items() if not ((it := status[urn]) and it.removed)}
+
+
+def test_a_lost_batch_is_no_decision_of_a_person(ingest: Ingest, gms: Gms) -> None:
+    gms.reply("ingestProposalBatch", "null", times=2)
+    ingest(sink={"max_per_batch": 4, "max_threads": 2})
+    assert 0 < len(gms.urns("erModelRelationship")) < 5
+    output = ingest()
+    assert "Writes lost" in output
+    assert "'deleted_suggestions': []" in output
+    assert len(gms.urns("erModelRelationship")) == len(gms.urns("query")) == 5
+    before = len(gms.writes)
+    assert "Writes lost" not in ingest()
+    assert {write.entity for write in gms.writes[before:]} <= {"dataJob"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("entity/scroll", "Tables not read"),
+        ("query/batchGet", "DataHub's answers are incomplete"),
+        ("entity/scroll|erModelRelationship/batchGet", "DataHub's answers are incomplete"),
+        ("schemaField/batchGet|structuredProperty/batchGet", ""),
+    ],
+)
+def test_an_answer_that_lacks_entities_changes_nothing(
+    pattern: str, words: str, ingest: Ingest, gms: Gms
+) -> None:
+    ingest()
+    before = shown(gms)
+    gms.halve(pattern, times=99)
+    output = ingest(fails="incomplete" in words)
+    assert words in output
+    assert shown(gms) == before
+    gms.heal()
+    assert "'deleted_suggestions': []" in ingest()
+    assert shown(gms) == before
