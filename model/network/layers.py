@@ -72,8 +72,8 @@ class MixerLayer(nn.Module):
     $$Z' = Z + \mathrm{Attention}(\mathrm{LayerNorm}(Z)),\quad
     Z'' = Z' + W_2\,\mathrm{GELU}(W_1\,\mathrm{LayerNorm}(Z'))$$
 
-    Departure from the paper: this layer normalises before attention (pre-norm), while equations
-    10 and 11 normalise after it. `model.setting: paper` does not change that yet.
+    The input of attention is normalised, as in the algorithm of the paper's appendix; the equations
+    do not show that norm.
 
     Args:
         width: Length of a hyperedge's vector, d.
