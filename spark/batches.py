@@ -28,7 +28,7 @@ _LONG = f"values longer than {_LONGEST} characters, which were cut"
 _FAR = "dates and times thousands of years away, which count as missing"
 
 
-def combine(batches: Iterable[pa.RecordBatch], *, cells: int) -> Iterator[pa.RecordBatch]:
+def merge_steps(batches: Iterable[pa.RecordBatch], *, cells: int) -> Iterator[pa.RecordBatch]:
     """Combine small batches, because each costs time however short it is.
 
     Args:

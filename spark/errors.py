@@ -13,6 +13,7 @@ TableError
 │  ├─ LostWorkerError
 │  ├─ NoMetadataError
 │  ├─ NotAvroError
+│  ├─ TooDeepError
 │  └─ UnshippedFileError
 └─ EmptyTableError
    └─ EmptyRelationError
@@ -219,6 +220,15 @@ class NotAvroError(UnreadableTableError):
     def at_the_beginning(cls) -> Self:
         """Report a file that does not begin with the four magic bytes of Avro."""
         return cls.because("it does not begin like an Avro file")
+
+
+class TooDeepError(UnreadableTableError):
+    """A line of JSON is nested too deeply for its parser."""
+
+    @classmethod
+    def beyond(cls, most: int) -> Self:
+        """Report a line with more levels than the given number."""
+        return cls.because(f"a line is nested more than {most} levels deep")
 
 
 class UnshippedFileError(UnreadableTableError):

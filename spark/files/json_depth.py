@@ -5,16 +5,13 @@ import re
 
 import numpy as np
 
+from datahub_hyperjoin.spark.errors import TooDeepError
 from datahub_hyperjoin.spark.files.compression import DecompressedFile
 
 MOST_LEVELS = 200
 """Levels of nesting that are read."""
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _NEWLINE = ord("\n")
-
-
-class TooDeepError(ValueError):
-    """A line has more levels than Arrow may be given."""
 
 
 class ShallowLines(io.RawIOBase):
@@ -48,7 +45,7 @@ class ShallowLines(io.RawIOBase):
         content = self._source.read(size)
         lines = self._line + content
         if _may_be_deep(lines) and any(depth(line) > MOST_LEVELS for line in lines.split(b"\n")):
-            raise TooDeepError
+            raise TooDeepError.beyond(MOST_LEVELS)
         self._line = lines[lines.rfind(b"\n") + 1 :]
         return content
 

@@ -14,9 +14,9 @@ from datahub_hyperjoin.spark.columns import (
     choose_columns,
     readable_paths,
 )
-from datahub_hyperjoin.spark.errors import UnreadableTableError
+from datahub_hyperjoin.spark.errors import TooDeepError, UnreadableTableError
 from datahub_hyperjoin.spark.files.compression import DecompressedFile
-from datahub_hyperjoin.spark.files.json_depth import MOST_LEVELS, ShallowLines, TooDeepError
+from datahub_hyperjoin.spark.files.json_depth import MOST_LEVELS, ShallowLines
 from datahub_hyperjoin.spark.files.json_values import columns_of_lines, read_lines
 from datahub_hyperjoin.spark.files.nested import flatten, leaf_columns
 
