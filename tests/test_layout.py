@@ -22,6 +22,7 @@ TOP_LEVEL = {
     "MANIFEST.in",
     "Makefile",
     "README.md",
+    "SECURITY.md",
     "constraints.txt",
     "datahub_hyperjoin",
     "ingestion_recipes",
