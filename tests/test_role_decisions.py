@@ -29,6 +29,7 @@ from deciding import (
     VISIT,
     Ends,
     changed,
+    compare,
     decide,
     index_of,
     measure,
@@ -72,6 +73,18 @@ def test_several_columns_of_a_table_refer_to_one_key() -> None:
         ("orders.created_by_user_id", "users.id"): Role.REFERENCE,
         ("orders.approved_by_user_id", "users.id"): Role.REFERENCE,
     }
+
+
+def test_a_table_refers_to_itself() -> None:
+    ids = numbers(5001, 5101)
+    staff = {"id": ids, "manager_id": draw(ids[:30], 100)}
+    ends = ("staff.manager_id", "staff.id")
+    evidence = {pair(*ends): compare(staff["id"], staff["manager_id"])}
+    joins = decide(
+        {"staff": staff, **things(8)}, evidence=evidence, unranked=frozenset([pair(*ends)])
+    )
+    assert roles(joins) == {ends: Role.REFERENCE}
+    assert joins[ends].referenced == column("staff.id")
 
 
 def test_a_whole_number_with_an_unlike_name_refers_to_the_one_key_of_its_range() -> None:
