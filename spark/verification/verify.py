@@ -177,9 +177,24 @@ def count_requests(
     try:
         return _count_pairs(partition(requests), pairs)
     except SPARK_ERRORS:
-        # On the distributed route one unreadable table fails the job, so each is tried alone.
-        readable = [request for request in requests if can_count(partition([request]))]
-        return _count_pairs(partition(readable), pairs)
+        # One table fails the job if many tasks read it or if it ends its worker.
+        return _count_pairs(partition(_readable(partition, requests)), pairs)
+
+
+def _readable(
+    partition: Callable[[list[RequestedColumns]], DataFrame], requests: list[RequestedColumns]
+) -> list[RequestedColumns]:
+    """Return the requests that do not fail a job, out of some that together fail one.
+
+    Halving them costs about two jobs for each level, while one job for each would take hours.
+    """
+    half = len(requests) // 2
+    return [
+        request
+        for part in (requests[:half], requests[half:])
+        if half
+        for request in (part if can_count(partition(part)) else _readable(partition, part))
+    ]
 
 
 def _requests(

@@ -1,7 +1,9 @@
 """Fixtures that write table files, and reference implementations in plain Python."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,26 @@ def make_table(tmp_path: Path) -> MakeTable:
         )
 
     return make
+
+
+class _DeadlyFile(File):
+    """A file whose reader ends at once and without a word, as by the system or a wild pointer."""
+
+    def __reduce__(self) -> tuple[Callable[[int], None], tuple[int]]:
+        """Let the worker end when it unpickles the table, for no library's fault stays for long."""
+        return os._exit, (9,)
+
+
+@pytest.fixture(scope="session")
+def deadly() -> Callable[[Table], Table]:
+    """Make a table end every worker that reads it."""
+
+    def end_worker(table: Table) -> Table:
+        assert isinstance(table.location, File)
+        location = _DeadlyFile(uri=table.location.uri, format=table.location.format)
+        return replace(table, location=location)
+
+    return end_worker
 
 
 @pytest.fixture(scope="session")

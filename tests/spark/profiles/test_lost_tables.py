@@ -1,6 +1,5 @@
 """Test that a table which ends its worker costs no other table, and that results outlive a run."""
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.profiling import read_profiles
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.config import ProfileConfig
@@ -26,21 +25,8 @@ CRASH = PySparkException("Job aborted due to stage failure: Python worker exited
 OTHER = PySparkException("No module named 'datahub_hyperjoin'")
 
 
-class DeadlyFile(File):
-    """A file whose reader ends at once and without a word, as by the system or a wild pointer."""
-
-    def __reduce__(self) -> tuple[Callable[[int], None], tuple[int]]:
-        """Let the worker end when it unpickles the table, for no library's fault stays for long."""
-        return os._exit, (9,)
-
-
-def deadly(table: Table) -> Table:
-    assert isinstance(table.location, File)
-    return replace(table, location=DeadlyFile(uri=table.location.uri, format=FileFormat.CSV))
-
-
 @pytest.fixture
-def tables(make_table: MakeTable) -> list[Table]:
+def tables(make_table: MakeTable, deadly: Callable[[Table], Table]) -> list[Table]:
     """Eleven tables of one row, of which the eighth ends the worker that reads it."""
     made = [make_table(f"t{at}.csv", f"id\n{at}\n") for at in range(11)]
     made[7] = deadly(made[7])

@@ -21,7 +21,7 @@ from datahub_hyperjoin.spark.verification.verify import (
     count_pairs_of_partition,
     verify_joins,
 )
-from datahub_hyperjoin.tables import ColumnId, Table
+from datahub_hyperjoin.tables import ColumnId, Table, TableId
 from datahub_hyperjoin.value_forms import Notation, ValueForm
 
 MakeTable = Callable[[str, bytes | str | pa.Table], Table]
@@ -49,6 +49,23 @@ def test_evidence_equals_that_of_a_nested_loop(
         for left, right in pairs
     }
     assert found == expected
+
+
+def test_a_table_that_ends_its_worker_costs_only_its_pairs(
+    spark: SparkSession, make_table: MakeTable, deadly: Callable[[Table], Table]
+) -> None:
+    tables = [make_table(f"t{at}.csv", "id\n1\n2\n") for at in range(4)]
+    tables[2] = deadly(tables[2])
+    ids = [column(table, "id") for table in tables]
+    unread: list[TableId] = []
+    found = verify_joins(
+        spark, tables, [(ids[0], other) for other in ids[1:]], note_unread=unread.append
+    )
+    assert {pair: evidence.shared for pair, evidence in found.items()} == {
+        (ids[0], ids[1]): 2,
+        (ids[0], ids[3]): 2,
+    }
+    assert unread == [tables[2].id]
 
 
 def test_values_beyond_any_sketch_are_counted_exactly(
