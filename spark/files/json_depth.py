@@ -2,8 +2,10 @@
 
 import io
 import re
+from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from datahub_hyperjoin.spark.errors import TooDeepError
 from datahub_hyperjoin.spark.files.compression import DecompressedFile
@@ -11,7 +13,7 @@ from datahub_hyperjoin.spark.files.compression import DecompressedFile
 MOST_LEVELS = 200
 """Levels of nesting that are read."""
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
-_NEWLINE = ord("\n")
+_OPEN, _CLOSE = ord("{"), ord("}")
 
 
 class ShallowLines(io.RawIOBase):
@@ -44,39 +46,38 @@ class ShallowLines(io.RawIOBase):
         """
         content = self._source.read(size)
         lines = self._line + content
-        if _may_be_deep(lines) and any(depth(line) > MOST_LEVELS for line in lines.split(b"\n")):
+        if _has_many_brackets(lines) and any(map(is_deep, lines.split(b"\n"))):
             raise TooDeepError.beyond(MOST_LEVELS)
         self._line = lines[lines.rfind(b"\n") + 1 :]
         return content
 
 
-def depth(line: bytes) -> int:
-    r"""Return the number of levels to which the objects and lists of a line are nested.
+def is_deep(line: bytes) -> bool:
+    r"""Return whether the objects and lists of a line are nested too deeply to be parsed.
 
     Args:
         line: A line of JSON, or its beginning.
 
-    >>> depth(b'{"a": [[1]], "b": "[[[["}'), depth(b"[" * 9), depth(rb'"\"[["')
-    (3, 9, 0)
+    >>> is_deep(b"[" * 201), is_deep(b"[" * 200), is_deep(b'"' + b"[" * 201), is_deep(b"[]" * 201)
+    (True, False, False, False)
     """
-    if not _may_be_deep(line, most=0):
-        return 0
-    opens, closes = _brackets(_STRING.sub(b"", line))
-    return int(np.cumsum(opens.astype(np.int8) - closes, dtype=np.int64).max(initial=0))
+    if line.count(b"[") + line.count(b"{") <= MOST_LEVELS:
+        return False
+    codes = _codes(_STRING.sub(b"", line))
+    steps = (codes == _OPEN).astype(np.int8) - (codes == _CLOSE)
+    return int(np.cumsum(steps, dtype=np.int64).max(initial=0)) > MOST_LEVELS
 
 
-def _may_be_deep(lines: bytes, most: int = MOST_LEVELS) -> bool:
-    """Return whether a line has more opening brackets than levels are allowed.
+def _has_many_brackets(lines: bytes) -> bool:
+    """Return whether a line has so many opening brackets that it may be nested too deeply.
 
-    Brackets inside strings count, too: telling them apart takes ten times as long.
+    Brackets inside strings count, too: telling them apart takes ten times as long. A line with
+    too many brackets has all of a stretch that begins and ends at every hundredth.
     """
-    codes = np.frombuffer(lines, np.uint8)
-    opens = np.flatnonzero(_brackets(lines)[0])
-    ends = np.searchsorted(opens, np.flatnonzero(codes == _NEWLINE))
-    return int(np.diff(ends, prepend=0, append=len(opens)).max(initial=0)) > most
+    opens = np.flatnonzero(_codes(lines) == _OPEN)[:: MOST_LEVELS // 2].tolist()
+    return any(lines.find(b"\n", begin, end) < 0 for begin, end in pairwise(opens))
 
 
-def _brackets(text: bytes) -> tuple[np.ndarray, np.ndarray]:
+def _codes(text: bytes) -> npt.NDArray[np.uint8]:
     # `[` and `{` differ in one bit, and so do `]` and `}`.
-    codes = np.frombuffer(text, np.uint8) | np.uint8(0x20)
-    return codes == ord("{"), codes == ord("}")
+    return np.frombuffer(text, np.uint8) | np.uint8(0x20)

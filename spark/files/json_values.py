@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from datahub_hyperjoin.spark.columns import Column, RowEstimate
 from datahub_hyperjoin.spark.files.compression import DecompressedFile
-from datahub_hyperjoin.spark.files.json_depth import MOST_LEVELS, depth
+from datahub_hyperjoin.spark.files.json_depth import is_deep
 from datahub_hyperjoin.spark.objects import batch_of
 from datahub_hyperjoin.tables import DataType
 
@@ -95,7 +95,7 @@ def _blocks(source: DecompressedFile) -> Iterator[list[bytes]]:
 
 
 def _object(line: bytes) -> Mapping[str, object] | None:
-    if depth(line) > MOST_LEVELS:
+    if is_deep(line):
         return None
     try:
         value = json.loads(
