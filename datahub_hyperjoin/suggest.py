@@ -279,13 +279,12 @@ def suggest(
         encoding = embed(index, model, progress)
     with progress.stage("Ranking candidates"):
         ranked = tuple(rank(index, encoding.embeddings, model))
-    unverified: set[TableId] = set()
+    note = (unverified := set[TableId]()).add
     with progress.stage("Verifying on the data"):
         pairs = sorted(propose_references(index).union(map(_pair_of, ranked)))
         bridges = list_bridges(index, pairs)
         steps = {step for bridge in bridges for step in bridge.steps}
-        to_measure, note = sorted(steps.union(pairs)), unverified.add
-        direct = _verify(to_measure, tables, session, profile, index, note)
+        direct = _verify(sorted(steps.union(pairs)), tables, session, profile, index, note)
         bridged = measure_bridges(bridges, tables, session, profile, index, note)
         evidence = choose_evidence(direct, bridged, accepted=facts.accepted)
     min_containment = model.ranking.min_containment

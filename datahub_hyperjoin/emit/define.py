@@ -56,7 +56,7 @@ def _read_existing(
         names = sorted({str(proposal.aspectName) for proposal in members})
         try:
             entities = graph.get_entities(entity_type, urns, names)
-        except (RequestException, ValueError):
+        except (RequestException, ValueError, TypeError):
             continue
         existing.update((urn, name) for urn, aspects in entities.items() for name in aspects)
     return existing

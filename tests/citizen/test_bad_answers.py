@@ -17,6 +17,7 @@ from gms import Gms
 
 Ingest = Callable[..., str]
 Run = Callable[..., str]
+LOGIN = "<!doctype html><html><body><form action='/login'></form></body></html>"
 
 
 @pytest.fixture
@@ -86,4 +87,19 @@ def test_an_answer_that_lacks_entities_changes_nothing(
     assert shown(gms) == before
     gms.heal()
     assert "'deleted_suggestions': []" in ingest()
+    assert shown(gms) == before
+
+
+@pytest.mark.parametrize("pattern", ["entity/scroll", "batchGet"])
+def test_a_login_page_is_an_error_and_no_empty_catalog(
+    pattern: str, ingest: Ingest, gms: Gms
+) -> None:
+    ingest()
+    before, writes = shown(gms), len(gms.writes)
+    gms.reply(pattern, LOGIN, times=99)
+    output = ingest(fails=True)
+    assert "the response is not from DataHub's metadata service" in output.replace("\\'", "'")
+    assert {write.entity for write in gms.writes[writes:]} <= {"dataJob"}
+    gms.heal()
+    ingest()
     assert shown(gms) == before
