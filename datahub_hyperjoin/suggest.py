@@ -279,32 +279,33 @@ def suggest(
         encoding = embed(index, model, progress)
     with progress.stage("Ranking candidates"):
         ranked = tuple(rank(index, encoding.embeddings, model))
-    note = (unverified := set[TableId]()).add
+    unverified: set[TableId] = set()
     with progress.stage("Verifying on the data"):
         pairs = sorted(propose_references(index).union(map(_pair_of, ranked)))
         bridges = list_bridges(index, pairs)
         steps = {step for bridge in bridges for step in bridge.steps}
-        direct = _verify(sorted(steps.union(pairs)), tables, session, profile, index, note)
-        bridged = measure_bridges(bridges, tables, session, profile, index, note)
+        direct = _verify(
+            sorted(steps.union(pairs)), tables, session, profile, index, unverified.add
+        )
+        bridged = measure_bridges(bridges, tables, session, profile, index, unverified.add)
         evidence = choose_evidence(direct, bridged, accepted=facts.accepted)
     min_containment = model.ranking.min_containment
     with progress.stage("Deciding roles"):
         confirmed = _confirm(evidence, min_containment=min_containment, accepted=facts.accepted)
         single = decide_joins(index, ranked, confirmed, facts, model.ranking)
     with progress.stage("Finding keys of several columns"):
-        reader = CompositeReader(index, tables, session, profile, note)
+        reader = CompositeReader(index, tables, session, profile, unverified.add)
         composite = find_composite_joins(index, facts, reader=reader, ranking=model.ranking)
         joins = with_composite_joins(single, composite)
         suggestions = rank_partners(joins, ranked, model.ranking.top_k)
     crosswalks = collect_crosswalk_joins(ranked, direct, bridged, min_containment=min_containment)
     joins = with_crosswalks(joins, crosswalks)
-    columns = {column.id: column for table in profiles for column in table.columns}
     findings = Findings(
         profiles=profiles,
         keys=tuple(index.lake.ids[key] for key in np.asarray(index.keys)),
         suggestions=suggestions,
         joins=joins,
-        domains=find_domains(joins, columns),
+        domains=find_domains(joins, dict(zip(index.lake.ids, index.lake.profiles, strict=True))),
         crosswalks=crosswalks,
         unverified=frozenset(unverified),
         model_version=f"{__version__}-{encoding.fingerprint}",

@@ -63,7 +63,9 @@ def compare_path_rows(lake: DirectedLake, joins: Iterable[CatalogJoin], tables: 
                 continue
             rows = _count(connection, [_condition(step.join) for step in path])
             others = [_count(connection, [_condition(join)]) for join in path[0].alternatives]
-            expected = [_count(connection, [(*a, *b)]) for a, b in references]
+            expected = [
+                _count(connection, [(a.table, a.column, b.table, b.column)]) for a, b in references
+            ]
             if rows in expected:
                 equal += 1
             elif len(path) == 1 and any(other in expected for other in others):

@@ -46,10 +46,10 @@ def test_a_number_that_only_lies_in_the_range_is_none() -> None:
 
 
 def test_a_parent_may_also_be_in_another_table() -> None:
-    tables = staff(manager_id=draw(numbers(7001, 7031), 100))
-    tables["managers"] = {"manager_id": numbers(7001, 7051)}
-    assert find(tables) == {}
-    assert index_of(tables).references.best
+    mine = staff(manager_id=draw(numbers(7001, 7031), 100))
+    some = {**mine, "managers": {"manager_id": numbers(7001, 7051)}}
+    assert find(some) == {}
+    assert index_of(some).references.best
 
 
 def test_a_copy_of_the_key_is_none() -> None:
