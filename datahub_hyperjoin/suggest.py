@@ -280,21 +280,20 @@ def suggest(
     with progress.stage("Ranking candidates"):
         ranked = tuple(rank(index, encoding.embeddings, model))
     unverified: set[TableId] = set()
+    note = unverified.add
     with progress.stage("Verifying on the data"):
         pairs = sorted(propose_references(index).union(map(_pair_of, ranked)))
         bridges = list_bridges(index, pairs)
         steps = {step for bridge in bridges for step in bridge.steps}
-        direct = _verify(
-            sorted(steps.union(pairs)), tables, session, profile, index, unverified.add
-        )
-        bridged = measure_bridges(bridges, tables, session, profile, index, unverified.add)
+        direct = _verify(sorted(steps.union(pairs)), tables, session, profile, index, note)
+        bridged = measure_bridges(bridges, tables, session, profile, index, note)
         evidence = choose_evidence(direct, bridged, accepted=facts.accepted)
     min_containment = model.ranking.min_containment
     with progress.stage("Deciding roles"):
         confirmed = _confirm(evidence, min_containment=min_containment, accepted=facts.accepted)
         single = decide_joins(index, ranked, confirmed, facts, model.ranking)
     with progress.stage("Finding keys of several columns"):
-        reader = CompositeReader(index, tables, session, profile, unverified.add)
+        reader = CompositeReader(index, tables, session, profile, note)
         composite = find_composite_joins(index, facts, reader=reader, ranking=model.ranking)
         joins = with_composite_joins(single, composite)
         suggestions = rank_partners(joins, ranked, model.ranking.top_k)
