@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 ARGS ?= --ablate --rivals
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart setup fix check test coverage test-fast test-cluster test-connect compat matrix bench-hin bench-profile bench-composite bench-rankings bench-roles golden build audit licences clean prerequisites
+.PHONY: help quickstart setup fix check test coverage test-fast test-cluster test-connect test-faults compat matrix bench-hin bench-profile bench-composite bench-rankings bench-roles golden build audit licences clean prerequisites
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -63,6 +63,9 @@ test-cluster: $(VENV)/.dev ## Run the Spark tests on a standalone cluster of two
 
 test-connect: $(VENV)/.dev ## Run the Spark tests through a Spark Connect server
 	@HYPERJOIN_SPARK=connect OMP_NUM_THREADS=1 $(BIN)/pytest -m 'spark and not slow'
+
+test-faults: $(VENV)/.dev ## Attack runs with kills, damaged inputs and failing servers; minutes, FAULTS=long for an hour
+	@PYTHONPATH=tests $(BIN)/python -m faults $(if $(filter long,$(FAULTS)),--long)
 
 compat: $(VENV)/.dev ## Run the tests of what DataHub receives with each supported release
 	@.ci/compat 1.5.0.1 1.6.0 1.7.0.4
