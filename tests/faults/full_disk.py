@@ -1,0 +1,40 @@
+"""Disks with little space."""
+
+import resource
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+_PAGE = 4096
+_LOG_SIZE = 1 << 17
+"""A limit on the size of files also holds for the log, which must not end early."""
+
+Limit = Callable[[int], None]
+"""Limits the disk for the process with a number, if its own settings can."""
+
+
+@contextmanager
+def small_disk(folder: Path, content: Sequence[Path], space: int) -> Iterator[Limit]:
+    """Copy folders to a disk that has only so many bytes left.
+
+    The disk is memory that is mounted at `folder`. Where that is forbidden, it is a limit on the
+    size of every file instead.
+    """
+    files = [path for one in content for path in one.rglob("*") if path.is_file()]
+    size = sum(-(-file.stat().st_size // _PAGE) * _PAGE for file in files) + space + _PAGE
+    mount = ("mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder))
+    mounted = subprocess.run(mount, check=False, capture_output=True).returncode == 0
+    try:
+        for one in content:
+            shutil.copytree(one, folder / one.name)
+        yield (lambda _: None) if mounted else (lambda process: _limit(process, space))
+    finally:
+        if mounted:
+            subprocess.run(("umount", "-l", str(folder)), check=True)
+
+
+def _limit(process: int, space: int) -> None:
+    size = max(space, _LOG_SIZE)
+    resource.prlimit(process, resource.RLIMIT_FSIZE, (size, size))

@@ -1,0 +1,272 @@
+"""Runs that are killed, interrupted or find the disk full: they lose nothing and show nothing."""
+
+import atexit
+import os
+import random
+import re
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from datahub_hyperjoin.errors import StoredFileError
+from datahub_hyperjoin.model.saved.description import find_damage
+from datahub_hyperjoin.model.saved.files import DESCRIPTION
+from datahub_hyperjoin.storage import read_sealed
+from faults.full_disk import small_disk
+from faults.outcome import Outcome
+from faults.whole_runs import (
+    CANARIES,
+    LOG,
+    MODEL,
+    OUTPUT,
+    STORE,
+    Run,
+    contents,
+    paths,
+    records,
+    seeded,
+    start,
+    write_lake,
+)
+
+# A short series takes the first ones. The empty name stands for the time before the first stage.
+STAGES = (
+    "Profiling tables",
+    "Writing suggestions",
+    "Encoding columns",
+    "Verifying on the data",
+    "Ranking candidates",
+    "",
+    "Building the hypergraph",
+    "Reading the catalog",
+    "Deciding roles",
+    "Finding keys of several columns",
+)
+_AT_ONCE = 2
+_SECRETS = tuple(word.encode() for word in CANARIES)
+_LATER = 1.3
+"""Moments lie within this multiple of a stage's time, because two runs at once take longer."""
+_SECONDS_TO_END = 10
+_SPACES = (1 << 18, 1, 1 << 25)
+"""Limits of free space: enough for some results, for none, or for most of a model."""
+_OTHERS = re.compile(r"tmp/(spark-|artifacts-|liblz4-java-|tmp\w{8}$|tmp\w{8}/sqlite\.db$).*")
+"""What killed Java processes and DataHub itself leave: a library, and no cells."""
+
+
+@dataclass
+class Bench:
+    """A lake, and an undisturbed run over it."""
+
+    folder: Path
+    lake: Path
+    whole: Path
+    runs: list[Run] = field(default_factory=list)
+
+    def run(self, folder: Path, **changes: Any) -> Run:  # noqa: ANN401 - sections of a recipe
+        """Start a run that keeps everything in a folder."""
+        folder.mkdir(exist_ok=True)
+        run = start(self.lake, folder, **changes)
+        self.runs.append(run)
+        return run
+
+    def expected(self) -> list[dict[str, Any]]:
+        """The records that each run must write."""
+        return records(self.whole / OUTPUT)
+
+    def seconds(self, stage: str) -> float:
+        """How long a stage of the undisturbed run took."""
+        return self.runs[0].stages().get(stage, 5.0)
+
+    def others(self) -> dict[str, bytes]:
+        """The files that no disturbed run may touch."""
+        whole, lake = contents(self.whole), contents(self.lake)
+        return {**whole, **{f"lake/{path}": content for path, content in lake.items()}}
+
+
+@cache
+def _bench(*, longer: bool) -> Bench:
+    folder = Path(tempfile.mkdtemp(prefix="hyperjoin-faults-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    bench = Bench(folder, folder / "lake", folder / "whole")
+    write_lake(bench.lake, 200 if longer else 30)
+    run = bench.run(bench.whole)
+    if not run.finish() or run.process.returncode:
+        message = f"The undisturbed run failed:\n{run.log[-4000:]}"
+        raise RuntimeError(message)
+    return bench
+
+
+def kill(seed: int, longer: bool) -> Outcome:  # noqa: FBT001 - as all attacks
+    """Kill runs at random moments of all stages; the next run must do what a whole one does."""
+
+    def attempt(bench: Bench, folder: Path, number: int) -> tuple[str, str]:
+        stage = STAGES[number % len(STAGES)]
+        everything = _disturb(bench, folder, stage, moment=seeded("kill", seed, number))
+        run = bench.run(folder)
+        if not run.finish():
+            return f"killed in {stage!r}: the next run or the killed one does not end", ""
+        fault = _difference(bench, run)
+        return fault and f"killed in {stage!r}, {everything=}: {fault}", ""
+
+    return _tried("a run is killed", attempt, tries=20 if longer else 4, longer=longer)
+
+
+def interrupt(seed: int, longer: bool) -> Outcome:  # noqa: FBT001 - as all attacks
+    """Interrupt runs at random moments; the earlier output stays, or a valid one replaces it."""
+
+    def attempt(bench: Bench, folder: Path, number: int) -> tuple[str, str]:
+        moment = seeded("interrupt", seed, number)
+        stage = STAGES[number % len(STAGES)]
+        earlier = b'[{"earlier": true}]'
+        folder.mkdir()
+        folder.joinpath(OUTPUT).write_bytes(earlier)
+        run = bench.run(folder)
+        run.reach(stage)
+        time.sleep(moment.uniform(0, _LATER) * bench.seconds(stage))
+        began = time.monotonic()
+        if run.process.poll() is None:
+            os.killpg(run.process.pid, signal.SIGINT)  # as a terminal does
+        ended = run.finish(_SECONDS_TO_END)
+        seconds = f"{time.monotonic() - began:.1f} s to end"
+        fault = "" if ended else f"has not ended after {_SECONDS_TO_END} s"
+        run.kill(everything=True)
+        fault = fault or _spoiled(bench, folder / OUTPUT, earlier) or _leftovers(run)
+        return fault and f"interrupted in {stage!r}: {fault}", seconds
+
+    return _tried("a run is interrupted", attempt, tries=10 if longer else 2, longer=longer)
+
+
+def fill_disk(seed: int, longer: bool) -> Outcome:  # noqa: FBT001 - as all attacks
+    """Run on a disk with a random amount of space; store and model stay as they were."""
+
+    def attempt(bench: Bench, folder: Path, number: int) -> tuple[str, str]:
+        chosen = seeded("disk", seed, number)
+        space = chosen.randrange(_SPACES[number % len(_SPACES)])
+        kept = folder / "kept"
+        kept.mkdir(parents=True)
+        with small_disk(kept, [bench.whole / STORE, bench.whole / MODEL], space) as limit:
+            before = contents(kept)
+            # Other epochs, so that another model is trained and all results are written again.
+            run = bench.run(
+                folder,
+                profile={"store": str(kept / STORE), "force": True},
+                model={"path": str(kept / MODEL), "training": {"epochs": 4}},
+            )
+            limit(run.process.pid)
+            ended = run.finish()
+            fault = "" if ended else "the run does not end"
+            fault = fault or _spoiled_keeping(before, kept) or _leftovers(run)
+            run.kill(everything=True)
+        return fault and f"{space} bytes free: {fault}", f"exit {run.process.returncode}"
+
+    return _tried("the disk is full", attempt, tries=9 if longer else 1, longer=longer)
+
+
+def look_for_canaries(_: int, longer: bool) -> Outcome:  # noqa: FBT001 - as all attacks
+    """Look for a password and for cells in logs, outputs and processes of all runs until now."""
+    runs = _bench(longer=longer).runs
+    failures = []
+    for run in runs:
+        for name in (LOG, OUTPUT):
+            path = run.folder / name
+            text = path.read_text(errors="replace") if path.exists() else ""
+            failures += [f"{path} shows {word}" for word in CANARIES if word in text]
+        failures += [f"`ps` showed {word} during {run.folder.name}" for word in run.leaks]
+    return Outcome("password and cells in logs", len(runs), tuple(failures))
+
+
+ATTACKS: Sequence[Callable[[int, bool], Outcome]] = (kill, interrupt, fill_disk, look_for_canaries)
+
+
+def _tried(
+    attack: str,
+    attempt: Callable[[Bench, Path, int], tuple[str, str]],
+    *,
+    tries: int,
+    longer: bool,
+) -> Outcome:
+    """Carry out attempts, two at once; each returns its fault and how it went otherwise."""
+    bench = _bench(longer=longer)
+    before = bench.others()
+
+    def one(number: int) -> tuple[str, str]:
+        folder = bench.folder / f"{attack} {number}".replace(" ", "-")
+        return attempt(bench, folder, number)
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        results = list(pool.map(one, range(tries)))
+    faults = [f"{attack}, try {number}: {fault}" for number, (fault, _) in enumerate(results)]
+    failures = [fault for fault, (broken, _) in zip(faults, results, strict=True) if broken]
+    if bench.others() != before:
+        failures.append(f"{attack}: the lake or files of another run have changed")
+    return Outcome(attack, tries, tuple(failures), max(went for _, went in results))
+
+
+def _disturb(bench: Bench, folder: Path, stage: str, *, moment: random.Random) -> bool:
+    """Kill a run at a random moment of a stage; whether all its processes, or only the first."""
+    everything = moment.random() < 0.5
+    run = bench.run(folder)
+    run.reach(stage)
+    time.sleep(moment.uniform(0, _LATER) * bench.seconds(stage))
+    run.kill(everything=everything)
+    return everything
+
+
+def _difference(bench: Bench, run: Run) -> str:
+    """What a complete run has done otherwise than the undisturbed one; empty if nothing."""
+    if run.process.returncode:
+        return f"the next run failed: {run.log[-2000:]}"
+    if records(run.folder / OUTPUT) != bench.expected():
+        return "the output differs"
+    if contents(run.folder / MODEL) != contents(bench.whole / MODEL):
+        return "the model differs"
+    different = paths(run.folder) ^ paths(bench.whole)
+    if ours := sorted(path for path in different if not _OTHERS.match(path)):
+        return f"files were left behind or are missing: {ours}"
+    left = contents(run.folder / "tmp")
+    telling = [path for path, content in left.items() if any(map(content.__contains__, _SECRETS))]
+    return f"files with cells were left behind: {telling}" if telling else ""
+
+
+def _spoiled(bench: Bench, output: Path, earlier: bytes) -> str:
+    """Why an output is neither the earlier one nor a valid one; empty if it is."""
+    if output.read_bytes() == earlier:
+        return ""
+    try:
+        written = records(output)
+    except (ValueError, TypeError) as error:
+        return f"the output is neither the earlier one nor valid: {error}"
+    expected = bench.expected()
+    return "" if all(record in expected for record in written) else "the output is another"
+
+
+def _leftovers(run: Run) -> str:
+    left = [path.name for path in run.folder.joinpath("tmp").glob("hyperjoin-run-*")]
+    left.remove("hyperjoin-run-of-somebody")
+    unfinished = [path.name for path in run.folder.rglob(".unfinished-*")]
+    return f"left behind: {left + unfinished}" if left or unfinished else ""
+
+
+def _spoiled_keeping(before: dict[str, bytes], kept: Path) -> str:
+    """Why store and model are neither those of before nor complete new ones; empty if they are."""
+    after = contents(kept)
+    for name in before:
+        if name not in after:
+            return f"{name} is lost"
+        if name.startswith(STORE) and name.endswith(".parquet"):
+            try:
+                read_sealed(kept / name)
+            except StoredFileError as error:
+                return str(error)
+    described = f"{MODEL}/{DESCRIPTION}"
+    if after[described] != before[described]:
+        return find_damage(kept / MODEL) and "the new model is damaged"
+    changed = [name for name in before if name.startswith(MODEL) and after[name] != before[name]]
+    return f"the old model's files have changed: {changed}" if changed else ""
