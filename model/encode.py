@@ -1,11 +1,13 @@
 """Encode every column of a lake with a saved or newly trained model."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from jaxtyping import Float32
+from safetensors import SafetensorError
 
 from datahub_hyperjoin.model.config import ModelConfig, Scoring
 from datahub_hyperjoin.model.errors import NothingToLearnError
@@ -21,6 +23,8 @@ from datahub_hyperjoin.model.saved.training_state import Epoch
 from datahub_hyperjoin.model.training.augmented_views import TrainingData
 from datahub_hyperjoin.model.training.train import fit, repeatable
 from datahub_hyperjoin.temporary import temporary_folder
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ def _train(
     data: TrainingData,
     watch: Callable[[Epoch], None],
 ) -> None:
-    """Train the network of a model, and save the model if `model.path` is set.
+    """Train the network of a model, and save the model if `model.path` is set and has room.
 
     The journal belongs to one training: the same data and settings, architecture and kind of
     device. It is deleted only after the model is saved, so a run that is killed between the two
@@ -94,7 +98,12 @@ def _train(
         watch(epoch)
     network.cpu().eval()
     if config.path:
-        save(model, config.path, config)
+        try:
+            save(model, config.path, config)
+        except (OSError, SafetensorError) as error:
+            message = "Cannot save the model in `model.path` %s, so the next run trains again: %s"
+            logger.warning(message, config.path, error)
+            return  # the journal spares the next run what it holds
     journal.discard()
 
 

@@ -74,7 +74,7 @@ class Journal:
     def note(self, state: TrainingState) -> None:
         """Save the training state, unless saving would take too much of the run's time.
 
-        At most about a tenth of the time is spent on saving.
+        At most about a tenth of the time is spent on saving. If it fails, training goes on.
 
         Args:
             state: The state at the end of an epoch.
@@ -88,8 +88,13 @@ class Journal:
             "facts": facts,
             "checksum": _checksum_of(tensors, facts),
         }
-        with replacing(self._file) as unfinished:
-            save_file(tensors, unfinished, metadata=metadata)
+        try:
+            with replacing(self._file) as unfinished:
+                save_file(tensors, unfinished, metadata=metadata)
+        except (OSError, SafetensorError) as error:
+            logger.warning("Cannot store training progress in %s: %s", self._file, error)
+            self._cost = float("inf")  # not tried again
+            return
         self._since = perf_counter()
         self._cost = self._since - started
 

@@ -1,5 +1,6 @@
 import logging
 import multiprocessing
+import resource
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -130,6 +131,29 @@ def test_a_process_killed_again_and_again_makes_the_same_model(
     assert (tmp_path / "killed" / "training.safetensors").exists()
     assert run(index, settings)[0].resumed
     assert content(tmp_path / "killed") == content(tmp_path / "whole")
+
+
+def test_a_full_disk_costs_neither_the_run_nor_the_saved_model(
+    index: LakeIndex, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run(index, config(tmp_path / "model"))
+    before = content(tmp_path / "model")
+    other = config(tmp_path / "model", replace(METHOD, temperature=0.1))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def fill(_: Epoch) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 14, hard))
+
+    try:
+        assert encode(index, other, fill).trained
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    after = content(tmp_path / "model")
+    assert {name: after[name] for name in before} == before
+    assert "Cannot save the model in `model.path`" in caplog.text
+    run(index, other)
+    run(index, replace(other, path=tmp_path / "whole"))
+    assert content(tmp_path / "model") == content(tmp_path / "whole")
 
 
 @pytest.mark.usefixtures("always_written")
