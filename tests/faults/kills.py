@@ -133,9 +133,11 @@ def interrupt(seed: int, longer: bool) -> Outcome:  # noqa: FBT001 - as all atta
         began = time.monotonic()
         if run.process.poll() is None:
             os.killpg(run.process.pid, signal.SIGINT)  # as a terminal does
-        ended = run.finish(_SECONDS_TO_END)
-        seconds = f"{time.monotonic() - began:.1f} s to end"
-        fault = "" if ended else f"has not ended after {_SECONDS_TO_END} s"
+        run.wait(lambda: False, _SECONDS_TO_END)
+        seconds = f"{time.monotonic() - began:04.1f} s to end"
+        fault = "" if run.process.poll() is not None else f"{seconds}, and has not ended"
+        if not run.finish():  # Java may still be starting
+            fault = fault or "processes that it started do not end"
         run.kill(everything=True)
         fault = fault or _spoiled(bench, folder / OUTPUT, earlier) or _leftovers(run)
         return fault and f"interrupted in {stage!r}: {fault}", seconds
