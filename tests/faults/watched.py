@@ -1,0 +1,71 @@
+"""Tries in a process of their own, so that a crash or a hang is counted and ends nothing."""
+
+import multiprocessing
+import random
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from multiprocessing.connection import Connection
+
+from datahub_hyperjoin.spark.memory import limited_memory
+from faults.outcome import Outcome
+
+Try = Callable[[random.Random], str]
+"""Damages an input and reads it; returns what broke a promise, or an empty text."""
+
+Bench = Callable[[], AbstractContextManager[Try]]
+"""Prepares undamaged inputs in the process of the tries. It must be picklable."""
+
+_SECONDS = 5.0
+"""The longest that reading one input may take."""
+_START, _HANG = 120.0, 30.0
+
+
+def attack(name: str, bench: Bench, tries: int, seed: int) -> Outcome:
+    """Carry out tries one after the other; a process that ends or hangs is replaced."""
+    failures, slowest, number = list[str](), 0.0, 0
+    context = multiprocessing.get_context("spawn")
+    while number < tries:
+        results, sent = context.Pipe(duplex=False)
+        worker = context.Process(target=_work, args=(bench, name, seed, number, tries, sent))
+        worker.start()
+        sent.close()
+        if _receive(results, _START) is None:
+            worker.kill()
+            return Outcome(name, tries, (*failures, f"{name}: its inputs cannot be prepared"))
+        while number < tries:
+            result = _receive(results, _HANG)
+            seconds, problem = result or (0.0, "hangs, or ends the process")
+            slowest = max(slowest, seconds)
+            if not problem and seconds > _SECONDS:
+                problem = f"takes {seconds:.1f} s"
+            if problem:
+                failures.append(f"{name}, seed {seed}, number {number}: {problem}")
+            number += 1
+            if result is None:
+                worker.kill()
+                break
+        worker.join()
+        results.close()
+    return Outcome(name, tries, tuple(failures), f"{slowest:.2f} s")
+
+
+def _receive(results: Connection, seconds: float) -> tuple[float, str] | None:
+    """Return the next result; None if there is none in time, or no more."""
+    try:
+        return results.recv() if results.poll(seconds) else None
+    except (EOFError, OSError):
+        return None
+
+
+def _work(bench: Bench, name: str, seed: int, first: int, tries: int, results: Connection) -> None:
+    with bench() as attempt, limited_memory():
+        results.send((0.0, ""))
+        for number in range(first, tries):
+            began = time.perf_counter()
+            try:
+                draw = random.Random(f"{name} {seed} {number}")  # noqa: S311 - it must repeat
+                problem = attempt(draw)
+            except BaseException as error:  # noqa: BLE001 - any error here breaks the promise
+                problem = f"raises {type(error).__name__}: {str(error)[:300]}"
+            results.send((time.perf_counter() - began, problem))
