@@ -1,7 +1,7 @@
 """Run the GraphQL operations that ship as files of this package."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -81,6 +81,26 @@ def requesting(graph: DataHubGraph, name: str) -> AbstractContextManager[None]:
     )
 
 
+@contextmanager
+def parsing(name: str) -> Iterator[None]:
+    """Translate the errors of parsing a response in a `with` block into one of this package.
+
+    Args:
+        name: Name of the request, for the error message.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        UnansweredError: The response lacks a part, or has another form.
+    """
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        reason = "the response is not from DataHub's metadata service"
+        raise UnansweredError.to(name, reason=reason) from error
+
+
 def search(graph: DataHubGraph, name: str, /, **variables: Any) -> Iterator[GraphQLObject]:  # noqa: ANN401 - JSON
     """Run a search operation page by page, and yield the entities found.
 
@@ -95,9 +115,12 @@ def search(graph: DataHubGraph, name: str, /, **variables: Any) -> Iterator[Grap
     start = 0
     while True:
         data = execute(graph, name, **variables, start=start, count=_PAGE)
-        page = data["searchAcrossEntities"]
-        yield from (result["entity"] for result in page["searchResults"])
-        start += _PAGE
-        # An empty page ends the loop even if the total counts entities that are not returned.
-        if start >= page["total"] or not page["searchResults"]:
+        with parsing(name):
+            page = data["searchAcrossEntities"]
+            entities = [result["entity"] for result in page["searchResults"]]
+            start += _PAGE
+            # An empty page ends the loop even if the total counts entities that are not returned.
+            is_last = start >= page["total"] or not entities
+        yield from entities
+        if is_last:
             return

@@ -6,6 +6,7 @@ from typing import Any
 from datahub.utilities.urns.error import InvalidUrnError
 
 from datahub_hyperjoin.graphql.joins import CatalogJoin
+from datahub_hyperjoin.graphql.operations import parsing
 from datahub_hyperjoin.joins import Cardinality, Role, Verdict
 from datahub_hyperjoin.relationship_aspect import BANDS
 from datahub_hyperjoin.role_context import RoleContext
@@ -25,6 +26,9 @@ def read_joins(entities: Iterable[dict[str, Any]]) -> Iterator[CatalogJoin]:
 
     Yields:
         A join for each relationship that names its columns.
+
+    Raises:
+        UnansweredError: An entity lacks what GraphQL guarantees.
     """
     for entity in entities:
         join = read_join(entity)
@@ -40,7 +44,15 @@ def read_join(entity: dict[str, Any] | None) -> CatalogJoin | None:
 
     Returns:
         None for an entity that is not a relationship, or that names no columns.
+
+    Raises:
+        UnansweredError: The entity lacks what GraphQL guarantees.
     """
+    with parsing("join"):
+        return _join(entity)
+
+
+def _join(entity: dict[str, Any] | None) -> CatalogJoin | None:
     properties = (entity or {}).get("properties")
     if not entity or not properties:
         return None
