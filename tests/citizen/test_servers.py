@@ -88,7 +88,7 @@ def test_what_a_server_did_not_take_is_no_deletion(run: Run, gms: Gms) -> None:
     run(gms, "--no-default-report", fails=True)
     assert relationships(gms) == set()
     output = run(gms, "--no-default-report")
-    assert "Suggestions lost" in output
+    assert "Writes lost" in output
     assert len(relationships(gms)) == 5
 
 

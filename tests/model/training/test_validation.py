@@ -19,6 +19,8 @@ from datahub_hyperjoin.model.encode import encode
 from datahub_hyperjoin.model.errors import CollapsedError
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.saved.description import describe_model, write_description
+from datahub_hyperjoin.model.saved.files import DESCRIPTION
 from datahub_hyperjoin.model.saved.training_state import Epoch
 from datahub_hyperjoin.model.training.validation import hold_out
 
@@ -76,6 +78,9 @@ def flatten(folder: Path) -> None:
     weights["norm.weight"].zero_()
     weights["norm.bias"].fill_(1.0)
     save_file(weights, folder / "weights.safetensors")
+    description = describe_model(folder)
+    files = {name: folder / name for name in description["files"]}
+    write_description(folder / DESCRIPTION, description, files)
 
 
 def test_a_network_that_collapsed_is_refused(index: LakeIndex, tmp_path: Path) -> None:
