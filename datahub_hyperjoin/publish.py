@@ -194,11 +194,13 @@ def protect(catalog: Catalog, others: Iterable[OtherPipeline]) -> set[str]:
         others: The other pipelines.
 
     Returns:
-        URNs of relationships that people edited, and of what other active pipelines show.
+        URNs of relationships that people edited, of those that are hidden already, and of what
+        other active pipelines show. To hide once more what a person hid would make it look like
+        the work of this run, which shows it again later.
     """
-    edited = {urn for urn, relationship in catalog.relationships.items() if not relationship.ours}
+    kept = {urn for urn, found in catalog.relationships.items() if not found.ours or found.removed}
     shown = ({*other.state.relationships, *other.state.queries} for other in others if other.active)
-    return edited.union(*shown)
+    return kept.union(*shown)
 
 
 def publish(

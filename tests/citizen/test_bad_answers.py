@@ -11,12 +11,15 @@ from datahub.metadata.schema_classes import (
     StatusClass,
     StructuredPropertiesClass,
 )
+from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, urn_of
+from quick_runs import shown as pairs_shown
 
 from datahub_hyperjoin.urns import JOINABLE_WITH
 from gms import Gms
 
 Ingest = Callable[..., str]
 Run = Callable[..., str]
+HIDE = "mutation($urns: [String!]!) { batchUpdateSoftDeleted(input: {urns: $urns, deleted: true}) }"
 LOGIN = "<!doctype html><html><body><form action='/login'></form></body></html>"
 
 
@@ -88,6 +91,16 @@ def test_an_answer_that_lacks_entities_changes_nothing(
     gms.heal()
     assert "'deleted_suggestions': []" in ingest()
     assert shown(gms) == before
+
+
+def test_what_a_person_hid_stays_hidden_when_nothing_can_be_compared(quick: Runs, gms: Gms) -> None:
+    quick(ALL)
+    gms.graphql(HIDE, urns=[urn_of(PLANE)])
+    gms.fail("erModelRelationship/batchGet", 403, times=99)
+    assert "Catalog not compared" in str(quick([CARRIER, PLANE]).warnings)
+    gms.heal()
+    quick(ALL)
+    assert pairs_shown(gms) == {CARRIER, ORIGIN}
 
 
 @pytest.mark.parametrize("pattern", ["entity/scroll", "batchGet"])
