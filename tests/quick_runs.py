@@ -60,7 +60,7 @@ def shown(gms: Gms) -> set[Pair]:
     return {pair_of(join.left, join.right) for join in all_joins(gms.graph())}
 
 
-class _Source(HyperJoinSource):
+class GivenJoins(HyperJoinSource):
     """The source, which finds the given joins; it obeys people as the method does."""
 
     joins: Sequence[Join] = ()
@@ -104,7 +104,7 @@ class Runs:
         ctx = PipelineContext(
             run_id=f"run {self.number}", graph=self.gms.graph(), pipeline_name=pipeline
         )
-        source = _Source(HyperJoinConfig.model_validate(recipe), ctx)
+        source = GivenJoins(HyperJoinConfig.model_validate(recipe), ctx)
         source.joins = [one if isinstance(one, Join) else join_of(one) for one in pairs]
         graph = self.gms.graph()
         for unit in source.get_workunits():

@@ -127,6 +127,10 @@ class Gms:
         stored = self._store.aspects(urn).get(kind.get_aspect_name())
         return dict(stored.system) if stored else {}
 
+    def aspects(self, urn: str) -> dict[str, Json]:
+        """Return the content of all aspects of an entity."""
+        return {name: stored.value for name, stored in self._store.aspects(urn).items()}
+
     def urns(self, entity: str) -> list[str]:
         """Return the URNs of all entities of a type, including soft-deleted ones."""
         return self._store.urns(entity)

@@ -1,0 +1,252 @@
+"""Attack a table of a real database between profiling and verification."""
+
+import logging
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache, partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from datahub.ingestion.run.pipeline import Pipeline
+from servers import Server, serving
+from sqlalchemy import create_engine, make_url, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from datahub_hyperjoin import suggest
+from datahub_hyperjoin.graphql import all_joins
+from datahub_hyperjoin.spark.config import SessionConfig
+from datahub_hyperjoin.spark.session import borrow_session
+from datahub_hyperjoin.spark.verification.verify import verify_joins
+from faults.outcome import Outcome
+from gms import Gms
+from lake import codes, describe
+
+_KINDS = ("postgresql", "mariadb")
+_PLATFORMS = {"postgresql": "postgres", "mariadb": "mariadb"}
+_STRUCK = "flights"
+_MANY = 5
+_TABLES = {
+    "airlines": {"carrier": codes("CA"), "title": codes("Air ")},
+    "airports": {"faa": codes("K"), "town": codes("Town ")},
+    _STRUCK: {"carrier": codes("CA") * 5, "origin": codes("K") * 5},
+}
+_SESSIONS = {
+    "postgresql": "SELECT pid FROM pg_stat_activity WHERE usename = '{who}'",
+    "mariadb": "SELECT id FROM information_schema.processlist WHERE user = '{who}'",
+}
+_END = {"postgresql": "SELECT pg_terminate_backend({id})", "mariadb": "KILL {id}"}
+_LOCK = {"postgresql": "LOCK TABLE {name}", "mariadb": "LOCK TABLES {name} WRITE"}
+
+
+@dataclass(frozen=True)
+class Shop:
+    """A schema of a server, and the user who reads it in runs."""
+
+    server: Server
+    who: str
+
+    @property
+    def account(self) -> str:
+        return self.who if self.server.kind == "postgresql" else f"{self.who}@'%'"
+
+    @property
+    def url(self) -> str:
+        return make_url(self.server.url).set(username=self.who).render_as_string(False)  # noqa: FBT003 - the password
+
+    def create(self, name: str) -> None:
+        columns, table = _TABLES[name], f"{self.server.schema}.{name}"
+        rows = zip(*columns.values(), strict=True)
+        kinds = ", ".join(f"{column} VARCHAR(20)" for column in columns)
+        values = ", ".join(f"({', '.join(map(repr, row))})" for row in rows)
+        self.server.run(
+            f"CREATE TABLE {table} ({kinds})",
+            f"INSERT INTO {table} VALUES {values}",
+            f"GRANT SELECT ON {table} TO {self.account}",
+        )
+
+    @contextmanager
+    def dropped(self) -> Iterator[None]:
+        """Drop the table."""
+        self.server.run(f"DROP TABLE {self.server.schema}.{_STRUCK}")
+        yield
+        self.create(_STRUCK)
+
+    @contextmanager
+    def revoked(self) -> Iterator[None]:
+        """Take the right to read the table away."""
+        table = f"{self.server.schema}.{_STRUCK}"
+        self.server.run(f"REVOKE SELECT ON {table} FROM {self.account}")
+        yield
+        self.server.run(f"GRANT SELECT ON {table} TO {self.account}")
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Lock the table for longer than a statement may take."""
+        engine = create_engine(self.server.url)
+        with engine.connect() as connection:
+            name = f"{self.server.schema}.{_STRUCK}"
+            connection.execute(text(_LOCK[self.server.kind].format(name=name)))
+            yield
+        engine.dispose()
+
+    @contextmanager
+    def cut(self) -> Iterator[None]:
+        """End each session that waits for the locked table."""
+        done = threading.Event()
+        killer = threading.Thread(target=self._end_sessions, args=(done,))
+        with self.locked():
+            killer.start()
+            yield
+            done.set()
+            killer.join()
+
+    def _end_sessions(self, done: threading.Event) -> None:
+        kind = self.server.kind
+        engine = create_engine(self.server.url, isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            while not done.wait(0.3):
+                found = connection.execute(text(_SESSIONS[kind].format(who=self.who)))
+                for session in found.scalars().all():
+                    with suppress(SQLAlchemyError):  # it may have ended by itself
+                        connection.execute(text(_END[kind].format(id=session)))
+        engine.dispose()
+
+
+FAULTS: dict[str, Callable[[Shop], AbstractContextManager[None]]] = {
+    "table dropped": Shop.dropped,
+    "permission revoked": Shop.revoked,
+    "statement timeout": Shop.locked,
+    "connection cut": Shop.cut,
+}
+
+
+@contextmanager
+def _shop(kind: str, folder: Path) -> Iterator[Shop]:
+    with serving(kind, folder) as server:
+        shop = Shop(server, f"{server.schema}_r")
+        if kind == "postgresql":
+            server.run(
+                f"CREATE ROLE {shop.who} LOGIN",
+                f"GRANT USAGE ON SCHEMA {server.schema} TO {shop.who}",
+            )
+            leave = [f"DROP OWNED BY {shop.who}", f"DROP ROLE {shop.who}"]
+        else:
+            server.run(f"CREATE USER {shop.account}")
+            leave = [f"DROP USER {shop.account}"]
+        try:
+            for name in _TABLES:
+                shop.create(name)
+            yield shop
+        finally:
+            server.run(*leave)
+
+
+def _run(gms: Gms, shop: Shop, folder: Path) -> tuple[list[str], list[str]]:
+    """Run the recipe, and return its failures and warnings."""
+    recipe: dict[str, Any] = {
+        "pipeline_name": "shop",
+        "source": {
+            "type": "hyperjoin",
+            "config": {
+                "connections": [
+                    {
+                        "database": {"url": shop.url, "timeout": 1},
+                        "schemas": {"allow": [f"^{shop.server.schema}$"]},
+                    }
+                ],
+                "profile": {"store": tempfile.mkdtemp(dir=folder)},
+                "model": {"network": {"width": 32}, "training": {"epochs": 1}},
+                "stateful_ingestion": {"enabled": True, "fail_safe_threshold": 100},
+                "allow_literal_secrets": True,
+            },
+        },
+        "sink": {"type": "datahub-rest", "config": {"server": gms.url}},
+    }
+    pipeline = Pipeline.create(recipe, report_to=None, no_progress=True)
+    pipeline.run()
+    source, sink = pipeline.source.get_report(), pipeline.sink.get_report()
+    failures = [*map(str, source.failures), *map(str, sink.failures)]
+    return failures, [*map(str, source.warnings)]
+
+
+def _seen(gms: Gms) -> set[str]:
+    return {f"{join.left} = {join.right}" for join in all_joins(gms.graph())}
+
+
+def _strike(gms: Gms, shop: Shop, folder: Path, fault: str) -> list[str]:
+    """Run once with a fault and once after it, and return the promises that were broken."""
+    before, found = _seen(gms), list[str]()
+    striking = ExitStack()
+
+    def verify_struck(*arguments: Any, **named: Any) -> object:  # noqa: ANN401 - passed on
+        striking.enter_context(FAULTS[fault](shop))
+        return verify_joins(*arguments, **named)
+
+    with striking, patch.object(suggest, "verify_joins", verify_struck):
+        failures, warnings = _run(gms, shop, folder)
+    if failures:
+        found.append(f"the run fails: {failures}")
+    if not any(_STRUCK in warning for warning in warnings):
+        found.append(f"no warning names the table: {warnings}")
+    if lost := before ^ _seen(gms):
+        found.append(f"joins of earlier runs changed: {sorted(lost)}")
+    failures, warnings = _run(gms, shop, folder)
+    if not before:
+        found.append("there are no joins to lose")
+    if failures or warnings or _seen(gms) != before:
+        found.append(f"the next run is not as before: {failures} {warnings} {sorted(_seen(gms))}")
+    return found
+
+
+@dataclass
+class Tally:
+    """What came of the tries of one fault."""
+
+    tries: int = 0
+    failures: list[str] = field(default_factory=list)
+
+
+@cache
+def _results(rounds: int) -> Mapping[str, Tally]:
+    """Strike with every fault on every server that runs here."""
+    tallies = {fault: Tally() for fault in FAULTS}
+    logging.disable(logging.CRITICAL)
+    try:
+        with borrow_session(SessionConfig()), tempfile.TemporaryDirectory() as folder:
+            for kind in _KINDS:
+                with suppress(pytest.skip.Exception):  # no server answers
+                    _strike_all(kind, Path(folder), rounds, tallies)
+    finally:
+        logging.disable(logging.NOTSET)
+    return tallies
+
+
+def _strike_all(kind: str, folder: Path, rounds: int, tallies: Mapping[str, Tally]) -> None:
+    with _shop(kind, folder) as shop, Gms() as gms:
+        for name, columns in _TABLES.items():
+            database = "test." if kind == "postgresql" else ""
+            path = f"{database}{shop.server.schema}.{name}"
+            describe(gms, path, columns, platform=_PLATFORMS[kind])
+        _run(gms, shop, folder)
+        for at, (fault, tally) in product(range(rounds), tallies.items()):
+            broken = _strike(gms, shop, folder, fault)
+            tally.tries += 1
+            if broken:
+                tally.failures.append(f"{kind}, {fault}, round {at}: {'; '.join(broken)}")
+
+
+def _attack(fault: str, seed: int, long: bool) -> Outcome:  # noqa: ARG001, FBT001 - as all attacks
+    """Take the results of one fault; the first call carries out all, on one server at a time."""
+    tally = _results(_MANY if long else 1)[fault]
+    return Outcome(f"database: {fault}", tally.tries, tuple(tally.failures))
+
+
+ATTACKS: Sequence[Callable[[int, bool], Outcome]] = tuple(
+    partial(_attack, fault) for fault in FAULTS
+)
