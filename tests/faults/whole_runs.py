@@ -101,12 +101,13 @@ class Run:
         """Wait for a condition, at most until the run ends; whether it became true."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            self.leaks.update(word for word in CANARIES if word.encode() in _command_lines())
+            lines = _command_lines()
+            self.leaks.update(word for word in CANARIES if word.encode() in lines)
             if condition():
                 return True
             if self.process.poll() is not None:
                 return condition()
-            time.sleep(0.05)
+            time.sleep(0.2)
         return False
 
     def finish(self, seconds: float = _WHOLE_RUN_S) -> bool:
@@ -114,7 +115,7 @@ class Run:
         deadline = time.monotonic() + seconds
         self.wait(lambda: False, seconds)
         while any(self.members()) and time.monotonic() < deadline:
-            time.sleep(0.05)
+            time.sleep(0.2)
         return self.process.poll() is not None and not any(self.members())
 
     def members(self) -> Iterator[int]:
