@@ -21,7 +21,7 @@ _CHUNK_BYTES = 1 << 22
 
 
 def bounds_of(sizes: npt.ArrayLike) -> Indices:
-    """Compute the start and end positions of concatenated sequences from their lengths.
+    """Convert the lengths of concatenated sequences to their start and end positions.
 
     Args:
         sizes: The length of each sequence.
@@ -161,7 +161,7 @@ class StringBytes:
         return taken
 
     def containing(self, marked: Mask) -> Mask:
-        """Return a mask of the strings that contain at least one marked byte.
+        """Mark the strings that contain at least one of the marked bytes.
 
         Args:
             marked: A mask of `data`.
@@ -206,7 +206,9 @@ class StringBytes:
         return np.frombuffer(bytearray(self.data).translate(table), np.uint8)
 
     def classes(self, table: bytes) -> Bytes:
-        """Return which classes of bytes occur in each string, as one bit per class.
+        """Return the classes of the bytes in each string.
+
+        Each class is one bit of the result.
 
         Args:
             table: For each of the 256 bytes, bits that represent its classes.

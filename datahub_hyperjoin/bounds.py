@@ -1,4 +1,4 @@
-"""Types of the numbers in a recipe, each with a least and a greatest value.
+"""Types of the numbers in a recipe, each with a minimum and a maximum.
 
 The limits keep out slips of the keyboard, which would otherwise fail after hours or use up the
 memory. They are far beyond every use.

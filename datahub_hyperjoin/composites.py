@@ -14,7 +14,7 @@ MIN_CONTAINMENT = 0.9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeySearch:
-    """A request to search for composite keys among some columns of a table."""
+    """A search for composite keys among some columns of a table."""
 
     table: TableId
     """The table."""
@@ -31,7 +31,7 @@ class KeySearch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompositeEvidence:
-    """Facts about a composite reference, measured on all rows of both tables.
+    """Evidence for a composite reference, measured on all rows of both tables.
 
     The rows of a table that have a value in every column are its tuples.
     """

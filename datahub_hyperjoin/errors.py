@@ -1,4 +1,4 @@
-"""The base class of this package's errors, and the errors that several folders raise.
+"""The base class of this package's errors, and the errors that several folders share.
 
     HyperJoinError
     ├─ TableError            one table cannot be used; the run continues without it
@@ -31,7 +31,7 @@ class HyperJoinError(Exception):
 
 
 class TableError(HyperJoinError):
-    """One table cannot be used.
+    """A table cannot be used.
 
     The report adds the recipe key that skips the table.
     """
@@ -45,14 +45,14 @@ class CheckpointMismatchError(ModelError, ValueError):
     """A saved model does not match the configuration or training data of this run."""
 
     def __init__(self, message: str, *, saved: str = "", expected: str = "") -> None:
-        """Store the message and the fingerprints of the saved and the expected model."""
+        """Store the message and both fingerprints: of the saved and the expected model."""
         super().__init__(message)
         self.saved = saved
         self.expected = expected
 
     @classmethod
     def from_fingerprints(cls, *, saved: str, expected: str) -> Self:
-        """Report that the fingerprint of the saved model does not match this run."""
+        """Report that a saved model was trained on other data or with other settings."""
         return cls(
             f"the saved model has fingerprint {saved}, this run needs {expected}. Point "
             "`model.path` at another folder, or delete the saved model to train again",
@@ -62,7 +62,7 @@ class CheckpointMismatchError(ModelError, ValueError):
 
     @classmethod
     def without_model(cls, key: str, folder: str) -> Self:
-        """Report that the folder named by a recipe key holds no saved model."""
+        """Report that a folder in the recipe contains no saved model."""
         return cls(
             f"`{key}` is {folder!r}, which holds no saved model. Set it to the folder that "
             "`model.path` named in an earlier run, or remove the key",
@@ -73,7 +73,7 @@ class CheckpointMismatchError(ModelError, ValueError):
     def from_architectures(
         cls, key: str, folder: str, *, saved: str, expected: str, differs: str
     ) -> Self:
-        """Report that a saved model does not have the architecture that this run needs."""
+        """Report that a saved model has another architecture than this run needs."""
         return cls(
             f"the model in `{key}` {folder!r} has architecture {saved}, this run needs {expected}: "
             f"they differ in {differs}. Set `model` as it was when that model was trained, name "
@@ -84,11 +84,14 @@ class CheckpointMismatchError(ModelError, ValueError):
 
 
 class DamagedModelError(ModelError, ValueError):
-    """A file of a saved model is not what was saved."""
+    """A file of a saved model is damaged."""
 
     @classmethod
     def in_file(cls, key: str, folder: str, file: str) -> Self:
-        """Report the damaged file of the model in the folder that a recipe key names."""
+        """Report which file of a saved model is damaged.
+
+        The message also names the recipe key of the model's folder.
+        """
         return cls(
             f"the model in `{key}` {folder!r} cannot be used: {file} is damaged, or this version "
             "of the package did not save it. Restore the folder from a copy, or delete it"
@@ -116,7 +119,7 @@ class UnknownEntityTypeError(CatalogError, LookupError):
 
     @classmethod
     def named(cls, entity: str) -> Self:
-        """Report that the server does not support an entity type, and name the type."""
+        """Report which entity type the server does not support."""
         return cls(
             f"DataHub's server has no entity type {entity}. Upgrade the server, or run without "
             "the features that need it",
@@ -142,20 +145,23 @@ class OutputError(HyperJoinError):
 
 
 class UnwritablePathError(OutputError, ValueError):
-    """Writing to a path would fail at the end of the run, or destroy existing data."""
+    """An output path cannot be used.
+
+    Writing to it would fail at the end of the run, or destroy existing data.
+    """
 
     @classmethod
     def because(cls, key: str, path: str, *, reason: str) -> Self:
-        """Report why the path in a recipe key cannot be written."""
+        """Report why an output path in the recipe cannot be used."""
         return cls(f"`{key}` is {path!r}, and {reason}. Set another path")
 
 
 class FolderInUseError(OutputError, RuntimeError):
-    """Another run uses a folder that only one run at a time can use."""
+    """Another run uses a folder that allows only one run at a time."""
 
     @classmethod
     def named(cls, key: str, folder: str) -> Self:
-        """Report the folder in a recipe key that another run uses."""
+        """Report which folder another run uses, and its recipe key."""
         return cls(
             f"`{key}` is {folder!r}, and another run uses it now. Start this run when the other "
             "has ended, or set another folder"
@@ -163,20 +169,20 @@ class FolderInUseError(OutputError, RuntimeError):
 
 
 class StoredFileError(HyperJoinError):
-    """A file that an earlier run kept cannot be used."""
+    """A file that an earlier run stored cannot be used."""
 
 
 class DamagedFileError(StoredFileError, ValueError):
-    """The content of a file is not what a run has written."""
+    """A file that an earlier run stored is damaged."""
 
     @classmethod
     def at(cls, path: str) -> Self:
-        """Report a file whose checksum does not match its content."""
+        """Report a file whose content does not match its checksum."""
         return cls(f"{path!r} is damaged: its checksum does not match its content. Delete it")
 
 
 class UnsealedFileError(StoredFileError, ValueError):
-    """This version of the package did not write a file."""
+    """A file was not written by this version of the package."""
 
     @classmethod
     def at(cls, path: str) -> Self:

@@ -1,4 +1,7 @@
-"""List rejected suggestions in the catalog, where they outlast a pipeline and its checkpoints."""
+"""Store rejected suggestions in the catalog.
+
+There they survive the loss of a checkpoint.
+"""
 
 from collections.abc import Iterator
 
@@ -10,7 +13,9 @@ from datahub_hyperjoin.relationship_aspect import columns_urn
 
 
 def list_rejected(catalog: Catalog, namespace: str) -> Iterator[MetadataWorkUnit]:
-    """List the suggestions that people deleted, hid or rejected, each at one of its columns.
+    """Store the suggestions that people deleted, hid or rejected.
+
+    Each is stored at one of its two columns.
 
     A column of a table that the catalog shows lists the other one, because the other table may be
     gone. A relationship of several columns cannot be listed so: its pairs alone are not rejected.

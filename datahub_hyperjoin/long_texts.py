@@ -1,4 +1,7 @@
-"""Refuse recipes with texts that are too long, because error messages repeat keys and values."""
+"""Refuse recipes with very long texts.
+
+Error messages repeat keys and values.
+"""
 
 from collections.abc import Mapping
 
@@ -11,7 +14,7 @@ _SETTINGS = "spark.settings."
 
 
 def refuse_long_texts(recipe: object) -> None:
-    """Refuse a recipe in which a key or a text is too long.
+    """Refuse a recipe with a key or text that is too long.
 
     Args:
         recipe: The recipe, before it is validated.

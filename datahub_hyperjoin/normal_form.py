@@ -1,4 +1,4 @@
-"""The normal form of a value: the form in which values of different columns are compared.
+"""The normal form, in which values of different columns are compared.
 
 The normal form ignores case, character width, surrounding and repeated spaces, and differences in
 how the same whole number or the same time is written. Leading zeros are kept, because they
@@ -113,7 +113,10 @@ def hash_values(normal: pa.Array) -> Hashes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Synonyms:
-    """A mapping from value hashes to meanings; synonyms such as `US` and `USA` share a meaning."""
+    """A mapping from value hashes to meanings.
+
+    Synonyms such as `US` and `USA` have the same meaning.
+    """
 
     hashes: Hashes
     """Hashes of normal forms, ascending, without duplicates."""
@@ -122,7 +125,7 @@ class Synonyms:
     """The meaning of each: a hash that all values with the same meaning share."""
 
     def translate(self, hashes: Hashes) -> Hashes:
-        """Replace each hash with its meaning; keep hashes without a known meaning.
+        """Replace each hash by its meaning, if that is known.
 
         Args:
             hashes: Hashes of any values.
@@ -145,7 +148,7 @@ def _fold(value: str) -> str:
 
 
 def _may_have_extra_spaces(strings: StringBytes) -> Mask:
-    """Mark every string that may have surrounding, repeated or unusual spaces."""
+    """Mark the strings that may contain superfluous or unusual spaces."""
     is_space = strings.data == _SPACE
     is_extra = strings.data < _SPACE
     is_extra[:-1] |= is_space[:-1] & is_space[1:]
@@ -154,7 +157,7 @@ def _may_have_extra_spaces(strings: StringBytes) -> Mask:
 
 
 def _may_need_rewrite(strings: StringBytes) -> Mask:
-    """Mark every string that may match the pattern `_NEEDS_REWRITE`."""
+    """Mark the strings that may match `_NEEDS_REWRITE`."""
     suspects = np.zeros(len(strings.lengths), np.bool_)
     ends_in_zero = np.flatnonzero(strings.at(-1) == _ZERO)
     before = strings.at(-2, ends_in_zero)

@@ -69,7 +69,7 @@ def refuse_literal_secrets(ctx: PipelineContext) -> None:
 
 
 def _texts(value: object, key: str, name: str = "") -> Iterator[tuple[str, str, str]]:
-    """Yield each text with its full key, and with the name that its own section gives it."""
+    """Yield each text of a recipe, with its full key and its innermost key."""
     if isinstance(value, Mapping):
         for part, inner in value.items():
             yield from _texts(inner, f"{key}.{part}".lstrip("."), str(part))

@@ -8,7 +8,7 @@ _PARAMETER = re.compile(r"([?&;](?:password|passwd|pwd|token|secret)=)[^&;\s'\"]
 
 
 def in_short(text: str, token: str | None = None) -> str:
-    r"""Return an error's text as one short line, with passwords and tokens masked.
+    r"""Shorten an error's text to one line, and mask passwords and tokens.
 
     Args:
         text: The text.

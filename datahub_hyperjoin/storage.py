@@ -1,4 +1,4 @@
-"""Files that runs keep for later runs: written whole, privately, and by one run at a time.
+"""Write files for later runs safely, and lock folders against other runs.
 
 A file is written in a temporary folder beside it and renamed when it is complete. A killed run
 leaves its temporary folder behind, which blocks nobody; the next run that has the folder for itself
@@ -34,7 +34,7 @@ _BLOCK = 1 << 20
 
 
 def is_leftover(name: str) -> bool:
-    """Return whether a name is that of a temporary file or folder, perhaps of a killed run.
+    """Return whether a name belongs to a temporary file or folder.
 
     >>> is_leftover(".unfinished-k3_x0q9z"), is_leftover(".tmpA1b2C3"), is_leftover("model.json")
     (True, True, False)
@@ -44,7 +44,9 @@ def is_leftover(name: str) -> bool:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Replace a file once its new content is complete, and let only its owner read it.
+    """Replace a file in one step, once its new content is complete.
+
+    Only its owner can read the new file.
 
     Readers see either the old content or the new, also if several processes write at once.
 
@@ -67,7 +69,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def using(folders: Mapping[str, Path | None]) -> Iterator[None]:
-    """Keep other runs from using folders, and delete what killed runs have left in them.
+    """Lock folders against other runs, and clean up after killed runs.
 
     Args:
         folders: The folders by recipe key; None for a key that is not set. Missing folders are
@@ -125,7 +127,7 @@ def checksum(path: Path) -> str:
 
 @contextmanager
 def replacing_sealed(path: Path) -> Iterator[Path]:
-    """Replace a file like `replacing`, and seal the new one.
+    """Replace a file in one step, and end the new file with a checksum.
 
     Args:
         path: The file.
@@ -152,7 +154,7 @@ def _is_sealed(path: Path) -> bool:
 
 
 def read_sealed(path: Path) -> memoryview:
-    """Return the content of a sealed file, without its seal and without copying it.
+    """Verify the checksum of a sealed file, and return its content.
 
     Args:
         path: The file.

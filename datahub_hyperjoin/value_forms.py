@@ -1,4 +1,4 @@
-"""Forms in which values are equal although people write them differently.
+"""Value forms, in which differently written values are equal.
 
 The normal form distinguishes `000123` from `123`, `1.234,50` from `1234.5`, and `31.01.2024` from
 `2024-01-31`, because they may be different codes. A *value form* is a second form, in which they
@@ -19,7 +19,7 @@ from enum import Enum
 
 
 class ValueForm(str, Enum):
-    """A form that gives one spelling to values that are written differently, as `1,5` and `1.5`.
+    """A form in which differently written values are equal, such as `1,5` and `1.5`.
 
     The value of a member names the form in evidence.
     """
@@ -32,7 +32,7 @@ class ValueForm(str, Enum):
 
 
 class Notation(str, Enum):
-    """A way in which a column writes its values, such as dates with the day first."""
+    """A way to write values, such as dates with the day first."""
 
     PADDED = "digits with leading zeros"
     """As in `000123`."""
@@ -60,7 +60,7 @@ class Notation(str, Enum):
 
     @property
     def form(self) -> ValueForm:
-        """The value form to which this notation belongs.
+        """The value form of this notation.
 
         >>> Notation.COMMA.form is Notation.POINT.form is ValueForm.NUMBERS
         True
@@ -105,6 +105,7 @@ PATTERNS: Mapping[Notation, str] = {
     Notation.DAY_FIRST: rf"^{_DAY}[./-]{_MONTH}[./-]([0-9]{{4}})$",
     Notation.MONTH_FIRST: rf"^{_MONTH}[./-]{_DAY}[./-]([0-9]{{4}})$",
     Notation.YEAR_FIRST: (
+        # The years 1600 to 2199, because other numbers of eight digits are rarely dates.
         r"^((?:1[6-9]|2[01])[0-9]{2})(?:"
         r"(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])|"
         rf"[./-]{_MONTH}[./-]{_DAY})$"
@@ -126,7 +127,7 @@ _MIDNIGHT = " 00:00:00"
 
 
 def canonical_form(normal: str, notation: Notation) -> str:
-    """Convert a value from a notation to the standard form, such as `31.1.2024` to `2024-01-31`.
+    """Convert a value to its value form, such as `31.1.2024` to `2024-01-31`.
 
     Args:
         normal: The normal form of a value.
@@ -160,7 +161,7 @@ def canonical_form(normal: str, notation: Notation) -> str:
 def notation_of(
     values: Collection[str], among: Collection[Notation] = tuple(Notation)
 ) -> Notation | None:
-    """Decide in which notation a column's values are written, if in any.
+    """Find the notation of a column's values, if they have one.
 
     Args:
         values: Normal forms of some distinct values; of all of them if there are at most two.
@@ -190,7 +191,7 @@ def notation_of(
 
 
 def common_form(left: Notation | None, right: Notation | None) -> ValueForm | None:
-    """Return the value form in which two columns are compared in addition to the normal form.
+    """Return the value form in which two columns are compared, if there is one.
 
     Args:
         left: The notation of a column, if it has one.
@@ -212,7 +213,7 @@ def common_form(left: Notation | None, right: Notation | None) -> ValueForm | No
 
 
 def readable_share(values: Collection[str], notation: Notation) -> float:
-    """Return the share of a column's values that can be read in a notation.
+    """Return the share of values that a notation can read.
 
     Args:
         values: Normal forms.
@@ -226,7 +227,7 @@ def readable_share(values: Collection[str], notation: Notation) -> float:
 
 
 def _changes(values: Collection[str], notation: Notation) -> bool:
-    """Return whether converting a column from a notation changes some of its values."""
+    """Return whether a notation changes at least one of the values."""
     written = {canonical_form(value, notation) for value in values}
     if notation is Notation.TRUTH_WORDS and not len(values) == len(written) == _TRUTHS:
         return False
@@ -237,9 +238,11 @@ def _write_number(match: re.Match[str], point: str, groups: str) -> str:
     sign, digits, exponent = match.groups()
     for group in groups:
         digits = digits.replace(group, "")
+    # A float would round long numbers, and so make different identifiers equal.
     number = Decimal(f"{sign}{digits.replace(point, '.')}e{exponent or 0}")
     text = f"{number:f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
+    # Otherwise `-0` would differ from `0`.
     return "0" if number.is_zero() else text
 
 

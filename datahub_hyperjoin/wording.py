@@ -1,10 +1,10 @@
-"""Format shortened lists of names for messages."""
+"""Shorten lists of names for messages."""
 
 from collections.abc import Sequence
 
 
 def name_some(names: Sequence[str], most: int = 5) -> str:
-    """Return a phrase that lists the first few names and counts the rest.
+    """Return a text with the first few names and the number of the others.
 
     Args:
         names: All names, as they are to be written.
@@ -23,7 +23,7 @@ def name_some(names: Sequence[str], most: int = 5) -> str:
 
 
 def count_others(count: int, most: int) -> list[str]:
-    """Return the phrase that ends a shortened list, such as `and 3 more`.
+    """Return the last phrase of a shortened list, such as `and 3 more`.
 
     Args:
         count: Number of all names.

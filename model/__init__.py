@@ -1,4 +1,4 @@
-"""HIN, the hypergraph network that embeds columns, and the ranking of join candidates."""
+"""Embed columns with the network HIN, and rank join candidates."""
 
 import os
 

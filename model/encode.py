@@ -1,4 +1,4 @@
-"""Encode every column of a lake with a saved or newly trained model."""
+"""Compute an embedding for every column, with a saved or a new model."""
 
 import logging
 from collections.abc import Callable
@@ -69,7 +69,7 @@ def _embed(model: Model, data: TrainingData) -> Float32[np.ndarray, "column widt
 
 
 def _encode_names(index: LakeIndex) -> Encoding:
-    """Encode columns by their names alone, for a ranking without the network."""
+    """Encode columns by their names, without a network."""
     return Encoding(embeddings=index.names.vectors(), fingerprint="untrained", trained=False)
 
 
@@ -84,7 +84,7 @@ def _train(
     data: TrainingData,
     watch: Callable[[Epoch], None],
 ) -> None:
-    """Train the network of a model, and save the model if `model.path` is set and has room.
+    """Train the network of a model, and save the model if `model.path` is set.
 
     The journal belongs to one training: the same data and settings, architecture and kind of
     device. It is deleted only after the model is saved, so a run that is killed between the two
@@ -108,7 +108,9 @@ def _train(
 
 
 def encode(index: LakeIndex, config: ModelConfig, watch: Callable[[Epoch], None]) -> Encoding:
-    """Encode every column with a saved model or, if none can be used, a newly trained model.
+    """Compute an embedding for every column.
+
+    If no saved model can be used, a new one is trained.
 
     If the ranking does not use the network, nothing is trained, and names alone are encoded.
 

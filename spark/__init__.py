@@ -1,1 +1,1 @@
-"""List the tables of a lake, profile the columns with Spark, and verify joins."""
+"""List tables, profile their columns with Spark, and verify joins."""

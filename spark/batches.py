@@ -1,4 +1,4 @@
-"""Bounds the memory of batches, and replaces values that no later step can use.
+"""Limit the memory of batches, and replace values that later steps cannot use.
 
 Files may unfold: a few kilobytes of Parquet may hold a million long texts. Readers therefore read
 few rows at a time, and these are combined up to a number of bytes.
@@ -21,6 +21,7 @@ _LONGEST = 1 << 20
 """Characters kept of each value; none that are joined on are nearly as long."""
 _LIMITS = {"s": 10**12, "ms": 10**15, "us": 10**18, "ns": (1 << 63) - 1}
 """Units from 1970 within which Arrow writes points in time: about 31,000 years."""
+# Days from 1970: about 30,000 years, within the bounds of `_LIMITS`.
 _LAST_DAY = 11_000_000
 
 _INVALID = "texts that are not UTF-8, with characters replaced by \ufffd"
@@ -29,7 +30,7 @@ _FAR = "dates and times thousands of years away, which count as missing"
 
 
 def merge_steps(batches: Iterable[pa.RecordBatch], *, cells: int) -> Iterator[pa.RecordBatch]:
-    """Combine small batches, because each costs time however short it is.
+    """Combine small batches into larger ones, because every batch has a fixed cost.
 
     Args:
         batches: Batches with the same columns.
@@ -53,7 +54,9 @@ def merge_steps(batches: Iterable[pa.RecordBatch], *, cells: int) -> Iterator[pa
 
 
 def with_usable_values(stream: TableStream) -> TableStream:
-    """Cut, replace or drop values that would cost a table, and add notes about them.
+    """Shorten, replace or drop values that would make a table unreadable.
+
+    Notes for users say so.
 
     Args:
         stream: The table.
@@ -111,6 +114,7 @@ def _as_utf8(column: pa.Array, changed: dict[str, int]) -> pa.Array:
 
 
 def _without_tails(column: pa.Array, changed: dict[str, int]) -> pa.Array:
+    # So few bytes cannot hold a value of as many characters.
     if column.nbytes <= _LONGEST:
         return column
     long = pc.sum(pc.greater(pc.utf8_length(column), _LONGEST)).as_py()

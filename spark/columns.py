@@ -1,4 +1,4 @@
-"""The columns of a table, and a stream that reads the rows in batches."""
+"""The columns of a table, and a stream of its rows."""
 
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Sequence
@@ -26,7 +26,7 @@ class Column:
 
 @dataclass(slots=True)
 class RowEstimate:
-    """The known or estimated number of rows of a table."""
+    """The number of rows in a table, known or estimated."""
 
     rows: float = 0
     """Number of rows; 0 if unknown. A reader that estimates it corrects it while it reads."""
@@ -34,7 +34,7 @@ class RowEstimate:
 
 @dataclass(frozen=True, slots=True)
 class TableStream:
-    """A table that is read as a stream of batches."""
+    """A table whose rows are read as a stream of batches."""
 
     columns: tuple[Column, ...]
     """The addressable columns, in the order of the table."""
@@ -50,7 +50,7 @@ class TableStream:
 
 
 def addressable_columns(columns: Sequence[Column], notes: list[str]) -> tuple[Column, ...]:
-    """Return the columns that have a unique, non-blank name.
+    """Return the columns whose name is unique and not blank.
 
     Args:
         columns: All columns of a table.
@@ -81,7 +81,7 @@ def addressable_columns(columns: Sequence[Column], notes: list[str]) -> tuple[Co
 
 
 def note_opaque(columns: Sequence[Column], notes: list[str]) -> None:
-    """Add a note about columns that cannot be compared, such as columns of lists or bytes.
+    """Add a note about columns that cannot be compared, such as lists or bytes.
 
     Args:
         columns: Columns of a table.
@@ -111,7 +111,7 @@ def requested_columns(
 def choose_columns(
     columns: Sequence[Column], paths: Collection[str] | None
 ) -> tuple[tuple[Column, ...], list[str]]:
-    """Select which columns of a table to read, and collect notes for users.
+    """Choose which columns of a table to read, and collect notes for users.
 
     Args:
         columns: All columns.
@@ -128,5 +128,5 @@ def choose_columns(
 
 
 def readable_paths(columns: Iterable[Column]) -> list[str]:
-    """Return the paths of the columns whose values can be compared, in the given order."""
+    """Return the paths of the columns whose values can be compared, in order."""
     return [column.path for column in columns if not column.opaque]

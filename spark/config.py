@@ -1,4 +1,4 @@
-"""Settings of the Spark session, and settings for reading and profiling tables."""
+"""Settings for the Spark session, and for reading and profiling tables."""
 
 import re
 from dataclasses import dataclass, field
@@ -9,7 +9,10 @@ from datahub_hyperjoin.bounds import Large, PerColumn
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SessionConfig:
-    """Settings of the Spark session that is created if no session is active."""
+    """Settings for a new Spark session.
+
+    They have no effect if a session is active.
+    """
 
     master: str = "local[*]"
     """Spark's master URL; `sc://host:port` for a Spark Connect server."""
@@ -76,7 +79,7 @@ class ProfileConfig:
     any case. A column is personal if it or its dataset has one."""
 
     def __post_init__(self) -> None:
-        """Reject faulty patterns."""
+        """Reject patterns that are not regular expressions."""
         for name in ("personal_columns", "personal_tags"):
             for pattern in getattr(self, name):
                 _check_pattern(name, pattern)

@@ -1,4 +1,4 @@
-"""Avoids useless runs of Python's garbage collector.
+"""Avoid useless runs of Python's garbage collector.
 
 The collector visits every object to find reference cycles; profiles and imported modules have none.
 """
@@ -27,7 +27,7 @@ def gc_paused() -> Iterator[None]:
 
 @cache
 def exempt_imports() -> None:
-    """Exclude all existing objects, such as imported modules, from garbage collection.
+    """Exclude all existing objects from garbage collection.
 
     Spark collects garbage after every task, and most objects of a worker are from imports.
     Only the first call has an effect.

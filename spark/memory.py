@@ -1,4 +1,4 @@
-"""Limits the memory of a worker, so that one table cannot take that of the whole machine."""
+"""Limit a worker's memory, so that no table takes all memory of the machine."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 @contextmanager
 def limited_memory() -> Iterator[None]:
-    """Limit the memory of this process for the length of a `with` block.
+    """Limit this process's memory for the length of a `with` block.
 
     Whatever needs more raises a `MemoryError`, and that is the fault of one table. Without the
     limit, the system would end this process, or another. Only Linux enforces the limit; where
@@ -28,6 +28,7 @@ def limited_memory() -> Iterator[None]:
         before = resource.getrlimit(resource.RLIMIT_DATA)
         bounds = [bound for bound in before if bound != resource.RLIM_INFINITY]
         resource.setrlimit(resource.RLIMIT_DATA, (min([memory_limit(), *bounds]), before[1]))
+    # Some systems cannot limit memory. There, a table is read without a limit.
     except (ImportError, OSError, ValueError):
         yield
         return
@@ -39,7 +40,7 @@ def limited_memory() -> Iterator[None]:
 
 
 def memory_limit() -> int:
-    """Return the number of bytes that one worker may take.
+    """Return how many bytes of memory one worker may take.
 
     Returns:
         An equal share for each core of most of the machine's memory, or of its container's; at

@@ -1,4 +1,7 @@
-"""Converts Python objects from database drivers and Avro files to Arrow arrays."""
+"""Convert Python objects to Arrow arrays.
+
+The objects come from database drivers and Avro files.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
@@ -20,7 +23,7 @@ _TEXT_TYPES = (
 
 
 def array_of(values: list[object]) -> pa.Array:
-    """Convert values of one column to an Arrow array.
+    """Convert the values of a column to an Arrow array.
 
     Args:
         values: Values of some rows.
@@ -74,7 +77,7 @@ def text_of(value: object) -> str:
 
 
 def _duration_text(duration: timedelta) -> str:
-    """Write a duration as MariaDB does, as in `-838:59:59`."""
+    """Write a duration in MariaDB's format, such as `-838:59:59`."""
     sign = "-" if duration < timedelta(0) else ""
     seconds, fraction = divmod(abs(duration), timedelta(seconds=1))
     minutes, second = divmod(seconds, 60)

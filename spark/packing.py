@@ -1,4 +1,4 @@
-"""Packs many tables of unequal size into few tasks of similar size."""
+"""Distribute tables of different sizes over tasks of similar size."""
 
 import heapq
 from collections import defaultdict
@@ -14,7 +14,7 @@ _OPENING_BYTES = 1 << 13
 
 
 def pack(tables: Sequence[Table]) -> list[list[int]]:
-    """Group tables into tasks so that no task runs much longer than the others.
+    """Group tables into tasks of similar duration.
 
     The largest table first, each into the group that is lightest so far (Graham, "Bounds on
     multiprocessing timing anomalies", 1969). Files are packed into groups of about 16 MiB. A
@@ -35,6 +35,7 @@ def pack(tables: Sequence[Table]) -> list[list[int]]:
     for database, members in by_database.items():
         needed = max(_MIN_TASKS, sum(weights[index] for index in members) // _TASK_BYTES)
         groups += _balance(members, weights, most=database.max_connections if database else needed)
+    # Spark starts tasks in this order, and the longest one should not start last.
     return sorted(groups, key=lambda group: -sum(weights[index] for index in group))
 
 

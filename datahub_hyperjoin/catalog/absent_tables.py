@@ -1,4 +1,4 @@
-"""Find the tables of earlier runs that a run does not read."""
+"""Find tables that the last run read and this run cannot find."""
 
 from collections.abc import Collection
 
@@ -15,7 +15,7 @@ from datahub_hyperjoin.wording import name_some
 def find_absent(
     graph: DataHubGraph, missing: Collection[TableId], warn: Warn
 ) -> frozenset[TableId]:
-    """Find the tables that are missing from a run although nobody removed them.
+    """Find missing tables that nobody removed from DataHub.
 
     A folder that is not mounted looks like one whose tables were deleted. Only the catalog tells
     them apart: a connector, or a person, removes the dataset of a table that is gone.

@@ -33,7 +33,7 @@ class DatasetFilter:
 
     @property
     def aspects(self) -> tuple[str, ...]:
-        """The names of the DataHub aspects that the filter needs to judge a dataset."""
+        """Names of the DataHub aspects that the filter reads."""
         return tuple(
             aspect.ASPECT_NAME
             for aspect, wanted in (
@@ -45,7 +45,7 @@ class DatasetFilter:
         )
 
     def matches(self, aspects: Aspects) -> bool:
-        """Return whether the filter keeps a dataset.
+        """Return whether a dataset passes the filter.
 
         Args:
             aspects: The dataset's aspects.

@@ -1,4 +1,4 @@
-"""What a run knows about the runs before it."""
+"""The history of a pipeline: what its earlier runs wrote or hid."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from datahub_hyperjoin.tables import Pair, TableId
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """A record of the entities that earlier runs of a pipeline wrote or hid."""
+    """What earlier runs of a pipeline wrote, and what they hid."""
 
     written: Mapping[str, Pair] = field(default_factory=dict)
     """Relationships that the last run wrote, by URN."""
@@ -41,5 +41,5 @@ class History:
 
     @property
     def hiders(self) -> frozenset[str]:
-        """IDs of the runs of any pipeline that hid relationships or queries."""
+        """IDs of all runs, of any pipeline, that hid something."""
         return frozenset(run for one in self.all for run in one.hidden.values())

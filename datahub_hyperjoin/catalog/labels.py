@@ -1,4 +1,4 @@
-"""Read tags and glossary terms of datasets and columns, which mark personal columns."""
+"""Read the tags and glossary terms that mark columns as personal."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -31,16 +31,22 @@ _INFOS: tuple[tuple[str, type[TagPropertiesClass] | type[GlossaryTermInfoClass]]
 
 
 class Labelled(Protocol):
-    """A dataset with the tags and glossary terms of its columns."""
+    """A dataset with its labels and those of its columns.
+
+    A label is a tag or a glossary term.
+    """
 
     @property
     def columns(self) -> tuple[tuple[str, str], ...]:
-        """Plain path and field path of each column."""
+        """The plain path and the field path of each column."""
         ...
 
     @property
     def labels(self) -> frozenset[tuple[str, str]]:
-        """Plain path and URN of each label; the path is empty for those of the dataset."""
+        """The URN of each label, with the plain path of its column.
+
+        The path is empty for a label of the dataset.
+        """
         ...
 
 
@@ -99,7 +105,7 @@ def mark_personal(
     names: Mapping[str, str],
     patterns: Sequence[str],
 ) -> list[Table]:
-    """Mark the columns that the catalog says are personal.
+    """Mark the columns that hold personal data according to their labels.
 
     Args:
         tables: The tables.
@@ -116,6 +122,7 @@ def mark_personal(
     personal = {
         urn
         for urn in urns
+        # The ID of a tag may be its name, or one that DataHub has generated.
         for name in (urn.rpartition(":")[2], names.get(urn, ""))
         if any(pattern.search(name) for pattern in found)
     }
@@ -126,6 +133,7 @@ def _marked(table: Table, dataset: Labelled | None, personal: Collection[str]) -
     if dataset is None:
         return table
     paths = {path for path, urn in dataset.labels if urn in personal}
+    # A label of the dataset itself concerns all columns.
     if "" in paths:
         paths = {path for path, _ in dataset.columns}
     return replace(table, personal=frozenset(paths)) if paths else table

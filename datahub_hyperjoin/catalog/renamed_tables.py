@@ -1,4 +1,4 @@
-"""Find the new names of tables about which people decided, so that the decisions follow them.
+"""Find the new names of renamed tables, so that people's decisions stay valid.
 
 A renamed table has another URN, and so has every table of a platform that gets an instance. DataHub
 names a successor itself if somebody deprecated the old dataset and set its replacement. Otherwise
@@ -44,7 +44,7 @@ _TOLERANCE = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _GoneTable:
-    """A table that the catalog does not show any more, and what is left of its dataset."""
+    """A table whose dataset was removed, and what DataHub still knows about it."""
 
     table: TableId
     paths: frozenset[str]
@@ -64,7 +64,7 @@ def find_new_names(
     renamed: Mapping[TableId, TableId],
     warn: Warn,
 ) -> dict[TableId, TableId]:
-    """Find the new names of tables that the run does not read.
+    """Find the new names of tables that may have been renamed.
 
     A table without a new name of the recipe or of DataHub has one only if its dataset is gone.
 
@@ -115,7 +115,7 @@ def _replacement(aspects: Aspects) -> TableId | None:
 
 
 def _is_gone(aspects: Aspects) -> bool:
-    """Return whether a dataset was removed, softly or for good.
+    """Return whether a dataset was soft-deleted or hard-deleted.
 
     A dataset that exists belongs to a part of the catalog that this run does not cover.
     """
@@ -130,6 +130,7 @@ def _read_gone(table: TableId, aspects: Aspects, decided: Collection[str]) -> _G
     paths = {plain_path(field.fieldPath) for field in schema.fields} if schema else set()
     return _GoneTable(
         table=table,
+        # The root of a nested schema has an empty path.
         paths=frozenset(paths - {""}),
         decided=frozenset(decided),
         instance=DataPlatformInstanceUrn.from_string(instance).instance if instance else "",
@@ -139,11 +140,12 @@ def _read_gone(table: TableId, aspects: Aspects, decided: Collection[str]) -> _G
 def _candidates(
     gone: _GoneTable, datasets: Iterable[Dataset], instances: Sequence[PlatformInstance]
 ) -> list[TableId]:
-    """Return the tables that may be a gone table under its new name.
+    """List the existing tables that may be a removed table under a new name.
 
     The same name in another platform instance precedes other names. Without the old schema no
     other name can be recognised.
     """
+    # A platform that gets an instance puts its name before those of all tables.
     prefixes = {gone.instance, *(one.instance or "" for one in instances)}
     old_names = _bare_names(gone.table, prefixes)
     same_name, same_columns = [], []
@@ -160,7 +162,7 @@ def _candidates(
 
 
 def _bare_names(table: TableId, instances: Iterable[str]) -> set[str]:
-    """Return a table's name, and the name without each platform instance that it begins with."""
+    """Return a table's name, with and without the platform instance at its start."""
     prefixes = {f"{instance}." for instance in instances if instance}
     return {table.name, *(table.name.removeprefix(prefix) for prefix in prefixes)}
 
@@ -170,7 +172,7 @@ def _same_content(
     gone: Iterable[_GoneTable],
     choices: Mapping[TableId, Sequence[TableId]],
 ) -> dict[TableId, list[TableId]]:
-    """Drop the candidates whose columns have other statistics than those of the gone table."""
+    """Keep only the tables with the same column statistics as the removed table."""
     tables = {table for old, new in choices.items() if new for table in (old, *new)}
     statistics = read_statistics(graph, sorted(tables)) if tables else {}
     return {
@@ -189,6 +191,7 @@ def _same_content(
 
 
 def _alike(old: ColumnStatistics | None, new: ColumnStatistics | None) -> bool:
+    # A column without a profile refutes nothing.
     if old is None or new is None:
         return True
     return (
@@ -200,7 +203,11 @@ def _alike(old: ColumnStatistics | None, new: ColumnStatistics | None) -> bool:
 def _choose(
     choices: Mapping[TableId, Sequence[TableId]], *, taken: Collection[TableId], warn: Warn
 ) -> dict[TableId, TableId]:
-    """Choose the new name of each gone table that has one, and ask about the others."""
+    """Choose the new name of each removed table.
+
+    Warn if several tables are possible.
+    """
+    # A table succeeds one other table at most, so two claims of it decide nothing.
     claims = [table for tables in choices.values() for table in tables] + [*taken]
     chosen = {}
     for old, tables in sorted(choices.items()):

@@ -1,4 +1,4 @@
-"""Find the pairs of columns that a SQL statement joins, with DataHub's SQL parser.
+"""Find the pairs of columns that a SQL statement joins.
 
 The parser reports for each join the columns that its condition depends on, through aliases,
 subqueries and common table expressions. Three properties of it shape this module:
@@ -28,7 +28,7 @@ _UNREADABLE = (SqlglotError, RecursionError, TypeError, ValueError)
 
 
 class _Resolver(SchemaResolverInterface):
-    """A schema resolver that tells DataHub's parser the tables of one SQL statement."""
+    """An adapter that gives DataHub's SQL parser the tables of one statement."""
 
     def __init__(
         self, platform: str, tables: Mapping[str, TableId], columns: Mapping[TableId, list[str]]
@@ -44,7 +44,7 @@ class _Resolver(SchemaResolverInterface):
         return self._platform
 
     def includes_temp_tables(self) -> bool:
-        """Return True, as if there were temporary tables, so that the parser caches nothing."""
+        """Return True, which stops the parser from caching anything."""
         return True
 
     def resolve_table(self, table: _TableName) -> tuple[str, SchemaInfo | None]:
@@ -58,7 +58,7 @@ class _Resolver(SchemaResolverInterface):
 def find_joins(
     statement: str, *, platform: str, tables: TableLookup, subjects: frozenset[TableId]
 ) -> frozenset[Pair] | None:
-    """Find the pairs of columns that a SQL statement joins by equality.
+    """Find the pairs of columns that a SQL statement compares by equality.
 
     Args:
         statement: A SQL query, or a statement that stores the result of one.
@@ -104,7 +104,7 @@ def _dialect(platform: str) -> Dialect:
 
 
 def _isolate_equalities(statement: exp.Expr) -> None:
-    """Rewrite a SQL statement so that each equality of two columns has its own `JOIN`.
+    """Give each equality of two columns in a SQL statement its own `JOIN`.
 
     Each join keeps its first equality. The others, and those in `WHERE`, become conditions of
     additional joins with a one-row subquery. The result of the statement changes; which columns
@@ -145,7 +145,7 @@ def _stays_in(equality: exp.EQ, sources: set[str]) -> bool:
 
 
 def _equalities(condition: exp.Expr) -> Iterator[exp.EQ]:
-    """Yield the comparisons `column = column` that a SQL condition requires."""
+    """Yield the equalities of two columns that every result row fulfils."""
     condition = condition.unnest()
     # Below `OR` and `NOT`, an equality need not hold for the rows of the result.
     parts = condition.flatten() if isinstance(condition, exp.And) else [condition]

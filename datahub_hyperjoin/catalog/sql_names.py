@@ -12,7 +12,7 @@ Name = tuple[str, ...]
 
 
 class TableLookup:
-    """A lookup that finds tables of the catalog by their names in SQL.
+    """A lookup of the catalog's tables by their names in SQL.
 
     SQL always omits the platform instance and often the database or the schema. So a name resolves
     to the table whose full name ends with it, if exactly one table's does; an exact match is tried
@@ -59,7 +59,7 @@ class TableLookup:
 
 
 def _ends_match(name: str, parts: Name) -> bool:
-    """Return whether the shorter of two dotted names is the end of the longer one.
+    """Return whether one of two dotted names ends with the other.
 
     SQL may also give more parts than the catalog, for example the name of a Spark catalog.
     """
@@ -71,12 +71,12 @@ def _ends_match(name: str, parts: Name) -> bool:
 def rename_tables(
     statement: exp.Expr, find: Callable[[Name], TableId | None]
 ) -> dict[str, TableId]:
-    """Replace the table names in a SQL statement by unique names without qualifiers.
+    """Give each table in a SQL statement a unique name.
 
-    DataHub's parser needs complete names, all with the same number of parts; unique names of one
-    part fulfil this on every platform. A table without an alias gets its old name as the
-    alias, so columns that are qualified by it still refer to the table. Columns that are qualified
-    by a schema as well lose it, because an alias has no schema.
+    The new name has no schema or database. DataHub's parser needs complete names, all with the same
+    number of parts; unique names of one part fulfil this on every platform. A table without an
+    alias gets its old name as the alias, so columns that are qualified by it still refer to the
+    table. Columns that are qualified by a schema as well lose it, because an alias has no schema.
 
     Args:
         statement: The statement, which is changed in place.

@@ -1,4 +1,4 @@
-"""Entry point of `python -m datahub_hyperjoin.cli`, which runs the command `hyperjoin`."""
+"""Run the command `hyperjoin` through `python -m datahub_hyperjoin.cli`."""
 
 from datahub_hyperjoin.cli.commands import main
 

@@ -1,4 +1,4 @@
-"""Connection to the server that the command `datahub` is configured to use."""
+"""Connect to DataHub with the settings of the command `datahub`."""
 
 import io
 import logging
@@ -23,7 +23,7 @@ _RETRIES = 2
 
 @contextmanager
 def connected() -> Iterator[DataHubGraph]:
-    """Connect to the DataHub server that `datahub init` or DATAHUB_GMS_URL configures.
+    """Connect to the DataHub server from `~/.datahubenv` or DATAHUB_GMS_URL.
 
     Yields:
         The client, which is closed afterwards.
@@ -44,7 +44,9 @@ def connected() -> Iterator[DataHubGraph]:
 
 
 def connect() -> DataHubGraph:
-    """Create a client with the settings of the command `datahub`, and test the connection.
+    """Create a DataHub client and test its connection.
+
+    The client has the settings of the command `datahub`.
 
     Raises:
         NoServerError: There are no settings, they cannot be parsed, or the server cannot be

@@ -10,7 +10,7 @@ class MissingExtraError(CatalogError, ImportError):
 
     @classmethod
     def named(cls, *, extra: str, option: str, package: str) -> Self:
-        """Report the option, the missing package, and the extra that installs it."""
+        """Report which package is missing and which extra installs it."""
         return cls(
             f"`{option}` needs the package {package}. Install it with "
             f"`pip install 'datahub-hyperjoin[{extra}]'`"

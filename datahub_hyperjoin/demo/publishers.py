@@ -61,6 +61,7 @@ def _vega_datasets() -> Iterator[DemoTable]:
 
 def _country_converter() -> Iterator[DemoTable]:
     text = data_folder("country_converter").joinpath("country_data.tsv").read_text("utf-8")
+    # `NA` is Namibia's code, and no missing value.
     table = pd.read_csv(io.StringIO(text), sep="\t", dtype=str, keep_default_na=False)
     yield "country_data", table.to_csv(index=False)
 
@@ -122,7 +123,7 @@ def _bokeh() -> Iterator[DemoTable]:
 
 @dataclass(frozen=True)
 class Publisher:
-    """A Python package that publishes tables, and the function that reads them."""
+    """A Python package that contains tables, with a function that reads them."""
 
     distribution: str
     """Name of the package on the package index."""

@@ -1,4 +1,4 @@
-"""Write the demonstration lake: one folder per publisher and one file per table."""
+"""Write the demonstration lake: a folder for each publisher, a file for each table."""
 
 import io
 import tempfile

@@ -1,4 +1,4 @@
-"""The `emit` section of a recipe, which selects the metadata that a run writes."""
+"""The recipe section `emit`, which selects the metadata that a run writes."""
 
 import re
 from dataclasses import dataclass

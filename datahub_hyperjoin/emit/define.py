@@ -44,7 +44,7 @@ def define(
 def _read_existing(
     proposals: Iterable[MetadataChangeProposalWrapper], graph: DataHubGraph
 ) -> set[tuple[str | None, str | None]]:
-    """Return which proposed aspects the server has, as pairs of entity URN and aspect name.
+    """Return which of the proposed aspects the server already has.
 
     The set may lack some aspects if the server cannot be read. That does no harm: proposals only
     create, so the server keeps what it has.

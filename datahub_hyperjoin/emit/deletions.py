@@ -1,4 +1,7 @@
-"""List the suggestions that people rejected in the catalog, where they outlast checkpoints."""
+"""Store rejected suggestions in the catalog.
+
+There they survive the loss of a checkpoint.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -13,7 +16,7 @@ from datahub_hyperjoin.urns import DELETED_JOINS, column_urn, property_urn
 def emit_deletions(
     rejected: Iterable[tuple[ColumnId, ColumnId]], *, listed: Iterable[ColumnId], namespace: str
 ) -> Iterator[MetadataWorkUnit]:
-    """List rejected pairs in a structured property of their columns.
+    """Write rejected pairs into a structured property of their columns.
 
     Args:
         rejected: The pairs that people deleted, hid or rejected; the first column lists the other.

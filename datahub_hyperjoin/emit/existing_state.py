@@ -1,4 +1,4 @@
-"""Existing metadata in DataHub for the entities that a run is about to write."""
+"""The metadata that DataHub already holds for the entities of a run."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from datahub_hyperjoin.tables import ColumnId
 
 @dataclass(frozen=True, kw_only=True)
 class ExistingState:
-    """Existing metadata in DataHub that limits what a run may write.
+    """Metadata that DataHub already holds and that limits what a run may write.
 
     It is empty if the run has no server.
     """
@@ -52,7 +52,7 @@ class ExistingState:
 def without_ours(
     lineage: UpstreamLineageClass, edges: Iterable[WrittenEdge], downstream: str
 ) -> UpstreamLineageClass:
-    """Return a dataset's lineage without the edges that this source wrote.
+    """Return a dataset's lineage without the edges from this source.
 
     Args:
         lineage: The dataset's lineage.

@@ -1,4 +1,4 @@
-"""Find the layers of metadata, such as lineage, that DataHub's server does not support."""
+"""Find the kinds of metadata that a DataHub server does not support."""
 
 from collections.abc import Iterator, Mapping
 
@@ -36,7 +36,7 @@ _EXAMPLES = {
 
 
 def find_unsupported(graph: DataHubGraph, config: EmitConfig) -> dict[str, str]:
-    """Find the enabled layers of metadata, such as lineage, that a server does not support.
+    """Find the enabled kinds of metadata that a DataHub server does not support.
 
     Args:
         graph: DataHub's server.
@@ -57,7 +57,7 @@ def find_unsupported(graph: DataHubGraph, config: EmitConfig) -> dict[str, str]:
 
 
 def _read_registry(graph: DataHubGraph) -> Mapping[str, set[str]] | None:
-    """Return the aspects that the server supports, by entity type; None if unknown.
+    """Return the aspects that the server supports for each entity type; None if unknown.
 
     Clients of DataHub before version 1.7 cannot read them.
     """

@@ -1,4 +1,4 @@
-"""Measurement of ranking quality on lakes with known joins."""
+"""Measure the quality of rankings on lakes with known joins."""
 
 from datahub_hyperjoin.evaluate.labelled_lake import read_labelled_lakes
 from datahub_hyperjoin.evaluate.methods import Pipeline, ProfiledLake, RankingMethod

@@ -1,4 +1,4 @@
-r"""Percentile bootstrap intervals for means over query columns (Efron, 1979).
+r"""Confidence intervals for means over query columns, by the bootstrap (Efron, 1979).
 
 Query columns are drawn with replacement, as many as there are, thousands of times. The interval
 holds 95 % of the means of these draws. Two methods that rank for the same query columns are

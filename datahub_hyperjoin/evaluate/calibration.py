@@ -44,7 +44,7 @@ BinnedScores = Float[np.ndarray, "query bin fact"]
 def bin_scores(
     truth: Mapping[ColumnName, frozenset[ColumnName]], rankings: Rankings
 ) -> BinnedScores | None:
-    """Sort candidates into bins by score.
+    """Group candidates into bins of similar scores.
 
     Args:
         truth: The columns that join with each query column.
@@ -73,7 +73,7 @@ def bin_scores(
 
 @dataclass(frozen=True)
 class Reliability:
-    """Averages of a method's binned scores, for computing the calibration error."""
+    """A method's scores, averaged in bins, for computing its calibration error."""
 
     whole: Float[np.ndarray, "bin fact"]
     """Mean of the binned scores over query columns; holds at least one candidate."""
@@ -83,7 +83,9 @@ class Reliability:
 
     @classmethod
     def of(cls, binned: BinnedScores, bootstrap: Bootstrap) -> Self:
-        """Average binned scores over all query columns, and over each bootstrap sample.
+        """Compute the reliability from a method's binned scores.
+
+        The same averages are computed for each bootstrap sample.
 
         Args:
             binned: A method's scores.
@@ -94,10 +96,11 @@ class Reliability:
     def error(self) -> Interval:
         """Return the expected calibration error, in [0, 1]."""
         interval = _basic(expected_error(self.whole), expected_error(self.draws))
+        # An error is never negative, but the lower bound of its basic interval may be.
         return Interval(interval.mean, max(0.0, interval.low), interval.high)
 
     def difference_to(self, other: Self) -> Interval:
-        """Subtract another method's calibration error from the error of this method.
+        """Return this method's calibration error minus that of another method.
 
         Both errors are computed on the same bootstrap samples.
 
@@ -111,7 +114,7 @@ class Reliability:
         return _basic(whole, expected_error(self.draws) - expected_error(other.draws))
 
     def bins(self) -> tuple["Bin", ...]:
-        """Return the bins that hold candidates, lowest scores first."""
+        """Return the bins that contain candidates, lowest scores first."""
         return tuple(self._bin(int(index)) for index in np.flatnonzero(self.whole[:, 0]))
 
     def _bin(self, index: int) -> "Bin":

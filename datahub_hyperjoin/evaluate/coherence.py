@@ -1,4 +1,4 @@
-r"""Coherence of a ranking: the share of its candidate pairs that join.
+r"""Compute the coherence of a ranking: how many of its candidates join with each other.
 
 The ground truth lists the columns that join with each query column, $R^*(r)$, and nothing about
 other pairs. Columns that join with the same column are assumed to join with one another: two
@@ -19,7 +19,7 @@ from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
 
 
 class JoinedGroups:
-    """Groups of joining columns from the ground truth, one group per query column.
+    """Groups of columns that join with each other, one group for each query column.
 
     Args:
         truth: The columns that join with each query column.
@@ -32,7 +32,7 @@ class JoinedGroups:
                 self._groups[column].add(query)
 
     def coherence(self, candidates: Sequence[ColumnName]) -> float:
-        """Return the share of candidate pairs whose two columns belong to the same group.
+        """Return the share of candidate pairs that belong to one group.
 
         Args:
             candidates: The first K candidates of one query column.

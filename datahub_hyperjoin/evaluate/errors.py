@@ -1,4 +1,4 @@
-"""Errors of an evaluation; all are raised before the first method runs.
+"""Errors in the input of an evaluation, raised before any method runs.
 
 HyperJoinError
 └─ EvaluationError
@@ -56,7 +56,7 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def unasked(cls, path: str, line: int, *, query: str) -> Self:
-        """Report that the ground truth has a join for a column that is not a query column."""
+        """Report a column with known joins that is no query column."""
         return cls(
             f"{path} line {line} has a join of {query}, which is not a query column. Add it to "
             "queries.csv, or remove the line"
@@ -64,7 +64,7 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def unknown(cls, path: str, line: int, *, table: str, column: str) -> Self:
-        """Report that a line of a CSV file names a column that the labelled lake does not have."""
+        """Report a CSV line that names an unknown column."""
         return cls(
             f"{path} line {line} names the column {column!r} of the table {table!r}, which the "
             "folder tables does not have. Correct the name; a table is named after its file, "
@@ -103,7 +103,7 @@ class SettingError(EvaluationError, ValueError):
 
     @classmethod
     def because(cls, key: str, reason: str) -> Self:
-        """Report that a recipe key does not exist or that its value is not allowed."""
+        """Report a recipe key that does not exist or has an invalid value."""
         return cls(f"`{key}` cannot be set: {reason}. Use the keys of a recipe's `source.config`")
 
     @classmethod

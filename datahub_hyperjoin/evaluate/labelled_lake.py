@@ -16,7 +16,7 @@ from datahub_hyperjoin.evaluate.errors import LabelledLakeError
 
 
 class ColumnName(NamedTuple):
-    """A column's table and name, as written in `queries.csv` and `ground_truth.csv`."""
+    """A column's table and name, as written in the files of a labelled lake."""
 
     table: str
     """The table's file name without `.csv`."""
@@ -60,13 +60,16 @@ class LabelledLake:
 
     @property
     def name(self) -> str:
-        """The folder's name, followed by `part` in parentheses if `part` is not empty."""
+        """The folder's name.
+
+        A part that is not empty follows in parentheses.
+        """
         name = self.folder.resolve().name
         return f"{name} ({self.part})" if self.part else name
 
     @property
     def slug(self) -> str:
-        """The lake's name in a form that is suitable for file names.
+        """The lake's name in a form for file names.
 
         >>> LabelledLake(Path("semantic"), {}, {}, "100 tables").slug
         'semantic-100-tables'
@@ -129,7 +132,7 @@ def _read_headers(folder: Path) -> dict[str, frozenset[str]]:
 
 
 def _read_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row's line number and the requested fields.
+    """Yield the line number and the requested fields of each row.
 
     A row that spans several lines has the number of its last line.
     """

@@ -16,7 +16,7 @@ _HEADER = (
 
 
 def write_predictions(path: Path, rankings: Rankings) -> None:
-    """Write rankings to a CSV file, with one line per candidate.
+    """Write rankings to a CSV file, one line per candidate.
 
     Ranks start at 1.
 

@@ -1,4 +1,4 @@
-"""Progress of an evaluation, reported line by line."""
+"""Report the progress of an evaluation line by line."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ _MINUTE = 60
 
 
 class EvaluationProgress:
-    """Reporter that shows the progress of an evaluation line by line.
+    """A reporter that shows the progress of an evaluation line by line.
 
     Each line starts with the name of the current run.
 
@@ -34,7 +34,7 @@ class EvaluationProgress:
         self._begun, self._total, self._started = 0, runs, perf_counter()
 
     def begin(self, run: str) -> None:
-        """Report the start of a run, and the estimated time until all runs finish.
+        """Report that a run starts, and estimate when all runs will be finished.
 
         Args:
             run: The lake, the method and the seed, as the user reads them.

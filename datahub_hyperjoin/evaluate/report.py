@@ -27,7 +27,7 @@ _PERCENT = 100
 
 
 def as_text(result: LakeResult) -> str:
-    """Format the results on one lake as a text table, with metrics in percent.
+    """Format the results on one lake as a text table, in percent.
 
     Returns:
         A line about the lake, the table, and the explanation of its columns.
@@ -96,7 +96,9 @@ def _interval(interval: Interval, number_format: str = ".1f") -> str:
 
 
 def as_csv(results: Sequence[LakeResult]) -> str:
-    """Format results as CSV: one row per lake, method and metric, with values in [0, 1].
+    """Format results as CSV.
+
+    Each row has one lake, method and metric, with values in [0, 1].
 
     Returns:
         CSV text with a header.
@@ -138,7 +140,9 @@ def _lines(result: LakeResult) -> Iterator[dict[str, object]]:
 
 
 def write_results(folder: Path, results: Sequence[LakeResult], *, apart: bool) -> None:
-    """Write `evaluation.txt`, `evaluation.csv` and each method's rankings to a folder.
+    """Write the results and each method's rankings to a folder.
+
+    The results are in `evaluation.txt` and `evaluation.csv`.
 
     Args:
         folder: The folder; it is created if necessary.

@@ -1,4 +1,4 @@
-"""Evaluation of ranking methods on labelled lakes, with one run per seed."""
+"""Evaluate ranking methods on labelled lakes, with one run per seed."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -77,7 +77,10 @@ class LakeResult:
 
     @property
     def queries(self) -> tuple[ColumnName, ...]:
-        """The query columns of all runs, without duplicates."""
+        """The query columns of all runs.
+
+        Each is listed once.
+        """
         return tuple(dict.fromkeys(query for lake in self.lakes for query in lake.labelled.truth))
 
 

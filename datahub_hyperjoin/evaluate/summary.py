@@ -1,4 +1,7 @@
-"""Metric summaries over query columns and seeds: means, confidence intervals and differences."""
+"""Summarise metrics over query columns and seeds.
+
+A summary has means, confidence intervals and differences between methods.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +30,7 @@ METRICS = (*_RANKED, COHERENCE, SHARE, ERROR)
 
 @dataclass(frozen=True)
 class MetricSummary:
-    """One metric of one method, summarised over a lake's query columns and seeds."""
+    """One metric of one method, averaged over a lake's query columns and seeds."""
 
     value: Interval
     """Each query column is averaged over seeds first; then the mean and its interval are taken."""
@@ -69,9 +72,9 @@ class MethodSummary:
 
 
 def ceilings(result: LakeResult) -> dict[str, float]:
-    """Return the value that a perfect ranking reaches in each main metric.
+    """Return the best possible value of each main metric.
 
-    The value is the mean over query columns.
+    A perfect ranking reaches it. The value is the mean over query columns.
     """
     values = _QueryValues(result, result.methods[0])
     return {metric: float(values.mean(f"{metric} ceiling").mean()) for metric in COMPARED}
@@ -89,7 +92,7 @@ def summarise(result: LakeResult) -> tuple[MethodSummary, ...]:
 
 
 class _QueryValues:
-    """Metric values of one method, for each seed and query column.
+    """One method's metric values for each seed and query column.
 
     Args:
         result: The lake's result.
@@ -108,11 +111,14 @@ class _QueryValues:
         return self._aligned([run.scores[metric] for run in self.runs])
 
     def mean(self, metric: str) -> Float[np.ndarray, " query"]:
-        """Return a metric's mean over seeds for each query column, ignoring missing values."""
+        """Return a metric's mean over seeds for each query column.
+
+        Missing values are ignored.
+        """
         return np.nanmean(self.scores(metric), axis=0)
 
     def binned(self) -> Float[np.ndarray, "seed query bin fact"] | None:
-        """Count each query column's candidates by score bin, for each seed.
+        """Count the candidates in each score bin, for each seed and query column.
 
         The last axis holds the facts of `BinnedScores`. NaN marks a query column that the seed's
         lake lacks.
@@ -129,10 +135,11 @@ class _QueryValues:
     def _aligned(
         self, seeds: Sequence[Float[np.ndarray, "query ..."]]
     ) -> Float[np.ndarray, "seed query ..."]:
-        """Stack the values of all seeds in one array, with each query column at a fixed position.
+        """Combine the values of all seeds in one array, with the query columns aligned.
 
         NaN marks a query column that the seed's lake lacks.
         """
+        # Lakes of different seeds may have different query columns; means ignore the gaps.
         aligned = np.full((len(seeds), len(self._positions), *seeds[0].shape[1:]), np.nan)
         for row, lake, values in zip(aligned, self._lakes, seeds, strict=True):
             row[[self._positions[query] for query in lake.labelled.truth]] = values
@@ -140,7 +147,7 @@ class _QueryValues:
 
 
 class _Summariser:
-    """Computation of one method's summary.
+    """A computation of one method's summary.
 
     Args:
         result: The lake's result.
@@ -157,7 +164,10 @@ class _Summariser:
             self.reliability = Reliability.of(np.nanmean(self._binned, axis=0), bootstrap)
 
     def summary(self, first: "_Summariser | None") -> MethodSummary:
-        """Summarise this method and, if `first` is given, its differences to that method."""
+        """Summarise this method.
+
+        If `first` is given, compare this method with it.
+        """
         runs = self.values.runs
         return MethodSummary(
             name=self.name,

@@ -1,4 +1,4 @@
-"""Record in the catalog that a person accepts, rejects or owns a join.
+"""Store a person's decision about a join in the catalog.
 
 Every run of the source reads the decisions.
 """
@@ -19,7 +19,7 @@ _DESCRIPTIONS = {
 
 
 def accept(graph: DataHubGraph, urn: str, *, why: str = "") -> None:
-    """Accept a join: every later run keeps it, whatever its score.
+    """Accept a join, so that every later run keeps it.
 
     A hidden join is shown again, and a rejection of it is removed.
 
@@ -45,7 +45,9 @@ def accept(graph: DataHubGraph, urn: str, *, why: str = "") -> None:
 
 
 def reject(graph: DataHubGraph, urn: str, *, why: str = "") -> None:
-    """Reject a join: no later run suggests it, and DataHub's search and pages hide it.
+    """Reject a join, so that no later run suggests it.
+
+    DataHub's search and pages hide it.
 
     Args:
         graph: DataHub's server.
@@ -69,7 +71,10 @@ def reject(graph: DataHubGraph, urn: str, *, why: str = "") -> None:
 
 
 def _define(graph: DataHubGraph, tag: str) -> None:
-    """Create a tag if it does not exist, because the server assigns only existing tags."""
+    """Create a tag if it does not exist.
+
+    The server assigns only existing tags.
+    """
     with requesting(graph, "tag"):
         exists = graph.exists(tag)
     if not exists:
@@ -78,7 +83,7 @@ def _define(graph: DataHubGraph, tag: str) -> None:
 
 
 def _describe(graph: DataHubGraph, join: CatalogJoin, why: str) -> None:
-    """Store the reason for a decision, if any, as the join's description.
+    """Store the reason for a decision as the join's description.
 
     The name that people gave the join is sent too; otherwise the server would remove it.
     """

@@ -1,4 +1,7 @@
-"""Choose where the page's picture shows each table; joined tables are close together."""
+"""Choose where the page's picture shows each table.
+
+Joined tables are close together.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -20,7 +23,7 @@ NodeSizes = Mapping[int, tuple[float, float]]
 def place_nodes(
     graph: nx.Graph, sizes: NodeSizes
 ) -> tuple[dict[int, tuple[float, float]], int, int]:
-    """Compute where the picture shows each node of a graph.
+    """Compute the position of each node in the picture.
 
     Equal graphs get equal positions.
 
@@ -63,7 +66,9 @@ def _by_size(part: Sequence[int]) -> tuple[int, Sequence[int]]:
 def _arrange(
     graph: nx.Graph, part: Sequence[int], sizes: NodeSizes
 ) -> tuple[NodePositions, NodePositions]:
-    """Lay out one connected part of the graph, with the part's upper left corner at the origin.
+    """Lay out one connected part of the graph.
+
+    The part's upper left corner is at the origin.
 
     Returns:
         The centres of the nodes, and the width and height of the part.
@@ -87,7 +92,7 @@ def _arrange(
 
 
 def _push_apart(points: NodePositions, boxes: NodePositions) -> NodePositions:
-    """Move overlapping boxes apart, in at most `_ROUNDS` rounds.
+    """Move overlapping boxes apart.
 
     Two boxes overlap if their centres are closer than the mean of their sizes on both axes. Both
     move along the axis on which they overlap less, each by 35 % of the overlap. That is less than

@@ -1,4 +1,4 @@
-"""Draw the picture at the top of the page: the tables and the joins between them."""
+"""Draw the page's picture of tables and the joins between them."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -50,7 +50,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """All joins between two tables, drawn as one line."""
+    """A line in the picture, which stands for all joins of two tables."""
 
     tables: tuple[int, int]
     """Indices of both tables in the page's tables."""
@@ -70,7 +70,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """The drawn tables and the lines between them, in one coordinate system."""
+    """The drawn tables and the lines between them."""
 
     width: int
     """Its width."""
@@ -92,7 +92,7 @@ class Picture:
 
 
 def draw_tables(contents: Contents) -> Picture:
-    """Draw the tables that have joins, and lines between joined tables.
+    """Draw the tables that have joins, and a line between any two joined tables.
 
     Args:
         contents: Tables, columns and joins.
@@ -104,9 +104,11 @@ def draw_tables(contents: Contents) -> Picture:
     most_joined = sorted(graph, key=lambda table: (-graph.degree[table], table))[:MOST_TABLES]
     drawn = graph.subgraph(sorted(most_joined))
     kept = _thin_out(drawn)
+    # The logarithm keeps a table with hundreds of neighbours from covering the others.
     radii = {table: 5 + 3.6 * math.log1p(graph.degree[table]) for table in drawn}
     labels = {table: _shorten(str(contents.tables[table][1])) for table in drawn}
     sizes = {
+        # A box holds the disc and the label below it, at 6.9 units for each character.
         table: (max(2 * radii[table], 6.9 * len(labels[table])) + 14, 2 * radii[table] + 30)
         for table in drawn
     }
@@ -136,7 +138,9 @@ def draw_tables(contents: Contents) -> Picture:
 
 
 def _join_tables(contents: Contents) -> nx.Graph:
-    """Build a graph of tables, in which each edge lists the joins of two tables.
+    """Build a graph of tables.
+
+    Each edge lists the joins of two tables.
 
     The best joins of an edge come first.
 
@@ -157,6 +161,7 @@ def _join_tables(contents: Contents) -> nx.Graph:
 def _add_join(graph: nx.Graph, contents: Contents, join: Record) -> None:
     left, right = int(join[0]), int(join[1])
     ends = int(contents.columns[left][0]), int(contents.columns[right][0])
+    # The line of a table to itself would have no length.
     if ends[0] == ends[1]:
         return
     if not graph.has_edge(*ends):
@@ -166,13 +171,14 @@ def _add_join(graph: nx.Graph, contents: Contents, join: Record) -> None:
 
 
 def _thin_out(graph: nx.Graph) -> nx.Graph:
-    """Keep only the best edges and the edges of a maximum spanning tree.
+    """Keep the best edges, and edges that keep connected parts connected.
 
     Edges with a reference are better than all others.
 
     The tree ensures that every connected part stays connected.
     """
     ranked = sorted(graph.edges(data=True), key=lambda edge: (-edge[2]["use"], *sorted(edge[:2])))
+    # Sorted, so that of equal edges the same ones are kept in every run.
     ordered = nx.Graph()
     ordered.add_nodes_from(sorted(graph))
     ordered.add_edges_from(ranked)
@@ -185,6 +191,7 @@ def _lines(
     contents: Contents, graph: nx.Graph, centres: dict[int, tuple[float, float]]
 ) -> Iterator[Line]:
     edges = ((*sorted((a, b)), edge) for a, b, edge in graph.edges(data=True))
+    # Strong joins are drawn last, so that they lie over weak ones.
     for a, b, edge in sorted(edges, key=lambda each: (each[2]["weight"], each[0], each[1])):
         yield Line(
             tables=(a, b),

@@ -1,4 +1,4 @@
-"""Ways to compare the columns of a join in SQL, the plainest first."""
+"""Ways to compare the columns of a join in SQL, simplest first."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Comparison:
     def expressions(
         self, columns: Sequence[tuple[exp.Condition, exp.Condition]]
     ) -> list[tuple[exp.Condition, exp.Condition]]:
-        """Return the pairs of SQL expressions that are equal in the rows of the join.
+        """Return the SQL expressions whose values the join compares.
 
         Args:
             columns: For each pair, the first and the second column.
@@ -46,7 +46,7 @@ class Comparison:
 def comparisons(
     dialect: SqlDialect, notations: Sequence[Notations], form: ValueForm | None
 ) -> Iterator[Comparison]:
-    """List the ways to compare the columns of a join, the plainest first.
+    """List the ways to compare the columns of a join, simplest first.
 
     Args:
         dialect: The dialect of the system that runs the SQL.
@@ -76,7 +76,7 @@ def comparisons(
 
 
 def _template(dialect: SqlDialect, notation: Notation | None, form: ValueForm) -> str:
-    """Return the SQL template that converts a column's values to a value form.
+    """Return a template of the SQL that converts a column's values to a value form.
 
     A column in the notation of another form is read as if it was in normal form.
     """

@@ -1,4 +1,4 @@
-"""Run SQL in a database: read-only, over one connection and with a time limit."""
+"""Run read-only SQL in a database, over one connection and with a time limit."""
 
 import sqlite3
 import time
@@ -35,7 +35,7 @@ _STEPS = 10_000
 
 
 class DatabaseEngine(SqlEngine):
-    """A database that runs SQL, reached through SQLAlchemy.
+    """A database that runs SQL through SQLAlchemy.
 
     Args:
         table: Any table of the database.
@@ -52,12 +52,14 @@ class DatabaseEngine(SqlEngine):
         relation = _relation(table)
         self._columns = columns
         self._timeout = timeout
+        # Databases take a limit of 0 for none.
         database = replace(relation.database, timeout=max(timeout, 1.0))
         try:
             self._engine = open_engine(relation.connection, database)
         except UnreachableDatabaseError as error:
             raise TableUnavailableError(str(error)) from None
         try:
+            # Only a connection shows whether a server of MySQL's dialect is MariaDB.
             self._engine.connect().close()
         except SQLAlchemyError as error:
             raise StatementRefusedError.by(self._engine.name, _code_of(error)) from None
@@ -72,7 +74,10 @@ class DatabaseEngine(SqlEngine):
         self._engine.dispose()
 
     def readings(self, table: Table) -> Iterator[TableInSql]:
-        """Yield a table's name with its schema, the one way in which a database reads it."""
+        """Yield a table's name with its schema.
+
+        A database can read a table in this way only.
+        """
         location = _relation(table)
         # SQLite's only schema needs no name, and an attached database may have another.
         parts = [location.schema] if location.schema and self.dialect is not SQLITE else []
@@ -93,7 +98,10 @@ class DatabaseEngine(SqlEngine):
 
     @contextmanager
     def _running(self, statement: str) -> Iterator[CursorResult[Any]]:
-        """Run a statement, and raise errors whose messages contain no data."""
+        """Run a statement, and provide its result in a `with` block.
+
+        Errors that it raises contain no data.
+        """
         try:
             with self._engine.connect() as connection:
                 self._watch(connection)
@@ -107,7 +115,7 @@ class DatabaseEngine(SqlEngine):
             raise StatementRefusedError.by(self.dialect.title, code) from None
 
     def _watch(self, connection: Connection) -> None:
-        """Make SQLite stop after the time limit.
+        """Stop SQLite when the time limit is reached.
 
         Other databases have a setting for it.
         """
@@ -135,4 +143,5 @@ def _code_of(error: SQLAlchemyError) -> str:
             code = sqlite3.SQLITE_INTERRUPT if str(original) == "interrupted" else "error"
         return str(code)
     code = getattr(original, "pgcode", None) or next(iter(getattr(original, "args", ())), None)
+    # Anything else may be a message, and so contain data.
     return str(code) if isinstance(code, int) or str(code).isalnum() else type(error).__name__

@@ -1,4 +1,4 @@
-"""SQL dialects, with expressions that make differently written values comparable.
+"""SQL dialects that make differently written values comparable.
 
 `{x}` stands for a column and `{t}` for its text in lower case without surrounding spaces. An
 expression is null where it cannot read a value. It never fails on one, because a query that fails
@@ -30,7 +30,7 @@ _OFFSET = "[+-][0-9]{{2}}:[0-9]{{2}}$"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlDialect:
-    """An SQL dialect, with expressions that make differently written values comparable."""
+    """A SQL dialect that makes differently written values comparable."""
 
     name: str
     """The dialect, as sqlglot names it."""
@@ -124,6 +124,7 @@ DUCKDB = SqlDialect(
     },
 )
 
+# PostgreSQL has no TRY_CAST, so a pattern guards every cast.
 POSTGRES = SqlDialect(
     name="postgres",
     title="PostgreSQL",
@@ -223,6 +224,7 @@ MYSQL = SqlDialect(
     },
 )
 
+# SQLite has GLOB, but no regular expressions of its own.
 _TWO = "[0-9][0-9]"
 _DIGITS = "{t} <> '' AND {t} NOT GLOB '*[^0-9]*'"
 _PLAIN_NUMBER = "GLOB '*[0-9]*' AND {0} NOT GLOB '*[^0-9.e+-]*'"

@@ -1,4 +1,4 @@
-"""The common interface of all systems that run SQL."""
+"""A common interface for all systems that run SQL."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -12,7 +12,10 @@ from datahub_hyperjoin.tables import Table
 
 
 class SqlEngine(ABC):
-    """A system that runs SQL on tables, usable as a context manager."""
+    """An interface for a system that runs SQL on tables.
+
+    It is a context manager.
+    """
 
     dialect: SqlDialect
     """The dialect of its SQL, known once the engine is open."""
@@ -36,7 +39,7 @@ class SqlEngine(ABC):
 
     @abstractmethod
     def readings(self, table: Table) -> Iterator[TableInSql]:
-        """Yield the ways in which SQL on this system can read a table.
+        """Yield the ways in which this system can read a table.
 
         Args:
             table: A table of this system.

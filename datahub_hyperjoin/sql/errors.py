@@ -11,14 +11,17 @@ _PAIR = 2
 
 
 class NoStatementError(HyperJoinError):
-    """A join has no SQL; the error's message says why."""
+    """A join has no SQL.
+
+    The message says why.
+    """
 
     is_final: ClassVar[bool] = True
     """Whether no SQL can exist, rather than that none could be run this time."""
 
     @property
     def as_statement(self) -> Statement:
-        """The statement that says why there is none."""
+        """A `Statement` that holds the reason instead of SQL."""
         return Statement(reason=str(self), untested=not self.is_final)
 
     @classmethod
@@ -37,7 +40,7 @@ class NoStatementError(HyperJoinError):
 
     @classmethod
     def of_remote_files(cls) -> Self:
-        """Report a table whose files are remote, because SQL runs on local files only."""
+        """Report a table in remote files, because SQL runs on local files only."""
         return cls("its files are remote; HyperJoin runs SQL on files of this machine only")
 
     @classmethod
@@ -47,12 +50,15 @@ class NoStatementError(HyperJoinError):
 
     @classmethod
     def unexpectedly(cls, error: Exception) -> Self:
-        """Report only the type of an unexpected error, because the message may contain data."""
+        """Report an unexpected error by its type only.
+
+        Its message may contain data.
+        """
         return cls(f"its SQL ended with an error of the kind {type(error).__name__}")
 
     @classmethod
     def without_time_limit(cls, system: str) -> Self:
-        """Report a database in which the time of a statement cannot be limited."""
+        """Report a database that cannot limit the time of a statement."""
         return cls(
             f"HyperJoin runs SQL with a time limit only, and knows none for {system}; it does for "
             "PostgreSQL, MariaDB, MySQL and SQLite"
@@ -60,7 +66,7 @@ class NoStatementError(HyperJoinError):
 
     @classmethod
     def for_differing_rows(cls, *, expected: int, counted: int) -> Self:
-        """Report that no SQL condition returns as many rows as the evidence says."""
+        """Report that every SQL statement returned the wrong number of rows."""
         return cls(
             f"no SQL condition returns the {expected:,} rows that were measured; the closest "
             f"returns {counted:,}"
@@ -68,13 +74,13 @@ class NoStatementError(HyperJoinError):
 
 
 class TableUnavailableError(NoStatementError):
-    """A table cannot be read with SQL."""
+    """SQL cannot read a table."""
 
     is_final = False
 
     @classmethod
     def in_system(cls, table: str, system: str) -> Self:
-        """Report that a system cannot read a table, or reads it differently than HyperJoin."""
+        """Report that a system cannot read a table as HyperJoin does."""
         return cls(f"{system} does not read {table} as HyperJoin does")
 
 
@@ -85,7 +91,7 @@ class StatementRefusedError(NoStatementError):
 
     @classmethod
     def by(cls, system: str, kind: str) -> Self:
-        """Report which system refused a statement, and the kind of error.
+        """Report which system refused a statement, and the type of error.
 
         The database's own message may contain values.
         """
@@ -99,5 +105,5 @@ class TimeLimitError(NoStatementError):
 
     @classmethod
     def after(cls, seconds: float) -> Self:
-        """Report that the time limit is over, and name the recipe key that sets it."""
+        """Report the time limit that was exceeded, and its recipe key."""
         return cls(f"its SQL ran for more than {seconds:g} s; raise `emit.sql_timeout`")

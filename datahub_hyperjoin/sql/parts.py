@@ -20,9 +20,10 @@ def all_columns(aliases: Sequence[str]) -> exp.Select:
 
 
 def sum_of_products(aliases: Sequence[str]) -> exp.Select:
-    """Build the `SELECT` clause that multiplies the counts of `count_groups` and sums the products.
+    """Build the `SELECT` clause that computes the row count from the results of `count_groups`.
 
-    The sum is the row count of the join.
+    It multiplies the counts of matching groups and sums the products. The sum is the row count of
+    the join.
 
     Args:
         aliases: The tables.
@@ -31,6 +32,7 @@ def sum_of_products(aliases: Sequence[str]) -> exp.Select:
     rows: exp.Condition = first
     for other in others:
         rows = exp.Mul(this=rows, expression=other)
+    # The sum of no rows is NULL.
     return exp.select(exp.func("COALESCE", exp.Sum(this=rows), exp.Literal.number(0)))
 
 
@@ -63,12 +65,12 @@ def count_groups(
 
 
 def with_alias(source: exp.Table, alias: str) -> exp.Table:
-    """Give a table in a `FROM` clause an alias."""
+    """Give a table an alias in the `FROM` clause."""
     return exp.Table(this=source.this.copy(), alias=exp.TableAlias(this=_identifier(alias)))
 
 
 def column_in_sql(members: tuple[str, ...], alias: str) -> exp.Condition:
-    """Return the SQL expression for a column or for a member of a struct column.
+    """Return the SQL expression for a column or a struct member.
 
     Args:
         members: The column's name, and those of the struct members that lead to the value.
@@ -82,7 +84,7 @@ def column_in_sql(members: tuple[str, ...], alias: str) -> exp.Condition:
 
 
 def all_equal(pairs: Sequence[tuple[exp.Condition, exp.Condition]]) -> exp.Condition:
-    """Return the condition that the two expressions of each pair are equal."""
+    """Return the condition that both expressions of each pair are equal."""
     return exp.and_(*(exp.EQ(this=first, expression=second) for first, second in pairs))
 
 

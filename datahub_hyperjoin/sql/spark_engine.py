@@ -43,10 +43,13 @@ class SparkEngine(SqlEngine):
         self._timeout = timeout
 
     def close(self) -> None:
-        """Do nothing: the Spark session belongs to the run and stays open."""
+        """Do nothing, because the Spark session belongs to the run."""
 
     def readings(self, table: Table) -> Iterator[TableInSql]:
-        """Yield the only way in which Spark reads a table here: by its catalog, schema and name."""
+        """Yield the table's name in its catalog.
+
+        Spark can read a table in this way only.
+        """
         location = table.location
         if not isinstance(location, CatalogTable):
             raise TableUnavailableError.in_system(str(table.id), SPARK.title)
@@ -62,11 +65,15 @@ class SparkEngine(SqlEngine):
     def execute(self, statement: str) -> None:
         """Run a statement without returning its rows; see `SqlEngine.execute`."""
         with self._limited():
+            # This sink makes Spark compute all rows, and stores none.
             self._session.sql(statement).write.format("noop").mode("overwrite").save()
 
     @contextmanager
     def _limited(self) -> Iterator[None]:
-        """Interrupt queries after the time limit, and raise errors that contain no data."""
+        """Interrupt queries at the time limit.
+
+        Errors that it raises contain no data.
+        """
         tag, ended = f"hyperjoin-{uuid4()}", []
 
         def interrupt() -> None:
@@ -79,6 +86,7 @@ class SparkEngine(SqlEngine):
         try:
             yield
         except SPARK_ERRORS as error:
+            # An interrupted statement fails like any other; only the timer knows the reason.
             if ended:
                 raise TimeLimitError.after(self._timeout) from None
             raise StatementRefusedError.by(SPARK.title, type(error).__name__) from None

@@ -1,4 +1,4 @@
-"""Write a join as two SQL statements: one for people, and one that counts rows."""
+"""Write two SQL statements for a join: one for people, and one that counts rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from datahub_hyperjoin.tables import ColumnId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableInSql:
-    """How SQL statements name a table and its columns.
+    """The names of a table and its columns in SQL.
 
     A system that can read a table in several ways has one object for each way.
     """
@@ -38,7 +38,7 @@ class TableInSql:
 
 @dataclass(frozen=True, slots=True)
 class JoinInSql:
-    """A builder of the SQL statements for a join of two tables."""
+    """A builder of the SQL for a join of two tables."""
 
     tables: tuple[TableInSql, TableInSql]
     """The first and the second table, which are `a` and `b` in SQL."""
@@ -95,7 +95,7 @@ class JoinInSql:
 
 
 def sides_of(join: Join) -> tuple[tuple[ColumnId, ...], tuple[ColumnId, ...]]:
-    """Return the columns of both tables of a join, with the referring table first.
+    """Return the joined columns of both tables, with the referring table first.
 
     Args:
         join: The join.

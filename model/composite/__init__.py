@@ -1,1 +1,1 @@
-"""Find composite references: several columns that together refer to a key of another table."""
+"""Find composite references, in which several columns together refer to a key."""

@@ -1,4 +1,4 @@
-"""Decide which proposed composite references hold.
+"""Decide which of the proposed composite references are real.
 
 Three facts speak for a reference: its tuples are contained in a unique set of columns, far fewer
 would be if the columns had nothing to do with each other, and the names of the columns agree.
@@ -60,7 +60,7 @@ class CompositeReference:
 
 
 def bits_against_chance(evidence: CompositeEvidence) -> float:
-    """Return the evidence, in bits, that matching values are not due to chance.
+    """Measure in bits how unlikely it is that values match only by chance.
 
     It is the logarithm of the likelihood ratio of the measured share of matches and of the share
     after one column was shuffled, for the column that matters least.
@@ -83,7 +83,7 @@ def bits_against_chance(evidence: CompositeEvidence) -> float:
 
 
 def probability_of(proposal: Proposal, evidence: CompositeEvidence) -> float:
-    """Return the probability that a proposed reference holds.
+    """Return the probability that a proposed reference is real.
 
     Args:
         proposal: The columns and the similarity of their names.
@@ -107,7 +107,7 @@ def decide(
     measured: Mapping[ColumnPairs, CompositeEvidence],
     min_probability: float = MIN_PROBABILITY,
 ) -> list[CompositeReference]:
-    """Choose the proposed references that hold.
+    """Choose the proposed references that are probably real.
 
     Two tables refer to each other through one key, except for declared references. Columns refer
     to one key: of several that contain them, the one that most other columns refer to.
@@ -136,6 +136,7 @@ def decide(
     def order(reference: CompositeReference) -> tuple[object, ...]:
         return (
             not reference.declared,
+            # Rounded, so that small differences leave the choice to the facts below.
             -round(reference.probability, 1),
             -popularity[reference.key],
             reference.rank,
@@ -159,7 +160,7 @@ def _reference(proposal: Proposal, evidence: CompositeEvidence) -> CompositeRefe
 
 
 def _without_rivals(references: Sequence[CompositeReference]) -> list[CompositeReference]:
-    """Drop each reference that competes with a better one.
+    """Drop each reference that contradicts a better one.
 
     The best references come first.
     """
@@ -187,5 +188,5 @@ def _without_rivals(references: Sequence[CompositeReference]) -> list[CompositeR
 
 
 def is_one_to_one(reference: CompositeReference) -> bool:
-    """Return whether a reference is one-to-one: each key has at most one referring row."""
+    """Return whether each key has at most one row that refers to it."""
     return reference.evidence.evidence.cardinality is Cardinality.ONE_ONE

@@ -38,7 +38,9 @@ _TYPES = frozenset({DataType.INTEGER, DataType.TEXT, DataType.DATE, DataType.TIM
 
 @dataclass(frozen=True)
 class ColumnPartners:
-    """Pairs of columns from two tables, where one column contains the other's values.
+    """Pairs of columns in which one column contains the other's values.
+
+    The two columns are in different tables.
 
     Columns are indices in the lake.
     """
@@ -77,7 +79,7 @@ class ColumnPartners:
         return [(key, tuple(pairs)) for (_, key), pairs in grouped.items()]
 
     def searches(self, max_columns: int = 4) -> list[KeySearch]:
-        """List, for each table, the columns among which to search for keys.
+        """List, for each table, the columns to search for composite keys.
 
         Args:
             max_columns: Maximum number of columns of a key.
@@ -156,7 +158,7 @@ def find_partners(index: LakeIndex) -> ColumnPartners:
 def _have_several(
     lake: Lake, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
 ) -> Bool[np.ndarray, " pair"]:
-    """Mark the pairs whose two tables are connected by two or more left columns."""
+    """Mark the pairs whose tables are connected through at least two left columns."""
     count = len(lake.titles)
     # The left column says the left table.
     ends = np.unique(left * count + lake.table_of[right])
@@ -166,7 +168,7 @@ def _have_several(
 
 
 def _masks(lake: Lake) -> tuple[Bool[np.ndarray, " column"], Bool[np.ndarray, " column"]]:
-    """Mark the columns that may refer to keys, and the columns that may be parts of keys."""
+    """Mark columns that may refer to keys, and columns that may be parts of keys."""
     refers = np.array([_may_refer(profile) for profile in lake.profiles], dtype=bool)
     is_part = np.array([_may_be_part(profile) for profile in lake.profiles], dtype=bool)
     return refers, refers & is_part
@@ -182,5 +184,8 @@ def _may_be_part(profile: ColumnProfile) -> bool:
 
 
 def table_index(lake: Lake) -> dict[TableId, int]:
-    """Map the identifier of each table that has columns to the table's index in the lake."""
+    """Map each table's identifier to the table's index in the lake.
+
+    Tables without columns have no index.
+    """
     return {table: index for index, table in enumerate(lake.tables) if table}

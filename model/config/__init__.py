@@ -1,4 +1,4 @@
-"""The configuration of the model: the section `model` of a recipe, and the selected method."""
+"""The configuration of the model."""
 
 from datahub_hyperjoin.model.config.language_model import LanguageModelConfig, VariantConfig
 from datahub_hyperjoin.model.config.method import (

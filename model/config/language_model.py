@@ -55,7 +55,10 @@ class LanguageModelConfig:
     values."""
 
     def __post_init__(self) -> None:
-        """Reject invalid values, and keep possibly secret values out of the error messages."""
+        """Reject invalid values.
+
+        Error messages do not repeat them, because they may be secret.
+        """
         address = urlsplit(self.base_url)
         if address.scheme not in {"http", "https"} or not address.hostname or address.port == 0:
             message = "`base_url` must begin with http:// or https:// and name a host"
@@ -74,7 +77,7 @@ class LanguageModelConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VariantConfig:
-    """An optional language model that suggests name variants besides the built-in rules."""
+    """Settings for name variants from a language model."""
 
     llm: LanguageModelConfig | None = None
     """A language model that suggests one name variant of each key column. By default, nothing is

@@ -1,4 +1,4 @@
-"""Defaults of the section `model` in a recipe with `model.setting: paper`."""
+"""The defaults that `model.setting: paper` selects."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -16,7 +16,7 @@ _UNBOUNDED = 10**9
 
 
 def paper() -> ModelConfig:
-    """Return a configuration with the paper's settings (sections 4 to 6).
+    """Return the configuration of the HyperJoin paper (sections 4 to 6).
 
     Returns:
         Settings that `dataclasses.replace` may vary.
@@ -47,7 +47,7 @@ def _lay_beneath(
 
 
 def fill(written: Mapping[str, object]) -> dict[str, object]:
-    """Add the paper's defaults to the section `model` of a recipe with `model.setting: paper`.
+    """Add the paper's defaults to a section `model` with `setting: paper`.
 
     Without that setting, nothing is added.
 

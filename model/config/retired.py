@@ -1,4 +1,4 @@
-"""Recipe keys of earlier versions, each with the reason why it is refused.
+"""Recipe keys that earlier versions had, with the reasons why they are refused.
 
 An entry stays for one version after the one that retires the key.
 """
@@ -59,7 +59,7 @@ def _list_keys(section: Mapping[object, object], path: str = "") -> Iterator[str
 
 
 def refuse_retired_keys(written: Mapping[object, object]) -> None:
-    """Raise an error if a recipe's section `model` contains keys that no longer exist.
+    """Raise an error if a recipe contains keys that only earlier versions had.
 
     Args:
         written: The section as the recipe has it.

@@ -1,1 +1,1 @@
-"""The hypergraph of a lake's columns, and the join graph from which it is built."""
+"""Build the hypergraph of a lake's columns from the join graph."""

@@ -1,4 +1,4 @@
-"""The adjacency of hyperedges: how many columns two hyperedges share (paper, equation 9)."""
+"""The adjacency matrix of hyperedges (paper, equation 9)."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from datahub_hyperjoin.model.hypergraph.ragged import Lists
 
 @dataclass(frozen=True)
 class Adjacency:
-    r"""A sparse, row-normalised matrix of the number of columns that two hyperedges share.
+    r"""A sparse matrix that counts the columns shared by any two hyperedges.
 
     It holds the non-zeros of $A = \mathrm{RowNormalise}(\Pi^\top \Pi - \mathrm{diag})$, row by row,
     where $\Pi$ is the incidence matrix of columns and hyperedges. A column is in at most two
@@ -37,7 +37,7 @@ class Adjacency:
     def from_incidence(
         cls, columns: int, hyperedges: int, incidence: Int[Tensor, "2 entry"]
     ) -> "Adjacency":
-        """Compute the adjacency from the (column, hyperedge) pairs of a hypergraph.
+        """Compute the adjacency matrix from the (column, hyperedge) pairs of a hypergraph.
 
         Args:
             columns: Number of columns.
@@ -65,10 +65,11 @@ class Adjacency:
             row=row.to(device),
             lists=Lists(neighbour.to(device), starts.to(device)),
             share=(count / row.bincount(count, minlength=hyperedges)[row]).float().to(device),
+            # By neighbour, the k-th entry is the mirror of the k-th entry by row.
             mirror=torch.argsort(neighbour, stable=True).to(device),
         )
 
     @property
     def entries(self) -> Lists:
-        """For each row of the matrix, the positions of its entries in `share`."""
+        """For each matrix row, the positions of its entries in `share`."""
         return Lists(torch.arange(len(self.row), device=self.row.device), self.lists.starts)

@@ -1,4 +1,4 @@
-"""The hypergraph, which connects the columns of a lake within a table and across tables."""
+"""The hypergraph, whose hyperedges connect columns within and across tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,12 +66,14 @@ class Hypergraph:
 
     @cached_property
     def adjacency(self) -> Adjacency:
-        """The numbers of columns that hyperedges share, normalised by row (paper, equation 9)."""
+        """The adjacency matrix of the hyperedges (paper, equation 9)."""
         return Adjacency.from_incidence(self.columns, len(self.across), self.incidence)
 
 
 def build_hypergraph(lake: Lake, joins: JoinGraph, method: Method) -> Hypergraph:
-    """Build the hypergraph for inference: a hyperedge for each table and for each value domain.
+    """Build the hypergraph of all columns.
+
+    It is the one for inference, and has a hyperedge for each table and for each value domain.
 
     Args:
         lake: The columns.

@@ -38,7 +38,10 @@ class JoinGraph:
 
     @cached_property
     def components(self) -> tuple[Int[np.ndarray, " _"], ...]:
-        """The columns of each connected component; each component is a value domain."""
+        """The columns of each connected component.
+
+        Each component is a value domain.
+        """
         order = np.argsort(self.component, kind="stable")
         count = int(self.component.max(initial=-1)) + 1
         bounds = np.searchsorted(self.component[order], np.arange(count + 1))
@@ -52,7 +55,9 @@ def _find_similar(
     variants: Mapping[int, str],
     config: ModelConfig,
 ) -> _Pairs:
-    """Find the pairs of key columns that are similar enough for an edge, most similar first.
+    """Find pairs of key columns that are similar enough for an edge.
+
+    The most similar pairs come first.
 
     Two names that are variants are evidence of their own, so such a pair needs only half of the
     containment. Ties are broken by the columns, which makes the order, and with it the components,
@@ -65,6 +70,7 @@ def _find_similar(
     left, right, weight = overlap.left[once], overlap.right[once], overlap.either_way[once]
     renamed = are_variants(names, variants, left=left, right=right) & config.uses_variants
     least = config.hypergraph.min_containment
+    # Names of the same meaning make up for half of the overlap.
     needed = np.where(renamed, least / 2, least)
     contained = (overlap.shared[once] >= _MIN_SHARED) & (weight >= needed)
     edges = contained if config.setting.edges is Edges.CONTAINMENT else renamed
@@ -74,7 +80,7 @@ def _find_similar(
 
 
 def _add_priors(lake: Lake, similar: _Pairs, priors: CatalogPriors) -> _Pairs:
-    """Put the catalog's pairs before the similar pairs, and drop rejected pairs."""
+    """Put the catalog's pairs first, and drop rejected pairs."""
     connected = priors.connected
     apart = connected.once & (lake.table_of[connected.left] != lake.table_of[connected.right])
     rest = ~(connected.holds(*similar) | priors.rejected.holds(*similar))
@@ -85,7 +91,7 @@ def _add_priors(lake: Lake, similar: _Pairs, priors: CatalogPriors) -> _Pairs:
 
 
 def _keep_within_size(sets: DisjointSet, pairs: _Pairs, max_size: int) -> Bool[np.ndarray, " pair"]:
-    """Select pairs in order, and skip each pair that would make a component too large.
+    """Drop pairs that would make a connected component too large.
 
     A chain of weak pairs would connect half a lake. Pairs come strongest first, as in Kruskal's
     algorithm, so the maximum removes the weakest links of such a chain. A pair within one component
@@ -112,7 +118,7 @@ def build_join_graph(
     config: ModelConfig,
     variants: Mapping[int, str] | None = None,
 ) -> JoinGraph:
-    """Build the join graph: pairs that the catalog connects, and pairs of similar key columns.
+    """Build the join graph from similar key columns and the pairs in the catalog.
 
     The catalog's pairs come first, then similar pairs, most similar first. A pair is skipped
     if its two components together would exceed `hypergraph.max_size`.

@@ -1,4 +1,4 @@
-"""Positional encodings of columns on the join graph: random walks or Laplacian eigenvectors.
+"""Positional encodings of columns on the join graph.
 
 A join graph has thousands of components, so the smallest Laplacian eigenvectors of the whole graph
 are an arbitrary basis of a null space, and their signs are arbitrary too. The probability that a
@@ -28,7 +28,7 @@ _DENSE = 512
 def _split_components(
     joins: JoinGraph,
 ) -> Iterator[tuple[Int[np.ndarray, " member"], sparse.csr_array]]:
-    """Split the join graph: yield each component's columns and adjacency matrix.
+    """Yield the columns and the adjacency matrix of each connected component.
 
     Edges are sorted by component once, so each component is a slice of them: the cost of all
     components together is that of one sort. Columns are renumbered by their rank among the
@@ -47,7 +47,7 @@ def _split_components(
 
 
 def return_probabilities(joins: JoinGraph, steps: int) -> Float32[np.ndarray, "column step"]:
-    """Compute the probability that a random walk from a column is back after 1, 2, ... steps.
+    """Compute the probability that a random walk is back at its start after each step.
 
     The cost is cubic in the size of a component, which the join graph bounds.
 
@@ -72,7 +72,7 @@ def return_probabilities(joins: JoinGraph, steps: int) -> Float32[np.ndarray, "c
 def _smallest(
     linked: sparse.csr_array, count: int
 ) -> tuple[Float[np.ndarray, " eigenvalue"], Float[np.ndarray, "member eigenvalue"]]:
-    """Compute the smallest eigenvalues of a component's Laplacian, with their eigenvectors.
+    """Compute the smallest eigenvalues of a Laplacian, with their eigenvectors.
 
     The Laplacian L is normalised. Small components are solved densely, which also gives all equal
     eigenvalues. For large components, the iteration looks for the greatest eigenvalues of I - L
@@ -84,6 +84,7 @@ def _smallest(
     if linked.shape[0] <= max(_DENSE, count):
         values, vectors = np.linalg.eigh(np.eye(linked.shape[0]) - similar.toarray())
         return values, vectors
+    # The default start is random, and so would be the signs and bases that are found.
     start = np.random.default_rng(0).normal(size=linked.shape[0])
     values, vectors = eigsh(similar, k=count, which="LA", v0=start)
     order = np.argsort(-values, kind="stable")
@@ -93,7 +94,7 @@ def _smallest(
 def pin_basis(
     vectors: Float[np.ndarray, "member eigenvalue"],
 ) -> Iterator[Float[np.ndarray, " member"]]:
-    """Convert an arbitrary basis of an eigenspace to a canonical basis.
+    """Choose one fixed basis of an eigenspace.
 
     Solvers return an arbitrary basis. Here, each vector is the projection onto the space of the
     member that is closest to the space (of several, the first); the next vector comes from the rest
@@ -137,6 +138,7 @@ def laplacian_eigenvectors(
     """
     positions = np.zeros((len(joins.component), count), dtype=np.float32)
     for members, linked in _split_components(joins):
+        # In the order of names, so that the result does not depend on that of the tables.
         named = np.argsort(order[members])
         values, vectors = _smallest(linked[named][:, named], count + 1)
         cuts = np.flatnonzero(np.diff(values[1:]) > _EQUAL) + 1
@@ -147,7 +149,7 @@ def laplacian_eigenvectors(
 
 
 def find_positions(index: LakeIndex, config: ModelConfig) -> Float32[np.ndarray, "column position"]:
-    """Compute the configured kind of positional encoding for each column.
+    """Compute the positional encoding of each column.
 
     Args:
         index: The lake and its join graph.

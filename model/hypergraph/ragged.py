@@ -1,4 +1,4 @@
-"""Lists of row indices, of unequal length, and the sum or mean of the rows in each list.
+"""Lists of different lengths in one tensor, with sums and means over each list.
 
 Columns are in hyperedges, and hyperedges share columns. Both are sparse relations, stored as lists
 in both directions: the gradient of a sum along one direction is a sum along the other. Neither pass
@@ -16,7 +16,7 @@ from torch.nn.functional import embedding_bag
 
 @dataclass(frozen=True)
 class Lists:
-    """Lists of indices, stored in one concatenated tensor."""
+    """Lists of indices, stored one after another in one tensor."""
 
     members: Int[Tensor, " entry"]
     """The members of all lists, list after list."""
@@ -28,7 +28,7 @@ class Lists:
     def from_pairs(
         cls, owner: Int[Tensor, " entry"], member: Int[Tensor, " entry"], count: int
     ) -> "Lists":
-        """Build lists from (list, member) pairs of indices.
+        """Build lists from pairs of a list index and a member index.
 
         Args:
             owner: The list of each pair.
@@ -38,6 +38,7 @@ class Lists:
         Returns:
             Lists with ascending members.
         """
+        # Sorted by owner, then by member, so that every run adds in the same order.
         order = torch.argsort(member, stable=True)
         order = order[torch.argsort(owner[order], stable=True)]
         sizes = torch.bincount(owner, minlength=count)
@@ -55,7 +56,7 @@ class Lists:
         values: Float[Tensor, "source width"],
         weights: Float[Tensor, " entry"] | None = None,
     ) -> Float[Tensor, "list width"]:
-        """Compute, for each list, the weighted sum of the rows of `values` that it contains.
+        """Add up weighted rows of `values` for each list.
 
         Call it only where no gradient is recorded, such as within an autograd function.
 
@@ -77,7 +78,7 @@ class Lists:
 
 
 class _ListSum(torch.autograd.Function):
-    """A differentiable sum of the rows in each list.
+    """A differentiable sum of rows for each list.
 
     The gradient of a row is a sum over the lists that contain the row.
     """
@@ -95,7 +96,7 @@ class _ListSum(torch.autograd.Function):
 def mean_of_members(
     values: Float[Tensor, "source width"], forth: Lists, back: Lists
 ) -> Float[Tensor, "list width"]:
-    """Compute, for each list, the mean of the rows of `values` that it contains.
+    """Compute the mean row of `values` for each list.
 
     The mean is differentiable, and computed in at least single precision.
 
@@ -107,6 +108,7 @@ def mean_of_members(
     Returns:
         One row per list; zeros for an empty list.
     """
+    # In half precision, long sums would lose small members.
     exact = values.to(torch.promote_types(values.dtype, torch.float32))
     total = cast("Tensor", _ListSum.apply(exact, forth, back))  # type: ignore[no-untyped-call]
     return total / forth.sizes.clamp(min=1)[:, None]

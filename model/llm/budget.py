@@ -1,4 +1,4 @@
-"""Limit the tokens and the cost of concurrent requests to a language model."""
+"""Limit the tokens and the cost of concurrent requests."""
 
 import threading
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Usage:
-    """Numbers of tokens in requests and in answers."""
+    """The numbers of tokens in requests and in answers."""
 
     request: int = 0
     answer: int = 0
 
     @property
     def tokens(self) -> int:
-        """Number of tokens in requests and answers together."""
+        """The total number of tokens in requests and answers."""
         return self.request + self.answer
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -28,7 +28,7 @@ class Usage:
 
 
 class Budget:
-    """A budget of tokens and cost that concurrent requests share.
+    """A limit on tokens and cost that concurrent requests share.
 
     A request reserves the most that it can use before it is sent, and returns the rest afterwards.
     So the limits hold however many requests run at once.
@@ -45,12 +45,15 @@ class Budget:
         """Tokens used by all finished requests."""
 
     def cost(self, usage: Usage) -> float:
-        """Return the cost of tokens in the currency of the configured prices; 0 without prices."""
+        """Return the cost of tokens, or 0 if no prices are configured.
+
+        The currency is that of the prices.
+        """
         prices = self._config.input_price or 0.0, self._config.output_price or 0.0
         return (usage.request * prices[0] + usage.answer * prices[1]) / _MILLION
 
     def reserve(self, most: Usage) -> bool:
-        """Reserve the maximum number of tokens that a request can use.
+        """Reserve the tokens that a request may need.
 
         If the budget has too few tokens left, wait until running requests return tokens.
 
@@ -70,7 +73,7 @@ class Budget:
             return True
 
     def settle(self, most: Usage, spent: Usage) -> None:
-        """Replace the tokens reserved for a request with the tokens that were used.
+        """Replace a request's reserved tokens by the tokens that it used.
 
         Args:
             most: The reserved tokens.

@@ -1,4 +1,4 @@
-"""Cache the language model's answers on disk, so that no question is paid for twice.
+"""Store the language model's answers on disk, so that no question is paid for twice.
 
 Each answer is one small file named by the question's hash, so runs can share a folder. A file holds
 the answer and nothing of the question.
@@ -14,7 +14,7 @@ _MAX_LENGTH = 200
 
 
 class Cache:
-    """A cache of the language model's answers on disk.
+    """A store of the language model's answers on disk.
 
     Args:
         folder: Folder of the cache; None stores nothing.
@@ -50,6 +50,7 @@ class Cache:
             key: The question's hash.
             answer: The model's answer.
         """
+        # What prevents one write, such as a full disk, prevents all others.
         if self._folder is None or self.error:
             return
         file = self._file(self._folder, key)

@@ -1,4 +1,4 @@
-"""Send requests to a language model's endpoint with the `openai` client.
+"""Send requests to a language model through the `openai` client.
 
 Importing `openai` takes about a second, so only runs that use a language model import this module.
 """
@@ -37,7 +37,7 @@ _OUTCOMES: dict[int, Outcome] = {
 
 
 class Client:
-    """A thread-safe client of a language model's endpoint.
+    """A thread-safe client for a language model.
 
     Args:
         config: The endpoint and the model's name.
@@ -85,7 +85,7 @@ class Client:
             raise self._classify(error) from error
 
     def _classify(self, error: Exception) -> NoReplyError:
-        """Convert a connection error to a `NoReplyError`.
+        """Convert a connection error to the matching `NoReplyError`.
 
         `openai` wraps only errors that occur before the answer's first byte.
         """
@@ -108,6 +108,8 @@ class Client:
         }
         if form.response_format:
             options["response_format"] = form.response_format
+        # The timeout of the client is that of a single read; an answer in drops could last for
+        # hours.
         deadline = time.monotonic() + self._config.timeout
         body = bytearray()
         with self._api.chat.completions.with_streaming_response.create(**options) as response:
@@ -131,7 +133,7 @@ def _refused(response: httpx2.Response) -> NoReplyError:
 
 
 def read_wait(header: str) -> float | None:
-    """Parse the waiting time in a `Retry-After` header.
+    """Return the waiting time that a `Retry-After` header asks for.
 
     Args:
         header: The value of `Retry-After`: seconds or a date.
@@ -149,13 +151,14 @@ def read_wait(header: str) -> float | None:
             date = parsedate_to_datetime(header)
         except ValueError:
             return None
+        # A date with the zone `-0000`, which is UTC, is parsed as one without a zone.
         aware = date if date.tzinfo else date.replace(tzinfo=timezone.utc)
         seconds = (aware - datetime.now(timezone.utc)).total_seconds()
     return max(seconds, 0.0) if math.isfinite(seconds) else None
 
 
 def _read(body: bytes) -> Reply:
-    """Parse a response's body, which must be a chat completion."""
+    """Parse a chat completion from the body of a response."""
     try:
         answer = json.loads(body)
         choice = answer["choices"][0]

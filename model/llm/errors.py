@@ -5,7 +5,7 @@ from datahub_hyperjoin.model.llm.reply import Outcome
 
 
 class NoReplyError(ModelError, ConnectionError):
-    """A language model gave no usable reply.
+    """The language model gave no usable reply.
 
     The message never repeats the endpoint's text, which may hold values or the key.
     """
@@ -18,7 +18,7 @@ class NoReplyError(ModelError, ConnectionError):
         status: int = 0,
         wait: float | None = None,
     ) -> None:
-        """Store the message, the kind of failure, the HTTP status and the wait before a retry."""
+        """Store the facts of a failure: message, kind, HTTP status and time to wait."""
         super().__init__(message)
         self.outcome = outcome
         self.status = status
@@ -37,7 +37,7 @@ class NoReplyError(ModelError, ConnectionError):
 
     @classmethod
     def misconfigured(cls, reason: str) -> "NoReplyError":
-        """Report that the environment sets a proxy or certificate that cannot be used."""
+        """Report an unusable proxy or certificate in the environment."""
         return cls(reason, outcome=Outcome.REFUSED)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Warnings for users about missing answers of the language model.
+"""Warnings for users about failures of the language model.
 
 Most warnings say what to check or change. None repeats the endpoint's text, which could hold
 values or the key.
@@ -21,7 +21,7 @@ _NO_MORE_REQUESTS: LiteralString = (
 
 @dataclass(frozen=True)
 class Failure:
-    """A warning for users about a problem with the language model's answers."""
+    """A warning for users about failures of the language model."""
 
     title: LiteralString
     """The kind of failure."""
@@ -40,7 +40,7 @@ class Failure:
 
     @classmethod
     def misconfigured(cls, reason: str) -> "Failure":
-        """Report that the environment sets a proxy or certificate that cannot be used."""
+        """Report an unusable proxy or certificate in the environment."""
         return cls(
             "Language model cannot be reached",
             "Rules provide all name variants",
@@ -69,7 +69,7 @@ class Failure:
 
     @classmethod
     def unanswered(cls, reasons: Mapping[str, int]) -> "Failure":
-        """Report, for each reason, the number of requests without a usable answer."""
+        """Report how many requests had no usable answer, by reason."""
         counts = ", ".join(f"{reason}: {count}" for reason, count in sorted(reasons.items()))
         return cls(
             "Language model's answers are missing",

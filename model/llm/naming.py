@@ -1,4 +1,4 @@
-"""Collect name variants of a lake's key columns from the cache and from a language model."""
+"""Collect name variants of key columns from the cache and from a language model."""
 
 import logging
 from collections import defaultdict
@@ -32,7 +32,7 @@ _PROGRESS_LINES = 10
 
 @dataclass(frozen=True)
 class NamingCounts:
-    """How many key columns got name variants from each source, and what the requests cost."""
+    """Counts of name variants by source, and the cost of requests."""
 
     requested: int = 0
     """Key columns for which a variant was requested from the cache or the model."""
@@ -54,13 +54,13 @@ class NamingCounts:
 
     @property
     def by_rules(self) -> int:
-        """Number of key columns whose variants come from rules."""
+        """Number of key columns whose variants come from built-in rules."""
         return self.requested - self.received - self.cached
 
 
 @dataclass(frozen=True)
 class Naming:
-    """Name variants that a language model suggests for key columns, with counts and failures."""
+    """Name variants from a language model, with counts and failures."""
 
     variants: Mapping[int, str] = field(default_factory=dict)
     """The name variant of each column that has one, by column index."""
@@ -76,7 +76,7 @@ def name_columns(
     config: VariantConfig,
     report_progress: ReportProgress = logger.info,
 ) -> Naming:
-    """Ask a language model for one name variant of each key column, if the recipe names a model.
+    """Ask a language model for a name variant of each key column.
 
     Without a model, nothing is imported and nothing is sent. No answer raises an error.
 
@@ -117,7 +117,7 @@ def name_columns(
 def _group(
     lake: Lake, keys: Int[np.ndarray, " key"], config: LanguageModelConfig
 ) -> dict[Question, list[int]]:
-    """Map each question to the key columns for which it is asked.
+    """Map each question to the key columns that it asks about.
 
     Copies of a table lead to the same questions.
     """
@@ -131,7 +131,7 @@ def _group(
 def _variants(
     answers: Mapping[Question, str], columns_of: Mapping[Question, Sequence[int]]
 ) -> dict[int, str]:
-    """Return, by column index, the name variants of all columns with a usable answer."""
+    """Map columns to their name variants, for all questions with a usable answer."""
     return {
         column: name
         for question, answer in answers.items()
@@ -174,6 +174,7 @@ def _request_answers(
                         f"{len(answers)} names received"
                     )
         finally:
+            # Also after an interrupt: the pool waits for its threads, and they for a repetition.
             requester.stop()
     spent = requester.budget.spent
     counts = NamingCounts(
@@ -190,7 +191,7 @@ def _split(questions: Sequence[Question], config: LanguageModelConfig) -> list[P
 
 
 def _starts_line(done: int, total: int) -> bool:
-    """Return whether to report progress after request number `done`.
+    """Return whether to report progress after a request.
 
     A run reports progress at most `_PROGRESS_LINES` times.
     """

@@ -1,4 +1,4 @@
-"""Extract usable name variants from the text of a language model's answer."""
+"""Extract name variants from a language model's answer."""
 
 import json
 import re
@@ -19,7 +19,7 @@ _DECODER = json.JSONDecoder()
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the outermost complete JSON objects in a text.
+    """Yield the outermost JSON objects in a text, if they are complete.
 
     If an object is cut off, the search continues after its opening brace and finds the complete
     objects within.
@@ -46,7 +46,7 @@ def _numbered_names(value: dict[str, Any]) -> Iterator[tuple[int, str]]:
 
 
 def read_names(text: str, count: int) -> dict[int, str]:
-    """Extract the numbered names from a language model's answer, and ignore all other text.
+    """Extract the numbered names from a language model's answer.
 
     Args:
         text: The language model's answer; it may hold other text than JSON, or be cut off.
@@ -72,7 +72,7 @@ def read_names(text: str, count: int) -> dict[int, str]:
 
 
 def usable_name(answer: str, question: Question) -> str | None:
-    """Return the name in an answer if it is usable as a name variant, otherwise None.
+    """Return a name if it can serve as a name variant, otherwise None.
 
     Args:
         answer: The name from the language model.

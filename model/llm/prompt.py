@@ -1,4 +1,4 @@
-"""The request that asks a language model for names in JSON (paper, box 1)."""
+"""The request for name variants, to be answered in JSON (paper, box 1)."""
 
 import json
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ _STRUCTURED: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Form:
-    """The request parameters that ask for JSON and limit its length.
+    """A set of request parameters that ask for JSON and limit the answer's length.
 
     Endpoints differ in the parameters that they accept.
     """
@@ -70,7 +70,7 @@ FORMS = (
 
 @dataclass(frozen=True)
 class Prompt:
-    """A request with several questions, which are numbered from 1."""
+    """A request to a language model, with several numbered questions."""
 
     questions: tuple[Question, ...]
 
@@ -79,7 +79,7 @@ class Prompt:
 
     @property
     def messages(self) -> list[dict[str, str]]:
-        """Messages to the language model: the task and the questions."""
+        """The messages to the language model."""
         return [
             {"role": "system", "content": _TASK},
             {"role": "user", "content": _describe(self.questions)},
@@ -87,7 +87,7 @@ class Prompt:
 
     @property
     def most_tokens(self) -> int:
-        """Upper bound on the number of tokens in the request.
+        """An upper limit for the number of tokens in the request.
 
         A token has at least one byte, so the bound is the size in bytes plus an overhead.
         """

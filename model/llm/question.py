@@ -1,4 +1,4 @@
-"""Describe one key column to a language model."""
+"""Describe a key column to a language model."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ _NAME_LENGTH, _CELL_LENGTH = 120, 60
 
 @dataclass(frozen=True)
 class Question:
-    """A key column with its context, as sent to the language model."""
+    """A key column with its context, as the language model sees it."""
 
     table: str
     """The table's title."""
@@ -33,7 +33,9 @@ class Question:
 
     @classmethod
     def from_lake(cls, lake: Lake, column: int, *, send_values: bool) -> "Question":
-        """Build the question about one column, and truncate long names and values.
+        """Build the question about a column.
+
+        Long names and values are truncated.
 
         Args:
             lake: The columns.
@@ -52,7 +54,7 @@ class Question:
         )
 
     def key(self, model: str) -> str:
-        """Return the key under which the answer to this question is cached.
+        """Return the cache key of this question.
 
         Args:
             model: The language model's name.

@@ -1,4 +1,4 @@
-"""A language model's reply to a request, and the kinds of failed requests."""
+"""Replies of a language model, and kinds of failed requests."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -28,7 +28,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Reply:
-    """A language model's answer."""
+    """A reply of a language model."""
 
     text: str
     """The answer's text; empty if the model refused."""

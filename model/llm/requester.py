@@ -1,4 +1,7 @@
-"""Repeat failed requests to a language model, and stop when further requests are pointless."""
+"""Send requests to a language model, and repeat those that fail.
+
+When more requests are pointless, no more are sent.
+"""
 
 import threading
 from collections import Counter
@@ -26,7 +29,9 @@ Send = Callable[[Prompt, Form], Reply]
 
 
 class Requester:
-    """A thread-safe sender that repeats failed requests and stops when more requests are pointless.
+    """A thread-safe sender that repeats failed requests.
+
+    It stops when more requests are pointless.
 
     Args:
         send: Sends one request.
@@ -53,7 +58,7 @@ class Requester:
         self._form_accepted = False
 
     def ask(self, prompt: Prompt) -> dict[int, str]:
-        """Ask the language model for a name variant of each column; repeat failed requests.
+        """Ask the language model for a name variant of each column.
 
         Args:
             prompt: The request.
@@ -63,6 +68,7 @@ class Requester:
         """
         repetitions = 0
         while repetitions <= _RETRIES and not self._stopped.is_set():
+            # Read once, because another thread may simplify the form at any time.
             form = self._form
             try:
                 reply = self._request(prompt, FORMS[form])
@@ -78,12 +84,15 @@ class Requester:
         return {}
 
     def stop(self) -> None:
-        """Stop sending requests, and wake the threads that are waiting to repeat a request."""
+        """Stop sending requests.
+
+        Threads that wait to repeat a request stop waiting.
+        """
         self._stopped.set()
 
     @property
     def failures(self) -> Iterator[Failure]:
-        """The failures so far, one entry per kind of failure."""
+        """The failures so far, one for each kind."""
         if self._stop_reason:
             yield self._stop_reason
         if self._failed:
@@ -92,7 +101,7 @@ class Requester:
             yield Failure.cut_off(self._cut_off)
 
     def _request(self, prompt: Prompt, form: Form) -> Reply | None:
-        """Send one request if the budget allows it, otherwise return None.
+        """Send a request if the budget allows it, otherwise return None.
 
         The request's upper bound stays reserved until it is known what it used. A refused request
         costs nothing; one that was lost on the way back may have been billed in full.
@@ -126,7 +135,7 @@ class Requester:
         return names
 
     def _simplify(self, form: int) -> bool:
-        """Switch to the next simpler form of request after the endpoint rejected `form`.
+        """Switch to a simpler form of request, because the endpoint rejected `form`.
 
         The return value says whether `form` is replaced now, by this thread or another.
 
@@ -139,7 +148,10 @@ class Requester:
             return self._form > form
 
     def _wait_to_repeat(self, error: NoReplyError, repetitions: int) -> bool:
-        """Wait before a failed request is repeated; return False if repeating is pointless."""
+        """Wait before a failed request is repeated.
+
+        Return False if repeating is pointless.
+        """
         if error.outcome not in {Outcome.BUSY, Outcome.LOST} or repetitions == _RETRIES:
             return False
         # Waits are random, so that threads which failed together do not return together.
@@ -148,7 +160,7 @@ class Requester:
         return True
 
     def _record_failure(self, error: NoReplyError) -> None:
-        """Record a failed request, and stop if further requests are likely to fail too."""
+        """Record a failed request, and stop if others will probably fail, too."""
         if error.outcome is Outcome.REFUSED:
             self._stop_for(Failure.refused(error.status))
             return
@@ -161,12 +173,16 @@ class Requester:
 
     def _stop_for(self, failure: Failure) -> None:
         with self._lock:
+            # Several threads may stop at a time; the first of them knows the cause.
             self._stop_reason = self._stop_reason or failure
         self.stop()
 
 
 def _used(reply: Reply, most: Usage) -> Usage:
-    """Return the token counts of a reply, with upper bounds in place of missing counts."""
+    """Return the tokens that a reply used.
+
+    Missing counts are replaced by upper limits.
+    """
     request, answer = reply.request_tokens, reply.answer_tokens
     return Usage(
         most.request if request is None else request, most.answer if answer is None else answer

@@ -1,1 +1,1 @@
-"""HIN, the hypergraph network: features, encoders, layers and attention (paper, section 4.2)."""
+"""HIN, the network that embeds columns (paper, section 4.2)."""

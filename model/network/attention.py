@@ -1,4 +1,4 @@
-"""Self-attention between hyperedges, biased by the columns that they share (paper, equation 10)."""
+"""Self-attention between hyperedges (paper, equation 10)."""
 
 import torch
 from jaxtyping import Float
@@ -9,7 +9,9 @@ from datahub_hyperjoin.model.network.biased_attention import biased_attention
 
 
 class StructureAwareAttention(nn.Module):
-    r"""Multi-head self-attention between hyperedges, biased towards pairs that share columns.
+    r"""Multi-head self-attention between hyperedges.
+
+    A bias favours hyperedges that share columns.
 
     $$\mathrm{head}_i = \mathrm{softmax}\left(\frac{Q_i K_i^\top}{\sqrt{d_k}}
     + \lambda A\right) V_i$$

@@ -36,7 +36,7 @@ def _by_row(heads: Float[Tensor, "1 head row size"]) -> Float[Tensor, "row head 
 
 
 def _exact(rows: Float[Tensor, "row head size"]) -> Float[Tensor, "row head size"]:
-    """Convert rows to single precision, unless they already have a higher precision."""
+    """Convert rows to at least single precision."""
     return rows.to(torch.promote_types(rows.dtype, torch.float32))
 
 
@@ -45,7 +45,10 @@ def _products(
     left: Float[Tensor, "row head size"],
     right: Float[Tensor, "row head size"],
 ) -> Float[Tensor, "entry head"]:
-    """Compute the inner product of left row i and right row j for each adjacency entry (i, j)."""
+    """For each adjacency entry, compute the inner product of its two rows.
+
+    Entry (i, j) multiplies left row i by right row j.
+    """
     entries = zip(adjacency.row.split(_BLOCK), adjacency.lists.members.split(_BLOCK), strict=True)
     products = [
         (left.index_select(0, row) * right.index_select(0, neighbour)).sum(dim=2)
@@ -59,13 +62,13 @@ def _sums(
     weights: Float[Tensor, "entry head"],
     values: Float[Tensor, "row head size"],
 ) -> Float[Tensor, "row head size"]:
-    """Compute, for each row, the weighted sum of its neighbours' values."""
+    """Add up the weighted values of each row's neighbours."""
     heads = zip(weights.T.contiguous(), values.unbind(1), strict=True)
     return torch.stack([adjacency.lists.sum(value, weight) for weight, value in heads], dim=1)
 
 
 class _BiasedAttention(torch.autograd.Function):
-    """Biased attention, computed as plain attention and corrected where the bias is not zero.
+    """Plain attention, corrected where the bias is not zero.
 
     Both passes call the kernel of plain attention once, on all pairs, and then visit only the
     biased pairs: `added` is p of the module's formula, and `beyond` is what a pair's weight has in

@@ -1,4 +1,4 @@
-"""Encode each column's table name, column name and content as one vector (paper, equation 1)."""
+"""Encode each column's names and content as one vector (paper, equation 1)."""
 
 import torch
 from jaxtyping import Float
@@ -8,7 +8,9 @@ from datahub_hyperjoin.model.network.features import Features, Names
 
 
 class NameEncoder(nn.Module):
-    r"""An encoder of names: the mean of learned token embeddings, plus a projected word vector.
+    r"""An encoder of names.
+
+    The result is the mean of learned token embeddings plus a projected word vector.
 
     The word vector distinguishes tokens outside the vocabulary, which share one embedding.
 
@@ -35,7 +37,9 @@ class NameEncoder(nn.Module):
 
 
 class ColumnEncoder(nn.Module):
-    r"""An encoder of columns: a weighted sum of table name, column name and content.
+    r"""An encoder of columns.
+
+    The result is a weighted sum of table name, column name and content.
 
     The weights are learned.
 
@@ -73,7 +77,7 @@ class ColumnEncoder(nn.Module):
         self.output = nn.Linear(width, width)
 
     def forward(self, features: Features) -> Float[Tensor, "column width"]:
-        """Compute one vector for each column from its own features alone."""
+        """Compute one vector for each column, without regard to other columns."""
         table, name, content = torch.softmax(self.fusion, dim=0)
         fused = (
             table * self.table(features.tables)

@@ -1,4 +1,4 @@
-"""Features of columns: names and values as tensors (paper, section 4.1, step 1)."""
+"""Convert the names and values of columns to tensors (paper, section 4.1, step 1)."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _SHAPE = 4
 
 @dataclass(frozen=True)
 class Names:
-    """Names of tables or columns, as bags of vocabulary tokens and as word vectors."""
+    """Names of tables or columns as tensors: tokens and word vectors."""
 
     tokens: Int[Tensor, " token"]
     """Vocabulary indices from 1, name after name; 0 for a token outside the vocabulary."""
@@ -34,7 +34,7 @@ class Names:
 
 @dataclass(frozen=True)
 class Features:
-    """The input of the encoders, one row per column."""
+    """The input of the encoders, with one row for each column."""
 
     tables: Names
     """The name of each column's table."""
@@ -47,7 +47,7 @@ class Features:
 
 
 def build_vocabulary(lake: Lake, size: int) -> tuple[str, ...]:
-    """Return the most frequent tokens of a lake's table and column names.
+    """Return the most frequent tokens of table and column names.
 
     Args:
         lake: The lake.
@@ -66,11 +66,14 @@ def _shape(text: str) -> tuple[float, ...]:
     digits = sum(letter.isdigit() for letter in text) / length
     upper = sum(letter.isupper() for letter in text) / length
     other = sum(not letter.isalnum() for letter in text) / length
+    # Up to about 50 characters, the length stays in [0, 1] like the other features.
     return float(np.log1p(length)) / 4, digits, upper, other
 
 
 class Featurizer:
-    """A converter of names and cells to numbers, based on a vocabulary and a fastText model.
+    """A converter of names and cells to numbers.
+
+    It uses a vocabulary and fastText word vectors.
 
     Args:
         vectors: Word vectors.
@@ -83,7 +86,7 @@ class Featurizer:
         self.cell_width = vectors.dimension + _SHAPE
 
     def names(self, texts: Sequence[str]) -> Names:
-        """Convert each name to a bag of tokens and a word vector.
+        """Convert names to tokens and word vectors.
 
         Args:
             texts: Table or column names, as written.
@@ -91,6 +94,7 @@ class Featurizer:
         Returns:
             One bag and one vector per name; a name without tokens has the unknown token.
         """
+        # A name without tokens counts as one unknown token, because a mean needs one.
         split = [tokens(text) or ("",) for text in texts]
         numbers = [self._numbers.get(token, 0) for parts in split for token in parts]
         starts = np.cumsum([0, *(len(parts) for parts in split)])[:-1]
@@ -101,7 +105,7 @@ class Featurizer:
         )
 
     def cells(self, values: Sequence[str]) -> Float32[np.ndarray, "cell feature"]:
-        """Convert each cell to features: its word vector, its length and its kinds of characters.
+        """Convert cells to features: word vector, length and kinds of characters.
 
         Args:
             values: Cells, as written.
@@ -116,7 +120,7 @@ class Featurizer:
 def pool(
     cells: Float32[np.ndarray, "cell feature"], starts: Int[np.ndarray, " column"]
 ) -> Float[Tensor, "column content"]:
-    """Compute the mean, standard deviation, maximum and minimum of each column's cell features.
+    """Summarise each column's cells by mean, standard deviation, maximum and minimum.
 
     Args:
         cells: Cells of all columns, column after column.
@@ -128,6 +132,7 @@ def pool(
     sizes = np.diff([*starts, len(cells)])[:, None].astype(np.float32)
     mean = np.add.reduceat(cells, starts) / sizes
     square = np.add.reduceat(cells * cells, starts) / sizes
+    # Rounding may make the difference negative.
     deviation = np.sqrt(np.maximum(square - mean * mean, 0))
     highest, lowest = np.maximum.reduceat(cells, starts), np.minimum.reduceat(cells, starts)
     return torch.from_numpy(np.hstack([mean, deviation, highest, lowest]))

@@ -1,4 +1,4 @@
-"""Flash attention, forward and backward, with access to the log-sum-exp of the scores.
+"""Flash attention that also returns the log-sum-exp of the scores.
 
 Torch's public `scaled_dot_product_attention` does not return the log-sum-exp, and an additive bias
 makes it compute dense scores. The kernels that it calls do both in memory linear in the rows.
@@ -64,7 +64,7 @@ def attend_backward(
     inputs: Sequence[Float[Tensor, "1 head row size"]],
     attended: Attended,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute the gradients of attention with respect to queries, keys and values.
+    """Compute the gradients of queries, keys and values.
 
     The kernel recomputes each weight from its score and the log-sum-exp, and needs the output only
     for the inner product with its gradient. With another output and log-sum-exp, it is therefore

@@ -1,4 +1,4 @@
-"""HIN, the hypergraph network of HyperJoin: one embedding per column (paper, section 4.2)."""
+"""HIN, the hypergraph network of the HyperJoin paper (section 4.2)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -29,7 +29,7 @@ UNSEEN = 0
 
 @dataclass(frozen=True)
 class Batch:
-    """The input of a forward pass: columns and the hypergraph over them."""
+    """Columns and their hypergraph, the input of a forward pass."""
 
     features: Features
     """The name, table name and content of each column."""
@@ -46,7 +46,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class NetworkSizes:
-    """Input sizes from which the network is built, such as the length of a word vector.
+    """Input sizes of the network, such as the length of a word vector.
 
     Most of the sizes depend on the lake.
     """
@@ -68,7 +68,7 @@ class NetworkSizes:
 
 
 def to_device(value: T, device: torch.device) -> T:
-    """Move the tensors of a batch, or of any nested dataclasses, to a device.
+    """Move all tensors of a dataclass to a device.
 
     Args:
         value: The batch.
@@ -106,14 +106,17 @@ def _call(layer: nn.Module, *inputs: object) -> Tensor:
 
 
 def _runner(columns: int) -> Callable[..., Tensor]:
-    """Return a function that calls a layer, with gradient checkpointing for a large batch."""
+    """Return a function that calls a layer.
+
+    For a large batch, it saves memory by gradient checkpointing.
+    """
     if columns > _LARGE and torch.is_grad_enabled():
         return partial(checkpoint, use_reentrant=False)
     return _call
 
 
 class HIN(nn.Module):
-    r"""An encoder of columns in the context of their tables and value domains.
+    r"""A network that embeds columns in the context of their tables and value domains.
 
     $$h_v = x_v + \alpha E[t(v)] + \beta\,\mathrm{MLP}(p_v),\quad
     h_v^{final} = \mathrm{L2}(\mathrm{LayerNorm}(h_v + \mathrm{mean}_{e \ni v} W_{h2c} z_e))$$
@@ -140,6 +143,7 @@ class HIN(nn.Module):
             name_vectors=method.name_vectors,
         )
         self.placed = method.positions is not Positions.NONE
+        # The vector of `UNSEEN` stays zero. Gradients are sparse: a batch has few of all tables.
         self.table_position = nn.Embedding(sizes.tables + 1, width, padding_idx=UNSEEN, sparse=True)
         self.table_weight = nn.Parameter(torch.tensor(method.position_weight))
         self.walk_position = nn.Sequential(
@@ -158,7 +162,7 @@ class HIN(nn.Module):
         self.norm = nn.LayerNorm(width)
 
     def forward(self, batch: Batch) -> Float[Tensor, "column width"]:
-        """Embed the columns of a batch.
+        """Compute the embeddings of a batch of columns.
 
         Args:
             batch: Columns and the hypergraph over them.

@@ -1,4 +1,4 @@
-"""The layers of HIN: messages between columns and hyperedges, and attention among hyperedges.
+"""The layers of HIN, which pass messages between columns and hyperedges.
 
 Equation numbers are the paper's (section 4.2).
 """
@@ -17,7 +17,9 @@ from datahub_hyperjoin.model.network.attention import StructureAwareAttention
 def to_hyperedge(
     columns: Float[Tensor, "column width"], graph: Hypergraph
 ) -> Float[Tensor, "hyperedge width"]:
-    r"""Compute the mean vector of each hyperedge's columns, $D_e^{-1} \Pi^\top H$ (equation 6).
+    r"""For each hyperedge, compute the mean vector of its columns (equation 6).
+
+    As a formula, this is $D_e^{-1} \Pi^\top H$.
 
     Args:
         columns: One vector per column.
@@ -32,7 +34,7 @@ def to_hyperedge(
 def to_column(
     hyperedges: Float[Tensor, "hyperedge width"], graph: Hypergraph
 ) -> Float[Tensor, "column width"]:
-    r"""Compute, for each column, the mean vector of the hyperedges that contain it (equation 12).
+    r"""For each column, compute the mean vector of its hyperedges (equation 12).
 
     Args:
         hyperedges: One vector per hyperedge.
@@ -45,7 +47,9 @@ def to_column(
 
 
 class NodeLayer(nn.Module):
-    r"""A transformation of a column, $\mathrm{LayerNorm}(\mathrm{ReLU}(W h + b))$ (equation 5).
+    r"""A transformation of column vectors (equation 5).
+
+    The formula is $\mathrm{LayerNorm}(\mathrm{ReLU}(W h + b))$.
 
     Args:
         width: Length of a column's vector, d.
@@ -62,12 +66,12 @@ class NodeLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, columns: Float[Tensor, "column width"]) -> Float[Tensor, "column width"]:
-        """Transform the vector of each column, independently of the other columns."""
+        """Transform the vector of each column on its own."""
         return self.dropout(self.norm(torch.relu(self.linear(columns))))
 
 
 class MixerLayer(nn.Module):
-    r"""Attention between hyperedges, followed by a feed-forward network (equations 9 to 11).
+    r"""Attention between hyperedges, then a feed-forward network (equations 9 to 11).
 
     $$Z' = Z + \mathrm{Attention}(\mathrm{LayerNorm}(Z)),\quad
     Z'' = Z' + W_2\,\mathrm{GELU}(W_1\,\mathrm{LayerNorm}(Z'))$$
@@ -100,6 +104,6 @@ class MixerLayer(nn.Module):
     def forward(
         self, hyperedges: Float[Tensor, "hyperedge width"], adjacency: Adjacency
     ) -> Float[Tensor, "hyperedge width"]:
-        """Apply attention, then the feed-forward network, each with a residual connection."""
+        """Apply attention and the feed-forward network, each with a residual connection."""
         mixed = hyperedges + self.attention(self.attention_norm(hyperedges), adjacency)
         return mixed + self.channels(mixed)

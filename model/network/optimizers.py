@@ -1,4 +1,4 @@
-"""Optimizers: sparse Adam for the vector of each table in the lake, Adam for other weights.
+"""Optimizers: sparse Adam for table vectors, plain Adam for all other weights.
 
 A lake may have a hundred thousand tables, each with a vector. Plain Adam computes a gradient for
 all of them and moves all of them in every step. Sparse Adam touches only the rows of the batch's
@@ -13,7 +13,7 @@ Optimizers = tuple[Optimizer, ...]
 
 
 def build_optimizers(network: nn.Module) -> Optimizers:
-    """Build the optimizers of a network, for its dense and its sparse gradients.
+    """Build the optimizers for dense and for sparse gradients.
 
     Their step size is set by `set_rate`.
 
@@ -35,7 +35,7 @@ def build_optimizers(network: nn.Module) -> Optimizers:
 
 
 def set_rate(optimizers: Optimizers, rate: float) -> None:
-    """Set the step size of all optimizers.
+    """Set the learning rate of all optimizers.
 
     Args:
         optimizers: The optimizers of a network.
@@ -64,12 +64,17 @@ def take_step(network: nn.Module, optimizers: Optimizers, loss: Tensor, clip: fl
 
 
 def _clip(weights: list[nn.Parameter], greatest: float) -> None:
-    """Clip the gradient norm like `clip_grad_norm_`, but accept sparse gradients too."""
+    """Clip the gradient norm.
+
+    Unlike torch's `clip_grad_norm_`, this accepts sparse gradients.
+    """
     norms = []
     for weight in weights:
         if weight.grad is not None and weight.grad.is_sparse:
+            # A row may occur several times; its parts have to be added before the norm is taken.
             weight.grad = weight.grad.coalesce()
         norms.append(_norm(weight.grad))
+    # With the same constant as torch's own clipping.
     scale = (greatest / (torch.stack(norms).norm() + 1e-6)).clamp(max=1.0)
     for weight in weights:
         if weight.grad is not None:

@@ -1,4 +1,4 @@
-"""Train fastText's skip-gram model in a process of its own."""
+"""Train fastText's skip-gram model in a separate process."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Word vectors from fastText: a pretrained model, or one trained on the lake itself."""
+"""Word vectors from fastText, either pretrained or trained on the lake."""
 
 import os
 import re
@@ -21,7 +21,7 @@ _NO_WORD = re.compile(r"[\W_]+")
 
 
 def words(text: str) -> str:
-    """Convert a text to lower-case words with single spaces between them, for fastText.
+    """Convert a text to lower-case words for fastText, separated by single spaces.
 
     >>> words(" Newark-Liberty  (EWR)")
     'newark liberty ewr'
@@ -30,9 +30,10 @@ def words(text: str) -> str:
 
 
 def _sentences(lake: Lake, config: FeatureConfig, random: np.random.Generator) -> Iterable[str]:
-    """Yield every column twice as a line of text: its names, then its values in random order.
+    """Yield two lines of text for each column.
 
-    The names are those of the table and of the column.
+    A line has the names, then the values in random order. The names are those of the table and of
+    the column.
     """
     for table, profile in zip(lake.table_of, lake.profiles, strict=True):
         names = [*tokens(lake.titles[table]), *tokens(profile.id.path)]
@@ -43,7 +44,7 @@ def _sentences(lake: Lake, config: FeatureConfig, random: np.random.Generator) -
 
 
 class WordVectors:
-    """Word vectors from a fastText model.
+    """Word vectors of a fastText model.
 
     Subwords give every word a vector, even a word that the model was not trained on.
 
@@ -63,7 +64,7 @@ class WordVectors:
         self.dimension: int = self._model.get_dimension()
 
     def of(self, texts: Sequence[str]) -> Float32[np.ndarray, "text dimension"]:
-        """Compute one vector per text: the mean of its words' unit vectors.
+        """Compute one vector for each text: the mean of its words' unit vectors.
 
         Args:
             texts: Names or cells, as written.

@@ -1,1 +1,1 @@
-"""Rank joinable columns by embeddings and signals (paper, section 5)."""
+"""Rank the columns that join with a column (paper, section 5)."""

@@ -1,4 +1,4 @@
-"""Collect the candidates of each key column: the columns that are worth scoring."""
+"""Collect the candidates of each key column."""
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
@@ -17,16 +17,18 @@ def _best_partners(
     keys: Int[np.ndarray, " key"],
     count: int,
 ) -> Candidates:
-    """Return, for each key column, up to `count` partners whose pairs have the greatest values.
+    """Return each key column's partners with the greatest values, at most `count`.
 
     Pairs are sorted by their left column, so the partners of a key are one slice of them, and
     sorting the values within each left column leaves every slice in its place.
     """
     if not len(values):
         return np.full((len(keys), count), NO_CANDIDATE)
+    # Of equal values the smaller index comes first, so that every run chooses the same.
     order = np.lexsort((pairs.right, -values, pairs.left))
     start = np.searchsorted(pairs.left, keys)
     partners = np.searchsorted(pairs.left, keys, side="right") - start
+    # Positions past the end are masked below; the minimum only keeps them valid.
     position = np.minimum(start[:, None] + np.arange(count), len(order) - 1)
     exists = np.arange(count) < partners[:, None]
     return np.where(exists, pairs.right[order[position]], NO_CANDIDATE)
@@ -40,7 +42,7 @@ def _without_repeats(candidates: Candidates) -> Candidates:
 
 
 def _from_catalog(index: LakeIndex, count: int) -> list[Candidates]:
-    """Return each key column's partners in catalog evidence and in accepted joins."""
+    """Return each key column's partners that the catalog suggests or people accepted."""
     table_of = index.lake.table_of
     candidates = []
     for pairs in (index.priors.join_probability, index.priors.accepted):
@@ -50,7 +52,7 @@ def _from_catalog(index: LakeIndex, count: int) -> list[Candidates]:
 
 
 def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> list[Candidates]:
-    """Return each key column's best partners in one array, or no array if there are no pairs.
+    """Return each key column's best partners; an empty list if there are no pairs.
 
     The array is no wider than needed, because the cost of ranking grows with the square of the
     number of positions.
@@ -62,7 +64,7 @@ def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> 
 
 
 def _from_signals(index: LakeIndex, count: int) -> list[Candidates]:
-    """Return each key column's best partners by each signal that comes from values."""
+    """Return each key column's best partners, judged by signals from the values."""
     keys, overlap, entities = index.keys, index.overlap, index.entities.pairs
     return [
         _nearest(index, index.cells.vectors, count),
@@ -74,7 +76,7 @@ def _from_signals(index: LakeIndex, count: int) -> list[Candidates]:
 
 
 def _from_relations(index: LakeIndex, count: int) -> list[Candidates]:
-    """Return the columns that are related to each key column through a reference.
+    """Return each key column's partners through references.
 
     These are the key to which the column refers, the columns that refer to the column, and the
     columns that refer to the same key.

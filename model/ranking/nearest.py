@@ -1,4 +1,4 @@
-"""Find the columns with the nearest embeddings, for many queries at once, with FAISS."""
+"""Find the columns with the nearest embeddings, with FAISS."""
 
 import faiss
 import numpy as np
@@ -11,7 +11,7 @@ NO_CANDIDATE = -1
 
 
 class ColumnIndex:
-    """An index that finds the exact nearest columns by cosine similarity.
+    """An exact index of embeddings, searched by cosine similarity.
 
     A search skips the columns of the query's own table.
 
@@ -37,7 +37,7 @@ class ColumnIndex:
         tables: Int[np.ndarray, " query"],
         count: int,
     ) -> Int[np.ndarray, "query candidate"]:
-        """Return, for each query, the nearest columns of other tables, nearest first.
+        """Return the nearest columns of other tables for each query, nearest first.
 
         Args:
             queries: One unit vector for each query.

@@ -1,1 +1,1 @@
-"""Recognise columns that hold standard codes or names of entities, such as countries."""
+"""Recognise columns with standard codes or names, such as those of countries."""

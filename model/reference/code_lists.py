@@ -1,4 +1,4 @@
-"""Load entity kinds, such as countries and airports, from Python packages.
+"""Load entity kinds from Python packages, such as countries and airports.
 
 The codes are those of ISO 3166, 4217 and 639, IATA, ICAO, the FAA and IUPAC. The names of months
 and days, and names in other languages, come from Unicode's CLDR.
@@ -73,7 +73,7 @@ def _countries() -> EntityKind:
 
 
 def _subdivisions() -> Iterator[EntityKind]:
-    """Yield one entity kind per country: its subdivisions, with codes such as `US-CA` and `CA`.
+    """Yield the subdivisions of each country, with codes such as `US-CA` and `CA`.
 
     Short codes that are numbers or single letters are left out: they match too many other columns.
     """
@@ -118,6 +118,7 @@ def _languages() -> EntityKind:
 
 
 def _elements() -> EntityKind:
+    # The package also lists the neutron, as the element with number 0.
     elements = [element for element in periodictable.elements if element.number]
     return _kind(
         "chemical elements",
@@ -127,7 +128,10 @@ def _elements() -> EntityKind:
 
 
 def _airports() -> EntityKind:
-    """Load airports that have an IATA code or, in the United States, an FAA code."""
+    """Load airports that have an IATA code.
+
+    In the United States, an FAA code suffices.
+    """
     airports = [entry for codes in ("IATA", "LID") for entry in airportsdata.load(codes).values()]
     # Many tables leave out the word "Airport", so each name counts with and without it.
     names = [(airport["icao"], airport["name"]) for airport in airports]
@@ -142,7 +146,7 @@ def _airports() -> EntityKind:
 
 
 def _calendar(table: str) -> EntityKind:
-    """Load the names and abbreviations of months or of weekdays in all languages."""
+    """Load the names of months or weekdays, with abbreviations, in all languages."""
     return _kind(
         table,
         (
@@ -163,7 +167,7 @@ def _in_all_languages(table: str, codes: set[str]) -> Iterator[tuple[str, str]]:
 
 @cache
 def _locales() -> tuple[Locale, ...]:
-    """Return one locale per language, English first.
+    """Return one locale for each language, English first.
 
     Regional locales are left out, because they hardly differ from their language's locale.
     """

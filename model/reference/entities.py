@@ -1,4 +1,4 @@
-"""Measure how many entities two columns share, regardless of the codes or names used.
+"""Measure how many entities two columns share, in whatever form they write them.
 
 A column of country codes and a column of country names share no value, but their rows match. If
 nearly all values of a column are codes or names of one entity kind, the column represents a set of
@@ -22,7 +22,7 @@ _SHARED_SCALE = 3.0
 
 @dataclass(frozen=True)
 class EntityOverlap:
-    """The overlap of two columns' entities, and the form in which each column writes entities."""
+    """The entities that columns share, and the form in which each column writes them."""
 
     form: Int[np.ndarray, " column"]
     """The form of each column's values, such as two-letter country codes; -1 if not recognised."""
@@ -37,14 +37,14 @@ class EntityOverlap:
 
     @classmethod
     def empty(cls, columns: int) -> "EntityOverlap":
-        """Return an empty overlap, for a lake in which no column holds recognised entities."""
+        """Return the overlap of columns in which no entities are recognised."""
         return cls(np.full(columns, _NO_FORM), PairValues.from_mapping(columns, {}))
 
     @classmethod
     def from_sketches(
         cls, sketches: Sequence[bytes], table_of: Int[np.ndarray, " column"]
     ) -> "EntityOverlap":
-        """Recognise each column's entities, and compare columns of different tables.
+        """Recognise the entities in columns, and compare columns of different tables.
 
         Overlap is underestimated for a column whose sketch does not hold all of its values.
 
@@ -70,7 +70,7 @@ class EntityOverlap:
         return cls(form, PairValues(columns, left, right, overlap))
 
     def kind(self, left: int, right: int) -> str | None:
-        """Return the entity kind that two columns have in common.
+        """Return the entity kind that two columns share.
 
         Args:
             left: A column index.
@@ -90,7 +90,7 @@ class EntityOverlap:
     def same_form(
         self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
     ) -> Bool[np.ndarray, "*shape"]:
-        """Return whether both columns of each pair hold entities of one kind in the same form.
+        """For each pair, return whether both columns write entities of one kind in one form.
 
         Args:
             left: Column indices.

@@ -1,4 +1,4 @@
-"""Recognise which entities a column holds, and in which form, such as two-letter codes."""
+"""Recognise the entities in a column, and the form in which it writes them."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -26,7 +26,7 @@ _FIRST = 64
 
 @dataclass(frozen=True, slots=True)
 class RecognisedColumn:
-    """A column whose values denote entities of one kind."""
+    """A column of entities, all of one kind."""
 
     entities: Int[np.ndarray, " entity"]
     """Numbers of the entities, each once."""
@@ -40,7 +40,7 @@ class RecognisedColumn:
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """All codes and names of entities, sorted by the hashes of their normal forms.
+    """All codes and names of entities, sorted by hash.
 
     Entities and forms are numbered through all kinds.
     """
@@ -94,7 +94,7 @@ class Lexicon:
         )
 
     def recognise(self, sketch: UInt64[np.ndarray, " value"]) -> RecognisedColumn | None:
-        """Find the entities that a column's values denote.
+        """Find the entities in a column.
 
         The kind that explains most values wins; if several explain as many, the entities of all
         of them are returned, since nothing tells which kind is meant.
@@ -106,6 +106,7 @@ class Lexicon:
             The entities; None if no kind explains enough values.
         """
         head = sketch[:_FIRST]
+        # Half of the share, because the first hashes are a small sample.
         if np.count_nonzero(self._find(head)[1]) < _MIN_SHARE / 2 * len(head):
             return None
         start, count = self._find(sketch)
@@ -118,6 +119,7 @@ class Lexicon:
         rows = rows[explained_by[self.kind[rows]] == explained]
         form = int(np.bincount(self.form[rows]).argmax())
         chance = self.chance[form]
+        # Of the values that are no entities, this share matches all the same.
         share_needed = _MIN_SHARE + (1 - _MIN_SHARE) * chance
         if chance**explained > _MAX_CHANCE or explained < share_needed * len(sketch):
             return None
@@ -125,7 +127,9 @@ class Lexicon:
         return RecognisedColumn(entities, form, size=len(entities) + len(sketch) - explained)
 
     def synonyms(self, kind: str) -> Synonyms:
-        """Return the synonyms of one entity kind: all codes and names of each entity.
+        """Return the synonyms of an entity kind.
+
+        All codes and names of one entity are synonyms.
 
         Args:
             kind: One of `kinds`.
@@ -137,7 +141,7 @@ class Lexicon:
     def _find(
         self, sketch: UInt64[np.ndarray, " value"]
     ) -> tuple[Int[np.ndarray, " value"], Int[np.ndarray, " value"]]:
-        """Return, for each hash, its first row in the lexicon and its number of rows.
+        """For each hash, return its first row in the lexicon and its number of rows.
 
         A hash has one row for each kind that contains its name.
         """
@@ -146,7 +150,7 @@ class Lexicon:
 
 
 def _chance(kind: EntityKind, form: int) -> float:
-    """Return the probability that a random word is one of a kind's names in a given form.
+    """Return the probability that a random word equals one of a kind's names.
 
     The random word is as long as one of these names. Only forms made of letters alone or digits
     alone can be hit by chance.
@@ -161,5 +165,5 @@ def _chance(kind: EntityKind, form: int) -> float:
 
 @cache
 def load_lexicon() -> Lexicon:
-    """Return the lexicon of all entity kinds."""
+    """Load the lexicon of all entity kinds."""
     return Lexicon.from_kinds(load_kinds())

@@ -1,1 +1,1 @@
-"""Find which columns of a lake refer to which keys, as foreign keys do."""
+"""Find columns that refer to keys, as foreign keys do."""

@@ -1,4 +1,4 @@
-"""Collect the possible references of a lake: which column may refer to which key."""
+"""Collect the references that are possible in a lake."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ Containments = Mapping[tuple[int, int], float]
 
 @dataclass(frozen=True)
 class ReferenceCandidates:
-    """Possible references: pairs of a column and a key that the column may refer to."""
+    """Possible references: pairs of a column and a key."""
 
     referring: Int[np.ndarray, " pair"]
     """The columns that may refer to a key, ascending."""
@@ -59,7 +59,7 @@ def may_refer(profile: ColumnProfile) -> bool:
 
 
 def find_unique_columns(lake: Lake, priors: CatalogPriors) -> Bool[np.ndarray, " column"]:
-    """Mark the columns that are unique enough to be the target of references.
+    """Mark columns whose values are unique enough for other columns to refer to.
 
     Args:
         lake: The columns.
@@ -110,6 +110,7 @@ def find_reference_candidates(
     left, right = left[chosen], right[chosen]
     containment = overlap.look_up(overlap.containment, left, right)
     for position, pair in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
+        # A measured containment replaces the estimate.
         if pair in containments:
             containment[position] = containments[pair]
     return ReferenceCandidates(
@@ -128,7 +129,7 @@ def _chance(
     containment: Float[np.ndarray, " pair"],
     is_key: Bool[np.ndarray, " column"],
 ) -> Float[np.ndarray, " pair"]:
-    """Estimate how probable it is that a random key contains all values of a column.
+    """Estimate the probability that a random key contains a column's values.
 
     The estimate is the share of keys that hold at least as many of these values as the right column
     does. Small whole numbers are in every counter, a five-digit number is in few keys.

@@ -1,4 +1,4 @@
-"""Look up whether one column refers to another, or both refer to the same key."""
+"""Look up which columns refer to each other or to the same key."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,13 +37,16 @@ class Relations:
 
     @cached_property
     def _referring(self) -> Int[np.ndarray, " reference"]:
-        """The columns that refer to any key, sorted by key, then by falling probability."""
+        """All columns that refer to a key, sorted by key.
+
+        Columns of one key are sorted by falling probability.
+        """
         order = np.lexsort((-self.probability, self.key))
         return order[self.key[order] != NO_KEY]
 
     @cached_property
     def _keys(self) -> Int[np.ndarray, " reference"]:
-        """The key of each column in `_referring`, ascending."""
+        """The keys of the columns in `_referring`, in ascending order."""
         return self.key[self._referring]
 
     def referring_to(self, key: int) -> Int[np.ndarray, " column"]:
@@ -57,7 +60,7 @@ class Relations:
     def between(
         self, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
     ) -> Float[np.ndarray, "*pair"]:
-        """Return, for each pair, the probability that the two columns are related.
+        """Return the probability that the two columns of each pair are related.
 
         Columns are related if one refers to the other, or if both refer to the same key.
 

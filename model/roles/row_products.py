@@ -1,4 +1,4 @@
-"""Compute inner products of rows of two sparse matrices."""
+"""Compute inner products of rows of sparse matrices."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -14,7 +14,7 @@ def row_products(
     left_rows: Int[np.ndarray, " pair"],
     right_rows: Int[np.ndarray, " pair"],
 ) -> Float[np.ndarray, " pair"]:
-    """Compute the inner product of each requested pair of rows from two matrices.
+    """Compute the inner product of each requested pair of rows.
 
     Args:
         left: A matrix.

@@ -1,4 +1,4 @@
-"""Collect the columns that may refer to the key of their own table, as `manager_id` does.
+"""Find columns that may refer to the key of their own table, as `manager_id` does.
 
 Columns of one table are compared with its key alone: most of what they share with one another, such
 as the days of two dates, is no reference.
@@ -24,7 +24,9 @@ _REPEATS = 0.95
 
 
 def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:
-    """Compare columns with the key of their own table: its first unique column.
+    """Compare columns with the key of their own table.
+
+    That key is the first unique column.
 
     Args:
         lake: The columns.
@@ -52,11 +54,12 @@ def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:
 def _first_in_table(
     lake: Lake, candidates: Bool[np.ndarray, " column"]
 ) -> Int[np.ndarray, " table"]:
-    """Return the first candidate of each table, by position; -1 for tables without any."""
+    """Return the first candidate in each table, by position; -1 if there is none."""
     first = np.full(len(lake.titles), -1)
     columns = np.flatnonzero(candidates)
     position = np.array([lake.profiles[column].position for column in columns], dtype=np.int64)
     last_to_first = columns[np.argsort(-position, kind="stable")]
+    # Of several assignments to one table, the last one stays: that of its first column.
     first[lake.table_of[last_to_first]] = last_to_first
     return first
 

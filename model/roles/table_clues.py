@@ -1,4 +1,4 @@
-"""Find signs, such as similar names, that two tables belong to the same database.
+"""Find signs that two tables belong to the same database.
 
 Lakes mix the tables of many systems. Tables of one system share a way to write names, a prefix,
 and columns such as `created_by`; copies of a system share the number behind the name.
@@ -26,7 +26,7 @@ Tables = Int[np.ndarray, " pair"]
 
 @dataclass(frozen=True)
 class TableClues:
-    """Signs for and against two tables belonging to the same database."""
+    """Signs for and against two tables being in the same database."""
 
     style: Clue
     """Number of differences in the way the names of both tables are written, from 0 to 4."""
@@ -67,6 +67,7 @@ def _vocabulary(lake: Lake, left: Tables, right: Tables) -> Clue:
     ones = np.ones(len(names))
     shape = (len(lake.titles), int(names.max(initial=0)) + 1)
     holds = sparse.csr_array((ones, (lake.table_of, names)), shape).sign().tocsr()
+    # A column name that every table has, such as `id`, tells nothing.
     rarity = np.log(max(shape[0], 1) / np.maximum(np.asarray(holds.sum(axis=0)).ravel(), 1))
     weighted = sparse.csr_array(holds.multiply(rarity[None, :]))
     lengths = np.sqrt(np.asarray(weighted.multiply(weighted).sum(axis=1)).ravel())
@@ -75,7 +76,7 @@ def _vocabulary(lake: Lake, left: Tables, right: Tables) -> Clue:
 
 
 def compare_tables(lake: Lake, left: Tables, right: Tables) -> TableClues:
-    """Compare the referring column's table with the key's table in each pair.
+    """Compare the two tables of each possible reference.
 
     Args:
         lake: The columns with the titles of their tables.

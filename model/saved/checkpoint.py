@@ -39,7 +39,7 @@ from datahub_hyperjoin.tables import TableId
 
 @dataclass(frozen=True)
 class Model:
-    """A network with everything needed to encode columns."""
+    """A network, with everything that it needs to encode columns."""
 
     network: HIN
     sizes: NetworkSizes
@@ -57,11 +57,11 @@ class Model:
 
     @property
     def featurizer(self) -> Featurizer:
-        """The featurizer, which turns names and cells into inputs of the network."""
+        """The converter of names and cells to inputs of the network."""
         return Featurizer(self.vectors, self.vocabulary)
 
     def number_tables(self, lake: Lake) -> Int[np.ndarray, " column"]:
-        """Return, for each column, the row of its table in `network.table_position`.
+        """Return the position of each column's table among the network's table vectors.
 
         Args:
             lake: The columns.
@@ -74,12 +74,12 @@ class Model:
         return np.array([rows.get(table, UNSEEN) for table in tables], dtype=np.int64)
 
     def describe_architecture(self, config: ModelConfig) -> Architecture:
-        """Describe the network's architecture under the given settings."""
+        """Describe the architecture of the network."""
         return describe_architecture(config, self.sizes, self.vocabulary, self.vectors.path)
 
 
 def holds_model(folder: Path) -> bool:
-    """Return whether a folder holds the description and the weights of a model."""
+    """Return whether a folder contains a model."""
     return all(folder.joinpath(name).is_file() for name in (DESCRIPTION, WEIGHTS))
 
 
@@ -103,6 +103,7 @@ def save(model: Model, folder: Path, config: ModelConfig) -> None:
             files[VECTORS] = stack.enter_context(replacing(folder / VECTORS))
             shutil.copyfile(model.vectors.path, files[VECTORS])
         write_description(description, _describe(model, config), files)
+        # Until the new description comes, as the last file, the folder counts as one without model.
         described.unlink(missing_ok=True)
     if config.features.vectors:
         folder.joinpath(VECTORS).unlink(missing_ok=True)

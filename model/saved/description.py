@@ -1,4 +1,4 @@
-"""Write and read `model.json`, which holds the description and the checksums of a saved model."""
+"""Write and read `model.json`, the description of a saved model."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ _FILES = "files"
 
 
 def write_description(path: Path, description: Description, files: Mapping[str, Path]) -> None:
-    """Write the description of a model, with checksums of the model's files and of itself.
+    """Write the description of a model, with checksums of all its files.
 
     Args:
         path: The file to write to.
@@ -47,7 +47,7 @@ def describe_model(folder: Path) -> Description:
 
 
 def find_damage(folder: Path) -> str:
-    """Find a file of a saved model that is not what was saved.
+    """Find a damaged file of a saved model.
 
     Args:
         folder: The folder of the model.
@@ -71,7 +71,9 @@ def find_damage(folder: Path) -> str:
 
 
 def against_replacing(folder: Path) -> str:
-    """Return the reason why the files of a folder must not be replaced by a model.
+    """Return the reason why a model must not replace a folder's files.
+
+    Return an empty string if it may replace them.
 
     Args:
         folder: The folder, which may hold a model.

@@ -1,4 +1,4 @@
-"""The files of a saved model.
+"""Names and digests of a saved model's files.
 
 `weights.safetensors` holds the weights, and `model.json` the sizes and fingerprints. During
 training, `training.safetensors` holds everything that is needed to resume. `vectors.bin` is the
@@ -21,7 +21,9 @@ _BLOCKS = 64
 
 
 def digest(path: Path) -> str:
-    """Compute a digest of a file quickly, from its size and 64 blocks of 64 KiB.
+    """Compute a quick digest of a file.
+
+    It reads the size and 64 blocks of 64 KiB.
 
     Args:
         path: The file. One of up to 4 MiB is read completely.

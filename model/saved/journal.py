@@ -1,4 +1,4 @@
-"""Save training progress so that an interrupted run can resume.
+"""Save the progress of training, so that an interrupted run can resume.
 
 The journal is replaced as a whole at the end of an epoch. Whenever the run is killed, there is an
 old journal, a new one or none, and resuming from any of them ends with the same model, byte for
@@ -41,7 +41,7 @@ class Journal:
         self._since = perf_counter()
 
     def resume(self, state: TrainingState) -> bool:
-        """Restore the saved state of an interrupted training run, if there is one.
+        """Restore the state of an interrupted training run, if there is one.
 
         A state with another fingerprint is ignored.
 
@@ -64,6 +64,7 @@ class Journal:
             logger.info("Ignoring the journal %s: it cannot be read: %s", self._file, error)
             return False
         facts = metadata.get("facts", "")
+        # Safetensors files have no checksum of their own.
         if metadata.get("checksum") != _checksum_of(tensors, facts):
             logger.warning("Ignoring the journal %s: it is damaged", self._file)
             return False
@@ -72,7 +73,7 @@ class Journal:
         return True
 
     def note(self, state: TrainingState) -> None:
-        """Save the training state, unless saving would take too much of the run's time.
+        """Save the training state, unless that would take too much time.
 
         At most about a tenth of the time is spent on saving. If it fails, training goes on.
 
@@ -99,7 +100,7 @@ class Journal:
         self._cost = self._since - started
 
     def discard(self) -> None:
-        """Delete the journal, which is no longer needed once the model is saved."""
+        """Delete the journal after the model was saved."""
         if self._file:
             self._file.unlink(missing_ok=True)
 

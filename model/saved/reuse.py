@@ -1,4 +1,4 @@
-"""Decide whether to use a saved model, to train it further or to train a new one."""
+"""Decide whether a saved model is used, trained further or ignored."""
 
 import logging
 from dataclasses import replace
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 def find_trained(index: LakeIndex, config: ModelConfig) -> Model | None:
-    """Find the saved model that this run may use without training.
+    """Find a saved model that needs no training.
 
     Args:
         index: The lake.
@@ -61,6 +61,7 @@ def _find_exact(index: LakeIndex, config: ModelConfig) -> Model | None:
     except DamagedModelError as error:
         logger.warning("Training again, because %s", error)
         return None
+    # Left by a run that was killed between saving the model and deleting the journal.
     Journal(config.path).discard()
     return model
 
@@ -72,7 +73,7 @@ def _find_any(config: ModelConfig) -> Model | None:
 
 
 def _start_of(config: ModelConfig) -> str:
-    """Return the fingerprint of the model that training starts from.
+    """Return the fingerprint of the model from which training starts.
 
     If `path` and `start` are one folder, the model in it may be the result of an earlier run on the
     same lake. Its fingerprint then contains that of its own predecessor.
@@ -84,7 +85,9 @@ def _start_of(config: ModelConfig) -> str:
 
 
 def begin(index: LakeIndex, config: ModelConfig, folder: Path) -> Model:
-    """Prepare the model to train: a new one, or a saved one adapted to the lake.
+    """Prepare a model for training.
+
+    It is new, or a saved one that is adapted to the lake.
 
     Args:
         index: The lake.
@@ -128,7 +131,7 @@ def _find_vectors(lake: Lake, config: ModelConfig, folder: Path) -> WordVectors:
 
 
 def _continue(model: Model, index: LakeIndex, config: ModelConfig) -> Model:
-    """Adapt a saved model to the tables of this lake.
+    """Adapt a saved model to this lake's tables.
 
     A known table keeps its table vector, which is found by the table's name, because the row of the
     table changes with the lake. A new table's vector starts at zero, which is also what an unseen

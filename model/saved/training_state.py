@@ -1,4 +1,4 @@
-"""The state of a training run: everything that the next epoch depends on."""
+"""The state of a training run, from which training can continue."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from datahub_hyperjoin.model.network.optimizers import Optimizers
 
 @dataclass(frozen=True)
 class Epoch:
-    """The result of one training pass over the key columns."""
+    """The result of one epoch of training."""
 
     number: int
     """The number of the epoch, from 1."""
@@ -39,7 +39,7 @@ def _copy(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 @dataclass
 class TrainingState:
-    """The mutable state of a training run: network, optimizers, random generator and history."""
+    """The state of a training run: network, optimizers, random generator and history."""
 
     network: HIN
     optimizers: Optimizers
@@ -60,7 +60,9 @@ class TrainingState:
     """The number of the best epoch."""
 
     def note(self, epoch: Epoch, score: float) -> None:
-        """Record an epoch's result, and keep the current weights if the epoch is the best so far.
+        """Record the result of an epoch.
+
+        If it is the best so far, keep its weights.
 
         Args:
             epoch: The result of the epoch.
@@ -68,11 +70,12 @@ class TrainingState:
         """
         self.history.append(epoch)
         if score > self.best_score:
+            # Copied, because training changes the network's tensors in place.
             self.best = _copy(self.network.state_dict())
             self.best_score, self.best_epoch = score, epoch.number
 
     def finished(self, *, epochs: int, patience: int) -> bool:
-        """Return whether training has reached its last epoch or stopped improving.
+        """Return whether training has reached the last epoch or stopped improving.
 
         Args:
             epochs: Maximum number of epochs.
@@ -96,13 +99,14 @@ class TrainingState:
             for parameter, moments in optimizer.state_dict()["state"].items():
                 for name, value in moments.items():
                     tensors[f"optimizer.{number}.{parameter}.{name}"] = torch.as_tensor(value)
+        # Dropout draws from torch's generators.
         tensors["random.cpu"] = torch.get_rng_state()
         if torch.cuda.is_available():
             tensors["random.cuda"] = torch.cuda.get_rng_state()
         return tensors
 
     def facts(self) -> str:
-        """Return, as JSON, the part of the state that is not tensors, such as the history."""
+        """Return, as JSON, everything that is not a tensor, such as the history."""
         return json.dumps(
             {
                 "random": self.random.bit_generator.state,
@@ -113,7 +117,7 @@ class TrainingState:
         )
 
     def restore(self, tensors: Mapping[str, Tensor], facts: str) -> None:
-        """Restore a state from the results of `tensors` and `facts`.
+        """Restore a state that `tensors` and `facts` returned.
 
         Args:
             tensors: The result of `tensors`.
@@ -128,6 +132,7 @@ class TrainingState:
                 parameter, _, kind = name.partition(".")
                 is_step = not value.is_floating_point()  # SparseAdam counts steps as an int
                 moments.setdefault(int(parameter), {})[kind] = value.item() if is_step else value
+            # Groups hold settings only, which the new optimizer already has.
             groups = optimizer.state_dict()["param_groups"]
             optimizer.load_state_dict({"state": moments, "param_groups": groups})
         torch.set_rng_state(tensors["random.cpu"])

@@ -1,1 +1,1 @@
-"""Signals that two columns join, such as shared values, similar names and catalog evidence."""
+"""Signals that two columns join, such as shared values or similar names."""

@@ -1,4 +1,4 @@
-"""Compare the spelling of two columns' cells, even if no two cells are equal.
+"""Compare how the cells of two columns are spelt, even if no cells are equal.
 
 Columns that hold the same values with typing errors, in another word order or with other
 punctuation share few values but most of their trigrams. Each column is represented by the bag of
@@ -41,7 +41,7 @@ _PROJECTION: dict[str, Any] = {
 
 @cache
 def _projection() -> SparseRandomProjection:
-    """Create the random projection of trigram counts to shorter vectors.
+    """Create a random projection that shortens vectors of trigram counts.
 
     The result is cached because creation is slow.
     """
@@ -49,7 +49,7 @@ def _projection() -> SparseRandomProjection:
 
 
 class CellSimilarity:
-    """Cosine similarity of columns, based on the weighted trigrams of their cells.
+    """The similarity of columns by the trigrams in their cells.
 
     Args:
         samples: Some cells of each column, as written; letter case and accents are ignored.
@@ -70,7 +70,7 @@ class CellSimilarity:
     def between(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float32[np.ndarray, "query l r"]:
-        """Compute the similarity of every left column to every right column in the same row.
+        """For each query, compare each left column with each right column.
 
         Args:
             left: Column indices.

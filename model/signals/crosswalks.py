@@ -1,4 +1,4 @@
-"""Find pairs of columns that join in two steps, through a crosswalk in the lake.
+"""Find pairs of columns that join through a crosswalk.
 
 A crosswalk is a table that holds codes and names of the same things in two columns. Another
 table's codes and a third table's names share no value, but the crosswalk's rows connect them.
@@ -34,7 +34,7 @@ _MAX_STEPS = 256
 
 @dataclass(frozen=True)
 class CrosswalkOverlap:
-    """The pairs of columns that join through a crosswalk, each with its best crosswalk."""
+    """The pairs of columns that join through a crosswalk, with their best crosswalks."""
 
     pairs: PairValues
     """The strength of each pair: the product of the strengths of its two steps, in [0, 1]."""
@@ -44,11 +44,11 @@ class CrosswalkOverlap:
 
     @classmethod
     def empty(cls, columns: int) -> "CrosswalkOverlap":
-        """Create an overlap without any pairs."""
+        """Return an overlap without any pairs."""
         return cls(PairValues.from_mapping(columns, {}), np.zeros(0, dtype=np.int64))
 
     def steps(self, left: int, right: int) -> tuple[int, int] | None:
-        """Return the two crosswalk columns through which a pair joins.
+        """Return the two columns of the crosswalk that connects a pair.
 
         Args:
             left: A column index.
@@ -60,13 +60,14 @@ class CrosswalkOverlap:
         ends = np.array([left, right])
         if not self.pairs.holds(ends[:1], ends[1:])[0]:
             return None
+        # Look-ups are of floats, which hold the index of any column exactly.
         via = self.pairs.look_up(self.via.astype(np.float64), ends, ends[::-1])
         return int(via[0]), int(via[1])
 
 
 @dataclass(frozen=True)
 class _Steps:
-    """Steps into crosswalks: pairs of a column and a crosswalk column that share values."""
+    """Pairs of a column and a crosswalk column with shared values."""
 
     end: Int[np.ndarray, " step"]
     via: Int[np.ndarray, " step"]
@@ -78,7 +79,7 @@ class _Steps:
 
 @dataclass(frozen=True)
 class _Chains:
-    """Pairs of columns that a crosswalk connects, with the crosswalk's two columns.
+    """Pairs of columns that a crosswalk connects, with both crosswalk columns.
 
     The left column has the smaller index.
     """
@@ -142,11 +143,12 @@ def _find_steps(
     names: NameSimilarity,
     in_crosswalk: Bool[np.ndarray, " column"],
 ) -> _Steps:
-    """Match columns with the crosswalk columns whose values they share, strongest first."""
+    """Find crosswalk columns that share values with other columns, strongest first."""
     chosen = in_crosswalk[overlap.right] & (overlap.beyond_chance >= _MIN_STEP)
     end, via = overlap.left[chosen], overlap.right[chosen]
     density = np.maximum(lake.density[end], lake.density[via])
     trust = trust_in_numbers(names.of(end, via), density)
+    # Consecutive numbers match by chance; texts do not.
     trust[lake.is_text[end] & lake.is_text[via]] = 1.0
     strength = overlap.beyond_chance[chosen] * weigh_shared(overlap.shared[chosen]) * trust
     order = np.lexsort((via, end, -strength))
@@ -154,7 +156,7 @@ def _find_steps(
 
 
 def _by_number(numbers: Int[np.ndarray, " step"]) -> Sequence[Int[np.ndarray, " _"]]:
-    """Group the positions at which an array holds equal numbers.
+    """Group the positions of equal numbers in an array.
 
     Positions ascend within a group.
     """
@@ -164,10 +166,11 @@ def _by_number(numbers: Int[np.ndarray, " step"]) -> Sequence[Int[np.ndarray, " 
 
 
 def _chain(lake: Lake, steps: _Steps) -> _Chains:
-    """Pair each column that matches one column of a crosswalk with those that match another."""
+    """Pair columns that match two different columns of one crosswalk."""
     steps = steps.at(np.arange(min(len(steps.end), _MAX_STEPS)))
     left, right = (side.ravel() for side in np.indices((len(steps.end),) * 2))
     end, via, is_text = steps.end, steps.via, lake.is_text[steps.via]
+    # Two columns that match the same column of a crosswalk join directly, if at all.
     meets = (end[left] < end[right]) & (via[left] != via[right]) & (is_text[left] | is_text[right])
     meets &= lake.table_of[end[left]] != lake.table_of[end[right]]
     left, right = left[meets], right[meets]
@@ -187,7 +190,7 @@ def _without_direct(overlap: ValueOverlap, chains: _Chains) -> _Chains:
 
 
 def _best_of(chains: _Chains) -> _Chains:
-    """For each pair of columns, keep only the strongest connection through a crosswalk.
+    """Keep only the strongest crosswalk of each pair.
 
     Ties go to the crosswalk columns that come first in the lake.
     """
@@ -201,7 +204,7 @@ def _best_of(chains: _Chains) -> _Chains:
 
 
 def _index(columns: int, chains: _Chains) -> CrosswalkOverlap:
-    """Store each connected pair twice, once for each order of its columns."""
+    """Store each pair in both orders of its columns."""
     left = np.concatenate([chains.left, chains.right])
     right = np.concatenate([chains.right, chains.left])
     order = np.lexsort((right, left))

@@ -1,4 +1,4 @@
-"""Estimate the value overlap between columns from their sketches.
+"""Estimate how many values columns share, from their sketches.
 
 A sketch holds the k smallest hashes of a column. Up to the smaller of their two greatest hashes,
 two sketches are complete, so the share of common hashes in that range estimates containment
@@ -28,7 +28,7 @@ overlap expected by chance."""
 
 @dataclass(frozen=True)
 class ValueOverlap(SparsePairs):
-    """Estimated value overlap of pairs of columns from different tables.
+    """The estimated overlap of values for pairs of columns in different tables.
 
     Pairs without a shared value are left out.
     """
@@ -47,7 +47,7 @@ class ValueOverlap(SparsePairs):
 
     @classmethod
     def empty(cls, columns: int) -> "ValueOverlap":
-        """Create an overlap without any pairs, for runs that do not compare values."""
+        """Return an overlap without any pairs."""
         none, zero = np.zeros(0, dtype=np.int64), np.zeros(0)
         return cls(
             columns=columns,
@@ -60,13 +60,13 @@ class ValueOverlap(SparsePairs):
 
     @cached_property
     def either_way(self) -> Float[np.ndarray, " pair"]:
-        """For each pair, the greater `beyond_chance`: of left in right, or of right in left."""
+        """For each pair, the greater `beyond_chance` of its two directions."""
         reverse = self.look_up(self.beyond_chance, self.right, self.left)
         return np.maximum(self.beyond_chance, reverse)
 
     @cached_property
     def ochiai(self) -> Float[np.ndarray, " pair"]:
-        """Geometric mean of containment in both directions, in [0, 1] (Ochiai, 1957).
+        """The geometric mean of both containments, in [0, 1] (Ochiai, 1957).
 
         It is the cosine of the two sets of values, and low for a small set within a large one.
         """
@@ -77,7 +77,7 @@ class ValueOverlap(SparsePairs):
 def concatenate_sketches(
     sketches: Sequence[bytes],
 ) -> tuple[UInt64[np.ndarray, " hash"], Int[np.ndarray, " _"]]:
-    """Return the hashes of all columns as one array, and the boundaries between columns."""
+    """Concatenate the hashes of all columns, and return where each column starts."""
     hashes = np.frombuffer(b"".join(sketches), dtype="<u8")
     sizes = np.array([len(sketch) // _HASH_BYTES for sketch in sketches], dtype=np.int64)
     return hashes, np.concatenate([[0], np.cumsum(sizes)])
@@ -89,7 +89,7 @@ def _count_at_most(
     stop: Int[np.ndarray, " pair"],
     threshold: UInt64[np.ndarray, " pair"],
 ) -> Int[np.ndarray, " pair"]:
-    """Count, in each slice from `start` to `stop`, the hashes not above the slice's threshold.
+    """Count the hashes in each slice that do not exceed a threshold.
 
     Each slice is ascending. The binary searches of all pairs advance in step, which takes about
     log2(k) passes over the pairs instead of a Python loop over them.
@@ -108,7 +108,7 @@ def _count_at_most(
 def _count_shared(
     hashes: UInt64[np.ndarray, " hash"], bounds: Int[np.ndarray, " _"]
 ) -> sparse.coo_array:
-    """Count the hashes that each pair of columns has in common.
+    """Count the hashes that any two columns have in common.
 
     The matrix of columns by hashes, multiplied by its transpose, yields only pairs that share a
     hash, so the cost depends on common hashes and not on the square of the number of columns.
@@ -130,7 +130,7 @@ def expected_containment(
     right: Int[np.ndarray, " pair"],
     containment: Float[np.ndarray, " pair"],
 ) -> Float[np.ndarray, " column"]:
-    """Estimate the containment that each column has in other columns by chance.
+    """Estimate, for each column, the containment in others that is due to chance.
 
     Args:
         is_text: The columns compared as text; the others are compared as numbers.
@@ -150,7 +150,7 @@ def expected_containment(
 def _complete_up_to(
     lake: Lake, hashes: UInt64[np.ndarray, " hash"], bounds: Int[np.ndarray, " _"]
 ) -> UInt64[np.ndarray, " column"]:
-    """Return, for each column, the greatest hash up to which its sketch is complete.
+    """Return the greatest hash up to which each sketch is complete.
 
     A sketch of another form has fewer hashes than values if the form merges some, so only the
     column's sketch of normal forms tells whether the sketches hold all values.
@@ -166,7 +166,7 @@ def _complete_up_to(
 
 
 def measure_overlap(lake: Lake) -> ValueOverlap:
-    """Estimate the value overlap of every pair of columns from different tables.
+    """Estimate the value overlap of columns from different tables.
 
     The cost is the sum, over all values, of the squared number of columns that hold the value.
 
@@ -191,7 +191,7 @@ def estimate_pairs(
     Int[np.ndarray, " pair"],
     Float[np.ndarray, " pair"],
 ]:
-    """Estimate the containment of the pairs of columns that share a hash.
+    """Estimate the containment for each pair of columns that share a hash.
 
     Args:
         lake: The columns.
@@ -203,6 +203,7 @@ def estimate_pairs(
         hashes that both hold, and the share of the left column's values that the right one holds.
     """
     apart = lake.table_of[counts.row] != lake.table_of[counts.col]
+    # Two indices combined into one exceed 32 bits in large lakes.
     left, right = counts.row[apart].astype(np.int64), counts.col[apart].astype(np.int64)
     shared = counts.data[apart].astype(np.int64)
     order = np.lexsort((right, left))
@@ -217,7 +218,7 @@ def estimate_containment(
     right: Int[np.ndarray, " pair"],
     shared: Int[np.ndarray, " pair"],
 ) -> Float[np.ndarray, " pair"]:
-    """Estimate the share of the left column's values that the right one holds, in [0, 1].
+    """Estimate the share of the left column's values that are in the right one, in [0, 1].
 
     Args:
         lake: The columns.

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 
 @dataclass(frozen=True)
 class SparsePairs:
-    """The pairs of columns that have a stored value, sorted for fast look-up.
+    """Pairs of columns with stored values, sorted for fast look-up.
 
     `left` and `right` list every pair in both orders, sorted by `left`, then `right`. Columns are
     given by their index in the lake.
@@ -51,18 +51,19 @@ class SparsePairs:
         stored = self._flat_indices
         if not len(stored):
             return np.zeros(wanted.shape)
+        # Past the end any valid position will do, because it does not hold the wanted pair.
         position = np.minimum(np.searchsorted(stored, wanted), len(stored) - 1)
         return np.where(stored[position] == wanted, values[position], 0.0)
 
     @cached_property
     def _flat_indices(self) -> Int[np.ndarray, " pair"]:
-        """The index of each stored pair in the flattened matrix of pairs, in ascending order."""
+        """The position of each stored pair in the flattened matrix, in ascending order."""
         return self.left * self.columns + self.right
 
 
 @dataclass(frozen=True)
 class PairValues(SparsePairs):
-    """A sparse symmetric matrix of positive values for pairs of columns.
+    """A sparse symmetric matrix with a positive value for each stored pair.
 
     A pair that is not stored has the value 0.
     """
@@ -101,11 +102,11 @@ class PairValues(SparsePairs):
         return self.of(left, right) > 0
 
     def partners(self, column: int) -> Int[np.ndarray, " _"]:
-        """Return the columns that form a stored pair with the given column, in ascending order."""
+        """Return the columns that form a stored pair with a column, in ascending order."""
         return self.right[slice(*np.searchsorted(self.left, [column, column + 1]))]
 
     def select(self, mask: Bool[np.ndarray, " pair"]) -> "PairValues":
-        """Return only the pairs that a mask selects.
+        """Return a matrix of only the pairs that a mask selects.
 
         Args:
             mask: The pairs to keep; the same for both orders of a pair.
@@ -114,7 +115,7 @@ class PairValues(SparsePairs):
 
     @cached_property
     def once(self) -> Bool[np.ndarray, " pair"]:
-        """A mask that selects each pair once, with the smaller index on the left."""
+        """A mask that selects each pair in one order: the smaller index on the left."""
         return self.left < self.right
 
     def __len__(self) -> int:

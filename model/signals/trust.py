@@ -1,4 +1,4 @@
-"""Judge how strongly shared values suggest a join rather than chance."""
+"""Judge whether shared values suggest a join or are due to chance."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -19,7 +19,9 @@ def weigh_shared(shared: Int[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]
 def trust_in_numbers(
     names: Float[np.ndarray, "*pair"], density: Float[np.ndarray, "*pair"]
 ) -> Float[np.ndarray, "*pair"]:
-    """Return a factor in (0, 1] that discounts equal numbers in columns of different names.
+    """Return a factor that weakens the evidence of shared numbers.
+
+    It is in (0, 1], and smaller the less the column names agree.
 
     Numbers in common are weak evidence, since consecutive numbers share values with every other
     such column.

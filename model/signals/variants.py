@@ -1,4 +1,4 @@
-"""Vary column names by rules, and recognise names with the same meaning.
+"""Vary column names by rules, and recognise names of the same meaning.
 
 The paper asks a language model for one plausible variant (section 4.1, step 3). These rules follow
 the same guidance: separators, abbreviations, case conventions, synonyms.
@@ -68,7 +68,7 @@ def _abbreviate(token: str, random: np.random.Generator) -> str:
 
 
 def rename(name: str, random: np.random.Generator) -> str:
-    """Vary a column's name at random without changing the meaning.
+    """Change a column's name at random, but keep its meaning.
 
     Args:
         name: The column's name.
@@ -89,7 +89,7 @@ def rename(name: str, random: np.random.Generator) -> str:
 
 
 def canonical(name: str) -> tuple[str, ...]:
-    """Return the tokens of a name, each replaced by the first word of its synonym group.
+    """Replace each token of a name by the first word of its synonym group.
 
     Names with equal results are variants of each other.
 
@@ -106,7 +106,7 @@ def are_variants(
     left: Int[np.ndarray, " pair"],
     right: Int[np.ndarray, " pair"],
 ) -> Bool[np.ndarray, " pair"]:
-    """Return whether the two columns of each pair have names with the same meaning.
+    """Return whether the names of each pair of columns mean the same.
 
     Args:
         names: The name of each column.

@@ -1,1 +1,1 @@
-"""Train the network without labels, on two augmented views of the tables (paper, section 4.2)."""
+"""Train the network without labels (paper, section 4.2)."""

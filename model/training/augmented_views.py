@@ -1,4 +1,4 @@
-"""Sample training pairs from two augmented views of the same tables (paper, section 4.2).
+"""Sample training pairs from two changed copies of the same tables (paper, section 4.2).
 
 Each table is split into two overlapping subsets of its rows and columns. The first view keeps the
 names. The second view is the table as another publisher might have written it, and some of its key
@@ -47,7 +47,7 @@ _FROM_LLM = 0.5
 
 @dataclass(frozen=True)
 class PairBatch:
-    """A training batch: two views of some tables, with positive and negative pairs of columns."""
+    """A training batch: two views of some tables, with positive and negative pairs."""
 
     batch: Batch
     """All columns of both views over one hypergraph."""
@@ -80,7 +80,7 @@ class _View:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """The input of training: the lake, precomputed features and the settings."""
+    """The input of training: lake, features and settings."""
 
     index: LakeIndex
     featurizer: Featurizer
@@ -95,11 +95,11 @@ class TrainingData:
 
     @property
     def lake(self) -> Lake:
-        """The lake that contains the columns to train on."""
+        """The lake to train on."""
         return self.index.lake
 
     def whole(self) -> Features:
-        """Compute the features of every column in the lake, based on all sampled values."""
+        """Compute the features of every column from all sampled values."""
         return _features(
             self,
             titles=[self.lake.titles[table] for table in self.lake.table_of],
@@ -132,7 +132,7 @@ def _left_view(
     held: ValueSplit,
     random: np.random.Generator,
 ) -> _View:
-    """Create the first augmented view, which keeps the names of columns and tables.
+    """Create the first view, which keeps all names.
 
     It hides the vectors of some random tables.
     """
@@ -151,7 +151,9 @@ def _left_view(
 
 
 def _choose_variant(index: LakeIndex, column: int, random: np.random.Generator) -> str:
-    """Pick a new name for a column at random: its name variant, or a name made by rules.
+    """Choose a new name for a column at random.
+
+    It is the name variant or a name made by rules.
 
     A column without a name variant always gets a name made by rule.
     """
@@ -164,7 +166,10 @@ def _choose_variant(index: LakeIndex, column: int, random: np.random.Generator) 
 def _rename_tables(
     data: TrainingData, tables: Int[np.ndarray, " column"], random: np.random.Generator
 ) -> dict[int, str]:
-    """Choose a title for each table of the second view: meaningless, varied or unchanged."""
+    """Choose a title for each table of the second view.
+
+    It is meaningless, varied or unchanged.
+    """
     titles, method = data.lake.titles, data.config.setting
 
     def rewrite(title: str) -> str:
@@ -176,9 +181,13 @@ def _rename_tables(
 
 
 def _rename_column(data: TrainingData, column: int, random: np.random.Generator) -> str:
-    """Choose a name for a column of the second view: meaningless, varied or unchanged."""
+    """Choose a name for a column of the second view.
+
+    It is meaningless, varied or unchanged.
+    """
     profile, method = data.lake.profiles[column], data.config.setting
     name = profile.id.path
+    # Drawn even if the method renames nothing, so that later draws stay the same.
     if random.random() < _RENAMED * method.name_variants:
         name = _choose_variant(data.index, column, random)
     return f"col_{profile.position}" if random.random() < _OPAQUE * method.corruption else name
@@ -190,7 +199,10 @@ def _rewrite_cells(
     side: Bool[np.ndarray, " value"],
     random: np.random.Generator,
 ) -> Float32[np.ndarray, "_ feature"]:
-    """Corrupt a column's values with some probability, and return the resulting features."""
+    """Corrupt a column's values at random, and return their features.
+
+    With the remaining probability, the values stay as they are.
+    """
     if random.random() >= _CORRUPTED * data.config.setting.corruption:
         return data.cells[column][side]
     sample = data.lake.profiles[column].sample
@@ -208,7 +220,7 @@ def _right_view(
     held: ValueSplit,
     random: np.random.Generator,
 ) -> _View:
-    """Create the second augmented view, as if another publisher had written the tables.
+    """Create the second view, as if another publisher had written the tables.
 
     Its columns never have a table vector. A table of another publisher is new to the network, and
     this is how training covers that case.
@@ -229,7 +241,7 @@ def _right_view(
 
 
 def _groups(labels: Int[np.ndarray, " column"]) -> list[Int[np.ndarray, " _"]]:
-    """Collect the indices of the columns in each table or value domain.
+    """Group the indices of columns by table or by value domain.
 
     A label is the number of a table or domain; columns with a negative label belong to none.
     """
@@ -240,7 +252,9 @@ def _groups(labels: Int[np.ndarray, " column"]) -> list[Int[np.ndarray, " _"]]:
 
 
 def _join(data: TrainingData, left: _View, right: _View, random: np.random.Generator) -> Batch:
-    """Combine two views into one batch, so that a training step needs only one forward pass.
+    """Combine two views into one batch.
+
+    So a training step needs only one forward pass.
 
     Groups are formed view by view and shifted by the start of the view, so that no hyperedge ever
     contains columns of both. A view drops value domains and positions at random
@@ -279,7 +293,7 @@ def _join(data: TrainingData, left: _View, right: _View, random: np.random.Gener
 def sample_pairs(
     data: TrainingData, keys: Int[np.ndarray, " key"], random: np.random.Generator
 ) -> PairBatch:
-    """Sample a training batch with a positive pair for each of the given key columns.
+    """Sample a training batch, with one positive pair for each given key column.
 
     The batch consists of two augmented views of the tables that contain these columns.
 
@@ -301,6 +315,7 @@ def sample_pairs(
         for column in np.union1d(left_columns, columns).tolist()
     }
     left = _left_view(data, left_columns, held, random)
+    # In practice, joinable columns are seldom in the same table; other columns stay.
     movable = np.isin(columns, targets)
     tables = swap_tables(lake.table_of[columns], movable, method.table_swap_rate, random)
     right = _right_view(data, columns, tables, held, random)

@@ -1,4 +1,4 @@
-"""Change values at random, for example their letter case, separators or spelling.
+"""Change values at random, for example their case or spelling.
 
 The changed values are those of the positive in a training pair. The network learns to match the
 differences that it sees here.
@@ -54,7 +54,9 @@ def _misspell(values: _Values, random: np.random.Generator) -> _Values:
 def _reformat(values: _Values, random: np.random.Generator) -> _Values:
     date = str(random.choice([r"\3/\2/\1", r"\2/\3/\1", r"\1\2\3"]))
     return [
-        f"{value}.0" if value.isdecimal() else _DATE.sub(date, value, count=1) for value in values
+        # Programs such as pandas write integers like this in columns with nulls.
+        f"{value}.0" if value.isdecimal() else _DATE.sub(date, value, count=1)
+        for value in values
     ]
 
 
@@ -70,7 +72,7 @@ _CORRUPTIONS: tuple[Corruption, ...] = (
 
 
 def corrupt(values: Sequence[str], random: np.random.Generator) -> _Values:
-    """Apply one or two randomly chosen kinds of change to all values of a column.
+    """Change all values of a column in one or two randomly chosen ways.
 
     Args:
         values: The values of one column.

@@ -1,4 +1,4 @@
-"""Training losses, computed from the cosine similarities between queries and candidates."""
+"""Training losses, computed from the cosines of queries and candidates."""
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -39,7 +39,9 @@ def semi_hard_loss(
     negative: Bool[Tensor, "pair candidate"],
     margin: float,
 ) -> Float[Tensor, ""]:
-    """Compute the margin ranking loss with the nearest negative that is farther than the positive.
+    """Compute the margin ranking loss with a semi-hard negative.
+
+    That is the nearest negative that is farther than the positive.
 
     The hardest negative of all may be joinable itself, and early in training it is nearer than the
     positive. Pushing away from it alone collapses all embeddings into one (Schroff et al., 2015).
@@ -69,7 +71,7 @@ def infonce_loss(
     negative: Bool[Tensor, "pair candidate"],
     temperature: float,
 ) -> Float[Tensor, ""]:
-    r"""Compute the InfoNCE loss of the positive and all negatives (van den Oord et al., 2018).
+    r"""Compute the InfoNCE loss of positives and negatives (van den Oord et al., 2018).
 
     $$-\frac{1}{|D^+|} \sum \log \frac{e^{s(C, C^+)/\tau}}
     {e^{s(C, C^+)/\tau} + \sum_{C^-} e^{s(C, C^-)/\tau}}$$
@@ -93,7 +95,7 @@ def measure_loss(
     negative: Bool[Tensor, "pair candidate"],
     method: Method,
 ) -> Float[Tensor, ""]:
-    """Compute the loss that `method` selects.
+    """Compute the loss that the method selects.
 
     Args:
         cosines: The cosine of every query and candidate.

@@ -1,4 +1,4 @@
-"""Select the positive and the negative pairs of a training step.
+"""Select the positive and negative pairs of a training step.
 
 A key column must find itself in the other view. Decisions add to that: every other time, an
 accepted partner takes the place of the column itself, and a rejected partner joins the batch as a
@@ -21,7 +21,10 @@ _SIMILAR = 0.3
 
 
 def _draw(pairs: PairValues, column: int, random: np.random.Generator) -> Int[np.ndarray, " _"]:
-    """Draw a random partner of a column, as an array of length one or zero."""
+    """Choose a random partner of a column.
+
+    The array is empty if the column has none.
+    """
     partners = pairs.partners(column)
     return random.choice(partners, size=1) if len(partners) else partners
 
@@ -29,7 +32,9 @@ def _draw(pairs: PairValues, column: int, random: np.random.Generator) -> Int[np
 def sample_targets(
     priors: CatalogPriors, keys: Int[np.ndarray, " key"], random: np.random.Generator
 ) -> Int[np.ndarray, " key"]:
-    """Choose the positive of each key column: the column itself or an accepted partner.
+    """Choose a positive partner for each key column.
+
+    It is the column itself or an accepted partner.
 
     Args:
         priors: The accepted pairs.
@@ -50,7 +55,7 @@ def sample_targets(
 def sample_rejected(
     priors: CatalogPriors, keys: Int[np.ndarray, " key"], random: np.random.Generator
 ) -> Int[np.ndarray, " stranger"]:
-    """Draw a rejected partner at random for each key column that has any.
+    """Choose a random rejected partner of each key column that has one.
 
     Args:
         priors: The rejected pairs.
@@ -73,7 +78,7 @@ def find_negatives(
     priors: CatalogPriors,
     exclude_similar: bool,
 ) -> Bool[np.ndarray, "pair candidate"]:
-    """Determine which candidates are negatives of which key columns.
+    """For each key column, mark the candidates that are negatives.
 
     Candidates in the same value domain or with similar values may be joinable, and connected ones
     are. A rejected candidate is always a negative, whatever its values.

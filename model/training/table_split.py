@@ -16,7 +16,7 @@ _ALONE = 0.4
 def split_columns(
     lake: Lake, needed: Int[np.ndarray, " needed"], random: np.random.Generator
 ) -> tuple[Int[np.ndarray, " left"], Int[np.ndarray, " right"]]:
-    """Split the columns of some tables into two overlapping subsets (paper, section 4.2).
+    """Choose two overlapping subsets of each table's columns (paper, section 4.2).
 
     With equal subsets, the network could recognise a table by its other columns, and would learn to
     find tables instead of columns.
@@ -44,7 +44,7 @@ def split_columns(
 def split_values(
     counts: Sequence[int], random: np.random.Generator
 ) -> tuple[Bool[np.ndarray, " value"], Bool[np.ndarray, " value"]]:
-    """Split a column's values into two overlapping subsets by simulating a split of the rows.
+    """Split a column's values as if its rows were split into two overlapping parts.
 
     Args:
         counts: The number of rows with each value.
@@ -76,7 +76,7 @@ def swap_tables(
     share: float,
     random: np.random.Generator,
 ) -> Int[np.ndarray, " column"]:
-    """Move randomly chosen columns into other tables.
+    """Move some columns into other tables at random.
 
     Joinable columns are seldom in the same table, but both halves of a column are. A column that
     moves among the columns of another table, under its title, can only be recognised by its own

@@ -56,7 +56,7 @@ def hold_out(
 
 @torch.inference_mode()
 def measure_recall(network: HIN, pairs: PairBatch) -> float:
-    """Compute the share of queries that are more similar to their positive than to any negative.
+    """Compute the share of queries whose positive is nearer than every negative.
 
     Args:
         network: The network to measure.

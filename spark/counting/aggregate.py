@@ -1,4 +1,4 @@
-"""Compute and merge partial aggregates of columns.
+"""Compute partial aggregates of columns, and merge them.
 
 A partial aggregate has a bounded size, however long the column is. The aggregate of a whole column
 is the merge of the aggregates of its parts, so one pass can read a table batch by batch.
@@ -47,7 +47,7 @@ _NO_LENGTHS = (2**31, 0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnAggregate:
-    """Counts, types and distinct values for some or all rows of a column."""
+    """Counts, types and distinct values of some or all rows of a column."""
 
     rows: int
     """Number of rows counted."""
@@ -73,11 +73,13 @@ class ColumnAggregate:
 
     @property
     def type(self) -> DataType:
-        """The data type that fits all counted values."""
+        """The data type that fits all values."""
         return common_type(self.types)
 
     def resolve_null_words(self, *, is_text: bool | None = None) -> "ColumnAggregate":
-        """Treat words such as `NA` as values if the column is text, and as nulls otherwise.
+        """Decide whether words such as `NA` are values or nulls.
+
+        In a text column they are values.
 
         All rows of the column must have been counted.
 
@@ -107,7 +109,7 @@ EMPTY_AGGREGATE = ColumnAggregate(0, 0, frozenset(), NO_VALUES, NO_VALUES, _NO_L
 def aggregate_columns(
     columns: Sequence[TextCounts], size: int, *, in_forms: bool = True
 ) -> list[ColumnAggregate]:
-    """Aggregate one batch of values from each of several columns.
+    """Aggregate a batch of values from each column.
 
     Args:
         columns: The texts of each column's batch.
@@ -142,6 +144,7 @@ def merge_aggregates(
     return ColumnAggregate(
         rows=left.rows + right.rows,
         nulls=left.nulls + right.nulls,
+        # Text fits all values, so the other types no longer matter.
         types=frozenset({DataType.TEXT}) if DataType.TEXT in types else types,
         values=merge_values([left.values, right.values]).smallest(size),
         null_words=merge_values([left.null_words, right.null_words]),
@@ -154,13 +157,14 @@ def merge_aggregates(
 
 
 def _in_form(part: ColumnAggregate, notation: Notation) -> Hashes:
+    # A notation that is not listed leaves all values, and so all hashes, as they are.
     return part.forms.get(notation, part.values.hashes)
 
 
 def _aggregate_chunk(
     columns: Sequence[TextCounts], size: int, *, in_forms: bool
 ) -> list[ColumnAggregate]:
-    """Compute the aggregate of each column, processing all columns at once.
+    """Aggregate several columns at once.
 
     Each text belongs to one of three groups: nulls, null words and values. Null words stay apart
     until the type of the whole column is known; there are few of them, so all are kept.
@@ -190,7 +194,7 @@ def _aggregate_chunk(
 
 
 def _is_null_word(normal: pa.Array) -> Mask:
-    """Mark the normal forms that are in `NULL_WORDS`.
+    """Mark the values in `NULL_WORDS`.
 
     Length and first byte rule out nearly all values before the set look-up, which is slower.
     """
@@ -204,14 +208,15 @@ def _is_null_word(normal: pa.Array) -> Mask:
 
 
 def _shorten(texts: pa.Array) -> pa.Array:
-    """Truncate long texts, so that a column of documents does not fill the memory."""
+    """Truncate long texts, so that documents do not fill the memory."""
+    # Bytes bound the characters from above, so most batches need no count of characters.
     if StringBytes.of(texts).lengths.max(initial=0) <= _LONGEST_TEXT:
         return texts
     return pc.utf8_slice_codeunits(texts, 0, _LONGEST_TEXT)
 
 
 def _extremes(texts: pa.Array, bounds: Indices) -> list[tuple[int, int]]:
-    """Return the shortest and the longest text length in each column."""
+    """Return the lengths of each column's shortest and longest text."""
     lengths = pc.utf8_length(texts).to_numpy()
     ends = [reduce_each(end, lengths, bounds) for end in (np.minimum, np.maximum)]
     extremes = np.stack(ends, axis=1)

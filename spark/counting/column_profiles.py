@@ -1,4 +1,4 @@
-"""Build column profiles from the counts and values that were aggregated over all rows."""
+"""Build column profiles from aggregates."""
 
 import itertools
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from datahub_hyperjoin.value_forms import Notation
 
 
 class CountedColumn(NamedTuple):
-    """A column of a table, with the counts and values that were aggregated over its rows."""
+    """A column of a table, with the aggregate of all its rows."""
 
     id: ColumnId
     """The column."""
@@ -33,7 +33,7 @@ class CountedColumn(NamedTuple):
 
 
 def profile_columns(columns: Sequence[CountedColumn], config: ProfileConfig) -> list[ColumnProfile]:
-    """Build the profiles of columns from one or more tables.
+    """Build the profiles of several columns, from one or more tables.
 
     Args:
         columns: The counted columns.
@@ -81,7 +81,7 @@ def opaque_profile(id_: ColumnId, column: Column, *, rows: int) -> ColumnProfile
 
 
 def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> list[ColumnProfile]:
-    """Profile several columns together, to save calls to Arrow.
+    """Profile several columns together, because that needs fewer calls to Arrow.
 
     Sketch, sample and patterns nest: the sample is the beginning of the sketch, and the patterns
     are those of the sample. All samples are converted to Python in one call, because the calls
@@ -107,6 +107,7 @@ def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> l
             type=aggregate.type,
             rows=aggregate.rows,
             nulls=aggregate.nulls,
+            # The estimate may exceed the number of rows that have a value.
             distinct=min(
                 estimate_distinct(aggregate.values.hashes, config.sketch_size),
                 aggregate.rows - aggregate.nulls,
@@ -135,7 +136,10 @@ def _concatenate_texts(columns: Sequence[DistinctValues]) -> tuple[pa.Array, Ind
 
 
 def _means(columns: Sequence[DistinctValues]) -> list[float]:
-    """Return the mean text length of each column, or 0 for a column without values."""
+    """Return the mean text length of each column.
+
+    It is 0 for a column without values.
+    """
     texts, bounds = _concatenate_texts(columns)
     sums = reduce_each(np.add, pc.utf8_length(texts).to_numpy(), bounds)
     return (sums / np.maximum(np.diff(bounds), 1)).tolist()

@@ -1,4 +1,4 @@
-"""Rewrite values in a canonical form, so that different notations of one value match.
+"""Rewrite values in a canonical form, in which different notations agree.
 
 `canonical_forms` computes for a column what `canonical_form` defines for one value. Few columns are
 written in a notation of their own. The type of a column, and the first and the last byte of its
@@ -84,7 +84,7 @@ _INSTANT_REWRITES = ((r"(\.[0-9]*[1-9])0+$", r"\1"), (r"\.0+$", ""), (" 00:00:00
 
 
 def canonical_forms(normal: pa.Array, notation: Notation) -> pa.Array:
-    """Rewrite the values of a column from their notation into the canonical form.
+    """Convert a column's values from their notation to the canonical form.
 
     Args:
         normal: Normal forms without nulls.
@@ -98,7 +98,7 @@ def canonical_forms(normal: pa.Array, notation: Notation) -> pa.Array:
 
 
 def in_notation(counted: TextCounts, notation: Notation) -> TextCounts:
-    """Convert the texts of a column from a notation to the canonical form.
+    """Convert a column's texts from their notation to the canonical form.
 
     Args:
         counted: Distinct texts of the column.
@@ -114,7 +114,9 @@ def in_notation(counted: TextCounts, notation: Notation) -> TextCounts:
 def form_sketches(
     normal: pa.Array, bounds: Indices, types: Sequence[AbstractSet[DataType]], size: int
 ) -> list[dict[Notation, Hashes]]:
-    """For each notation that a column may have, sketch the column's canonical forms.
+    """Compute a sketch of each column for each notation that it may have.
+
+    A sketch holds hashes of the canonical forms.
 
     Args:
         normal: Normal forms of values that are not null, one column after the other.
@@ -138,7 +140,7 @@ def form_sketches(
 def column_notations(
     samples: Sequence[DistinctValues], sketched: Sequence[Iterable[Notation]]
 ) -> list[Notation | None]:
-    """Decide for each column in which notation its values are written.
+    """Decide in which notation each column is written.
 
     Args:
         samples: Distinct values of each column; all of them if there are at most two.
@@ -167,7 +169,7 @@ def column_notations(
 def _suspects(
     normal: pa.Array, bounds: Indices, types: Sequence[DataType]
 ) -> Iterator[tuple[int, tuple[Notation, ...]]]:
-    """Yield the columns that may have a special notation, with all notations to try."""
+    """Yield the columns that may have a notation, with the notations to try."""
     strings = StringBytes.of(normal)
     is_first = index_within(bounds) < _FIRST_VALUES
     rows, rows_bounds = np.flatnonzero(is_first), filtered_bounds(is_first, bounds)
@@ -184,7 +186,7 @@ def _suspects(
 
 
 def _spread(values: pa.Array) -> pa.Array:
-    """Return every n-th value of a column, at most `_FIRST_VALUES` in all.
+    """Return every n-th value of a column, at most `_FIRST_VALUES` in total.
 
     A column may be sorted, so that its first values are not typical.
     """
@@ -209,7 +211,7 @@ def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[No
 
 
 def _write(normal: pa.Array, notation: Notation) -> pa.Array:
-    """Rewrite values from a notation into the canonical form.
+    """Convert values from a notation to the canonical form.
 
     The notation must be able to read all of them.
     """

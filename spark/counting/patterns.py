@@ -30,7 +30,7 @@ _SYMBOLS = bytes.maketrans(
 
 
 def shapes(values: pa.Array) -> pa.Array:
-    """Reduce each value to a shape, with `A` for letters and `9` for digits.
+    """Replace the letters of each value by `A` and the digits by `9`.
 
     Two or more letters become `A+`, one letter `A`, a digit `9`, five or more digits `9+`. All
     other characters stay as they are. The shape covers the first 40 characters of a value.
@@ -98,7 +98,7 @@ def patterns(values: pa.Array, bounds: Indices, most: int) -> list[tuple[Pattern
 
 
 def _collapse_runs(strings: StringBytes) -> tuple[Bytes, Mask]:
-    """Replace bytes by symbols such as `A`, and mark those that stay when runs are shortened.
+    """Replace bytes by symbols such as `A`, and shorten repetitions.
 
     A run is a sequence of equal symbols within one string. Runs are shortened in place, without
     a loop over values: the second letter of a run becomes `+` and later ones are dropped; blanks
@@ -122,7 +122,10 @@ def _collapse_runs(strings: StringBytes) -> tuple[Bytes, Mask]:
 
 
 def _shifted(marks: Mask, distance: int) -> Mask:
-    """Shift a mask to the right, or to the left if `distance` is negative."""
+    """Shift a mask to the right.
+
+    A negative distance shifts it to the left.
+    """
     shifted = np.zeros_like(marks)
     if distance > 0:
         shifted[distance:] = marks[:-distance]

@@ -1,4 +1,4 @@
-"""Recognise columns of personal values, and replace their samples by hashes.
+"""Recognise columns with personal values, and replace their samples by hashes.
 
 A value is personal by its form (an e-mail address, a phone number) or by its check digits (an IBAN,
 a national identity number). A chance match of check digits is one in ten or rarer, so most of a
@@ -53,6 +53,7 @@ _FIRST = 5
 """Values that are looked at one by one, before all are; most columns are not personal."""
 _CLEAR_SHARE = 0.1
 """Share of a sample from which forms that no other value has make a column personal."""
+# A chance match of check digits is one in ten, so a few values alone decide nothing.
 _FIRST_SHARE, _CHECKED_SHARE = 0.5, 0.8
 _LEAST_CHECKED = 3
 _Check = Callable[[str], object]
@@ -61,7 +62,7 @@ _Check = Callable[[str], object]
 def hide_personal_values(
     column: ColumnProfile, table: Table, config: ProfileConfig
 ) -> ColumnProfile:
-    """Replace the sample of a column by hashes if its values are personal.
+    """Replace a column's sample by hashes if its values are personal.
 
     Equal values have equal hashes in all columns, so that personal columns still join. These are
     the hashes that the sketch holds anyway.
@@ -85,7 +86,7 @@ def hide_personal_values(
 
 
 def hide_personal_columns(profile: TableProfile, config: ProfileConfig) -> TableProfile:
-    """Replace the samples of columns that the catalog marks, in a profile of an earlier run.
+    """In a stored profile, replace the samples of personal columns by hashes.
 
     Args:
         profile: The stored profile of a table. Its other personal columns are hidden already,
@@ -102,7 +103,7 @@ def hide_personal_columns(profile: TableProfile, config: ProfileConfig) -> Table
 
 
 def recognise(values: Sequence[str], name: str = "") -> str:
-    """Return the kind of personal values that a sample holds.
+    """Return the kind of personal values in a sample, such as phone numbers.
 
     Args:
         values: The sample, as written.
@@ -118,12 +119,14 @@ def recognise(values: Sequence[str], name: str = "") -> str:
         ('', 'phone numbers')
     """
     first, together = values[:_FIRST], "\n".join(values)
+    # Looking for a character rules out most columns before a pattern is tried on every value.
     if "@" in together and _share(values, _EMAIL.search) >= _CLEAR_SHARE:
         return "e-mail addresses"
     if ("+" in together or any(map(_PHONE.fullmatch, first))) and (
         _share(values, _PHONE.fullmatch) >= _CLEAR_SHARE
     ):
         return "phone numbers"
+    # Plain digits are phone numbers only in a column that is named so.
     if _PHONE_NAME.search(name) and _share(values, _LOCAL_PHONE.fullmatch) >= _CHECKED_SHARE:
         return "phone numbers"
     if any(map(_IBAN.fullmatch, first)) and _share(values, iban.is_valid) >= _CLEAR_SHARE:
@@ -133,7 +136,10 @@ def recognise(values: Sequence[str], name: str = "") -> str:
 
 
 def _are_identities(values: Sequence[str], numbers: Sequence[str]) -> bool:
-    """Return whether values are national identity numbers, to judge from a few of them first."""
+    """Return whether values are national identity numbers.
+
+    A few values are checked first, because most samples fail there.
+    """
     return len(numbers) >= _LEAST_CHECKED and any(
         _share(numbers, check) > _FIRST_SHARE and _share(values, check) >= _CHECKED_SHARE
         for check in _checks(sum(map(str.isalnum, numbers[0])))
@@ -154,7 +160,10 @@ def _share(values: Sequence[str], check: _Check) -> float:
 
 @cache
 def _checks(length: int) -> list[_Check]:
-    """Return the checks of numbers of a length; their modules are imported when first needed."""
+    """Return the checks for identity numbers of a given length.
+
+    Their modules are imported when they are first needed.
+    """
     modules = _CHECKED_NUMBERS.get(length, "").split()
     return [*starmap(_separated_check, _SEPARATED_NUMBERS), *map(_check, modules)]
 

@@ -1,4 +1,4 @@
-"""Count the distinct texts of a column, whatever its Arrow type."""
+"""Count the distinct texts of a column of any Arrow type."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _LAST_ZEROS = ((r"(\.[0-9]*[1-9])0+$", r"\1"), (r"\.0+$", ""))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextCounts:
-    """The distinct texts in some rows of a column, with row counts."""
+    """The distinct texts in some rows of a column, and how often each occurs."""
 
     rows: int
     """Number of rows counted."""
@@ -29,7 +29,7 @@ class TextCounts:
 
 
 def count_texts(column: pa.Array) -> TextCounts:
-    """Count the texts in one batch of a column.
+    """Count the texts in a batch of a column.
 
     Args:
         column: Rows of any type that has a text form.
@@ -48,7 +48,7 @@ def count_texts(column: pa.Array) -> TextCounts:
 
 
 def texts_of(column: pa.Array) -> pa.Array:
-    """Return the text of every row in one batch of a column.
+    """Return the text of every row in a batch of a column.
 
     Args:
         column: Rows of any type that has a text form.
@@ -60,7 +60,7 @@ def texts_of(column: pa.Array) -> pa.Array:
 
 
 def countable(column: pa.Array) -> pa.Array:
-    """Convert rows to a type that Arrow can filter, count and cast to strings.
+    """Convert a column to a type that Arrow can filter, count and convert to text.
 
     Arrow supports these operations for most types, but not for all of them.
 
@@ -91,7 +91,9 @@ _CONVERSIONS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa
 
 
 def _texts(distinct: pa.Array) -> pa.Array:
-    """Cast values to strings, and write equal numbers of different types as equal texts.
+    """Convert values to texts.
+
+    Equal numbers have equal texts, whatever their types.
 
     Arrow writes a large float such as `2e9` with an exponent, and a decimal with all digits of its
     type. An identifier stored as a float must have the same text as one stored as an integer, and a
@@ -115,17 +117,18 @@ def _texts(distinct: pa.Array) -> pa.Array:
 
 
 def _without_last_zeros(texts: pa.Array) -> pa.Array:
-    """Drop the zeros at the end of fractions; `12.50` becomes `12.5`, and `12.00` becomes `12`."""
+    """Drop zeros at the end of fractions, so that `12.50` becomes `12.5`."""
     for pattern, replacement in _LAST_ZEROS:
         texts = pc.replace_substring_regex(texts, pattern, replacement)
     return texts
 
 
 def _without_exponents(texts: pa.Array) -> pa.Array:
-    """Write numbers such as `1e-07` with all of their digits."""
+    """Write numbers such as `1e-07` without an exponent."""
     has_exponent = pc.fill_null(pc.match_substring(texts, "e", ignore_case=True), False)  # noqa: FBT003 (Arrow's signature)
     if not pc.any(has_exponent).as_py():
         return texts
+    # Arrow has no function that writes numbers without exponents.
     exact = [
         canonical_form(text.lower(), Notation.POINT)
         for text in texts.filter(has_exponent).to_pylist()

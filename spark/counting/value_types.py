@@ -53,7 +53,7 @@ _CLASSES = bytes({**_CLASS, ord("."): _DOT}.get(byte, _TEXT_ONLY) for byte in ra
 
 
 def types_of(normal: pa.Array, bounds: Indices) -> list[frozenset[DataType]]:
-    """Infer which types occur among the values of each column.
+    """Infer the types of the values in each column.
 
     Args:
         normal: Normal forms without nulls, one column after the other.
@@ -88,7 +88,7 @@ def types_of(normal: pa.Array, bounds: Indices) -> list[frozenset[DataType]]:
 
 
 def common_type(types: AbstractSet[DataType]) -> DataType:
-    """Return the type of a column that contains values of the given types.
+    """Return the type of a column whose values have the given types.
 
     Args:
         types: The types of a column's values.

@@ -1,1 +1,1 @@
-"""List and read the tables of databases."""
+"""List and read database tables."""

@@ -1,4 +1,4 @@
-"""A Spark data source that reads a database table over several connections."""
+"""A Spark data source for database tables, read over several connections."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -34,21 +34,23 @@ from datahub_hyperjoin.spark.native.frames import TableFrame
 
 @dataclass(frozen=True)
 class KeyRanges(InputPartition):
-    """The key ranges that a Spark partition reads over one database connection."""
+    """The key ranges of one Spark partition, read over one connection."""
 
     ranges: tuple[KeyRange, ...]
     """Ranges of the key, read one after the other."""
 
 
 class RelationSource(DataSource):
-    """A Spark data source that reads a database table or view, with all values as text.
+    """A Spark data source for a database table or view.
+
+    All values are text.
 
     Use `load_relation` to configure and load it.
     """
 
     @classmethod
     def name(cls) -> str:
-        """Return the name of this data source in Spark."""
+        """Return the name under which Spark knows this data source."""
         return "hyperjoin_relation"
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -90,7 +92,7 @@ class _Reader(DataSourceReader):
 def load_relation(
     session: SparkSession, relation: Relation, *, max_rows: int, share: float = 1.0
 ) -> TableFrame:
-    """Load a table or view as a data frame.
+    """Load a table or view as a Spark data frame.
 
     The frame has at most as many partitions as the database allows connections. If the table has
     too many rows, an equal number of rows is read from each of some ranges of its key.
@@ -122,6 +124,7 @@ def load_relation(
             ranges = [WHOLE_KEY]
             if key:
                 ranges = split_key(relation, engine, key, connections, rows=rows)
+    # Each partition opens one connection, so that there are never more than the recipe allows.
     partitions = [ranges[start::connections] for start in range(min(connections, len(ranges)))]
     options = {
         **_options(relation),
@@ -130,6 +133,7 @@ def load_relation(
         "limit": json.dumps(limit),
         "partitions": json.dumps(partitions),
     }
+    # Columns are numbered, because Spark would read a dot in a name as a member of a struct.
     schema = ", ".join(f"c{index} string" for index in range(len(readable_paths(columns))))
     session.dataSource.register(RelationSource)
     reader = session.read.format(RelationSource.name()).options(**options)
@@ -137,7 +141,7 @@ def load_relation(
 
 
 def _options(relation: Relation) -> dict[str, str]:
-    """Return the reader's options, with names that let Spark redact the URL and the password."""
+    """Return the reader's options, whose names make Spark redact secrets."""
     database = relation.database
     return {
         "url": database.url.get_secret_value(),

@@ -1,4 +1,4 @@
-"""Open read-only database connections with a time limit for each statement."""
+"""Open read-only connections to databases, with a time limit for each statement."""
 
 import sqlite3
 import warnings
@@ -37,7 +37,7 @@ _SESSION_SETTINGS: Mapping[str, Callable[[float], tuple[str, ...]]] = {
 
 
 def database_error_text(error: SQLAlchemyError) -> str:
-    """Return the database's own error message, without the SQL statement or any secrets.
+    """Return a database's error message without SQL and secrets.
 
     Args:
         error: The exception that SQLAlchemy raised.
@@ -49,7 +49,7 @@ def database_error_text(error: SQLAlchemyError) -> str:
 
 
 def system_of(engine: Engine) -> str:
-    """Return the name of an engine's database system, such as `postgresql`.
+    """Return the name of a database system, such as `postgresql`.
 
     Args:
         engine: The database, after its first connection.
@@ -62,7 +62,7 @@ def system_of(engine: Engine) -> str:
 
 @contextmanager
 def without_type_warnings() -> Iterator[None]:
-    """Silence SQLAlchemy's warnings about unknown column types.
+    """Silence SQLAlchemy's warnings about column types that it does not know.
 
     The values of such columns are read as text.
     """
@@ -72,7 +72,7 @@ def without_type_warnings() -> Iterator[None]:
 
 
 def open_engine(connection: str, database: Database) -> Engine:
-    """Create an engine that opens a single database connection on first use.
+    """Create an engine with a single connection, opened on first use.
 
     Args:
         connection: The database's key in the recipe, for messages.
@@ -102,6 +102,7 @@ def open_engine(connection: str, database: Database) -> Engine:
             for statement in _SESSION_SETTINGS[system](database.timeout):
                 cursor.execute(statement)
         cursor.close()
+        # A rollback would undo settings that were made in its transaction.
         raw.commit()
         if engine.driver in _FOR_ODD_VALUES:
             _FOR_ODD_VALUES[engine.driver](raw)
@@ -133,9 +134,10 @@ def _keep_early_dates(connection: DBAPIConnection) -> None:
 
 
 def _replace_invalid_text(connection: DBAPIConnection) -> None:
-    """Make a connection replace bytes that are not UTF-8, as SQLite does not check what it stores.
+    """Make a connection replace bytes that are not UTF-8.
 
-    Otherwise one such value would cost the table, and would be in the error.
+    SQLite does not check what it stores. Otherwise one such value would cost the table, and would
+    be in the error.
     """
     raw = cast("sqlite3.Connection", connection)
     raw.text_factory = lambda value: value.decode("utf-8", "replace")
@@ -146,7 +148,10 @@ _FOR_ODD_VALUES = {"psycopg2": _keep_early_dates, "pysqlite": _replace_invalid_t
 
 
 class Databases:
-    """A context manager that opens each database on first use and closes all at the end."""
+    """A cache of database engines.
+
+    A database is opened on first use, and all are closed at the end.
+    """
 
     def __init__(self) -> None:
         self._engines: dict[Database, Engine] = {}
@@ -165,7 +170,7 @@ class Databases:
         self._engines.clear()
 
     def engine(self, relation: Relation) -> Engine:
-        """Return the engine of a table's database.
+        """Return the engine for a table's database.
 
         Args:
             relation: The table.

@@ -1,4 +1,4 @@
-"""Split database tables into ranges of the primary key."""
+"""Split database tables into primary key ranges."""
 
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ _RANGES_PER_CONNECTION = 16
 
 
 class RowSample(NamedTuple):
-    """The rows to read from a table that is too large to be read completely."""
+    """The rows to read from a table that is too large to read completely."""
 
     ranges: list[KeyRange]
     """Disjoint ranges of the key that cover the table."""
@@ -40,7 +40,7 @@ class RowSample(NamedTuple):
 
 
 def sample_rows(relation: Relation, engine: Engine, key: str, *, rows: int, most: int) -> RowSample:
-    """Choose a sample of rows, spread evenly over ranges of the table's key.
+    """Choose rows that are spread evenly over the table's key.
 
     Args:
         relation: The table.
@@ -66,7 +66,7 @@ def sample_rows(relation: Relation, engine: Engine, key: str, *, rows: int, most
 
 
 def count_rows(relation: Relation, engine: Engine) -> int:
-    """Query the number of rows of a table.
+    """Ask the database how many rows a table has.
 
     Args:
         relation: The table.
@@ -83,7 +83,7 @@ def count_rows(relation: Relation, engine: Engine) -> int:
 
 
 def find_integer_key(relation: Relation, inspector: Inspector) -> str:
-    """Return the name of a table's primary key, if the key is a single integer column.
+    """Return a table's primary key if it is a single integer column.
 
     Args:
         relation: The table.
@@ -109,7 +109,7 @@ def find_integer_key(relation: Relation, inspector: Inspector) -> str:
 def split_key(
     relation: Relation, engine: Engine, key: str, parts: int, *, rows: int
 ) -> list[KeyRange]:
-    """Split a table's integer key into ranges with similar numbers of rows.
+    """Split a table's integer key into ranges with similar row counts.
 
     Args:
         relation: The table.
@@ -143,7 +143,7 @@ def split_key(
 def _equal_counts(
     relation: Relation, engine: Engine, key: str, first: int, *, step: int
 ) -> set[int]:
-    """Find every `step`-th value of the key, to split the table into ranges of `step` rows.
+    """Find the keys that split a table into ranges of `step` rows.
 
     Each statement reads only some entries of the key's index, and so stays within the time limit.
     """
@@ -161,7 +161,7 @@ def _equal_counts(
 def within_key_range(
     statement: Select[tuple[object, ...]], key: str, range_: KeyRange
 ) -> Select[tuple[object, ...]]:
-    """Restrict a SELECT statement to a range of the key.
+    """Restrict a `SELECT` statement to a key range.
 
     Args:
         statement: A statement that selects rows of a table.
@@ -179,7 +179,7 @@ def within_key_range(
 
 
 def _query_number(engine: Engine, statement: Select[Any]) -> int | None:
-    """Return the number that a statement selects, or None if it selects NULL or no row."""
+    """Return the number that a statement selects, or None if there is none."""
     try:
         with engine.connect() as connection:
             return connection.execute(statement).scalar_one_or_none()

@@ -1,4 +1,4 @@
-"""Read the primary keys, unique constraints and foreign keys that a database declares."""
+"""Read the keys and unique constraints that a database declares."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ RelationName = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignKeyConstraint:
-    """A foreign key of a table in a database."""
+    """A foreign key of a database table."""
 
     name: str
     """Its name; empty if it has none."""
@@ -34,7 +34,7 @@ class ForeignKeyConstraint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyConstraints:
-    """The keys that a database declares for one table."""
+    """The keys that a database declares for a table."""
 
     unique: tuple[tuple[str, ...], ...] = ()
     """The columns of each primary key, unique constraint and unique index; the primary key is
@@ -47,7 +47,7 @@ class KeyConstraints:
 def list_keys(
     engine: Engine, connection: str, relations: Collection[RelationName]
 ) -> dict[RelationName, KeyConstraints]:
-    """Read the primary, unique and foreign keys that some tables declare.
+    """Read the keys that the database declares for some tables.
 
     This takes a few SQL statements for each schema.
 
@@ -87,7 +87,7 @@ def list_keys(
 def _unique_keys(
     inspector: Inspector, schema: str, names: Sequence[str]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield each primary or unique key as the table's name and the key's columns."""
+    """Yield each primary or unique key, with the name of its table."""
     for name, columns in _reflect_unique(inspector, schema or None, names):
         # An index of an expression has a part without a column.
         named = tuple(name_of(column, inspector) for column in columns if column)
@@ -112,14 +112,14 @@ def _reflect_unique(
 
 
 def _is_partial(options: Mapping[str, object]) -> bool:
-    """Return whether an index covers only the rows that meet a condition."""
+    """Return whether an index covers only some rows, selected by a condition."""
     return any(option.endswith("_where") and value is not None for option, value in options.items())
 
 
 def _foreign_keys(
     inspector: Inspector, schema: str, names: Sequence[str]
 ) -> Iterator[tuple[str, ForeignKeyConstraint]]:
-    """Yield each foreign key with the name of its table."""
+    """Yield each foreign key, with the name of its table."""
     # PostgreSQL leaves out the schema of a table on its search path.
     on_path = inspector.default_schema_name if inspector.dialect.name == "postgresql" else schema
     for (_, name), constraints in inspector.get_multi_foreign_keys(schema or None, names).items():

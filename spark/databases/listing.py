@@ -21,7 +21,7 @@ _SIZES["mariadb"] = _SIZES["mysql"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class ListedRelation:
-    """A table or view that was found in a database."""
+    """A table or view in the listing of a database."""
 
     schema: str
     """Name of its schema."""
@@ -39,7 +39,9 @@ class ListedRelation:
 def list_relations(
     engine: Engine, connection: str, *, wanted: Callable[[str], bool], views: bool
 ) -> list[ListedRelation]:
-    """List the tables and views of a database, except those in system schemas.
+    """List the tables and views of a database.
+
+    System schemas are left out.
 
     On a MySQL server, schemas are databases. If the URL names a database, only that one is listed.
 
@@ -66,6 +68,7 @@ def list_relations(
         ]
     except SQLAlchemyError as error:
         raise UnreachableDatabaseError.because(connection, database_error_text(error)) from None
+    # States have to be older than the rows that are read later.
     states = states_of(engine)
     return sorted(
         ListedRelation(*name, sizes.get(name, 0), states.get(name, "")) for name in relations
@@ -74,6 +77,7 @@ def list_relations(
 
 def _schemas(engine: Engine, inspector: Inspector) -> list[str]:
     if engine.dialect.name in {"mysql", "mariadb"} and engine.url.database:
+        # In MySQL a schema is a database, and the URL names the one to read.
         return [engine.url.database]
     return [
         schema
@@ -86,13 +90,17 @@ def _names(inspector: Inspector, schema: str, *, views: bool) -> set[str]:
     names = {*inspector.get_table_names(schema)}
     if views:
         names.update(inspector.get_view_names(schema))
+        # SQLAlchemy lists materialized views apart from other views.
         if inspector.dialect.name == "postgresql":
             names.update(inspector.get_materialized_view_names(schema))
     return names
 
 
 def _sizes(engine: Engine) -> dict[tuple[str, str], int]:
-    """Return the bytes on disk of each table, or an empty dict for an unknown database system."""
+    """Return the size of each table on disk, in bytes.
+
+    For an unknown database system, it returns nothing.
+    """
     statement = _SIZES.get(engine.dialect.name)
     if statement is None:
         return {}

@@ -1,4 +1,4 @@
-"""Read a table or view over one database connection."""
+"""Read a database table or view over one connection."""
 
 from collections.abc import Collection, Generator, Sequence
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Inspect the tables and views of a database with SQLAlchemy, and read their rows."""
+"""Inspect database tables and views with SQLAlchemy, and read their rows."""
 
 from collections.abc import Generator, Sequence
 
@@ -74,7 +74,9 @@ def columns_of(relation: Relation, inspector: Inspector) -> list[Column]:
 
 
 def name_of(reported: str, inspector: Inspector) -> str:
-    """Return the real name of a column, without the escaping that SQLAlchemy reports.
+    """Return a column's real name.
+
+    SQLAlchemy escapes some names.
 
     Args:
         reported: The name as SQLAlchemy reports it. For MySQL it is parsed from the statement that
@@ -96,7 +98,7 @@ def _opaque_type(type_: TypeEngine[object]) -> DataType | None:
 
 
 def select_from(relation: Relation, names: Sequence[str]) -> Select[tuple[object, ...]]:
-    """Build a statement that selects some columns of a table or view.
+    """Build a `SELECT` statement for some columns of a table or view.
 
     All names are quoted, so that reserved words and capitals are taken literally.
 
@@ -110,13 +112,14 @@ def select_from(relation: Relation, names: Sequence[str]) -> Select[tuple[object
     schema = quoted_name(relation.schema, quote=True) if relation.schema else None
     source = table(quoted_name(relation.name, quote=True), schema=schema)
     columns: list[ColumnElement[object]] = [column(quoted_name(name, quote=True)) for name in names]
+    # Even without columns, a row counts.
     return select(*(columns or [literal_column("1")])).select_from(source)
 
 
 def read_rows(
     engine: Engine, statement: Select[tuple[object, ...]], names: Sequence[str]
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Execute a statement and stream the resulting rows.
+    """Execute a statement, and stream its rows.
 
     Args:
         engine: The database.

@@ -118,9 +118,10 @@ _SQLITE_TABLES = text("""
 
 
 def states_of(engine: Engine) -> Mapping[tuple[str, str], str]:
-    """Return the state of each database table: a hash that changes whenever a row changes.
+    """Compute a hash of each table's state.
 
-    A state also depends on the address of the database and on the user, but not on the password.
+    It changes whenever a row changes. A state also depends on the address of the database and on
+    the user, but not on the password.
 
     Args:
         engine: The database.
@@ -149,7 +150,7 @@ def states_of(engine: Engine) -> Mapping[tuple[str, str], str]:
 
 
 def _address(url: URL) -> str:
-    """Return the database URL as text, without passwords."""
+    """Return a database URL without passwords."""
     query = {name: value for name, value in url.query.items() if "pass" not in name.lower()}
     address = URL.create(
         url.drivername, url.username, None, url.host, url.port, url.database, query
@@ -163,7 +164,7 @@ def _states_in_postgresql(connection: Connection) -> StateRows:
 
 
 def _states_in_mariadb(connection: Connection) -> StateRows:
-    """Return the states of MariaDB tables, except tables that may still be changing.
+    """Return the states of MariaDB tables, except tables that may be changing now.
 
     A table may still be changing if it was written in the last two seconds, or after the start of
     an open transaction that may write.

@@ -52,7 +52,9 @@ def read_avro(path: Path, paths: Collection[str] | None) -> TableStream:
 
 
 def _leaves(schema: Any, prefix: str = "") -> Iterator[tuple[str, DataType | None]]:  # noqa: ANN401
-    """List the columns of an Avro schema, with each nested record replaced by its fields.
+    """List the columns of an Avro schema.
+
+    Each nested record is replaced by its fields.
 
     Each column has a path and, if its values cannot be compared, the reason as a type.
     """
@@ -74,7 +76,7 @@ def _kind(type_: Any) -> str:  # noqa: ANN401
 
 
 def _non_null(type_: Any) -> Any:  # noqa: ANN401
-    """Remove null from the type of a nullable field.
+    """Remove null from the type of a field.
 
     Avro writes a nullable field as a union with null. Values of any other union are read as text.
     """

@@ -25,7 +25,7 @@ COMPRESSIONS: Mapping[str, Callable[[BinaryIO], object]] = {
 
 
 class DecompressedFile(io.RawIOBase):
-    """A stream of a file's bytes, decompressed according to the suffix of the file name.
+    """A stream of a file's bytes, decompressed if the file's suffix says so.
 
     Args:
         path: Path of the file.
@@ -57,7 +57,7 @@ class DecompressedFile(io.RawIOBase):
         return content
 
     def size(self, parsed: int = sys.maxsize) -> float:
-        """Return the size of the whole file after decompression.
+        """Return the size of the decompressed file.
 
         For a compressed file it is an estimate: the compression ratio of the first part is applied
         to the size on disk.

@@ -1,4 +1,4 @@
-"""Read the latest version of Delta tables."""
+"""Read the latest version of a Delta table."""
 
 from collections.abc import Collection, Generator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Read a table that Spark, Hive or another system wrote as a folder of files."""
+"""Read a table that is stored as a folder of files."""
 
 import re
 import zlib
@@ -32,7 +32,7 @@ OpenFile = Callable[[File, Collection[str] | None], TableStream]
 
 
 class _FileToRead(NamedTuple):
-    """A file of a table, with the function that opens the file."""
+    """A file of a table, and the function that opens it."""
 
     path: str
     size: int
@@ -80,7 +80,7 @@ def read_folder(
 
 
 def reading_order(folder: Folder) -> list[str]:
-    """Return a folder's files in the pseudo-random order in which they are read.
+    """Return a folder's files in a fixed pseudo-random order.
 
     Args:
         folder: The table's folder.
@@ -110,7 +110,7 @@ def partition_keys(part: str) -> dict[str, str | None]:
 
 
 def _open_first(folder: Folder, parts: Sequence[str], open_file: OpenFile) -> TableStream:
-    """Open the first readable file to learn its columns, and close it again.
+    """Open the first readable file to learn its columns.
 
     The returned stream has the file's columns and notes, but yields no rows.
     """
@@ -138,7 +138,7 @@ def _size(folder: Folder, part: str) -> int:
 def _batches(
     files: Sequence[_FileToRead], names: Sequence[str], notes: list[str], extent: RowEstimate
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Read the rows of a folder, one file after the other.
+    """Read the rows of a folder, file by file.
 
     After each batch, the table's row count is estimated: the rows read so far, divided by the
     share of the bytes that they take. Within a file, that share follows its own row estimate.
@@ -158,6 +158,7 @@ def _batches(
                     extent.rows = (rows_before + rows) * total_bytes / max(bytes_read, 1)
                     yield _with_columns(batch, names, keys)
             distinct_notes.update(dict.fromkeys(stream.notes))
+        # Writers often leave empty files behind, which is no fault of the table.
         except EmptyTableError:
             continue
         except TableError as error:
@@ -172,7 +173,7 @@ def _batches(
 def _with_columns(
     batch: pa.RecordBatch, names: Sequence[str], keys: Mapping[str, str | None]
 ) -> pa.RecordBatch:
-    """Complete a batch of a file's rows with the columns that the file lacks.
+    """Add the columns that a file lacks to a batch of its rows.
 
     A partition key has its value in every row; other missing columns are null.
     """

@@ -1,4 +1,4 @@
-"""Read the current snapshot of Iceberg tables."""
+"""Read the current snapshot of an Iceberg table."""
 
 import re
 from collections.abc import Collection, Generator, Mapping, Sequence
@@ -59,7 +59,7 @@ def stream_rows(
     paths: Collection[str] | None,
     tasks: "Sequence[FileScanTask] | None" = None,
 ) -> TableStream:
-    """Open the data files of an Iceberg table as a stream of rows.
+    """Read the data files of an Iceberg table as a stream of rows.
 
     Args:
         table: The table.
@@ -98,7 +98,7 @@ def newest_metadata(folder: Path) -> Path:
 
 
 def choose_metadata(changed: Mapping[str, int], hint: str) -> str:
-    """Pick the newest metadata file from the listing of a table's metadata folder.
+    """Choose the newest metadata file in the listing of a table's metadata folder.
 
     Args:
         changed: The files of the metadata folder, and when each was last changed.

@@ -1,4 +1,4 @@
-"""Keeps deeply nested JSON from Arrow, whose parser ends the process at some depth."""
+"""Refuse deeply nested JSON, which would crash Arrow's parser."""
 
 import io
 import re
@@ -17,7 +17,7 @@ _OPEN, _CLOSE = ord("{"), ord("}")
 
 
 class ShallowLines(io.RawIOBase):
-    """A stream of lines that refuses to read further when a line is nested too deeply.
+    """A stream that refuses lines of deeply nested JSON.
 
     Args:
         source: The lines.
@@ -53,7 +53,7 @@ class ShallowLines(io.RawIOBase):
 
 
 def is_deep(line: bytes) -> bool:
-    r"""Return whether the objects and lists of a line are nested too deeply to be parsed.
+    r"""Return whether a line has too many levels of objects and lists.
 
     Args:
         line: A line of JSON, or its beginning.
@@ -69,7 +69,7 @@ def is_deep(line: bytes) -> bool:
 
 
 def _has_many_brackets(lines: bytes) -> bool:
-    """Return whether a line has so many opening brackets that it may be nested too deeply.
+    """Return whether a line has many opening brackets, and so perhaps too many levels.
 
     Brackets inside strings count, too: telling them apart takes ten times as long. A line with
     too many brackets has all of a stretch that begins and ends at every hundredth.

@@ -1,4 +1,4 @@
-"""Read JSON Lines files, which have one JSON object per line."""
+"""Read JSON Lines files, which have one JSON object in each line."""
 
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager

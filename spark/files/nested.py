@@ -1,4 +1,7 @@
-"""Flatten nested schemas and rows, so that each struct member becomes a column."""
+"""Flatten nested schemas and rows.
+
+Each member of a struct becomes a column.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +22,9 @@ _IS_BINARY = (
 
 @contextmanager
 def translate_read_errors(*errors: type[Exception]) -> Iterator[None]:
-    """Translate Arrow and operating system errors in a `with` block to `UnreadableTableError`.
+    """Translate read errors in a `with` block into `UnreadableTableError`.
+
+    These are errors of Arrow and of the operating system.
 
     Args:
         *errors: Further exception types to translate.
@@ -35,7 +40,9 @@ def translate_read_errors(*errors: type[Exception]) -> Iterator[None]:
 
 
 def leaf_columns(schema: pa.Schema) -> list[Column]:
-    """List the columns of a schema, with each struct replaced by its members.
+    """List the columns of a schema.
+
+    Each struct is replaced by its members.
 
     Args:
         schema: The file's schema.
@@ -67,7 +74,7 @@ def top_level_fields(schema: pa.Schema, paths: Sequence[str]) -> list[str]:
 
 
 def flatten(batch: pa.RecordBatch, paths: Sequence[str]) -> pa.RecordBatch:
-    """Replace the structs of a batch by their members.
+    """Replace each struct in a batch by its members.
 
     Args:
         batch: Rows with the file's fields.

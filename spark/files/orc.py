@@ -53,7 +53,9 @@ def _batches(
 def _read_stripe(
     file: orc.ORCFile, stripe: int, fields: Sequence[str], unread: dict[str, None]
 ) -> pa.RecordBatch:
-    """Read a stripe with nulls in the fields that cannot be read.
+    """Read a stripe.
+
+    Fields that cannot be read are null.
 
     One date in a far year is enough: Arrow counts nanoseconds.
     """

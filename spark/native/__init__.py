@@ -1,1 +1,1 @@
-"""Reads Spark catalogs, remote files and large files through Spark."""
+"""Read Spark catalogs, remote files and large files through Spark."""

@@ -1,4 +1,4 @@
-"""Lists the tables and views of Spark catalogs."""
+"""List the tables and views of Spark catalogs."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ def list_catalog(
     wanted: Callable[[str], bool],
     views: bool,
 ) -> list[ListedRelation]:
-    """List the tables and views of a catalog.
+    """List the tables and views of a Spark catalog.
 
     Args:
         session: Queries the catalog.

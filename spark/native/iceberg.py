@@ -1,4 +1,6 @@
-"""Reads remote Iceberg tables from copies of their files, so that Spark needs no Iceberg jar.
+"""Read remote Iceberg tables from copies of their files.
+
+So Spark needs no Iceberg jar.
 
 On the driver, Spark fetches the files of the table's metadata and pyiceberg plans which data files
 hold the current snapshot. In workers, pyiceberg reads copies of these data files.
@@ -30,7 +32,7 @@ from datahub_hyperjoin.spark.native.remote import fetch_files, list_files
 
 
 class CopiedFiles(FileIO):
-    """Read-only file system that maps the URIs in a table's metadata to copies of the files.
+    """A read-only file system of copied files, addressed by the original URIs.
 
     Args:
         copies: Content of each file, or the path of its copy.
@@ -41,7 +43,7 @@ class CopiedFiles(FileIO):
         self.copies = dict(copies)
 
     def new_input(self, location: str) -> InputFile:
-        """Return the copy of the file with the given URI.
+        """Return the copy of the file at a URI.
 
         Args:
             location: The file's URI in the metadata.
@@ -83,7 +85,7 @@ class _CopiedFile(InputFile):
 
 @dataclass(frozen=True, slots=True)
 class PlannedScan:
-    """Serialized plan by which workers read the data files of an Iceberg table."""
+    """A serialized plan for reading the data files of an Iceberg table."""
 
     scan: bytes
     """The pickled metadata and delete files, which all data files share."""
@@ -124,7 +126,10 @@ def plan_scan(session: SparkSession, folder: IcebergFolder) -> PlannedScan:
         return file if below == file else f"{folder.uri}/{below}"
 
     def fetch(wanted: Iterable[str]) -> dict[str, bytes]:
-        """Fetch all files in one Spark job, instead of one by one as pyiceberg would."""
+        """Fetch all files in one Spark job.
+
+        Pyiceberg would fetch them one by one.
+        """
         uris = {file: relocate(file) for file in wanted}
         contents = fetch_files(session, [*uris.values()])
         return {file: contents[at] for file, at in uris.items() if at in contents}

@@ -1,4 +1,7 @@
-"""Lists and fetches files in file systems that Spark reaches, such as `s3a`, `abfs` and `hdfs`."""
+"""List and fetch files in remote file systems through Spark.
+
+These are `s3a`, `abfs`, `hdfs` and all others that Spark reaches.
+"""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +21,9 @@ _PATTERN_CHARACTERS = r"\*?[]{}"
 
 
 def list_files(session: SparkSession, folder: str) -> list[ListedFile]:
-    """List the files below a folder, except those that Spark treats as hidden.
+    """List the files below a folder.
+
+    Files that Spark treats as hidden are left out.
 
     Args:
         session: Lists the folder.
@@ -35,7 +40,7 @@ def list_files(session: SparkSession, folder: str) -> list[ListedFile]:
 
 
 def list_delta_logs(session: SparkSession, folder: str, *, depth: int) -> list[ListedFile]:
-    """List the log files of Delta tables below a folder.
+    """List the log files of all Delta tables below a folder.
 
     Spark treats the logs as hidden, so `list_files` does not return them.
 
@@ -59,7 +64,7 @@ def list_delta_logs(session: SparkSession, folder: str, *, depth: int) -> list[L
 
 
 def copy_files(session: SparkSession, uris: Sequence[str]) -> DataFrame:
-    """Read files into a Spark data frame with one row per file.
+    """Read files into a Spark data frame, one row for each file.
 
     Args:
         session: Reads the files.
@@ -80,7 +85,7 @@ def copy_files(session: SparkSession, uris: Sequence[str]) -> DataFrame:
 
 
 def fetch_files(session: SparkSession, uris: Sequence[str]) -> dict[str, bytes]:
-    """Fetch the content of small files to the driver, in one Spark job.
+    """Fetch small files to the driver in one Spark job.
 
     Args:
         session: Reads the files.
@@ -94,7 +99,7 @@ def fetch_files(session: SparkSession, uris: Sequence[str]) -> dict[str, bytes]:
 
 
 def escape_pattern(uri: str) -> str:
-    r"""Escape a URI for Spark, which interprets every path as a glob pattern.
+    r"""Escape a URI, because Spark reads every path as a glob pattern.
 
     Args:
         uri: A path or a URI.
@@ -109,7 +114,7 @@ def escape_pattern(uri: str) -> str:
 
 
 def _existing(reader: DataFrameReader, patterns: list[str]) -> list[str]:
-    """Return the glob patterns that still match a file.
+    """Return the glob patterns that match a file.
 
     Spark refuses all files if one is missing, and does not say which: the halves that it refuses
     are halved again, so that n missing files among N cost about n log N attempts.

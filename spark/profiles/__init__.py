@@ -1,1 +1,1 @@
-"""Profiles tables, and stores the profiles for later runs."""
+"""Profile tables, and store the profiles for later runs."""

@@ -1,4 +1,4 @@
-"""Profiles columns of many tables together.
+"""Profile the columns of many tables together.
 
 Most tables are short, and then the number of calls costs more time than the work in each. The texts
 of columns are therefore collected until there are enough to be aggregated in one call; a long table
@@ -39,7 +39,7 @@ _Key = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class _ReadTable:
-    """A table that was read, with its columns, row count and notes."""
+    """A table that was read: its columns, row count and notes."""
 
     table: Table
     columns: tuple[Column, ...]
@@ -48,7 +48,7 @@ class _ReadTable:
 
 
 class ColumnBatch:
-    """Batch of tables whose columns are profiled together.
+    """A batch of tables whose columns are profiled together.
 
     Args:
         config: Limits on what is read and kept.
@@ -68,7 +68,7 @@ class ColumnBatch:
         """Whether further tables should be added to another batch."""
 
     def add(self, table: Table) -> None:
-        """Read a table and add its values to the batch.
+        """Read a table, and add its values to the batch.
 
         Args:
             table: The table.
@@ -94,7 +94,7 @@ class ColumnBatch:
         self._tables.append(_ReadTable(table, stream.columns, rows, tuple(stream.notes)))
 
     def profiles(self) -> list[TableProfile]:
-        """Profile all tables that were added to the batch.
+        """Profile all tables of the batch.
 
         Returns:
             One profile per table, in the order in which they were added.

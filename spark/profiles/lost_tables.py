@@ -1,4 +1,4 @@
-"""Finds the tables that end the worker that reads them, so that all others are profiled."""
+"""Find tables that end their worker, so that all others are profiled."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ def run_in_halves(
     *,
     salvage: Callable[[], Mapping[int, _Result]],
 ) -> tuple[dict[int, _Result], list[int]]:
-    """Run a Spark job that reads tables; if it loses a worker, run it on halves of the tables.
+    """Run a Spark job on tables; if it loses a worker, run it on each half of them.
 
     Spark ends the whole job and does not say which table was being read. One table among n is
     found in about log n further jobs, which read only what the first has not finished.

@@ -1,4 +1,4 @@
-"""Counts the rows and values of table parts in workers, and merges the counts.
+"""Count the rows and values of table parts, and merge the counts.
 
 An aggregate is of bounded size, and the aggregate of a column is the sum of those of its parts. A
 table that many tasks read is therefore never in one place: only aggregates travel.
@@ -45,7 +45,7 @@ _MAX_NOTES = 3
 
 @dataclass(frozen=True, slots=True)
 class PartCount:
-    """Row count, notes and faults of one or more parts of a table."""
+    """The row count, notes and faults of some parts of a table."""
 
     parts: int = 0
     """Number of parts."""
@@ -71,7 +71,7 @@ class PartCount:
 def count_part(
     table: int, part: int, stream: TableStream, *, size: int, file: str = ""
 ) -> pa.RecordBatch:
-    """Count the rows of a table part, and aggregate the part's columns.
+    """Count the rows of a table part, and aggregate its columns.
 
     Args:
         table: The table's index.
@@ -103,7 +103,7 @@ def count_part(
 
 
 def uncounted_part(table: int, part: int, *, file: str = "", fault: str = "") -> pa.RecordBatch:
-    """Return the result for a table part that is empty or unreadable.
+    """Return the result for an empty or unreadable table part.
 
     Args:
         table: The table's index.
@@ -119,13 +119,16 @@ def uncounted_part(table: int, part: int, *, file: str = "", fault: str = "") ->
 
 
 def partition_index() -> int:
-    """Return the index of the Spark partition that this worker reads, or 0 outside a worker."""
+    """Return the index of the Spark partition that this worker reads.
+
+    It is 0 outside a worker.
+    """
     context = TaskContext.get()
     return context.partitionId() if context else 0
 
 
 def merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) -> pa.Table:
-    """Merge the counts from all parts of a table into one row.
+    """Merge the counts of all parts of a table into one row.
 
     The counts are those of one column, or of the table itself.
 
@@ -151,7 +154,7 @@ def merge_parts(rows: pa.Table, tables: Sequence[Table], config: ProfileConfig) 
 
 
 def assemble_profile(table: Table, counted: Iterable[bytes], *, files: int = 0) -> TableProfile:
-    """Assemble a table's profile from the merged counts of its parts.
+    """Build a table's profile from merged counts.
 
     Args:
         table: The table.
@@ -164,6 +167,7 @@ def assemble_profile(table: Table, counted: Iterable[bytes], *, files: int = 0) 
     merged = [pickle.loads(each) for each in counted]  # noqa: S301 - ours
     counts = [each for each in merged if isinstance(each, PartCount)]
     total = reduce(PartCount.__add__, counts, PartCount())
+    # Spark leaves out files that it cannot copy, so fewer parts arrive than were sent.
     lost = files - total.parts
     if not total.rows:
         reason = UnshippedFileError.at_all() if lost > 0 else EmptyTableError.without_rows()
@@ -174,6 +178,7 @@ def assemble_profile(table: Table, counted: Iterable[bytes], *, files: int = 0) 
     if lost > 0:
         notes.append(f"skipped files that Spark cannot copy: {lost}")
     columns = (
+        # Some files may lack a column; their rows count as nulls.
         replace(column, rows=total.rows, nulls=column.nulls + total.rows - column.rows)
         for column in merged
         if isinstance(column, ColumnProfile)

@@ -1,4 +1,7 @@
-"""Profiles tables, each on the route that suits its location and size."""
+"""Profile tables.
+
+Each is read on the route that suits its location and size.
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence

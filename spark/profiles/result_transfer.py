@@ -1,4 +1,4 @@
-"""Transfers profiles from workers to the driver.
+"""Send profiles from workers to the driver.
 
 Spark does not interpret the profiles, so it does not convert them value by value. If workers write
 to a disk that the driver reads, Spark transfers only file names: the profiles of a large lake are
@@ -30,7 +30,7 @@ _SUFFIX = ".profiles"
 
 
 def temporary_results(tables: Sequence[Table]) -> AbstractContextManager[Path]:
-    """Provide a folder whose files nobody needs after the job.
+    """Provide a temporary folder for the results of a job.
 
     Args:
         tables: The tables of the job.
@@ -45,7 +45,7 @@ def temporary_results(tables: Sequence[Table]) -> AbstractContextManager[Path]:
 def send_profiles(
     tables: Sequence[int], profiles: Sequence[TableProfile], folder: Path
 ) -> pa.RecordBatch:
-    """Pack profiles into a row that the worker returns to the driver.
+    """Convert profiles to a row that a worker returns to the driver.
 
     Args:
         tables: Indices of the tables.
@@ -63,7 +63,7 @@ def send_profiles(
 
 
 def receive_profiles(results: pa.Table, tables: Sequence[Table]) -> dict[int, TableProfile]:
-    """Unpack the profiles that workers returned to the driver.
+    """Read the profiles from the rows that workers returned.
 
     Args:
         results: Rows of `RESULT_ROW`.
@@ -81,7 +81,7 @@ def receive_profiles(results: pa.Table, tables: Sequence[Table]) -> dict[int, Ta
 
 
 def salvage_profiles(folder: Path, tables: Sequence[Table]) -> dict[int, TableProfile]:
-    """Unpack the profiles that workers finished before their job failed.
+    """Read the profiles that workers finished before their job failed.
 
     Args:
         folder: The job's folder for results.

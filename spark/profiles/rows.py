@@ -1,4 +1,4 @@
-"""Converts profiles to and from Arrow rows, for transfer and storage.
+"""Convert profiles to Arrow rows and back, for transfer and storage.
 
 Lakes have many columns, so rows are converted field by field, each for all profiles at once.
 """
@@ -63,12 +63,15 @@ _GETTERS: Mapping[str, Callable[[ColumnProfile], object]] = {
 
 
 def to_rows(profiles: Sequence[TableProfile]) -> pa.RecordBatch:
-    """Convert profiles to rows with the schema `PROFILE_ROW`, in the same order."""
+    """Convert profiles to Arrow rows, in the same order.
+
+    The rows have the schema `PROFILE_ROW`.
+    """
     return pa.RecordBatch.from_struct_array(_to_array(profiles, pa.struct(list(PROFILE_ROW))))
 
 
 def from_rows(tables: Iterable[Table], rows: pa.RecordBatch) -> list[TableProfile]:
-    """Convert rows back to profiles.
+    """Convert Arrow rows back to profiles.
 
     Args:
         tables: The table of each row.
@@ -148,7 +151,9 @@ def _to_array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
 
 
 def _to_list(array: pa.Array) -> list[Any]:
-    """Convert an Arrow array to a Python list, with inner lists as tuples.
+    """Convert an Arrow array to a Python list.
+
+    Inner lists become tuples.
 
     This is faster than Arrow's `to_pylist`.
     """

@@ -1,4 +1,4 @@
-"""Profiles tables in remote files, which Spark copies to workers.
+"""Profile remote tables, whose files Spark copies to workers.
 
 A table in one file is profiled by the worker that receives the file. The files of other tables are
 counted where they arrive, and their aggregates are merged.
@@ -56,7 +56,7 @@ def profile_shipped_files(
     config: ProfileConfig,
     result_folder: ResultFolder = temporary_results,
 ) -> list[TableProfile]:
-    """Profile tables stored in files that only Spark can reach.
+    """Profile tables in files that only Spark can reach.
 
     Args:
         session: Runs one job for tables in one file, and one for tables in many files; more if a
@@ -172,7 +172,7 @@ def _count_copies(
 
 
 def _count(file: ShippedFile, table: Table, config: ProfileConfig) -> pa.RecordBatch:
-    """Count the values in one file of a table.
+    """Count the values in one file.
 
     The file may contribute an equal share of the rows to which the table is limited.
     """

@@ -1,1 +1,1 @@
-"""Verifies probable joins on all rows of the tables."""
+"""Verify probable joins on all rows of the tables."""

@@ -1,4 +1,4 @@
-"""Verifies joins through crosswalks by counting all rows.
+"""Verify joins through crosswalks on all rows.
 
 Spark joins the distinct values of the left columns with the rows of the crosswalks, and these with
 the distinct values of the right columns. Only hashes and counts of rows are joined, so a join that
@@ -45,7 +45,7 @@ _NO_TEXTS: AbstractSet[ColumnId] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class _Numbers:
-    """Integers that identify columns, crosswalks and joins in Spark rows.
+    """Integers that stand for columns, crosswalks and joins in Spark rows.
 
     A join through a crosswalk is a bridge; its left and right columns are the ends.
     """
@@ -61,7 +61,7 @@ class _Numbers:
         return cls(_numbered(ends), _numbered(crosswalks), bridges)
 
     def links(self) -> list[tuple[int, int, int, int]]:
-        """List the integers that identify each join, its two columns and its crosswalk."""
+        """List the integers of each join, its two columns and its crosswalk."""
         return [
             (
                 number,
@@ -75,7 +75,7 @@ class _Numbers:
 
 @dataclass(frozen=True, slots=True)
 class _Reached:
-    """Counts of a column's matches with another column through a crosswalk."""
+    """Counts of one column's matches with another through a crosswalk."""
 
     values: int = 0
     """Number of distinct values."""
@@ -96,7 +96,7 @@ def verify_bridges(
     config: ProfileConfig = _DEFAULT_CONFIG,
     note_unread: NoteUnread = log_unread,
 ) -> dict[Bridge, Evidence]:
-    """Measure how well columns join through the rows of crosswalks.
+    """Measure how well columns join through crosswalks.
 
     Args:
         session: Runs the Spark jobs.
@@ -185,7 +185,7 @@ def _texts(table: TableId, paths: Iterable[str], texts: AbstractSet[ColumnId]) -
 def _values(
     session: SparkSession, requests: Sequence[RequestedColumns], config: ProfileConfig
 ) -> DataFrame:
-    """Count how often each distinct value occurs in each column."""
+    """Count how often each value occurs in each column."""
     partitions = partition_lake(session, requests, synonyms={}, config=config)
     rows = partitions.mapInArrow(_unpack, from_arrow_schema(_VALUE_ROW))
     return rows.groupBy("column", "hash").agg(F.sum("rows").alias("rows"))
@@ -201,7 +201,7 @@ def _unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 @dataclass(frozen=True, slots=True)
 class _CountedBridges:
-    """The evidence of the bridges whose tables were all read, and the other tables."""
+    """The evidence for joins through crosswalks, and the tables that were not read."""
 
     evidence: dict[Bridge, Evidence]
     unread: list[TableId]
@@ -243,13 +243,14 @@ def _count(
 def _link(
     session: SparkSession, numbers: _Numbers, values: DataFrame, entries: DataFrame
 ) -> DataFrame:
-    """Join crosswalk rows with the matching values of the left and the right columns.
+    """Join crosswalk rows with the matching values of both columns.
 
     The rows of a crosswalk with the same two values are one entry.
     """
     links = session.createDataFrame(
         numbers.links(), "bridge int, left_end int, crosswalk int, right_end int"
     )
+    # The same two values may come from several batches of a crosswalk.
     distinct = entries.groupBy("crosswalk", "x", "y").agg(F.sum("entries").alias("entries"))
     left = values.select(
         F.col("column").alias("left_end"), F.col("hash").alias("x"), F.col("rows").alias("left")
@@ -257,12 +258,13 @@ def _link(
     right = values.select(
         F.col("column").alias("right_end"), F.col("hash").alias("y"), F.col("rows").alias("right")
     )
+    # The links are few: sent to all workers, they spare a shuffle of the crosswalks.
     chained = distinct.join(F.broadcast(links), "crosswalk")
     return chained.join(left, ["left_end", "x"]).join(right, ["right_end", "y"])
 
 
 def _reached(linked: DataFrame, value: str, own: str, other: str) -> dict[int, _Reached]:
-    """Count the matching values and rows of each join's left or right column.
+    """Count the matches of each join's left or right column.
 
     Args:
         linked: The entries that both ends hold.
@@ -272,7 +274,9 @@ def _reached(linked: DataFrame, value: str, own: str, other: str) -> dict[int, _
     """
     matched = F.sum(F.col("entries") * F.col(other))
     counted = linked.groupBy("bridge", value).agg(
-        matched.alias("matched"), F.first(own).alias("own")
+        # Every row of the group has the same count of its own value.
+        matched.alias("matched"),
+        F.first(own).alias("own"),
     )
     sums = counted.groupBy("bridge").agg(
         F.count("*").alias("values"),
@@ -287,7 +291,7 @@ def _reached(linked: DataFrame, value: str, own: str, other: str) -> dict[int, _
 def _evidence_of(
     shared: int, left: tuple[_Reached, int, int], right: tuple[_Reached, int, int]
 ) -> Evidence:
-    """Derive the evidence for a join from the counts of both columns.
+    """Compute a join's evidence from the counts of both columns.
 
     Each side has its counts of matching values, its number of distinct values and that of rows.
     """
@@ -299,6 +303,7 @@ def _evidence_of(
         right_containment=from_right.values / right_values,
         cardinality=Cardinality("_".join(sides)),
         left_fan_out=from_left.rows / left_rows,
+        # The rows of the join are the same from both sides.
         right_fan_out=from_left.rows / right_rows,
         rows=from_left.rows,
     )

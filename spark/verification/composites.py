@@ -1,4 +1,4 @@
-"""Verifies references to composite keys on all rows of the tables.
+"""Verify references to composite keys on all rows.
 
 For each reference, uniqueness, containment, fan-out and matches by chance are measured. Most
 proposed references are refuted by the tuples of both tables. Of many references, a second job
@@ -55,7 +55,7 @@ def verify_composites(
     config: ProfileConfig = _NO_CONFIG,
     note_unread: NoteUnread = log_unread,
 ) -> dict[ColumnPairs, CompositeEvidence]:
-    """Measure on all rows how well columns refer to composite keys.
+    """Measure how well columns refer to composite keys, on all rows.
 
     Args:
         session: Runs up to two Spark jobs.
@@ -102,7 +102,7 @@ def verify_composites(
 
 @dataclass(frozen=True)
 class _TupleCounts:
-    """Counts of rows and matches, for composite keys and the columns that refer to them."""
+    """Counts of rows and matches for composite keys and their referring columns."""
 
     numbers: Mapping[_TableTuple, int]
     counts: Mapping[tuple[int, int], PairCounts]
@@ -114,19 +114,19 @@ class _TupleCounts:
         return (self.numbers[value], self.numbers[value]) in self.counts
 
     def share(self, left: _TableTuple, right: _TableTuple) -> float:
-        """Return the share of the left table's rows whose tuple occurs in the right table."""
+        """Return the share of left rows that have a match in the right table."""
         return self.of(left, right).rows / max(self.of(left, left).rows, 1)
 
 
 def _tuples_of(reference: ColumnPairs) -> tuple[_TableTuple, _TableTuple]:
-    """Split a composite reference into its referring columns and its referenced columns."""
+    """Split a composite reference into referring and referenced columns."""
     paths = [tuple(end.path for end in ends) for ends in zip(*reference, strict=True)]
     (first, last), *_ = reference
     return (first.table, ColumnTuple(paths[0])), (last.table, ColumnTuple(paths[1]))
 
 
 def _shuffled(reference: ColumnPairs) -> tuple[_TableTuple, ...]:
-    """Return the tuples to count in order to find how often a reference matches by chance.
+    """Return shuffled copies of the referring columns, to measure matches by chance.
 
     The result has copies of the referring tuple, each with another column shuffled, then the key's
     tuple.
@@ -146,13 +146,14 @@ def _count_tuples(
     wanted: Mapping[ColumnPairs, Sequence[_TableTuple]],
     texts: AbstractSet[ColumnId],
 ) -> _TupleCounts:
-    """Count the tuples on both sides of each reference, and the matches between the sides.
+    """Count the tuples on both sides of each reference, and their matches.
 
     The last tuple of a reference is the key, with which its other tuples are compared.
     """
     distinct = dict.fromkeys(chain.from_iterable(wanted.values()))
     numbers = {value: number for number, value in enumerate(distinct)}
     requests = _requests(tables, numbers, texts)
+    # A tuple is also counted with itself: this gives its rows, and shows that it was read.
     to_count = {(number, number) for number in numbers.values()}
     for *referring, key in wanted.values():
         to_count |= {(numbers[value], numbers[key]) for value in referring}
@@ -182,7 +183,7 @@ def _count_here(
 def _requests(
     tables: Sequence[Table], numbers: Mapping[_TableTuple, int], texts: AbstractSet[ColumnId]
 ) -> list[RequestedColumns]:
-    """Group the column tuples by table, so that each table is read once."""
+    """Group the columns to read by table, so that each table is read once."""
     tuples: dict[TableId, dict[ColumnTuple, int]] = {}
     for (table, wanted), number in numbers.items():
         tuples.setdefault(table, {})[wanted] = number
@@ -206,7 +207,7 @@ def _requests(
 def _all_evidence(
     counted: _TupleCounts, references: Sequence[ColumnPairs]
 ) -> dict[ColumnPairs, CompositeEvidence]:
-    """Derive the evidence for each reference whose tables could both be read."""
+    """Compute the evidence for each reference whose two tables were read."""
     found = {}
     for reference in references:
         left, right = _tuples_of(reference)

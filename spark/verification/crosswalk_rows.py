@@ -1,4 +1,4 @@
-"""Reads the rows of crosswalks as pairs of hashes.
+"""Read the rows of crosswalks as pairs of hashes.
 
 Other columns are compared by the set of their values. A crosswalk is needed row by row, because its
 rows say which code belongs to which name.
@@ -40,7 +40,7 @@ Sides = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class RequestedCrosswalks:
-    """Pairs of columns to read as crosswalks from one table."""
+    """Column pairs of one table that are read as crosswalks."""
 
     table: Table
     """The table."""
@@ -53,14 +53,14 @@ class RequestedCrosswalks:
 
     @property
     def paths(self) -> frozenset[str]:
-        """Paths of the columns to read."""
+        """The paths of the columns to read."""
         return frozenset(path for sides in self.sides for path in sides)
 
 
 def read_crosswalks(
     session: SparkSession, requests: Sequence[RequestedCrosswalks], config: ProfileConfig
 ) -> DataFrame:
-    """Read the rows of crosswalks, on the route that suits each table.
+    """Read the rows of crosswalks.
 
     Args:
         session: Runs the Spark jobs.
@@ -83,6 +83,7 @@ def read_crosswalks(
     if shipped := routes[Route.SHIPPED]:
         frame = frame.union(_read_shipped_files(session, shipped))
     for request in routes[Route.DISTRIBUTED]:
+        # Spark may refuse one table already at this point; all others are still read.
         with suppress(*SPARK_ERRORS):
             frame = frame.union(_read_distributed(session, request))
     return frame
@@ -129,7 +130,7 @@ def _read_distributed(session: SparkSession, request: RequestedCrosswalks) -> Da
 def entries_of_table(
     request: RequestedCrosswalks, databases: Databases
 ) -> Iterator[pa.RecordBatch]:
-    """Read the crosswalks of one table as pairs of hashes, each with its number of rows.
+    """Read the crosswalks in one table as pairs of hashes, with row counts.
 
     Args:
         request: The columns to read.
@@ -161,7 +162,7 @@ def _entries_of_batch(
 
 
 def _entries(x: HashedColumn, y: HashedColumn, number: int) -> pa.RecordBatch:
-    """Count the rows that hold each distinct pair of values in two columns."""
+    """Count the rows for each distinct pair of values in two columns."""
     is_filled = x.is_filled & y.is_filled
     pairs = np.stack([side.hashes[is_filled].view(np.int64) for side in (x, y)])
     distinct, counts = np.unique(pairs, axis=1, return_counts=True)

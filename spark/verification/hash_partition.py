@@ -1,4 +1,4 @@
-"""Partitions the distinct values of columns by hash.
+"""Partition the distinct values of columns by hash.
 
 Equal values of all columns are in the same hash partition, so each partition is verified alone.
 """
@@ -71,7 +71,7 @@ class RequestedColumns:
 
     @property
     def notations(self) -> dict[tuple[str, Notation], int]:
-        """One integer id for each column and each notation in which to read its values."""
+        """For each column and notation to read, the integer that stands for it."""
         return {
             (path, kind): number
             for path, numbers in self.columns.items()
@@ -81,7 +81,7 @@ class RequestedColumns:
 
     @property
     def paths(self) -> frozenset[str]:
-        """Paths of the columns to read."""
+        """The paths of the columns to read."""
         return frozenset(self.columns).union(*(wanted.paths for wanted in self.tuples))
 
 
@@ -133,7 +133,7 @@ def partition_local_batch(
     *,
     count: int,
 ) -> DataFrame:
-    """Partition the values of columns by hash, for tables on the local batch route.
+    """Partition values by hash, for tables on the local batch route.
 
     Args:
         session: Runs the Spark job.
@@ -167,7 +167,7 @@ def partition_distributed(
     *,
     count: int,
 ) -> DataFrame:
-    """Partition the values of columns by hash, for one table on the distributed route.
+    """Partition values by hash, for one table on the distributed route.
 
     Args:
         session: Runs the Spark job.
@@ -200,7 +200,7 @@ def partition_shipped_files(
     *,
     count: int,
 ) -> DataFrame:
-    """Partition the values of columns by hash, for tables on the shipped files route.
+    """Partition values by hash, for tables on the shipped files route.
 
     Args:
         session: Runs the Spark job.
@@ -232,7 +232,7 @@ def partition_table(
     count: int,
     is_whole: bool = True,
 ) -> Iterator[pa.RecordBatch]:
-    """Read columns of one table, and partition the distinct values by hash.
+    """Partition the distinct values of one table by hash.
 
     Args:
         request: The columns to read.
@@ -255,7 +255,7 @@ def partition_table(
 
 @dataclass(slots=True)
 class _Counted:
-    """Counts of the values in one table, for single columns and for column tuples.
+    """Counts of the values in one table, for columns and for column tuples.
 
     Values are counted as written and, where requested, in the form of a notation.
     """
@@ -268,7 +268,7 @@ class _Counted:
 def _count(
     batches: Iterable[pa.RecordBatch], paths: Iterable[str], request: RequestedColumns
 ) -> _Counted:
-    """Count the values of requested columns and column tuples in one pass over a table."""
+    """Count the values of columns and column tuples in one pass over a table."""
     columns = dict.fromkeys((path for path in paths if path in request.columns), EMPTY_AGGREGATE)
     wanted = [(path, notation) for path, notation in request.notations if path in columns]
     counted = _Counted(columns, dict.fromkeys(wanted, EMPTY_AGGREGATE))
@@ -285,7 +285,7 @@ def _count(
 
 
 def _add(aggregates: dict[_Key, ColumnAggregate], texts: Mapping[_Key, TextCounts]) -> None:
-    """Add the values of one batch to the aggregate of each column."""
+    """Add the values of a batch to the aggregate of each column."""
     batch = aggregate_columns([*texts.values()], _ALL, in_forms=False)
     for key, aggregate in zip(texts, batch, strict=True):
         # Verification compares hashes only; the texts of all values would fill the memory.
@@ -320,7 +320,7 @@ def _partition(
     *,
     count: int,
 ) -> Iterator[pa.RecordBatch]:
-    """Split the hashes of a column's values into ranges of equal width.
+    """Split the hashes of a column into ranges of equal width.
 
     For each requested entity kind, the entities that the values name are split, too.
     """
@@ -343,7 +343,7 @@ def _partition(
 
 
 def _union(frames: Sequence[DataFrame]) -> DataFrame:
-    """Unite data frames as a balanced tree, because Spark fails on a long chain of unions."""
+    """Unite data frames as a balanced tree, because Spark fails on a long chain."""
     if len(frames) == 1:
         return frames[0]
     half = len(frames) // 2

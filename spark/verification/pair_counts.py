@@ -1,4 +1,4 @@
-"""Counts the shared values and the matching rows of two columns."""
+"""Count the shared values and matching rows of two columns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,10 @@ from datahub_hyperjoin.spark.counting.sketch import Counts
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """Counts that describe a join of two columns, for all values or for one hash partition."""
+    """Counts that describe a join of two columns.
+
+    They cover all values or one hash partition.
+    """
 
     shared: int
     """Distinct values on both sides."""
@@ -26,7 +29,7 @@ class PairCounts:
 
 
 def count_pair(left: tuple[Hashes, Counts], right: tuple[Hashes, Counts]) -> PairCounts:
-    """Count the shared values and the matching rows of two columns.
+    """Count the shared values and matching rows of two columns.
 
     The counts of a column with itself are its number of distinct values and of rows with a value.
 
@@ -54,7 +57,7 @@ def count_pair(left: tuple[Hashes, Counts], right: tuple[Hashes, Counts]) -> Pai
 
 
 def evidence_of(left: PairCounts, right: PairCounts, both: PairCounts) -> Evidence:
-    """Derive evidence from the counts of two columns.
+    """Compute the evidence for a join from the value counts of its two columns.
 
     Args:
         left: Counts of the left column with itself.

@@ -1,4 +1,4 @@
-"""Hashes and counts tuples: the combined values of several columns in a row.
+"""Hash and count tuples, the combined values of several columns in a row.
 
 The hash of a tuple is computed from the hashes of its values: two tables have a tuple in common if
 all values are equal in normal form. A row with a null in any column has no tuple, as in SQL.
@@ -25,7 +25,7 @@ _FACTOR, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
 
 @dataclass(frozen=True, slots=True)
 class ColumnTuple:
-    """Columns of one table whose values in a row are compared as one value."""
+    """Several columns of a table, compared as if they were one."""
 
     paths: tuple[str, ...]
     """Paths of the columns, in the order of the columns that they are compared with."""
@@ -37,7 +37,7 @@ class ColumnTuple:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HashedColumn:
-    """The hash of each row's value in one column."""
+    """A column as hashes, one for each row."""
 
     hashes: Hashes
     """Hashes of normal forms; arbitrary where there is no value."""
@@ -47,7 +47,7 @@ class HashedColumn:
 
 
 def hash_rows(column: pa.Array, *, is_text: bool) -> HashedColumn:
-    """Hash the values in one batch of a column, row by row.
+    """Hash each row's value in one batch of a column.
 
     Args:
         column: Rows of any type that has a text form.
@@ -69,13 +69,13 @@ def hash_rows(column: pa.Array, *, is_text: bool) -> HashedColumn:
 
 
 def hash_tuples(columns: Iterable[HashedColumn]) -> Hashes:
-    """Hash the tuple of each row that has a value in every column.
+    """Hash the tuple of each row, except rows with missing values.
 
     Args:
         columns: The columns of the tuple, in order.
 
     Returns:
-        One hash per such row; the same values in another order have another hash.
+        One hash per row without missing values; another order of values gives another hash.
 
     Examples:
         >>> import pyarrow as pa
@@ -96,7 +96,7 @@ def count_tuples(
     texts: Collection[str],
     seed: int = 0,
 ) -> dict[ColumnTuple, DistinctValues]:
-    """Count the distinct tuples in one batch of rows.
+    """Count the distinct tuples in a batch of rows.
 
     Args:
         batch: Rows with columns under their paths.
@@ -118,7 +118,7 @@ def count_tuples(
 def hash_columns(
     batch: pa.RecordBatch, tuples: Collection[ColumnTuple], texts: Collection[str]
 ) -> dict[str, HashedColumn]:
-    """Hash those columns of a batch that are part of a tuple.
+    """Hash the columns of a batch that occur in a tuple.
 
     Args:
         batch: Rows with columns under their paths.

@@ -1,4 +1,6 @@
-"""Measures the containment, cardinality and fan-out of column pairs on all rows.
+"""Measure on all rows how well pairs of columns join.
+
+Evidence is their containment, cardinality and fan-out.
 
 One Spark job in three stages. The first reads the columns that pairs compare, each table once
 however many pairs it is in, and partitions the distinct values of every column by hash. The second
@@ -62,7 +64,7 @@ _COUNTS_ROW = pa.schema(
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnKinds:
-    """Facts about columns that determine how their values are compared."""
+    """Facts that determine how the values of columns are compared."""
 
     kinds: Mapping[Pair, str] = field(default_factory=dict)
     """The entity kind of pairs whose columns hold entities of one kind."""
@@ -90,7 +92,7 @@ class _Comparison:
 
     @property
     def sides(self) -> tuple[CountedValues, CountedValues]:
-        """The left and the right column, and how the values of each are read."""
+        """Both columns, each with the way in which its values are read."""
         return (self.pair[0], self.kinds[0]), (self.pair[1], self.kinds[1])
 
 
@@ -149,7 +151,10 @@ def verify_joins(
 
 
 def _comparisons(pair: Pair, kinds: ColumnKinds) -> Iterator[_Comparison]:
-    """Yield the ways to compare two columns, beginning with the values as written."""
+    """Yield the ways to compare two columns.
+
+    The first compares the values as written.
+    """
     yield _Comparison(pair, _AS_WRITTEN, (_AS_WRITTEN, _AS_WRITTEN))
     if kind := kinds.kinds.get(pair):
         yield _Comparison(pair, kind, (kind, kind))
@@ -163,7 +168,9 @@ def count_requests(
     requests: list[RequestedColumns],
     to_count: Iterable[tuple[int, int]],
 ) -> dict[tuple[int, int], PairCounts]:
-    """Count the shared values and matching rows of column pairs, without unreadable tables.
+    """Count the shared values and matching rows of column pairs.
+
+    Unreadable tables are left out.
 
     Args:
         partition: Partitions the values of columns by hash.
@@ -184,7 +191,7 @@ def count_requests(
 def _readable(
     partition: Callable[[list[RequestedColumns]], DataFrame], requests: list[RequestedColumns]
 ) -> list[RequestedColumns]:
-    """Return the requests that do not fail a job, out of some that together fail one.
+    """Return the requests that Spark can read, after a job with all of them failed.
 
     Halving them costs about two jobs for each level, while one job for each would take hours.
     """
@@ -200,7 +207,7 @@ def _readable(
 def _requests(
     tables: Sequence[Table], numbers: Mapping[CountedValues, int], texts: AbstractSet[ColumnId]
 ) -> list[RequestedColumns]:
-    """Group the columns by table, so that each table is read once."""
+    """Group the columns to read by table, so that each table is read once."""
     columns: dict[TableId, dict[str, dict[str, int]]] = {}
     for (column, kind), number in numbers.items():
         columns.setdefault(column.table, {}).setdefault(column.path, {})[kind] = number
@@ -250,7 +257,7 @@ def _count_pairs(
 
 
 def count_pairs_of_partition(rows: pa.Table, to_count: Sequence[tuple[int, int]]) -> pa.Table:
-    """Count shared values and matching rows of column pairs in one hash partition.
+    """Count the shared values and matching rows in one hash partition.
 
     Args:
         rows: Rows of `PARTITION_ROW`; a column may have several.
@@ -284,7 +291,7 @@ def _unpack(hashes: bytes, counts: bytes) -> DistinctValues:
 def unread_tables(
     requests: Iterable[RequestedColumns], counts: Mapping[tuple[int, int], PairCounts]
 ) -> Iterator[TableId]:
-    """Yield the tables of which no requested column has been counted.
+    """Yield the tables from which no requested column was counted.
 
     Args:
         requests: The columns of each table, with their numbers.
@@ -304,7 +311,7 @@ def _choose_evidence(
     numbers: Mapping[CountedValues, int],
     counts: Mapping[tuple[int, int], PairCounts],
 ) -> dict[Pair, Evidence]:
-    """Choose the evidence for each pair from the results of several comparisons.
+    """Choose the evidence for each pair from several comparisons.
 
     Entities or another form are chosen if they explain the pair much better. In `compared`, a pair
     as written comes before the same pair compared in other ways.
