@@ -1,9 +1,15 @@
-"""What all tests share: one Spark session."""
+"""What all tests share: one Spark session, and word vectors that are trained once."""
 
 import os
+import shutil
 from collections.abc import Iterator
+from functools import wraps
+from hashlib import sha256
+from pathlib import Path
 
 import pytest
+from datahub.ingestion.run import pipeline
+from datahub.upgrade import upgrade
 from hypothesis import settings
 from pyspark.sql import SparkSession
 
@@ -36,3 +42,42 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         borrow_session(config) as session,
     ):
         yield session
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_upgrade_check() -> Iterator[None]:
+    """Keep DataHub's command and its pipelines from asking for newer versions.
+
+    They give up after a second or two, and leave open sockets that fail a later test.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(upgrade, "check_upgrade_post", lambda **_: None)
+        patch.setattr(pipeline, "retrieve_version_stats", lambda **_: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _train_word_vectors_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Copy fastText's model where a test trains it on a text that another has trained it on.
+
+    Each training takes a process, and half a second. `test_word_vectors` tests that two are equal.
+    """
+    # The run-time check of shapes has to be in place before a part of the model is imported.
+    from datahub_hyperjoin.model.network import word_vectors  # noqa: PLC0415
+
+    train = word_vectors._skipgram  # noqa: SLF001
+    kept = tmp_path_factory.mktemp("word-vectors")
+
+    @wraps(train)
+    def train_or_copy(corpus: Path, path: Path, dimension: int) -> None:
+        same = kept / f"{sha256(corpus.read_bytes()).hexdigest()}-{dimension}"
+        if same.exists():
+            shutil.copyfile(same, path)
+        else:
+            train(corpus, path, dimension)
+            shutil.copyfile(path, same)
+
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(word_vectors, "_skipgram", train_or_copy)
+        yield
+    shutil.rmtree(kept)
