@@ -1,4 +1,4 @@
-"""Calibrate scores with a monotone map that is fitted to people's decisions (Platt, 1999).
+"""Calibrate scores, so that they agree with people's decisions (Platt, 1999).
 
 A score measures the evidence for a join; decisions show how often that evidence suffices in this
 catalog.
@@ -49,17 +49,22 @@ class Calibration:
         """
         if self == Calibration():
             return scores
-        return expit(self.slope * _log_odds(scores) + self.offset)
+        return expit(self.slope * bounded_logit(scores) + self.offset)
 
 
-def _log_odds(scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+def bounded_logit(scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+    """Return the log-odds of scores, between -13.8 and 13.8.
+
+    Args:
+        scores: Scores in [0, 1].
+    """
     return logit(np.clip(scores, _EDGE, 1 - _EDGE))
 
 
 def calibrate(
     accepted: Float[np.ndarray, " accepted"], rejected: Float[np.ndarray, " rejected"]
 ) -> Calibration:
-    r"""Fit a calibration to the scores of pairs that people accepted or rejected.
+    r"""Fit a calibration to the scores of accepted and rejected pairs.
 
     It is the most probable map under a Gaussian prior around the identity,
 
@@ -83,7 +88,7 @@ def calibrate(
     """
     if not len(accepted) + len(rejected):
         return Calibration()
-    odds = _log_odds(np.concatenate([accepted, rejected]))
+    odds = bounded_logit(np.concatenate([accepted, rejected]))
     # One sign for both sides: z(s) should be high for accepted pairs and low for rejected ones.
     sign = np.repeat([1.0, -1.0], [len(accepted), len(rejected)])
 

@@ -1,4 +1,4 @@
-"""Combine the signals of a pair of columns into one score.
+"""Combine several signals into one score.
 
 Each signal alone makes a pair joinable with some probability. A pair is not joinable if no signal
 makes it so (noisy-or; Pearl, 1988).
@@ -8,7 +8,7 @@ column. Evidence from numbers is therefore discounted by the similarity of the n
 the more of their range the numbers fill.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -20,7 +20,7 @@ Measure = Float[np.ndarray, "*pair"]
 
 @dataclass(frozen=True, kw_only=True)
 class SignalStrengths:
-    """The probability of a join for each signal, if that signal alone is at its maximum."""
+    """The highest join probability that each signal can give alone."""
 
     containment: float = 0.7
     """The values of one column are contained in the other, beyond chance."""
@@ -66,9 +66,9 @@ STRENGTHS = SignalStrengths()
 
 @dataclass(frozen=True, kw_only=True)
 class PairSignals:
-    """Signals of pairs of columns: one array per signal, all of the same shape.
+    """The signals of column pairs, one array for each signal.
 
-    Values are in [0, 1] unless stated otherwise.
+    All arrays have the same shape. Values are in [0, 1] unless stated otherwise.
     """
 
     containment: Measure
@@ -119,9 +119,44 @@ class PairSignals:
     density: Measure
     """Greater density of the two columns: the share of their range that numbers fill."""
 
+    def flatten(self) -> "PairSignals":
+        """Return the same signals as arrays of one dimension."""
+        arrays = {name: array.ravel() for name, array in vars(self).items() if array is not None}
+        return replace(self, **arrays)
+
+    def without_knowledge(self) -> "PairSignals":
+        """Return the same signals without entities, crosswalks and the catalog."""
+        none = np.zeros_like(self.names)
+        return replace(self, entities=none, crosswalk=none, catalog=none)
+
+
+def combine_knowledge(signals: PairSignals, strengths: SignalStrengths) -> Measure:
+    """Return the probability of a join by entities, crosswalks and the catalog alone.
+
+    Args:
+        signals: The signals of each pair.
+        strengths: The probability of a join by each signal alone.
+
+    Returns:
+        Scores in [0, 1].
+    """
+    not_joinable = 1 - _by_other_names(signals, strengths)
+    return 1 - not_joinable * (1 - strengths.catalog * signals.catalog)
+
+
+def _by_other_names(signals: PairSignals, strengths: SignalStrengths) -> Measure:
+    """Return the probability of a join by entities that have several names."""
+    by_entities = np.where(
+        signals.same_form,
+        strengths.same_form * (signals.entities > 0),
+        strengths.other_form * signals.entities,
+    )
+    # A standard code list is a crosswalk, too: two of them are no more evidence than one.
+    return np.maximum(by_entities, strengths.crosswalk * signals.crosswalk)
+
 
 def combine(signals: PairSignals, strengths: SignalStrengths) -> Measure:
-    r"""Return the probability that at least one signal makes a pair joinable.
+    r"""Combine signals into one probability of a join.
 
     $$s = 1 - (1 - p_{\mathrm{content}}) \prod_{i} (1 - w_i x_i)$$
 
@@ -149,13 +184,6 @@ def combine(signals: PairSignals, strengths: SignalStrengths) -> Measure:
         * signals.right_uniqueness
     )
     by_location = strengths.location * overlap * signals.same_location
-    by_entities = np.where(
-        signals.same_form,
-        strengths.same_form * (signals.entities > 0),
-        strengths.other_form * signals.entities,
-    )
-    # A standard code list is a crosswalk, too: two of them are no more evidence than one.
-    by_other_names = np.maximum(by_entities, strengths.crosswalk * signals.crosswalk)
     by_relation = strengths.related * signals.related
     by_catalog = strengths.catalog * signals.catalog
 
@@ -169,7 +197,7 @@ def combine(signals: PairSignals, strengths: SignalStrengths) -> Measure:
         * (1 - by_cosine)
         * (1 - by_lookup)
         * (1 - by_location)
-        * (1 - by_other_names)
+        * (1 - _by_other_names(signals, strengths))
         * (1 - by_relation)
         * (1 - by_catalog)
     )

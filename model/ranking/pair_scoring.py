@@ -23,13 +23,13 @@ from datahub_hyperjoin.model.signals.trust import weigh_shared
 
 
 class PairScorer(ABC):
-    """An interface for scoring how joinable two columns are."""
+    """An interface that scores how joinable two columns are."""
 
     @abstractmethod
     def score(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
-        """Score all pairs of a left and a right column in the same row of the two arrays.
+        """Score all pairs of a left and a right column in each query.
 
         Args:
             left: Column indices.
@@ -40,7 +40,7 @@ class PairScorer(ABC):
         """
 
     def to_probability(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-        """Convert scores to uncalibrated probabilities of a join.
+        """Convert scores to probabilities of a join, before calibration.
 
         Args:
             scores: Scores of pairs, in [0, 1].
@@ -52,7 +52,9 @@ class PairScorer(ABC):
 
 
 class CosineScorer(PairScorer):
-    """A scorer based on the cosine of embeddings, rescaled so that an average pair scores 0.
+    """A scorer that uses the cosine of embeddings.
+
+    The cosine is rescaled so that an average pair scores 0.
 
     Args:
         embeddings: One unit vector for each column.
@@ -91,7 +93,7 @@ class NoisyOrScorer(PairScorer):
     ) -> None:
         self._index = index
         self._cosine = cosine
-        self._strengths = strengths
+        self.strengths = strengths
         self._shared_weight = weigh_shared(index.overlap.shared)
         locations = [column.table.parent for column in index.lake.ids]
         self._location = np.unique(locations, return_inverse=True)[1]
@@ -100,11 +102,12 @@ class NoisyOrScorer(PairScorer):
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
         """Score pairs by all signals."""
-        return combine(self._measure(left, right), self._strengths)
+        return combine(self.measure(left, right), self.strengths)
 
-    def _measure(
+    def measure(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> PairSignals:
+        """Measure the signals of all pairs of a left and a right column in the same row."""
         index, overlap = self._index, self._index.overlap
         # Signals of values come from pairs that are looked up one by one; only cells and
         # embeddings are compared as matrices.
@@ -132,7 +135,9 @@ class NoisyOrScorer(PairScorer):
         )
 
     def to_probability(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-        """Convert scores to probabilities, with weak scores lowered and strong scores raised.
+        """Convert scores to probabilities.
+
+        Weak scores are lowered and strong scores raised.
 
         A score s becomes s² / (s² + (1 - s)²). A noisy-or assumes independent signals. They are
         not: several weak signals are chance more often than it predicts, and one strong signal is
@@ -142,8 +147,44 @@ class NoisyOrScorer(PairScorer):
         return joined / (joined + not_joined)
 
 
+class NameScorer(PairScorer):
+    """A scorer for columns whose values are not compared.
+
+    The name of a column tells which key it refers to, and names alone hardly suggest a join.
+
+    Args:
+        index: The columns with their names, references and catalog priors.
+        cosine: The network's part; None to score without a network.
+        strengths: The probability of a join by each signal alone.
+    """
+
+    def __init__(
+        self, index: LakeIndex, cosine: CosineScorer | None, strengths: SignalStrengths
+    ) -> None:
+        self._index = index
+        self._cosine = cosine
+        self._strengths = strengths
+
+    def score(
+        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
+    ) -> Float[np.ndarray, "query l r"]:
+        """Score pairs by references, names, the catalog and the network."""
+        index, strengths = self._index, self._strengths
+        first, second = np.broadcast_arrays(left[:, :, None], right[:, None, :])
+        by_cosine = self._cosine.score(left, right) if self._cosine else np.zeros(first.shape)
+        not_joinable = (
+            (1 - strengths.related * index.relations.between(first, second))
+            * (1 - strengths.names * index.names.of(first, second))
+            * (1 - strengths.catalog * index.priors.join_probability.of(first, second))
+            * (1 - strengths.cosine * by_cosine)
+        )
+        return 1 - not_joinable
+
+
 class RejectionAwareScorer(PairScorer):
-    """A scorer that returns 0 for rejected pairs and leaves all other pairs to another scorer.
+    """A scorer that gives 0 to rejected pairs.
+
+    Another scorer scores all other pairs.
 
     Args:
         scorer: Scores pairs without regard to decisions.
@@ -157,7 +198,7 @@ class RejectionAwareScorer(PairScorer):
     def score(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
-        """Return 0 for rejected pairs, and the other scorer's scores for all other pairs."""
+        """Return 0 for rejected pairs, and another scorer's scores for the rest."""
         scores = self._scorer.score(left, right)
         if not len(self._rejected):
             return scores
@@ -165,21 +206,42 @@ class RejectionAwareScorer(PairScorer):
         return np.where(self._rejected.holds(first, second), 0.0, scores)
 
 
+def score_pairs(
+    scorer: PairScorer, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
+) -> Float[np.ndarray, " pair"]:
+    """Score some pairs one by one.
+
+    Args:
+        scorer: Scores the pairs.
+        left: Column indices.
+        right: Column indices, as many.
+
+    Returns:
+        Scores in [0, 1].
+    """
+    if not len(left):
+        return np.zeros(0)
+    return np.clip(scorer.score(left[:, None], right[:, None])[:, 0, 0], 0.0, 1.0)
+
+
 def build_scorer(
     index: LakeIndex, embeddings: Float32[np.ndarray, "column width"], scoring: Scoring
 ) -> PairScorer:
-    """Return the configured scorer, which does not take rejections into account.
+    """Create the scorer that the recipe selects.
+
+    It ignores rejections.
 
     Args:
         index: The columns with their signals and catalog priors.
         embeddings: One unit vector for each column.
         scoring: The signals that score a pair.
     """
+    blend = NoisyOrScorer if index.features.values else NameScorer
     match scoring:
         case Scoring.HIN:
             return CosineScorer(embeddings)
         case Scoring.BLEND:
-            return NoisyOrScorer(index, CosineScorer(embeddings), STRENGTHS)
+            return blend(index, CosineScorer(embeddings), STRENGTHS)
         case Scoring.SIGNALS:
-            return NoisyOrScorer(index, None, STRENGTHS)
+            return blend(index, None, STRENGTHS)
     assert_never(scoring)

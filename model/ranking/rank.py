@@ -1,4 +1,4 @@
-"""Compute a coherent ranking of candidates for every key column (paper, section 5)."""
+"""Rank the candidates of each key column coherently (paper, section 5)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,17 +11,19 @@ from datahub_hyperjoin.joins import Suggestion
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.model.ranking.calibration import Calibration, calibrate
+from datahub_hyperjoin.model.ranking.calibration import Calibration
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
+from datahub_hyperjoin.model.ranking.decided_pairs import DecidedPairs
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.pair_scoring import (
     PairScorer,
     RejectionAwareScorer,
     build_scorer,
+    score_pairs,
 )
 from datahub_hyperjoin.model.ranking.rerank import select_coherent
-from datahub_hyperjoin.model.signals.pairs import PairValues
-from datahub_hyperjoin.model.signals.priors import CatalogPriors
+from datahub_hyperjoin.model.ranking.taught_scoring import teach
+from datahub_hyperjoin.model.ranking.tree_scoring import correct
 
 _CHUNK = 128
 """Queries ranked at once; memory grows with the number of their candidates."""
@@ -37,9 +39,10 @@ class _Selection:
 
 
 def number_duplicates(lake: Lake) -> Int[np.ndarray, " column"]:
-    """Assign a number to each column; duplicate columns get the same number.
+    """Give each column a number that its duplicate columns share.
 
-    Duplicates are columns of the same name in tables with the same columns and sketches.
+    Duplicates are columns of the same name in tables with the same columns and sketches. A table
+    whose values are not known is no duplicate of any other.
 
     Args:
         lake: The columns.
@@ -48,8 +51,9 @@ def number_duplicates(lake: Lake) -> Int[np.ndarray, " column"]:
         One number for each column.
     """
     contents = [
-        hash(tuple((lake.profiles[c].id.path, lake.profiles[c].sketch) for c in columns))
-        for columns in lake.columns_of
+        # A column without a sketch may hold anything, so the table's number sets it apart.
+        hash(tuple((lake.profiles[c].id.path, lake.profiles[c].sketch or table) for c in columns))
+        for table, columns in enumerate(lake.columns_of)
     ]
     numbers: dict[tuple[int, str], int] = {}
     return np.array(
@@ -61,26 +65,12 @@ def number_duplicates(lake: Lake) -> Int[np.ndarray, " column"]:
     )
 
 
-def _score_pairs(
-    scorer: PairScorer, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
-) -> Float[np.ndarray, " pair"]:
-    if not len(left):
-        return np.zeros(0)
-    return np.clip(scorer.score(left[:, None], right[:, None])[:, 0, 0], 0.0, 1.0)
-
-
-def _calibrate(scorer: PairScorer, priors: CatalogPriors) -> Calibration:
-    """Fit the calibration to the scores of all accepted and rejected pairs.
-
-    Each pair is scored in both directions, and the higher score counts.
-    """
-
-    def probabilities(pairs: PairValues) -> Float[np.ndarray, " pair"]:
-        left, right = pairs.left[pairs.once], pairs.right[pairs.once]
-        forward, backward = _score_pairs(scorer, left, right), _score_pairs(scorer, right, left)
-        return scorer.to_probability(np.maximum(forward, backward))
-
-    return calibrate(probabilities(priors.accepted), probabilities(priors.rejected))
+def _build_scorers(
+    index: LakeIndex, embeddings: Float32[np.ndarray, "column width"], config: ModelConfig
+) -> tuple[PairScorer, PairScorer]:
+    """Return the scorer of all signals, and the same with the correction by trees."""
+    signals = build_scorer(index, embeddings, config.ranking.scoring)
+    return signals, correct(signals, index) if config.setting.tree_correction else signals
 
 
 def _score_among(
@@ -88,7 +78,7 @@ def _score_among(
     candidates: Int[np.ndarray, "query candidate"],
     positions: Int[np.ndarray, " query"],
 ) -> Float[np.ndarray, "query candidate"]:
-    """Score one candidate of each query against all candidates of the same query."""
+    """Score one candidate of each query against all other candidates."""
     selected = np.take_along_axis(candidates, positions[:, None], axis=1)
     return scorer.score(selected, candidates)[:, 0]
 
@@ -97,9 +87,13 @@ def _select(
     index: LakeIndex,
     candidates: Int[np.ndarray, "key candidate"],
     scorer: PairScorer,
+    coherence: PairScorer,
     config: ModelConfig,
 ) -> Iterator[_Selection]:
-    """Select, for each key column, candidates that also join with each other."""
+    """Select, for each key column, candidates that also join with each other.
+
+    One scorer scores the candidates of a key, the other one the candidates among themselves.
+    """
     keys, duplicates = index.keys, number_duplicates(index.lake)
     for start in range(0, len(keys), _CHUNK):
         queries, near = keys[start : start + _CHUNK], candidates[start : start + _CHUNK]
@@ -108,7 +102,7 @@ def _select(
         scores = np.where(near == NO_CANDIDATE, -np.inf, scores)
         selected = select_coherent(
             scores,
-            partial(_score_among, scorer, near),
+            partial(_score_among, coherence, near),
             count=config.ranking.top_k,
             coherence=config.ranking.coherence,
             duplicates=duplicates[near] if config.setting.defer_duplicates else None,
@@ -121,7 +115,7 @@ def _select(
 def rank(
     index: LakeIndex, embeddings: Float32[np.ndarray, "column width"], config: ModelConfig
 ) -> Iterator[Suggestion]:
-    """Rank the candidates of every key column.
+    """Rank the candidates of each key column.
 
     Accepted pairs are suggested whatever their score, after the selected candidates if they are
     not among them. Rejected pairs are never suggested.
@@ -136,14 +130,23 @@ def rank(
     """
     ids, priors = index.lake.ids, index.priors
     candidates = find_candidates(index, embeddings, config)
-    scorer = build_scorer(index, embeddings, config.ranking.scoring)
-    calibration = _calibrate(scorer, priors)
-    allowed = RejectionAwareScorer(scorer, priors.rejected)
-    for selection in _select(index, candidates, allowed, config):
+    signals, scorer = _build_scorers(index, embeddings, config)
+    calibration = Calibration()
+    if len(priors.accepted) or len(priors.rejected):
+        _, unaware = _build_scorers(
+            index.with_decisions(priors.without_decisions()), embeddings, config
+        )
+        decided = DecidedPairs.from_priors(priors, unaware)
+        calibration = decided.calibration
+        if config.setting.decision_effects:
+            scorer = teach(scorer, unaware, decided, index, candidates)
+    allowed, coherence = (RejectionAwareScorer(s, priors.rejected) for s in (scorer, signals))
+    for selection in _select(index, candidates, allowed, coherence, config):
         query = selection.query
         accepted = priors.accepted.partners(query)
+        # Accepted pairs are suggested whatever their score.
         missing = np.setdiff1d(accepted, selection.candidates)
-        missing_scores = _score_pairs(scorer, np.full(len(missing), query), missing)
+        missing_scores = score_pairs(scorer, np.full(len(missing), query), missing)
         suggested = np.concatenate([selection.candidates, missing])
         scores = np.concatenate([selection.scores, missing_scores])
         joinability = calibration.apply(scorer.to_probability(scores))

@@ -40,7 +40,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespac
         metavar="NAME",
         action="append",
         default=[],
-        help="also measure this variant: one of --ablate, as in 'w/o HIN', or one choice of the "
+        help="also measure this variant: one of --ablate, as in 'with HIN', or one choice of the "
         "paper's, as in papers-loss",
     )
     which.add_argument("--rivals", action="store_true", help="also measure all rivals")

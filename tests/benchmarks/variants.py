@@ -27,8 +27,8 @@ class Variant:
     def slug(self) -> str:
         """The name in the form that file names and command lines use.
 
-        >>> Variant("w/o HIN").slug
-        'without-hin'
+        >>> Variant("w/o rerank").slug
+        'without-rerank'
         """
         return slug(self.name)
 
@@ -53,34 +53,44 @@ def _paper(*fields: str) -> dict[str, Any]:
 FULL = Variant("full")
 """The pipeline as the recipe configures it."""
 
+_NETWORK = {"model.ranking.scoring": "blend"}
+
+
+def _in_network(name: str, **method: Any) -> Variant:  # noqa: ANN401 - fields of `Method`
+    """Return a variant of the network, which the default does not use."""
+    return Variant(name, _NETWORK, method)
+
+
 ABLATIONS = (
     FULL,
     Variant("w/o rerank", {"model.ranking.coherence": 0.0}),
-    Variant("w/o HIN", {"model.ranking.scoring": "signals"}),
-    Variant("w/o hypergraph at inference", method={"hyperedges_at_inference": False}),
     Variant("w/o reference tables", method={"entity_kinds": False}),
     Variant("w/o value forms", method={"value_forms": False}),
+    Variant("w/o trees", method={"tree_correction": False}),
     Variant("w/o roles", method={"roles": False}),
-    Variant("w/o within-table edges", method={"within_tables": False}),
-    Variant("w/o across-table edges", method={"across_tables": False}),
-    Variant("w/o variants", method={"name_variants": False}),
-    Variant("w/o positions", method={"positions": Positions.NONE}),
     Variant("w/o names", {"model.features.names": False}),
     Variant("w/o values", {"model.features.values": False}),
+    Variant("with HIN", _NETWORK),
+    _in_network("w/o hypergraph at inference", hyperedges_at_inference=False),
+    _in_network("w/o within-table edges", within_tables=False),
+    _in_network("w/o across-table edges", across_tables=False),
+    _in_network("w/o variants", name_variants=False),
+    _in_network("w/o positions", positions=Positions.NONE),
     Variant("paper's setting", {"model.setting": "paper"}),
 )
-"""The full pipeline, the pipeline without each of its parts, and the paper's setting."""
+"""The full pipeline, the pipeline without each of its parts, the pipeline with the network and
+without each of the network's parts, and the paper's setting."""
 
 DEPARTURES = (
-    Variant("paper's loss", method=_paper("loss")),
-    Variant("paper's edges", method=_paper("edges")),
-    Variant("paper's positions", method=_paper("positions")),
-    Variant("paper's names", method=_paper("name_vectors")),
-    Variant("paper's selection", method=_paper("selection")),
-    Variant("paper's values", method=_paper("corruption")),
-    Variant("paper's pairs", method=_paper("table_swap_rate")),
-    Variant("paper's knowledge", method=_paper("context_dropout_rate")),
-    Variant("paper's negatives", method=_paper("exclude_similar_negatives")),
+    _in_network("paper's loss", **_paper("loss")),
+    _in_network("paper's edges", **_paper("edges")),
+    _in_network("paper's positions", **_paper("positions")),
+    _in_network("paper's names", **_paper("name_vectors")),
+    _in_network("paper's selection", **_paper("selection")),
+    _in_network("paper's values", **_paper("corruption")),
+    _in_network("paper's pairs", **_paper("table_swap_rate")),
+    _in_network("paper's knowledge", **_paper("context_dropout_rate")),
+    _in_network("paper's negatives", **_paper("exclude_similar_negatives")),
     Variant("paper's affinity", {"model.ranking.scoring": "hin"}),
     Variant("paper's coherence", {"model.ranking.coherence": 1.0}),
     Variant("paper's copies", method=_paper("defer_duplicates")),
@@ -100,8 +110,8 @@ def choose(names: Sequence[str]) -> tuple[Variant, ...]:
     Raises:
         UnknownVariantError: There is no variant of a name.
 
-    >>> [variant.name for variant in choose(["without-hin", "W/o rerank"])]
-    ['full', 'w/o rerank', 'w/o HIN']
+    >>> [variant.name for variant in choose(["with-hin", "W/o rerank"])]
+    ['full', 'w/o rerank', 'with HIN']
     """
     if not names:
         return ABLATIONS

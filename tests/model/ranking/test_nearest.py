@@ -47,5 +47,5 @@ def test_queries_of_another_width_are_refused() -> None:
 
 
 def test_an_index_of_nothing_is_refused() -> None:
-    with pytest.raises(EmptyIndexError, match="holds no column"):
+    with pytest.raises(EmptyIndexError, match="no column of the lake has values"):
         ColumnIndex(np.zeros((0, 6), dtype=np.float32), np.zeros(0, dtype=np.int64))

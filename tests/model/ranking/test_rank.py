@@ -12,6 +12,7 @@ from datahub_hyperjoin.model.ranking.candidates import find_candidates
 from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.pair_scoring import CosineScorer, build_scorer
 from datahub_hyperjoin.model.ranking.rank import number_duplicates, rank
+from datahub_hyperjoin.model.ranking.tree_scoring import correct
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
@@ -213,7 +214,10 @@ def test_only_columns_of_equal_tables_are_duplicates(make_lake: MakeLake) -> Non
 def test_joinability_squares_the_odds_of_the_blend(index: LakeIndex) -> None:
     embeddings = index.names.vectors()
     for scoring, power in ((Scoring.SIGNALS, 2), (Scoring.HIN, 1)):
-        config = ModelConfig(ranking=RankingConfig(scoring=scoring, min_joinability=0.0))
+        config = ModelConfig(
+            setting=replace(OURS, tree_correction=False),
+            ranking=RankingConfig(scoring=scoring, min_joinability=0.0),
+        )
         scorer = build_scorer(index, embeddings, scoring)
         for suggestion in rank(index, embeddings, config):
             places = [
@@ -222,6 +226,16 @@ def test_joinability_squares_the_odds_of_the_blend(index: LakeIndex) -> None:
             found = scorer.score(*np.array(places)[:, None, None]).item()
             expected = found**power / (found**power + (1 - found) ** power)
             assert suggestion.joinability == pytest.approx(expected, abs=1e-6)
+
+
+def test_joinability_is_the_score_of_a_corrected_noisy_or(index: LakeIndex) -> None:
+    embeddings = index.names.vectors()
+    ranking = RankingConfig(scoring=Scoring.SIGNALS, min_joinability=0.0)
+    scorer = correct(build_scorer(index, embeddings, Scoring.SIGNALS), index)
+    for suggestion in rank(index, embeddings, ModelConfig(ranking=ranking)):
+        pair = [index.lake.ids.index(end) for end in (suggestion.query, suggestion.candidate)]
+        expected = scorer.score(*np.array(pair)[:, None, None]).item()
+        assert suggestion.joinability == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_extremes_stay_what_they_are(index: LakeIndex) -> None:

@@ -1,0 +1,93 @@
+"""Measure pairs of columns on the data, and keep those that the data or a person confirms."""
+
+from collections.abc import Mapping, Sequence
+
+from datahub_hyperjoin.joins import Evidence
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.reference.lexicon import load_lexicon
+from datahub_hyperjoin.spark.profiles.store import Store
+from datahub_hyperjoin.spark.session import Session
+from datahub_hyperjoin.spark.verification.verify import ColumnKinds, NoteUnread, verify_joins
+from datahub_hyperjoin.tables import ColumnId, Pair, Table
+from datahub_hyperjoin.value_forms import Notation
+
+
+def _recognise_kinds(index: LakeIndex, pairs: Sequence[Pair]) -> dict[Pair, str]:
+    """Find the entity kind that both columns of a pair hold."""
+    number = index.lake.number_of
+    kinds = ((pair, index.entities.kind(number[pair[0]], number[pair[1]])) for pair in pairs)
+    return {pair: kind for pair, kind in kinds if kind}
+
+
+def _name_ways(
+    kinds: Mapping[Pair, str], notations: Mapping[ColumnId, Notation], pairs: Sequence[Pair]
+) -> dict[Pair, str]:
+    """Describe how each pair is compared, by its entity kind and its notations.
+
+    Pairs with neither are compared in the normal form only, and are left out.
+    """
+    named = {pair: [kinds.get(pair), *(notations.get(column) for column in pair)] for pair in pairs}
+    return {pair: "|".join(way or "" for way in ways) for pair, ways in named.items() if any(ways)}
+
+
+def measure_pairs(
+    pairs: Sequence[Pair],
+    tables: Sequence[Table],
+    session: Session,
+    store: Store,
+    index: LakeIndex,
+    note_unread: NoteUnread,
+) -> dict[Pair, Evidence]:
+    """Measure each pair on the data, or reuse the evidence of unchanged tables.
+
+    Args:
+        pairs: The pairs.
+        tables: The tables.
+        session: Starts the Spark session; not called if there is nothing to read.
+        store: Holds the evidence of earlier runs.
+        index: The columns, with their entity kinds and notations.
+        note_unread: Receives each table that can no longer be read.
+
+    Returns:
+        The evidence of each pair whose tables could be read.
+    """
+    kinds = _recognise_kinds(index, pairs)
+    ways = _name_ways(kinds, index.lake.notations, pairs)
+    stored = store.evidence(pairs, tables, ways)
+    changed = [pair for pair in pairs if pair not in stored]
+    lake, needed = index.lake, {kinds[pair] for pair in changed if pair in kinds}
+    columns = ColumnKinds(
+        kinds=kinds,
+        synonyms={kind: load_lexicon().synonyms(kind) for kind in needed},
+        notations=lake.notations,
+        texts=frozenset(id_ for id_, text in zip(lake.ids, lake.is_text, strict=True) if text),
+    )
+    measured: Mapping[Pair, Evidence] = {}
+    # `session()` may start Spark, which takes seconds, so it is not called for nothing.
+    if changed:
+        measured = verify_joins(
+            session(), tables, changed, kinds=columns, config=store.config, note_unread=note_unread
+        )
+    evidence = {**stored, **measured}
+    store.keep_evidence(evidence, tables, ways)
+    return evidence
+
+
+def confirm_pairs(
+    evidence: Mapping[Pair, Evidence], *, min_containment: float, accepted: frozenset[Pair]
+) -> dict[Pair, Evidence]:
+    """Keep the pairs that their values confirm or a person has accepted.
+
+    A pair without evidence could not be measured: it is neither confirmed nor refuted, and is not
+    shown. A pair that a person accepted stays, however little its values overlap.
+
+    Args:
+        evidence: The evidence of pairs.
+        min_containment: Minimum containment of a pair that nobody accepted.
+        accepted: The pairs that people accepted.
+    """
+    return {
+        pair: measured
+        for pair, measured in evidence.items()
+        if pair in accepted or measured.containment >= min_containment
+    }

@@ -1,0 +1,66 @@
+"""Describe each column by numbers that mean the same in every lake."""
+
+import numpy as np
+from jaxtyping import Float32
+
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.tables import ColumnProfile, DataType
+
+_TYPES = (DataType.TEXT, DataType.INTEGER, DataType.DECIMAL, DataType.DATE)
+
+COLUMN_FEATURES = (
+    "uniqueness",
+    "completeness",
+    "density",
+    "position",
+    "columns of its table",
+    "rows",
+    "distinct values",
+    "mean length",
+    "range of lengths",
+    "share of the most frequent value",
+    *(f"is {kind.value}" for kind in _TYPES),
+    "probability that it refers to some key",
+    "references to it",
+)
+"""The measures of a column; the trees know a feature by its position."""
+
+
+def _describe(profile: ColumnProfile) -> tuple[float, ...]:
+    most_frequent = max(profile.counts, default=0) / max(profile.rows, 1)
+    counts = (
+        profile.rows,
+        profile.distinct,
+        profile.lengths.mean,
+        profile.lengths.longest - profile.lengths.shortest,
+    )
+    is_type = (float(profile.type is kind) for kind in _TYPES)
+    return (*np.log1p(counts), most_frequent, *is_type)
+
+
+def measure_columns(index: LakeIndex) -> Float32[np.ndarray, "column feature"]:
+    """Describe each column by the measures that `COLUMN_FEATURES` lists.
+
+    Counts and lengths are logarithms, so that the measures of small and large tables compare.
+
+    Args:
+        index: The columns with their catalog priors and references.
+    """
+    lake, references, count = index.lake, index.references, len(index.lake)
+    widths = np.bincount(lake.table_of, minlength=len(lake.titles))
+    refers = np.zeros(count)
+    np.maximum.at(refers, references.referring, references.probability)
+    referred = np.bincount(references.referenced, references.probability, minlength=count)
+    described = np.array([_describe(profile) for profile in lake.profiles])
+    return np.column_stack(
+        [
+            index.priors.uniqueness,
+            index.priors.completeness,
+            lake.density,
+            [profile.position for profile in lake.profiles],
+            np.log1p(widths)[lake.table_of],
+            described.reshape(count, -1),
+            refers,
+            np.log1p(referred),
+        ]
+    ).astype(np.float32)

@@ -1,0 +1,167 @@
+"""Describe pairs of columns by numbers that mean the same in every lake.
+
+No feature names a table, a column or a value, so trees that were trained on other lakes can read
+them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Float32, Int
+from scipy import sparse
+
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.ranking.column_features import COLUMN_FEATURES, measure_columns
+from datahub_hyperjoin.model.ranking.noisy_or import PairSignals
+from datahub_hyperjoin.model.roles.row_products import row_products
+from datahub_hyperjoin.model.signals.pairs import SparsePairs
+
+RISING_FEATURES = (
+    "log-odds of the noisy-or",
+    "containment beyond chance",
+    "containment beyond chance in the right column",
+    "containment beyond chance in the left column",
+    "containment in the right column",
+    "containment in the left column",
+    "shared values",
+    "weight of shared values",
+    "cosine of the sets of values",
+    "cells",
+    "names",
+    "relation through references",
+    "probability that left refers to right",
+    "probability that right refers to left",
+    "patterns",
+)
+"""Evidence: more of it never lowers a score."""
+
+PAIR_FEATURES = (
+    *RISING_FEATURES,
+    "both are text",
+    "greater density",
+    "probability that both refer to one key",
+    "difference of mean lengths",
+    "difference of distinct values",
+    "difference of rows",
+    *(f"left: {name}" for name in COLUMN_FEATURES),
+    *(f"right: {name}" for name in COLUMN_FEATURES),
+)
+"""All measures of a pair; the trees know a feature by its position."""
+
+_Columns = Int[np.ndarray, " pair"]
+_Measured = Float[np.ndarray, " pair"]
+
+_LIMIT = 1e-4
+"""Smallest distance of a probability from 0 and 1, which keeps log-odds finite."""
+
+
+def log_odds(probability: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+    """Return the logarithm of the odds, between -9.2 and 9.2.
+
+    Args:
+        probability: Probabilities in [0, 1].
+    """
+    bounded = np.clip(probability, _LIMIT, 1 - _LIMIT)
+    return np.log(bounded / (1 - bounded))
+
+
+@dataclass(frozen=True)
+class _References:
+    """The references of a lake in a form that is looked up by pair."""
+
+    pairs: SparsePairs
+    probability: _Measured
+    key: Int[np.ndarray, " column"]
+    """The most probable key of each column; the column itself if it refers to none."""
+
+    @classmethod
+    def of(cls, index: LakeIndex) -> "_References":
+        found, count = index.references, len(index.lake)
+        order = np.lexsort((found.referenced, found.referring))
+        by_probability = np.argsort(found.probability, kind="stable")
+        key = np.arange(count)
+        # The last assignment of a repeated index is kept, so the most probable key wins.
+        key[found.referring[by_probability]] = found.referenced[by_probability]
+        pairs = SparsePairs(count, found.referring[order], found.referenced[order])
+        return cls(pairs, found.probability[order], key)
+
+    def between(self, left: _Columns, right: _Columns) -> _Measured:
+        return self.pairs.look_up(self.probability, left, right)
+
+
+class PairFeatures:
+    """The measures of pairs of columns that `PAIR_FEATURES` lists.
+
+    Args:
+        index: The columns with their signals, catalog priors and references.
+    """
+
+    def __init__(self, index: LakeIndex) -> None:
+        self._overlap = index.overlap
+        self._columns = measure_columns(index)
+        self._references = _References.of(index)
+        self._patterns = _pattern_weights(index)
+
+    def of(
+        self, left: _Columns, right: _Columns, signals: PairSignals, noisy_or: _Measured
+    ) -> Float32[np.ndarray, "pair feature"]:
+        """Describe each pair of a left and a right column.
+
+        Args:
+            left: Column indices.
+            right: Column indices.
+            signals: The signals of each pair.
+            noisy_or: The score of each pair by these signals, in [0, 1].
+        """
+        overlap, first, second = self._overlap, self._columns[left], self._columns[right]
+        rising = [
+            log_odds(noisy_or),
+            signals.containment,
+            signals.containment_in_right,
+            overlap.look_up(overlap.beyond_chance, right, left),
+            overlap.look_up(overlap.containment, left, right),
+            overlap.look_up(overlap.containment, right, left),
+            np.log1p(overlap.look_up(overlap.shared.astype(np.float64), left, right)),
+            signals.shared_weight,
+            signals.ochiai,
+            signals.cells,
+            signals.names,
+            signals.related,
+            self._references.between(left, right),
+            self._references.between(right, left),
+            row_products(self._patterns, self._patterns, left, right),
+        ]
+        sizes = [COLUMN_FEATURES.index(n) for n in ("mean length", "distinct values", "rows")]
+        length, distinct, rows = (first[:, size] - second[:, size] for size in sizes)
+        others = [
+            signals.text,
+            signals.density,
+            self._refer_to_one_key(left, right),
+            np.abs(length),
+            distinct,
+            rows,
+        ]
+        return np.column_stack([*rising, *others, first, second]).astype(np.float32)
+
+    def _refer_to_one_key(self, left: _Columns, right: _Columns) -> _Measured:
+        key = self._references.key
+        refers = self._columns[:, COLUMN_FEATURES.index("probability that it refers to some key")]
+        is_same = (key[left] == key[right]) & (key[left] != left) & (key[right] != right)
+        return np.where(is_same, np.minimum(refers[left], refers[right]), 0.0)
+
+
+def _pattern_weights(index: LakeIndex) -> sparse.csr_array:
+    """Return the square root of each pattern's share of a column.
+
+    The product of two rows is the Bhattacharyya coefficient of two columns' patterns.
+    """
+    listed = [
+        (column, pattern)
+        for column, profile in enumerate(index.lake.profiles)
+        for pattern in profile.patterns
+    ]
+    shapes = np.array([pattern.shape for _, pattern in listed], dtype=object).astype(str)
+    distinct, number = np.unique(shapes, return_inverse=True)
+    roots = np.sqrt([pattern.share for _, pattern in listed])
+    columns = np.array([column for column, _ in listed], dtype=np.int64)
+    return sparse.csr_array((roots, (columns, number)), (len(index.lake), max(len(distinct), 1)))

@@ -1,0 +1,68 @@
+"""Evaluate gradient-boosted regression trees (Friedman, 2001).
+
+The trees are complete binary trees, so that all trees take a step towards the leaves at once: the
+children of node i are the nodes 2i + 1 and 2i + 2.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float, Float32, Int
+from safetensors.numpy import load_file
+
+SHIPPED = Path(__file__).with_name("trees.safetensors")
+"""The trees that come with the package; `trees.md` describes them."""
+
+_CHUNK = 8192
+"""Rows evaluated at once, which bounds the memory of a step to some 10 MB."""
+
+
+@dataclass(frozen=True)
+class TreeEnsemble:
+    """Regression trees of equal depth; their outputs are added."""
+
+    feature: Int[np.ndarray, "tree node"]
+    """The feature that each inner node compares."""
+
+    threshold: Float32[np.ndarray, "tree node"]
+    """A row whose feature is greater goes to the right child."""
+
+    value: Float32[np.ndarray, "tree leaf"]
+    """The output of each leaf, from left to right; one more than nodes."""
+
+    def __call__(self, rows: Float32[np.ndarray, "row feature"]) -> Float[np.ndarray, " row"]:
+        """Return the sum of all trees' outputs for each row.
+
+        Args:
+            rows: The features of each row.
+        """
+        starts = range(0, len(rows), _CHUNK)
+        parts = [self._evaluate(rows[start : start + _CHUNK]) for start in starts]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _evaluate(self, rows: Float32[np.ndarray, "row feature"]) -> Float[np.ndarray, " row"]:
+        trees, nodes = self.feature.shape
+        row, tree = np.arange(len(rows))[:, None], np.arange(trees)
+        node = np.zeros((len(rows), trees), dtype=np.int64)
+        for _ in range((nodes + 1).bit_length() - 1):
+            is_right = rows[row, self.feature[tree, node]] > self.threshold[tree, node]
+            node = 2 * node + 1 + is_right
+        return self.value[tree, node - nodes].sum(axis=1, dtype=np.float64)
+
+    @classmethod
+    def load(cls, path: Path) -> "TreeEnsemble":
+        """Load trees from a file in the format of safetensors.
+
+        Args:
+            path: A file with the arrays `feature`, `threshold` and `value`.
+        """
+        arrays = load_file(path)
+        return cls(arrays["feature"].astype(np.int64), arrays["threshold"], arrays["value"])
+
+
+@cache
+def shipped_trees() -> TreeEnsemble:
+    """Load the trees that come with the package, once."""
+    return TreeEnsemble.load(SHIPPED)

@@ -1,0 +1,188 @@
+"""Put databases into one lake, and derive its joins from their references."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations
+
+from benchmarks.school.database import EXTERNAL, Database, Random, Reference, domains
+from benchmarks.school.lake import CLOSURE, FK, Directed, SchoolLake, Truth, distinct_names
+from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
+
+_FEWEST_VALUES = 3
+"""Distinct values of the poorest column that has a join."""
+
+_QUERIES_OF_DATABASE = 20
+_QUERIES_OF_DOMAIN = 5
+"""Most query columns of a database, and those that lead to one key."""
+
+_COMMON = 5
+"""Values that two databases must share for their keys to be in doubt."""
+
+_DOUBT = 0.15
+_SAME = 0.5
+"""Share of the smaller key's values from which two keys are in doubt, or mean the same."""
+
+_MASKS = 0.3
+"""Share of distinct forms, without their digits, below which a key is a running number."""
+
+
+@dataclass(frozen=True)
+class _Domain:
+    """The columns of one lake that refer to one key."""
+
+    database: str
+    columns: tuple[ColumnName, ...]
+    speaking: frozenset[str]
+    """The values, unless they are running numbers, which coincide without any meaning."""
+
+
+def combine(databases: Sequence[Database], random: Random) -> SchoolLake:
+    """Make a lake of databases.
+
+    A pair of columns joins if one refers to the other or both refer to the same key, and they
+    share a value. Keys of two databases that share half of their speaking values mean the same;
+    where they share less, but not nearly nothing, neither is asked for.
+
+    Args:
+        databases: Databases; two copies of one have different rows and keys.
+        random: Source of the draw of query columns.
+    """
+    placed = [_place(database, names, at) for at, (database, names) in enumerate(_names(databases))]
+    tables = {name: frame for database in placed for name, frame in database.tables.items()}
+    references = [one for database in placed for one in database.references]
+    whole = Database("lake", tables, tuple(references))
+    # Two copies of a database are two databases: their keys are strangers.
+    owners = {
+        table: f"{database.name}/{at}"
+        for at, database in enumerate(placed)
+        for table in database.tables
+    }
+    described = (_domain(whole, group, owners) for group in domains(references))
+    found = [domain for domain in described if domain]
+    groups, doubtful = _across(found)
+    declared = {frozenset((one.origin, one.target)) for one in references}
+    truth = sorted({one for group in groups for one in _joins(whole, group, declared)})
+    queries = _draw_queries(truth, found, doubtful, random)
+    return SchoolLake(
+        tables,
+        tuple(one for one in truth if one.query in queries),
+        tuple(_directed(whole, truth)),
+        {table: database.name for database in placed for table in database.tables},
+    )
+
+
+def _names(databases: Sequence[Database]) -> Iterator[tuple[Database, dict[str, str]]]:
+    """Name the tables of each database; a name that another has, too, gets a number."""
+    taken: Counter[str] = Counter()
+    for database in databases:
+        numbered = {}
+        for table in sorted(database.tables):
+            safe = re.sub(r"[^\w.-]+", "_", table)
+            taken[safe.lower()] += 1
+            number = taken[safe.lower()]
+            numbered[table] = safe if number == 1 else f"{safe}_{number}"
+        yield database, distinct_names(numbered)
+
+
+def _place(database: Database, names: Mapping[str, str], at: int) -> Database:
+    """Give the tables of a database their names in the lake."""
+
+    def placed(column: ColumnName) -> ColumnName:
+        if column.table in names:
+            return ColumnName(names[column.table], column.column)
+        shared = column.table.startswith(EXTERNAL)
+        return column if shared else ColumnName(f"{EXTERNAL}{at}/{column.table}", column.column)
+
+    return Database(
+        database.name,
+        {names[table]: frame for table, frame in database.tables.items()},
+        tuple(Reference(placed(one.origin), placed(one.target)) for one in database.references),
+    )
+
+
+def _domain(
+    whole: Database, group: Sequence[ColumnName], owners: Mapping[str, str]
+) -> _Domain | None:
+    """Describe the columns of one key that are in the lake and not too poor to be joined on."""
+    there = [one for one in group if whole.has(one)]
+    values = {one: whole.values(one) for one in there}
+    columns = tuple(one for one in there if len(values[one]) >= _FEWEST_VALUES)
+    if not columns:
+        return None
+    all_values = frozenset[str]().union(*(values[one] for one in columns))
+    forms = {re.sub(r"\d+", "#", value) for value in all_values}
+    speaking = all_values if len(forms) > _MASKS * len(all_values) else frozenset[str]()
+    return _Domain(owners[columns[0].table], columns, speaking)
+
+
+def _across(found: Sequence[_Domain]) -> tuple[list[tuple[ColumnName, ...]], set[ColumnName]]:
+    """Merge domains of two databases that mean the same, and list the columns in doubt."""
+    same: list[Reference] = []
+    doubtful: set[ColumnName] = set()
+    for one, other in combinations(found, 2):
+        shared = len(one.speaking & other.speaking) if one.database != other.database else 0
+        if shared < _COMMON:
+            continue
+        share = shared / min(len(one.speaking), len(other.speaking))
+        if share >= _SAME:
+            same.append(Reference(one.columns[0], other.columns[0]))
+        elif share >= _DOUBT:
+            doubtful.update((*one.columns, *other.columns))
+    for domain in found:
+        same += [Reference(column, domain.columns[0]) for column in domain.columns[1:]]
+    return domains(same), doubtful
+
+
+def _joins(
+    whole: Database, group: Sequence[ColumnName], declared: set[frozenset[ColumnName]]
+) -> Iterator[Truth]:
+    """Yield the pairs of a domain, in both directions, that share a value."""
+    values = {column: whole.values(column) for column in group}
+    for one, other in permutations(group, 2):
+        if one.table != other.table and values[one] & values[other]:
+            kind = FK if frozenset((one, other)) in declared else CLOSURE
+            yield Truth(one, other, kind)
+
+
+def _draw_queries(
+    truth: Sequence[Truth],
+    found: Sequence[_Domain],
+    doubtful: set[ColumnName],
+    random: Random,
+) -> set[ColumnName]:
+    """Draw query columns: few of each key, and not too many of each database."""
+    joined = {one.query for one in truth} - doubtful
+    drawn: dict[str, list[ColumnName]] = defaultdict(list)
+    for domain in found:
+        columns = [column for column in domain.columns if column in joined]
+        order = random.permutation(len(columns))[:_QUERIES_OF_DOMAIN]
+        drawn[domain.database] += [columns[int(at)] for at in order]
+    return {
+        columns[int(at)]
+        for columns in drawn.values()
+        for at in random.permutation(len(columns))[:_QUERIES_OF_DATABASE]
+    }
+
+
+def _directed(whole: Database, truth: Sequence[Truth]) -> Iterator[Directed]:
+    """Yield the declared references between joining columns, with what the rows tell of each."""
+    partners = Counter(one.target for one in whole.references)
+    joining = {(one.query, one.candidate) for one in truth}
+    for one in sorted(set(whole.references)):
+        if (one.origin, one.target) in joining:
+            yield Directed(one.origin, one.target, _direction(whole, one, partners))
+
+
+def _direction(whole: Database, one: Reference, partners: Mapping[ColumnName, int]) -> str:
+    if not _is_unique(whole, one.target):
+        return "neither_unique"
+    if not _is_unique(whole, one.origin):
+        return "unique"
+    return "by_partners" if partners[one.target] > 1 + partners.get(one.origin, 0) else "either"
+
+
+def _is_unique(whole: Database, column: ColumnName) -> bool:
+    cells = whole.tables[column.table][column.column]
+    return bool(cells[cells != ""].is_unique)

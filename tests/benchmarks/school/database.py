@@ -1,0 +1,72 @@
+"""A relational database: tables of text, and the references that it declares."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
+
+Random = np.random.Generator
+
+EXTERNAL = "//"
+"""Start of the table name of a key that lies in no table, such as a catalogue's numbers."""
+
+
+@dataclass(frozen=True, order=True)
+class Reference:
+    """A declared reference of one column."""
+
+    origin: ColumnName
+    """The referring column."""
+
+    target: ColumnName
+    """The key that it refers to; it may lie in a table that is not there."""
+
+
+@dataclass(frozen=True)
+class Database:
+    """The rows of a database, and the references between its columns."""
+
+    name: str
+    tables: Mapping[str, pd.DataFrame]
+    references: tuple[Reference, ...]
+
+    def has(self, column: ColumnName) -> bool:
+        """Return whether the database holds a column."""
+        return column.table in self.tables and column.column in self.tables[column.table].columns
+
+    def values(self, column: ColumnName) -> frozenset[str]:
+        """Return the distinct values of a column, without the empty one."""
+        return frozenset(self.tables[column.table][column.column]) - {""}
+
+    def keep_columns(self) -> "Database":
+        """Return the database without references of columns that are gone."""
+        kept = tuple(one for one in self.references if self.has(one.origin))
+        return replace(self, references=kept)
+
+
+def domains(references: Iterable[Reference]) -> list[tuple[ColumnName, ...]]:
+    """Group the columns that refer, in one or several steps, to one key.
+
+    Args:
+        references: The references of one or several databases.
+
+    Returns:
+        The groups, sorted; each with its keys.
+    """
+    leader: dict[ColumnName, ColumnName] = {}
+
+    def find(column: ColumnName) -> ColumnName:
+        while leader.setdefault(column, column) != column:
+            column = leader[column]
+        return column
+
+    for reference in references:
+        leader[find(reference.origin)] = find(reference.target)
+    groups: dict[ColumnName, list[ColumnName]] = defaultdict(list)
+    for column in sorted(leader):
+        groups[find(column)].append(column)
+    return sorted(tuple(columns) for columns in groups.values())

@@ -1,0 +1,145 @@
+"""Read Django fixtures, with the foreign keys that the models of the same repository declare."""
+
+import ast
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from benchmarks.school.database import Database, Reference
+from benchmarks.school.repository import Repository
+from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
+
+_SINGLE = {"ForeignKey", "OneToOneField", "ParentalKey"}
+_MANY = {"ManyToManyField", "ParentalManyToManyField"}
+
+
+@dataclass
+class _Model:
+    """A model: its base classes, and the models that its fields refer to, in lower case."""
+
+    bases: list[str]
+    keys: dict[str, str] = field(default_factory=dict)
+    lists: dict[str, str] = field(default_factory=dict)
+
+
+def read_django(repository: Repository, patterns: str) -> Database:
+    """Read the rows of fixtures, and the keys that the models declare.
+
+    Args:
+        repository: The repository.
+        patterns: Patterns of the fixtures (`.json`) and of the models (`.py`).
+
+    Raises:
+        UnreadableSourceError: No file matches.
+    """
+    paths = repository.matching(patterns)
+    models = dict(_models(repository, [path for path in paths if path.endswith(".py")]))
+    rows: dict[str, list[dict[str, object]]] = defaultdict(list)
+    for path in (path for path in paths if path.endswith(".json")):
+        for row in json.loads(repository.read(path) or b"[]"):
+            rows[row["model"]].append({"id": row.get("pk"), **row["fields"]})
+    known = {label.rpartition(".")[2]: label.replace(".", "_") for label in sorted(rows)}
+    tables: dict[str, pd.DataFrame] = {}
+    references: list[Reference] = []
+    for label, found in sorted(rows.items()):
+        read, declared = _read_model(label, pd.DataFrame(found), models, known)
+        tables |= read
+        references += declared
+    return Database(repository.source, tables, tuple(sorted(set(references)))).keep_columns()
+
+
+def _read_model(
+    label: str, frame: pd.DataFrame, models: dict[str, _Model], known: dict[str, str]
+) -> tuple[dict[str, pd.DataFrame], list[Reference]]:
+    """Return the table of a model, the tables of what its fields list, and all references."""
+    name, short = label.replace(".", "_"), label.rpartition(".")[2]
+    keys, lists, parents = _declared(short, models)
+    key = ColumnName(name, "id")
+    tables: dict[str, pd.DataFrame] = {}
+    references = [Reference(key, _key(one, known)) for one in parents if one in known]
+    for column in (column for column in lists if column in frame):
+        links = _links(frame, column, short)
+        linked = f"{name}_{column}"
+        tables[linked] = links
+        references.append(Reference(ColumnName(linked, str(links.columns[0])), key))
+        target = _key(lists[column], known)
+        references.append(Reference(ColumnName(linked, str(links.columns[1])), target))
+    single = {column: f"{column}_id" for column in keys if column in frame}
+    references += [
+        Reference(ColumnName(name, new), _key(keys[old], known)) for old, new in single.items()
+    ]
+    plain = [column for column in frame if not frame[column].map(_is_nested).any()]
+    tables[name] = frame[plain].map(_text).rename(columns=single)
+    return tables, references
+
+
+def _models(repository: Repository, paths: Iterable[str]) -> Iterator[tuple[str, _Model]]:
+    for path in paths:
+        for node in ast.walk(ast.parse(repository.read(path) or b"")):
+            if isinstance(node, ast.ClassDef):
+                yield node.name.lower(), _model(node)
+
+
+def _model(node: ast.ClassDef) -> _Model:
+    model = _Model([ast.unparse(base).rpartition(".")[2].lower() for base in node.bases])
+    for line in node.body:
+        match line:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
+                kind = ast.unparse(call.func).rpartition(".")[2]
+                if kind in _SINGLE:
+                    model.keys[name] = _target(call, node.name)
+                elif kind in _MANY:
+                    model.lists[name] = _target(call, node.name)
+            case _:
+                continue
+    return model
+
+
+def _target(call: ast.Call, own: str) -> str:
+    """Return the model that a field refers to: a class, its name or `self`."""
+    named = [one.value for one in call.keywords if one.arg == "to"]
+    target = ast.unparse((call.args or named)[0]).strip("'\"").rpartition(".")[2].lower()
+    return own.lower() if target == "self" else target
+
+
+def _declared(
+    name: str, models: dict[str, _Model]
+) -> tuple[dict[str, str], dict[str, str], list[str]]:
+    """Return the fields of a model and of all its base classes that refer, and these classes."""
+    keys: dict[str, str] = {}
+    lists: dict[str, str] = {}
+    waiting, seen = [name], set[str]()
+    while waiting:
+        one = waiting.pop()
+        if one in models and one not in seen:
+            seen.add(one)
+            keys |= models[one].keys
+            lists |= models[one].lists
+            waiting += models[one].bases
+    return keys, lists, sorted(seen - {name})
+
+
+def _key(target: str, known: dict[str, str]) -> ColumnName:
+    return ColumnName(known.get(target, target), "id")
+
+
+def _links(frame: pd.DataFrame, column: str, name: str) -> pd.DataFrame:
+    """Return one row for each key that a field lists, as Django stores it."""
+    listed = frame[["id", column]].explode(column).dropna()
+    owner = f"{name}_id"
+    linked = f"{column.rstrip('s')}_id"
+    both = [owner, linked if linked != owner else f"to_{linked}"]
+    return listed.map(_text).set_axis(both, axis=1).reset_index(drop=True)
+
+
+def _is_nested(cell: object) -> bool:
+    return isinstance(cell, (list, dict))
+
+
+def _text(cell: str | float | None) -> str:
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))  # pandas makes floats of integers if a cell is missing
+    return "" if pd.isna(cell) else str(cell).strip()

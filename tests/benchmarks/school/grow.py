@@ -1,0 +1,104 @@
+"""Make more rows of a small database, so that its keys have more than a dozen values."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.school.database import Database, Random, domains
+from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
+
+_LIST = 8
+"""Rows below which a table is a list, such as one of states, and does not grow."""
+
+_SKEW = (0.0, 0.0, 0.7, 1.5)
+"""How unevenly rows refer to keys: exponents of the weight of a key's place."""
+
+
+@dataclass(frozen=True)
+class _Keys:
+    """The new keys of a domain, and how unevenly they are referred to."""
+
+    root: ColumnName
+    values: tuple[str, ...]
+    skew: float
+
+
+def grow(database: Database, rows: int, random: Random) -> Database:
+    """Draw rows with repetition, number the keys anew, and draw the references to them.
+
+    Args:
+        database: A database whose keys are numbers.
+        rows: About the most rows of a table.
+        random: Source of all draws.
+    """
+    sizes = {
+        name: _size(len(frame), rows, random) for name, frame in sorted(database.tables.items())
+    }
+    tables = {
+        name: frame.iloc[_places(len(frame), sizes[name], random)].reset_index(drop=True)
+        for name, frame in sorted(database.tables.items())
+    }
+    for group in domains(database.references):
+        columns = [column for column in group if database.has(column)]
+        if columns:
+            keys = _new_keys(database, columns, sizes, random)
+            for column in columns:
+                tables[column.table][column.column] = _cells(database, column, tables, keys, random)
+    return replace(database, tables=tables)
+
+
+def _size(before: int, rows: int, random: Random) -> int:
+    if before < _LIST or before >= rows:
+        return before
+    return int(before * np.exp(random.uniform(0, np.log(rows / before))))
+
+
+def _places(before: int, after: int, random: Random) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
+    """Keep all rows, and repeat some."""
+    return np.sort(np.concatenate([np.arange(before), random.integers(0, before, after - before)]))
+
+
+def _new_keys(
+    database: Database, columns: list[ColumnName], sizes: dict[str, int], random: Random
+) -> _Keys:
+    referred = Counter(one.target for one in database.references)
+    unique = [one for one in columns if _is_unique(database.tables[one.table][one.column])]
+    root = max(unique or columns, key=lambda one: (referred[one], one))
+    old = sorted(database.values(root), key=lambda value: (len(value), value))
+    count = sizes[root.table] if unique else len(old)
+    step = _step(old)
+    more = [str(int(old[-1]) + step * at) for at in range(1, count - len(old) + 1)] if step else []
+    return _Keys(root, (*old, *more)[: max(count, len(old))], float(random.choice(_SKEW)))
+
+
+def _step(old: list[str]) -> int:
+    """Return the distance of running numbers, or zero if the keys are no numbers."""
+    if len(old) < 2 or not all(value.isdecimal() for value in old):
+        return 0
+    return max(1, int(np.median(np.diff([int(value) for value in old]))))
+
+
+def _cells(
+    database: Database,
+    column: ColumnName,
+    tables: dict[str, pd.DataFrame],
+    keys: _Keys,
+    random: Random,
+) -> "pd.Series[str]":
+    """Fill a column with keys: each once in a unique column, else as unevenly as drawn."""
+    cells = tables[column.table][column.column]
+    before = database.tables[column.table][column.column]
+    values = np.array(keys.values)
+    if column == keys.root and len(values) >= len(cells):
+        return pd.Series(values[: len(cells)], dtype=str)
+    if _is_unique(before) and len(values) >= len(cells):
+        return pd.Series(random.permutation(values)[: len(cells)], dtype=str)
+    weights = 1 / (1 + random.permutation(len(values))) ** keys.skew
+    drawn = pd.Series(random.choice(values, len(cells), p=weights / weights.sum()), dtype=str)
+    return drawn.where(cells != "", "")
+
+
+def _is_unique(cells: "pd.Series[str]") -> bool:
+    return bool((cells != "").all() and cells.is_unique)

@@ -1,0 +1,167 @@
+"""Guises of a lake: the same joins under other names, or without values."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from benchmarks.school.database import Random
+from benchmarks.school.lake import SchoolLake, distinct_names
+from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
+
+Guise = Callable[[SchoolLake, Random], SchoolLake]
+
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
+_CONSONANTS = "BCDFGHJKLMNPRSTVWXZ"
+_LETTERS = "ABCDEFGHIKLMNOPRSTUVWZ"
+
+Naming = Callable[[str], str]
+
+
+def style_names(lake: SchoolLake, random: Random) -> SchoolLake:
+    """Write the names of each database in a style of its own: case, separators, order."""
+    return _by_database(lake, random, style)
+
+
+def abbreviate_names(lake: SchoolLake, random: Random) -> SchoolLake:
+    """Shorten the words of all names as old systems do: `customer_id` becomes `cust_id`."""
+    return _by_database(lake, random, abbreviation)
+
+
+def hide_names(lake: SchoolLake, random: Random) -> SchoolLake:
+    """Replace all names by codes, in each database by a scheme of its own."""
+    tables, columns = {}, {}
+    for number, (_, names) in enumerate(_databases(lake)):
+        code, prefixed = _code(random), bool(random.random() < 0.4)
+        start = int(random.integers(1, 90))
+        for at, table in enumerate(names):
+            tables[table] = (
+                f"{_LETTERS[number % len(_LETTERS)]}{start + at:02}{random.integers(10, 99)}"
+                if prefixed
+                else code(table)
+            )
+            two = "".join(random.choice([*_LETTERS], 2)) if prefixed else ""
+            for column in map(str, lake.tables[table]):
+                columns[ColumnName(table, column)] = two + code(column)
+    return lake.rename(distinct_names(tables), columns.__getitem__)
+
+
+def number_names(lake: SchoolLake, random: Random) -> SchoolLake:
+    """Name tables `t12345` and columns `col_1`, as extracts without a header do."""
+    numbers = random.permutation(90_000)[: len(lake.tables)] + 10_000
+    tables = {table: f"t{number}" for table, number in zip(lake.tables, numbers, strict=True)}
+    return lake.rename(
+        tables,
+        lambda one: f"col_{[*lake.tables[one.table]].index(one.column) + 1}",
+    )
+
+
+def hide_values(lake: SchoolLake, random: Random) -> SchoolLake:
+    """Leave headers only; the joins are those of the rows that were there."""
+    del random  # all guises are called alike
+    tables = {name: frame.iloc[:0] for name, frame in lake.tables.items()}
+    return replace(lake, tables=tables)
+
+
+def shuffle_columns(lake: SchoolLake, random: Random) -> SchoolLake:
+    """Put the columns of each table in another order."""
+    tables = {
+        name: frame.iloc[:, random.permutation(frame.shape[1])]
+        for name, frame in lake.tables.items()
+    }
+    return replace(lake, tables=tables)
+
+
+def _databases(lake: SchoolLake) -> list[tuple[str, list[str]]]:
+    origins = sorted(set(lake.origins.values()))
+    return [
+        (origin, [name for name in lake.tables if lake.origins[name] == origin])
+        for origin in origins
+    ]
+
+
+def _by_database(
+    lake: SchoolLake, random: Random, scheme: Callable[[Random], Naming]
+) -> SchoolLake:
+    tables: dict[str, str] = {}
+    columns: dict[ColumnName, str] = {}
+    for _, names in _databases(lake):
+        naming = scheme(random)
+        for table in names:
+            tables[table] = naming(table)
+            for column in map(str, lake.tables[table]):
+                columns[ColumnName(table, column)] = naming(column)
+    return lake.rename(distinct_names(tables), columns.__getitem__)
+
+
+def _words(name: str) -> list[str]:
+    """Split a name into lower-case words.
+
+    >>> _words("CustomerID_2")
+    ['customer', 'id', '2']
+    """
+    return [word.lower() for word in _WORDS.findall(name)] or ["x"]
+
+
+def style(random: Random) -> Naming:
+    """Draw a style of names: case, separators, and words for keys."""
+    joined = _JOINERS[int(random.integers(len(_JOINERS)))]
+    key = str(random.choice(["id", "id", "no", "code", "key", "ref", "nr"]))
+    first = bool(random.random() < 0.2)
+    prefix = str(random.choice(["", "", "", "t", "tbl", "app", "dim"]))
+
+    def naming(name: str) -> str:
+        words = [key if word == "id" else word for word in _words(name)]
+        if first and words[-1] == key:
+            words = [key, *words[:-1]]
+        return joined([prefix, *words] if prefix and name.islower() else words)
+
+    return naming
+
+
+_JOINERS: tuple[Callable[[list[str]], str], ...] = (
+    "_".join,
+    lambda words: "_".join(words).upper(),
+    lambda words: "".join(word.capitalize() for word in words),
+    lambda words: words[0] + "".join(word.capitalize() for word in words[1:]),
+    lambda words: " ".join(words).capitalize(),
+    "".join,
+)
+
+
+def abbreviation(random: Random) -> Naming:
+    """Draw a way to shorten words."""
+    shorten = _SHORTENERS[int(random.integers(len(_SHORTENERS)))]
+    separator = str(random.choice(["_", "_", ""]))
+    upper = bool(random.random() < 0.4)
+
+    def naming(name: str) -> str:
+        short = separator.join(shorten(word) for word in _words(name))
+        return short.upper() if upper else short
+
+    return naming
+
+
+_SHORTENERS: tuple[Callable[[str], str], ...] = (
+    lambda word: word[:4],
+    lambda word: word[:3],
+    lambda word: word[:1] + re.sub("[aeiou]", "", word[1:]) if len(word) > 3 else word,
+    lambda word: (word[:1] + re.sub("[aeiou]", "", word[1:]))[:4],
+    lambda word: word[:5] if len(word) > 6 else word,
+)
+
+
+def _code(random: Random) -> Naming:
+    """Return a scheme of codes that gives a name the same code throughout one database."""
+    codes: dict[str, str] = {}
+    length = int(random.integers(4, 7))
+    initials = bool(random.random() < 0.3)
+
+    def naming(name: str) -> str:
+        if name not in codes:
+            drawn = "".join(random.choice([*_CONSONANTS], length))
+            if initials:
+                drawn = "".join(word[0] for word in _words(name)).upper()[:3] + drawn[:2]
+            codes[name] = drawn
+        return codes[name]
+
+    return naming

@@ -1,0 +1,108 @@
+"""A labelled lake: the tables of several databases, and the joins that their references imply."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
+
+FK, CLOSURE = "fk", "closure"
+"""Kinds of joins: declared, and implied by a common key."""
+
+
+@dataclass(frozen=True, order=True)
+class Truth:
+    """A column that joins with a query column."""
+
+    query: ColumnName
+    candidate: ColumnName
+    kind: str
+
+
+@dataclass(frozen=True, order=True)
+class Directed:
+    """A declared reference, and what the rows tell of its direction."""
+
+    origin: ColumnName
+    target: ColumnName
+    direction: str
+
+
+@dataclass(frozen=True)
+class SchoolLake:
+    """Tables, query columns and the truth about them."""
+
+    tables: Mapping[str, pd.DataFrame]
+    truth: tuple[Truth, ...]
+    references: tuple[Directed, ...]
+    origins: Mapping[str, str]
+    """The source of each table."""
+
+    @property
+    def queries(self) -> list[ColumnName]:
+        """The query columns, sorted."""
+        return sorted({one.query for one in self.truth})
+
+    def rename(
+        self, tables: Mapping[str, str], columns: Callable[[ColumnName], str]
+    ) -> "SchoolLake":
+        """Give all tables and columns other names, and keep what is true of them.
+
+        Args:
+            tables: The new name of each table.
+            columns: The new name of a column; a number is added where a table has it twice.
+        """
+        tables = {table: re.sub(r"[^\w.-]+", "_", name) for table, name in tables.items()}
+        headers = {
+            table: distinct(columns(ColumnName(table, str(column))) for column in frame)
+            for table, frame in self.tables.items()
+        }
+        names = {
+            ColumnName(table, str(old)): ColumnName(tables[table], new)
+            for table, frame in self.tables.items()
+            for old, new in zip(frame.columns, headers[table], strict=True)
+        }
+        return SchoolLake(
+            {
+                tables[table]: frame.set_axis(headers[table], axis=1)
+                for table, frame in self.tables.items()
+            },
+            tuple(
+                sorted(
+                    replace(one, query=names[one.query], candidate=names[one.candidate])
+                    for one in self.truth
+                )
+            ),
+            tuple(
+                sorted(
+                    replace(one, origin=names[one.origin], target=names[one.target])
+                    for one in self.references
+                )
+            ),
+            {tables[table]: origin for table, origin in self.origins.items()},
+        )
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """Number names that repeat, without regard to case.
+
+    >>> distinct(["id", "ID", "name"])
+    ['id', 'ID2', 'name']
+    """
+    taken: set[str] = set()
+    result = []
+    for name in names:
+        free, number = name, 1
+        while free.lower() in taken:
+            number += 1
+            free = f"{name}{number}"
+        taken.add(free.lower())
+        result.append(free)
+    return result
+
+
+def distinct_names(names: Mapping[str, str]) -> dict[str, str]:
+    """Number the values of a mapping that repeat, without regard to case."""
+    return dict(zip(names, distinct(names.values()), strict=True))

@@ -1,0 +1,59 @@
+"""Make the lakes of both splits, each from sources of its split alone."""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.school.database import Database
+from benchmarks.school.plan import draw_draft, make_lake
+from benchmarks.school.read import read_databases
+from benchmarks.school.sources import Split, read_sources
+from benchmarks.school.write import README, describe, write_lake
+
+logger = logging.getLogger(__name__)
+
+_MOST = {Split.TRAIN: (100, 300, 300, 1_000), Split.VALIDATION: (100, 200)}
+"""Most tables of the lakes, taken in turn."""
+
+
+def make_school(
+    out: Path, lakes: Mapping[str, int], *, seed: int, cache: Path, mirror: Path | None
+) -> None:
+    """Make lakes; those that are there already stay.
+
+    Args:
+        out: Their folder.
+        lakes: How many each split gets.
+        seed: Seed of all draws.
+        cache: Folder of cloned sources.
+        mirror: Folder that holds sources, and is only read.
+    """
+    sources = read_sources()
+    for split in Split:
+        mine = [source for source in sources if source.split == split]
+        pool = read_databases(mine, cache=cache, mirror=mirror)
+        rows = {source.database: source.row for source in mine}
+        for number in range(lakes[split.value]):
+            _make(out / split.value, split, number, seed, pool, rows)
+
+
+def _make(
+    folder: Path,
+    split: Split,
+    number: int,
+    seed: int,
+    pool: list[Database],
+    rows: Mapping[str, Mapping[str, str]],
+) -> None:
+    random = np.random.default_rng((seed, [*Split].index(split), number))
+    most = _MOST[split]
+    draft = draw_draft(number, random, most=most[number % len(most)])
+    if (folder / draft.name / README).is_file():
+        return
+    lake, used = make_lake(draft, pool, random)
+    how = f"Kind: {draft.kind.value}; names: {draft.names}; seed {seed}, number {number}."
+    about = describe(draft.name, lake, [rows[one] for one in used], how)
+    write_lake(lake, folder / draft.name, about)
+    logger.info("%s: %d tables, %d queries", draft.name, len(lake.tables), len(lake.queries))

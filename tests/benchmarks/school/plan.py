@@ -1,0 +1,191 @@
+"""The lakes of the school: what each is made of, drawn with a seed."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import numpy as np
+from typing_extensions import assert_never
+
+from benchmarks.school.codes import make_codes_lake
+from benchmarks.school.combine import combine
+from benchmarks.school.database import Database, Random
+from benchmarks.school.errors import SourceError
+from benchmarks.school.grow import grow
+from benchmarks.school.guises import (
+    Guise,
+    abbreviate_names,
+    hide_names,
+    hide_values,
+    number_names,
+    shuffle_columns,
+    style_names,
+)
+from benchmarks.school.keys import renumber
+from benchmarks.school.lake import SchoolLake
+from benchmarks.school.pieces import make_pieces
+from benchmarks.school.sampling import sample
+from benchmarks.school.widen import widen
+
+
+class LakeKind(Enum):
+    """What a lake is made of."""
+
+    RELATIONAL = "relational"
+    PIECES = "pieces"
+    CODES = "codes"
+
+
+_KINDS = {LakeKind.RELATIONAL: 0.6, LakeKind.PIECES: 0.2, LakeKind.CODES: 0.2}
+"""How often each kind is drawn."""
+
+_NAMES: tuple[tuple[str, float, Guise | None], ...] = (
+    ("plain", 0.24, None),
+    ("styled", 0.26, style_names),
+    ("abbreviated", 0.2, abbreviate_names),
+    ("hidden", 0.24, hide_names),
+    ("numbered", 0.06, number_names),
+)
+"""Guises of the names, and how often each is drawn."""
+
+_VALUES_HIDDEN = 0.1
+_OTHERS_DISGUISED = 0.4
+_SHUFFLED = 0.3
+_COPY = 0.2
+_RENUMBERED = 0.65
+"""How often values are hidden, names of pieces and codes disguised, columns shuffled, a database
+doubled, and its keys renumbered."""
+
+_WIDENED = 0.5
+"""How often a database gets the columns that applications have in most tables."""
+
+_TOY, _GROWN = 50, 0.8
+"""Rows of the largest table below which a database is a toy, and the share that grows."""
+
+_ROWS = (60, 100, 150, 150, 250, 600, 2_000)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A lake before it is made."""
+
+    number: int
+    kind: LakeKind
+    names: str
+    values_hidden: bool
+    tables: int
+    rows: int
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        suffix = "-header-only" if self.values_hidden else ""
+        return f"{self.number:03}-{self.kind.value}-{self.names}{suffix}"
+
+
+def draw_draft(number: int, random: Random, *, most: int) -> Draft:
+    """Draw the size and the guise of a lake.
+
+    Args:
+        number: Its number.
+        random: Source of the draw.
+        most: Most tables.
+    """
+    tables = int(np.exp(random.uniform(np.log(30), np.log(most))))
+    # A large lake of many rows would cost more than it teaches.
+    rows = int(random.choice([rows for rows in _ROWS if rows * tables <= 60_000]))
+    kind = [*_KINDS][int(random.choice(len(_KINDS), p=[*_KINDS.values()]))]
+    names, shares, _ = zip(*_NAMES, strict=True)
+    guise = str(random.choice(names, p=shares))
+    # Pieces and codes are found by their values, and most have names of their own already.
+    related = kind == LakeKind.RELATIONAL
+    guise = guise if related or random.random() < _OTHERS_DISGUISED else "plain"
+    hidden = related and bool(random.random() < _VALUES_HIDDEN)
+    return Draft(number, kind, guise, hidden, tables, rows)
+
+
+def make_lake(
+    draft: Draft, pool: Sequence[Database], random: Random
+) -> tuple[SchoolLake, list[str]]:
+    """Make a lake as a draft says.
+
+    Args:
+        draft: What it should be.
+        pool: Databases to draw from.
+        random: Source of all draws.
+
+    Returns:
+        The lake, and the names of its databases.
+
+    Raises:
+        SourceError: The pool has nothing for this kind of lake.
+    """
+    match draft.kind:
+        case LakeKind.PIECES:
+            lake, used = make_pieces(pool, draft.tables, random)
+        case LakeKind.CODES:
+            lake, used = make_codes_lake(pool, draft.tables, random)
+        case LakeKind.RELATIONAL:
+            lake, used = _make_relational(draft, pool, random)
+        case _:
+            assert_never(draft.kind)
+    if not lake.truth:
+        raise SourceError.too_few(draft.kind.value)
+    return _disguise(lake, draft, random), used
+
+
+def _make_relational(
+    draft: Draft, pool: Sequence[Database], random: Random
+) -> tuple[SchoolLake, list[str]]:
+    chosen = list(_draw(draft, [one for one in pool if one.references], random))
+    return combine(chosen, random), sorted({database.name for database in chosen})
+
+
+def _draw(draft: Draft, pool: Sequence[Database], random: Random) -> Iterator[Database]:
+    left = draft.tables
+    for at in random.permutation(len(pool)):
+        if left <= 0:
+            return
+        database = pool[int(at)]
+        copies = 2 if random.random() < _COPY else 1
+        for _ in range(copies):
+            part = _part(database, draft.rows, random)
+            if copies > 1 or random.random() < _RENUMBERED:
+                part = renumber(part, random, shuffled=copies > 1)
+                part = _grown(part, draft.rows, random)
+            if random.random() < _WIDENED:
+                part = widen(part, random)
+            left -= len(part.tables)
+            yield part
+
+
+def _part(database: Database, rows: int, random: Random) -> Database:
+    """Draw rows, and leave out some columns that are no keys."""
+    part = sample(database, max(20, int(rows * random.uniform(0.6, 1.4))), random)
+    keys = {column for one in part.references for column in (one.origin, one.target)}
+    dropped = random.uniform(0, 0.25)
+    tables = {}
+    for name, frame in part.tables.items():
+        kept = [
+            column
+            for column in frame.columns
+            if (name, column) in keys or random.random() >= dropped
+        ]
+        if kept:
+            tables[name] = frame[kept]
+    return replace(part, tables=tables)
+
+
+def _grown(part: Database, rows: int, random: Random) -> Database:
+    """Let most databases grow that are toys: a dozen rows in their largest table."""
+    toy = max(map(len, part.tables.values())) < _TOY
+    return grow(part, rows, random) if toy and random.random() < _GROWN else part
+
+
+def _disguise(lake: SchoolLake, draft: Draft, random: Random) -> SchoolLake:
+    guise = {name: function for name, _, function in _NAMES}[draft.names]
+    if random.random() < _SHUFFLED:
+        lake = shuffle_columns(lake, random)
+    if guise:
+        lake = guise(lake, random)
+    return hide_values(lake, random) if draft.values_hidden else lake

@@ -1,0 +1,92 @@
+"""The list of public sources, each with its commit, its licence and its split."""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path, PurePosixPath
+
+from benchmarks.school.errors import SourceError
+from benchmarks.school.forbidden import check_allowed
+
+SOURCES = Path(__file__).with_name("sources.csv")
+
+
+class Kind(Enum):
+    """How a source is read."""
+
+    CLDF = "cldf"
+    DJANGO = "django"
+    SQLITE = "sqlite"
+    TABLES = "tables"
+
+
+class Split(Enum):
+    """What the lakes of a source are for; no database is in both."""
+
+    TRAIN = "train"
+    VALIDATION = "validation"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A public repository at a commit."""
+
+    name: str
+    """Owner and name."""
+
+    commit: str
+    licence: str
+    kind: Kind
+    path: str
+    """Patterns of the files to read, separated by spaces."""
+
+    split: Split
+
+    @property
+    def database(self) -> str:
+        """Name of its database: a repository may hold several."""
+        several = {"*", " "} & {*self.path}
+        return self.name if several else f"{self.name}/{PurePosixPath(self.path).stem}"
+
+    @property
+    def row(self) -> dict[str, str]:
+        """The source as a row for readers."""
+        return {"source": self.database, "commit": self.commit, "licence": self.licence}
+
+
+def read_sources(path: Path = SOURCES) -> list[Source]:
+    """Read the list.
+
+    Args:
+        path: A CSV file.
+
+    Raises:
+        SourceError: A source is forbidden, is twice in the list, or has an unknown kind or split.
+    """
+    with path.open(encoding="utf-8", newline="") as file:
+        sources = [_source(row) for row in csv.DictReader(file)]
+    _check_disjoint(sources)
+    return sources
+
+
+def _source(row: dict[str, str]) -> Source:
+    name = row["source"]
+    check_allowed(name)
+    for path in row["path"].split():
+        check_allowed(f"{name}/{path}")
+    try:
+        kind = Kind(row["kind"])
+        split = Split(row["split"])
+    except ValueError as error:
+        known = ", ".join(one.value for one in (*Kind, *Split))
+        value = f"{row['kind']} {row['split']}"
+        raise SourceError.unknown_value(name, "its kind or split", value, known) from error
+    return Source(name, row["commit"], row["licence"], kind, row["path"], split)
+
+
+def _check_disjoint(sources: Sequence[Source]) -> None:
+    splits: dict[str, Split] = {}
+    for source in sources:
+        if splits.setdefault(source.database, source.split) != source.split:
+            raise SourceError.in_both(source.database)

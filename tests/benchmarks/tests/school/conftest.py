@@ -1,0 +1,5 @@
+"""Fixtures of a small dataset."""
+
+from schooling import database, lake, repository
+
+__all__ = ["database", "lake", "repository"]

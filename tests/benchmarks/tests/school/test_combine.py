@@ -1,0 +1,119 @@
+"""Databases become labelled lakes, with other rows, keys and columns."""
+
+from pathlib import Path
+
+from schooling import FORMS, LANGUAGES, named_joins, random
+
+from benchmarks.directed_lake import read_directed_lake
+from benchmarks.school.combine import combine
+from benchmarks.school.database import Database
+from benchmarks.school.grow import grow
+from benchmarks.school.keys import renumber
+from benchmarks.school.lake import SchoolLake
+from benchmarks.school.sampling import sample
+from benchmarks.school.widen import widen
+from benchmarks.school.write import write_lake
+from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
+
+
+def test_references_become_joins_with_kinds_and_directions(lake: SchoolLake) -> None:
+    assert named_joins(lake) == {
+        (one, other, kind)
+        for pair, kind in (
+            (("forms.Language_ID", "languages.ID"), "fk"),
+            (("examples.Language_ID", "languages.ID"), "fk"),
+            (("forms.Language_ID", "examples.Language_ID"), "closure"),
+            (("examples_Form_IDs.examples_ID", "examples.ID"), "fk"),
+            (("examples_Form_IDs.Form_IDs", "forms.ID"), "fk"),
+        )
+        for one, other in (pair, pair[::-1])
+    }
+    assert {one.direction for one in lake.references} == {"unique"}
+    assert ColumnName("forms", "Language_ID") in {one.origin for one in lake.references}
+
+
+def test_a_written_lake_is_read_as_any_labelled_lake(lake: SchoolLake, tmp_path: Path) -> None:
+    write_lake(lake, tmp_path / "lake", "About it.\n")
+    read = read_directed_lake(tmp_path / "lake")
+    assert sum(len(gold) for gold in read.labelled.truth.values()) == len(lake.truth)
+    forms, languages = ColumnName("forms", "Language_ID"), ColumnName("languages", "ID")
+    assert read.is_reference((forms, languages))
+    assert not read.is_reference((languages, forms))
+    assert (tmp_path / "lake" / "README.md").read_text() == "About it.\n"
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_the_running_numbers_of_two_copies_are_strangers(database: Database) -> None:
+    copies = [renumber(database, random(seed), shuffled=True) for seed in (1, 2)]
+    both = combine(copies, random())
+    assert set(both.tables) >= {"forms", "forms_2"}
+    assert all(
+        one.query.table.endswith("_2") == one.candidate.table.endswith("_2") for one in both.truth
+    )
+
+
+def test_keys_of_two_databases_that_mean_the_same_join(database: Database) -> None:
+    joined = named_joins(combine([database, database], random()))
+    assert ("languages.ID", "languages_2.ID", "closure") in joined
+    assert ("forms.ID", "forms_2.ID", "closure") not in joined  # f0, f1, ... say nothing
+
+
+def test_keys_in_doubt_are_not_asked_for(database: Database) -> None:
+    names = {f"lang{chr(97 + n)}": f"other{chr(97 + n)}" for n in range(5, LANGUAGES)}
+    tables = {
+        name: frame.replace({"ID": names, "Language_ID": names}).infer_objects()
+        for name, frame in database.tables.items()
+    }
+    asked = {
+        str(one.query)
+        for one in combine([database, Database("b", tables, database.references)], random()).truth
+    }
+    assert not {"languages.ID", "forms.Language_ID", "languages_2.ID"} & asked
+    assert "forms.ID" in asked
+
+
+def test_renumbered_keys_are_the_same_in_all_columns(database: Database) -> None:
+    new = renumber(database, random())
+    for one in database.references:
+        keys, cells = new.values(one.target), new.values(one.origin)
+        assert cells <= keys
+        assert all(value.isdecimal() for value in keys)
+        assert len(keys) == len(database.values(one.target))
+
+
+def test_a_sample_keeps_the_rows_that_others_refer_to(database: Database) -> None:
+    part = sample(database, 8, random())
+    assert {name: len(frame) for name, frame in part.tables.items()} == {
+        "languages": 11,  # eight drawn, and those that forms and examples refer to
+        "forms": 12,  # as many as a table may have
+        "examples": 12,
+        "examples_Form_IDs": 8,
+        "senses": 8,
+    }
+    languages = part.values(ColumnName("languages", "ID"))
+    for table in ("forms", "examples"):
+        assert part.values(ColumnName(table, "Language_ID")) <= languages
+
+
+def test_a_toy_grows_and_its_references_still_lead_somewhere(database: Database) -> None:
+    big = grow(renumber(database, random()), 400, random(3))
+    assert max(map(len, big.tables.values())) > FORMS + 40
+    for one in big.references:
+        assert big.values(one.origin) <= big.values(one.target)
+        assert big.tables[one.target.table][one.target.column].is_unique
+
+
+def test_users_are_referred_to_and_other_new_columns_are_not(database: Database) -> None:
+    wide = next(
+        one
+        for one in (widen(database, random(seed)) for seed in range(9))
+        if len(one.tables) > len(database.tables)
+    )
+    new = set(wide.references) - set(database.references)
+    [users] = set(wide.tables) - set(database.tables)
+    assert new
+    assert {one.target.table for one in new} == {users}
+    for one in wide.references:
+        assert wide.values(one.origin) <= wide.values(one.target)
+    for name, frame in database.tables.items():
+        assert wide.tables[name][list(frame)].equals(frame)

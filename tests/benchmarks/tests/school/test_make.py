@@ -1,0 +1,85 @@
+"""Lakes of pieces and of codes, and the school as a whole."""
+
+import csv
+import io
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from schooling import commit, dataset, random, sources
+
+from benchmarks.school.__main__ import main
+from benchmarks.school.codes import make_codes_lake
+from benchmarks.school.database import Database
+from benchmarks.school.lake import SchoolLake, Truth
+from benchmarks.school.pieces import make_pieces
+from benchmarks.school.sources import read_sources
+
+
+def public_table(letter: str) -> Database:
+    names = [f"{letter}{chr(97 + n % 26)}{chr(97 + n // 26)} Street" for n in range(120)]
+    frame = pd.DataFrame(
+        {
+            "street": names,
+            "ward": [f"Ward {chr(97 + n % 26)}" for n in range(120)],
+            "length": [str(n * 7) for n in range(120)],
+        }
+    )
+    return Database(f"city {letter}", {f"streets {letter}": frame}, ())
+
+
+def test_pieces_of_one_column_join_though_their_cells_differ() -> None:
+    lake, used = make_pieces([public_table("K"), public_table("M")], 30, random())
+    assert used == ["city K", "city M"]
+    assert lake.truth
+    assert {one.kind for one in lake.truth} <= {"split", "cross"}
+    differ = [one for one in lake.truth if one.kind == "split" and not overlap(lake, one)]
+    assert differ
+    for one in lake.truth:
+        if one.kind == "split":
+            assert lake.origins[one.query.table] == lake.origins[one.candidate.table]
+
+
+def test_codes_join_with_the_names_of_their_things() -> None:
+    lake, _ = make_codes_lake([public_table("K")], 20, random())
+    kinds = {one.kind for one in lake.truth}
+    assert kinds & {"code-name", "name-code"}
+    apart = [one for one in lake.truth if one.kind == "code-name"]
+    assert not any(overlap(lake, one) for one in apart)
+
+
+def test_two_tables_of_the_same_things_are_no_two_systems() -> None:
+    one = public_table("K")
+    other = Database("other city", {"streets": one.tables["streets K"][60:]}, ())
+    lake, used = make_codes_lake([one, other, public_table("M")], 200, random())
+    assert len(used) == 2
+    assert "city M" in used
+    assert len(lake.tables) >= 8
+
+
+def overlap(lake: SchoolLake, one: Truth) -> frozenset[str]:
+    cells = [lake.tables[column.table][column.column] for column in (one.query, one.candidate)]
+    return frozenset(cells[0]) & frozenset(cells[1])
+
+
+def test_the_school_is_the_same_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mirror = tmp_path / "mirror"
+    lines = []
+    for split in ("train", "validation"):
+        made = commit(mirror / f"owner+{split}" / "work", dataset())
+        (mirror / f"owner+{split}" / "work" / ".git").rename(mirror / f"owner+{split}" / "repo")
+        lines.append(f"owner/{split},{made},CC0-1.0,cldf,cldf/*-metadata.json,{split}")
+    listed = read_sources(sources(tmp_path, *lines))
+    monkeypatch.setattr("benchmarks.school.make.read_sources", lambda: listed)
+    written = []
+    for out in (tmp_path / "one", tmp_path / "two"):
+        main([str(out), "--mirror", str(mirror), "--train", "3", "--validation", "1"])
+        written.append(
+            {path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+        )
+    assert written[0] == written[1]
+    assert len({path.parts[:2] for path in written[0]}) == 4
+    for path, content in written[0].items():
+        if path.name == "provenance.csv":
+            origins = {row["database"] for row in csv.DictReader(io.StringIO(content.decode()))}
+            assert origins == {f"owner/{path.parts[0]}"}

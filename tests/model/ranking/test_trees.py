@@ -1,0 +1,87 @@
+"""Tests of the evaluation of trees, against LightGBM's own predictions and by their properties."""
+
+from pathlib import Path
+
+import lightgbm
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from safetensors.numpy import save_file
+
+from benchmarks.trees.fit import DEPTH, export
+from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, RISING_FEATURES
+from datahub_hyperjoin.model.ranking.trees import TreeEnsemble, shipped_trees
+
+MAX_BYTES = 2 * 1024 * 1024
+
+PAIRS = arrays(
+    np.float32,
+    (5, len(PAIR_FEATURES)),
+    elements=st.floats(-10, 10, width=32, allow_nan=False),
+)
+
+
+def one_split() -> TreeEnsemble:
+    """Return a tree that asks whether feature 1 is greater than a half."""
+    return TreeEnsemble(
+        feature=np.array([[1]]),
+        threshold=np.array([[0.5]], dtype=np.float32),
+        value=np.array([[-1.0, 2.0]], dtype=np.float32),
+    )
+
+
+def test_rows_above_the_threshold_go_to_the_right() -> None:
+    rows = np.array([[9, 0.4], [0, 0.5], [0, 0.6]], dtype=np.float32)
+    assert one_split()(rows).tolist() == [-1, -1, 2]
+
+
+def test_the_outputs_of_all_trees_are_added() -> None:
+    tree = one_split()
+    twice = TreeEnsemble(*(np.vstack([array, array]) for array in vars(tree).values()))
+    assert twice(np.array([[0, 1]], dtype=np.float32)).tolist() == [4]
+
+
+def test_no_rows_have_no_outputs() -> None:
+    assert one_split()(np.zeros((0, 2), np.float32)).shape == (0,)
+
+
+def test_the_chunks_of_many_rows_join_in_order() -> None:
+    rows = np.zeros((20_000, 2), np.float32)
+    rows[::3, 1] = 1
+    assert np.array_equal(one_split()(rows), np.where(rows[:, 1] > 0, 2.0, -1.0))
+
+
+def test_trees_predict_as_in_the_library_that_trained_them() -> None:
+    random = np.random.default_rng(0)
+    rows = random.standard_normal((4000, 7)).astype(np.float32)
+    labels = rows[:, 0] * rows[:, 1] + np.sin(rows[:, 2]) > random.standard_normal(len(rows))
+    parameters = {"objective": "binary", "max_depth": DEPTH, "num_leaves": 40, "verbosity": -1}
+    booster = lightgbm.train(parameters, lightgbm.Dataset(rows, labels), 30)
+    expected = booster.predict(rows, raw_score=True)
+    assert np.abs(export(booster)(rows) - expected).max() < 1e-5
+
+
+def test_trees_come_back_from_a_file(tmp_path: Path) -> None:
+    tree = one_split()
+    file = tmp_path / "trees.safetensors"
+    arrays = {"threshold": tree.threshold, "value": tree.value}
+    save_file({"feature": tree.feature.astype(np.uint8), **arrays}, file)
+    rows = np.random.default_rng(1).standard_normal((50, 2)).astype(np.float32)
+    assert np.array_equal(TreeEnsemble.load(file)(rows), tree(rows))
+
+
+def test_the_shipped_trees_ask_for_features_that_exist() -> None:
+    trees = shipped_trees()
+    assert trees.feature.max() < len(PAIR_FEATURES)
+    assert trees.value.shape == (len(trees.feature), 2**DEPTH)
+    assert trees.value.nbytes + trees.threshold.nbytes + trees.feature.shape[0] < MAX_BYTES
+
+
+@settings(deadline=None, max_examples=30)
+@given(rows=PAIRS, feature=st.integers(0, len(RISING_FEATURES) - 1), rise=st.floats(0.01, 5))
+def test_more_evidence_never_lowers_a_score(rows: np.ndarray, feature: int, rise: float) -> None:
+    more = rows.copy()
+    more[:, feature] += np.float32(rise)
+    trees = shipped_trees()
+    assert (trees(more) >= trees(rows) - 1e-5).all()
