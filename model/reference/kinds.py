@@ -1,4 +1,4 @@
-"""Entity kinds with their standard codes and names, and the usual spellings of a name."""
+"""Entity kinds, with the codes and names of their entities."""
 
 import re
 import unicodedata
@@ -24,7 +24,7 @@ class EntityName(NamedTuple):
 
 
 class EntityKind(NamedTuple):
-    """An entity kind, such as countries, with the codes and names of its entities."""
+    """A kind of entities, such as countries, with their codes and names."""
 
     name: str
     """The kind's name, in the plural."""
@@ -70,5 +70,7 @@ def spellings(name: str) -> tuple[str, ...]:
 
 
 def _without_accents(name: str) -> str:
+    if name.isascii():  # most of 200,000 names, which every run converts
+        return name
     letters = unicodedata.normalize("NFKD", name)
     return "".join(letter for letter in letters if not unicodedata.combining(letter))

@@ -1,4 +1,4 @@
-"""Compare column names with the names of the keys that the columns may refer to.
+"""Compare column names with the names of keys.
 
 A reference is named after the table that it leads to (`customer_id`), after the key itself
 (`iata`), or after a table that continues the name of its own (`rack.role_id` to `rack_role`).
@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
@@ -48,7 +48,7 @@ Clue = Float[np.ndarray, " pair"]
 
 @dataclass(frozen=True)
 class NameClues:
-    """Comparison of a column's name with a key's name, as several measures in [0, 1]."""
+    """Similarities between the name of a column and the name of a key, in [0, 1]."""
 
     column_in_key: Clue
     """Share of the referring column's name that the names of key and table explain."""
@@ -76,7 +76,7 @@ class NameClues:
 
 
 def noun_stem(word: str) -> str:
-    """Return the part that an English noun and its plural have in common.
+    """Return the common part of an English noun and its plural.
 
     Only the ending of the word decides.
 
@@ -97,7 +97,7 @@ def noun_stem(word: str) -> str:
 
 
 def stems(name: str) -> Words:
-    """Split a name into words, and reduce each to its stem.
+    """Split a name into words, and reduce each word to its stem.
 
     Args:
         name: The name of a table or column.
@@ -106,7 +106,7 @@ def stems(name: str) -> Words:
 
 
 def meaning(words: Words) -> Words:
-    """Drop words such as `id` and `code`, which only mark an identifier.
+    """Drop words such as `id` and `code`, which carry no meaning.
 
     Args:
         words: The stems of a name.
@@ -115,12 +115,12 @@ def meaning(words: Words) -> Words:
 
 
 def _without(prefixes: AbstractSet[str], words: Words) -> Words:
-    """Drop the first word of a name if it is a common prefix such as `dim`."""
+    """Drop the first word of a name if it is a common prefix, such as `dim`."""
     return words[1:] if words[1:] and words[0] in prefixes else words
 
 
 def _joined(words: Words) -> str:
-    """Join the words of a name, leaving out numbers.
+    """Concatenate the words of a name, without numbers.
 
     A number only tells copies of a table apart.
     """
@@ -128,7 +128,7 @@ def _joined(words: Words) -> str:
 
 
 class _Trigrams:
-    """Trigrams, each weighted by how few table and column names contain it."""
+    """The trigrams of names, with weights: rare trigrams weigh more."""
 
     def __init__(self, tables: Sequence[Words], columns: Sequence[Words]) -> None:
         names = sorted({*tables, *columns})
@@ -136,10 +136,12 @@ class _Trigrams:
         counts = Counter(window for name in windows for window in name)
         self._number = {window: number for number, window in enumerate(sorted(counts))}
         frequency = np.array([counts[window] for window in sorted(counts)], dtype=np.float64)
+        # Inverse document frequency: a trigram that most names contain says little about any of
+        # them.
         self._weights = np.log((len(names) + 1) / (frequency + 1))
 
     def incidence(self, names: Sequence[Words]) -> sparse.csr_array:
-        """Return a 0/1 matrix that shows which name contains which trigram."""
+        """Return a 0/1 matrix of names and the trigrams in them."""
         held = [sorted(self._number[w] for w in trigrams(" ".join(name))) for name in names]
         rows = np.repeat(np.arange(len(held)), [len(name) for name in held])
         columns = np.array([number for name in held for number in name], dtype=np.int64)
@@ -153,18 +155,22 @@ class _Trigrams:
         left: Int[np.ndarray, " pair"],
         right: Int[np.ndarray, " pair"],
     ) -> Float[np.ndarray, " pair"]:
-        """Return the weighted share of left trigrams that the right name also contains."""
+        """Return the share of the left name's trigrams that the right name contains.
+
+        Each trigram counts by its weight.
+        """
         weights = self._weights if len(self._weights) else np.zeros(1)
         weighted = sparse.csr_array(what.multiply(weights[None, :]))
         total = np.asarray(weighted.sum(axis=1)).ravel()
         shares = row_products(weighted, by, left, right)
+        # The share is 0 for a name without trigrams, where it is undefined.
         return shares / np.maximum(total[left], 1e-9) * (total[left] > 0)
 
 
 def compare_names(
     lake: Lake, referring: Int[np.ndarray, " pair"], referenced: Int[np.ndarray, " pair"]
 ) -> NameClues:
-    """Compare the names of the referring column and the key in each pair.
+    """Compare the names of column and key in each pair.
 
     Args:
         lake: The columns with the titles of their tables.
@@ -189,24 +195,38 @@ def compare_names(
         ),
         names_table=spellings.names_table(referring, referenced),
         continues_table=spellings.continues_table(referring, referenced),
-        names_parent=_names_parent(columns)[referring],
+        names_parent=names_parent(columns).astype(np.float64)[referring],
         same_name=spellings.same_name(referring, referenced),
         other_word=spellings.other_word(referring, referenced),
     )
 
 
-def _names_parent(columns: Sequence[Words]) -> Float[np.ndarray, " column"]:
+def names_parent(columns: Sequence[Words]) -> Bool[np.ndarray, " column"]:
+    """Return whether each name has a word such as `parent` or `manager`.
+
+    Args:
+        columns: The stems of the columns' names.
+    """
     parents = {noun_stem(word) for word in _PARENT_WORDS}
     named = (not parents.isdisjoint(words) for words in columns)
-    return np.fromiter(named, dtype=np.float64, count=len(columns))
+    return np.fromiter(named, dtype=bool, count=len(columns))
+
+
+def table_prefixes(tables: Sequence[Words]) -> frozenset[str]:
+    """Return the first words, such as `dim`, that many names of tables share.
+
+    Args:
+        tables: The stems of the tables' names.
+    """
+    prefixes = Counter(words[0] for words in tables if words[1:])
+    return frozenset(word for word, count in prefixes.items() if count >= _MIN_PREFIXED)
 
 
 class _Spellings:
-    """Integer codes of names, so that array operations can compare many names at once."""
+    """Names as integers, so that arrays of names can be compared quickly."""
 
     def __init__(self, lake: Lake, tables: Sequence[Words], columns: Sequence[Words]) -> None:
-        prefixes = Counter(words[0] for words in tables if words[1:])
-        common = {word for word, count in prefixes.items() if count >= _MIN_PREFIXED}
+        common = table_prefixes(tables)
         full, short = map(_joined, tables), (_joined(_without(common, name)) for name in tables)
         titles, briefs = list(full), list(short)
         meanings = [meaning(words) for words in columns]
@@ -216,6 +236,7 @@ class _Spellings:
         self._title, self._brief = self._number(titles), self._number(briefs)
         self._name = self._number(names)
         self._brief_name = self._number([_joined(_without(common, words)) for words in meanings])
+        # `rack` and `role_id` together spell `rackrole`, the name of another table.
         self._titled = self._number([titles[table] + name for table, name in pairs])
         self._briefly = self._number([briefs[table] + name for table, name in pairs])
         self._whole = self._number([" ".join(words) for words in columns])

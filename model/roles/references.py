@@ -1,4 +1,4 @@
-r"""Find the key, if any, that each column of a lake refers to.
+r"""Find the key that each column of a lake refers to, if any.
 
 A column refers to at most one key. Its candidates compete, and so does the possibility that it
 refers to none of them:
@@ -125,7 +125,7 @@ DEFAULT_WEIGHTS = ReferenceWeights()
 
 @dataclass(frozen=True)
 class References:
-    """Pairs of a column and a key, with the probability that the column refers to the key."""
+    """Pairs of a column and a key, with the probability that the column refers to it."""
 
     referring: Int[np.ndarray, " pair"]
     """Columns that may refer to a key, ascending."""
@@ -139,13 +139,13 @@ class References:
 
     @classmethod
     def empty(cls) -> "References":
-        """Create an instance without references, for runs that do not look for any."""
+        """Return an instance without references."""
         none = np.zeros(0, dtype=np.int64)
         return cls(none, none, np.zeros(0))
 
     @cached_property
     def best(self) -> Mapping[int, tuple[int, float]]:
-        """The key that each column most probably refers to, with the probability.
+        """The most probable key of each column, with its probability.
 
         Two columns never refer to each other: the more probable direction is kept. If a key refers
         to another key, both are keys of the same things, and do not compete for a column.
@@ -164,7 +164,7 @@ class References:
 
     @cached_property
     def _first(self) -> Mapping[int, tuple[int, float]]:
-        """Each column's most probable key, with its probability; equivalent keys are not added."""
+        """Each column's most probable key, with its probability, ignoring equivalent keys."""
         first: dict[int, tuple[int, float]] = {}
         for (column, key), probability in self._likely.items():
             if column not in first and first.get(key, (-1,))[0] != column:
@@ -173,7 +173,7 @@ class References:
 
     @cached_property
     def _extensions(self) -> Mapping[int, Sequence[int]]:
-        """For each key, the other keys that refer to it with a probability of at least 0.5."""
+        """For each key, the keys that refer to it with a probability of at least 0.5."""
         extensions: dict[int, list[int]] = defaultdict(list)
         keys = set(self.referenced.tolist())
         for column, (key, probability) in self._first.items():
@@ -182,7 +182,7 @@ class References:
         return extensions
 
     def _pooled(self, column: int, key: int) -> float:
-        """Return the probability that a column refers to a key or to an equivalent key.
+        """Return the probability that a column refers to a key or its equivalents.
 
         Keys are equivalent if one of them surely refers to the other.
         """
@@ -216,17 +216,36 @@ def find_references(
     """
     lake = lake if weights.reads_names else _without_names(lake)
     candidates = find_reference_candidates(lake, overlap, priors, containments or {})
-    column = candidates.referring
-    tables = compare_tables(lake, lake.table_of[column], lake.table_of[candidates.referenced])
-    scores = _score(lake, priors, candidates, tables, weights)
-    groups = _group_tables(lake, candidates, tables, _normalise(column, scores))
-    together = groups[lake.table_of[column]] == groups[lake.table_of[candidates.referenced]]
-    scores += np.where(together, 0.0, weights.other_group)
-    return References(column, candidates.referenced, _normalise(column, scores))
+    return weigh_candidates(lake, priors, candidates, weights)
+
+
+def weigh_candidates(
+    lake: Lake,
+    priors: CatalogPriors,
+    candidates: ReferenceCandidates,
+    weights: ReferenceWeights,
+    further: Float[np.ndarray, " pair"] | float = 0.0,
+) -> References:
+    """Compute the probability of each possible reference from its clues.
+
+    Args:
+        lake: The columns.
+        priors: The catalog facts about them.
+        candidates: The possible references.
+        weights: The log-odds of each clue.
+        further: Log-odds of each pair by clues that are not among the weights.
+    """
+    column, key = lake.table_of[candidates.referring], lake.table_of[candidates.referenced]
+    tables = compare_tables(lake, column, key)
+    scores = _score(lake, priors, candidates, tables, weights) + further
+    groups = _group_tables(lake, candidates, tables, _normalise(candidates.referring, scores))
+    scores += np.where(groups[column] == groups[key], 0.0, weights.other_group)
+    probability = _normalise(candidates.referring, scores)
+    return References(candidates.referring, candidates.referenced, probability)
 
 
 def _without_names(lake: Lake) -> Lake:
-    """Return a copy of the lake in which the names of columns and tables are empty."""
+    """Return a copy of the lake in which all names are empty."""
     nameless = [replace(profile, id=replace(profile.id, path="")) for profile in lake.profiles]
     return replace(lake, profiles=tuple(nameless), titles=("",) * len(lake.titles))
 
@@ -238,7 +257,7 @@ def _score(
     tables: TableClues,
     weights: ReferenceWeights,
 ) -> Float[np.ndarray, " pair"]:
-    """Score each possible reference by a weighted sum of its clues."""
+    """Score each possible reference by the weighted sum of its clues."""
     column, key = candidates.referring, candidates.referenced
     names = compare_names(lake, column, key)
     uniqueness = priors.uniqueness
@@ -280,7 +299,7 @@ def _score(
 def _words_in_common(
     lake: Lake, candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
 ) -> Float[np.ndarray, " pair"]:
-    """Score, from -1 to 1, how many of a text column's values also occur in the key."""
+    """Score how many values of a text column occur in the key, from -1 to 1."""
     column, key = candidates.referring, candidates.referenced
     shared = np.minimum(distinct[column] * candidates.containment, _MANY_WORDS)
     amount = np.log1p(shared) / np.log1p(_MANY_WORDS)
@@ -292,7 +311,7 @@ def _words_in_common(
 def _normalise(
     column: Int[np.ndarray, " pair"], scores: Float[np.ndarray, " pair"]
 ) -> Float[np.ndarray, " pair"]:
-    """Turn the scores of each column's possible keys into probabilities.
+    """Convert scores to probabilities, over the possible keys of each column.
 
     The odds that the column refers to no key are set to 1.
     """
@@ -307,7 +326,7 @@ def _group_tables(
     tables: TableClues,
     probability: Float[np.ndarray, " pair"],
 ) -> Int[np.ndarray, " table"]:
-    """Group tables that refer to one another or have similar column names.
+    """Group tables that refer to each other or have similar columns.
 
     The groups are the communities that the Louvain method finds.
     """

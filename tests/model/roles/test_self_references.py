@@ -65,7 +65,11 @@ def test_a_declared_self_reference_is_believed_whatever_its_name() -> None:
 
 def test_values_are_not_compared_if_the_recipe_forbids_it() -> None:
     config = ModelConfig(features=FeatureConfig(values=False))
-    assert find(staff(manager_id=draw(IDS[:30], 100)), config=config) == {}
+    within, outside = draw(IDS[:30], 100), draw(numbers(7001, 7031), 100)
+    found = [find(staff(manager_id=ids), config=config) for ids in (within, outside)]
+    assert found[0] == found[1]
+    assert found[0].keys() == {MANAGER}
+    assert find(staff(price=within), config=config) == {}
 
 
 cells = st.lists(st.sampled_from(["", *numbers(1, 9)]), min_size=1, max_size=12)

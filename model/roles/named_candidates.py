@@ -1,0 +1,302 @@
+"""Find candidate references by names alone, for columns whose values cannot be compared."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
+from datahub_hyperjoin.model.roles.candidates import ReferenceCandidates
+from datahub_hyperjoin.model.roles.name_clues import (
+    Words,
+    meaning,
+    names_parent,
+    stems,
+    table_prefixes,
+)
+from datahub_hyperjoin.model.signals.names import IDENTIFIER_WORDS, NameSimilarity
+from datahub_hyperjoin.model.signals.priors import CatalogPriors
+from datahub_hyperjoin.tables import ColumnProfile, DataType
+
+_MIN_UNIQUENESS = 0.95
+"""Minimum uniqueness of a referenced column whose rows were counted."""
+_ALIKE = 30
+"""Keys with similar names that are considered for each column."""
+_NAMESAKES = 50
+"""Number of tables or columns of one name above which only those nearby are considered."""
+_SHORTEST = 2
+"""Minimum number of letters of a table's name at the end of a column's name."""
+_TYPES = frozenset({DataType.TEXT, DataType.INTEGER, DataType.DATE})
+"""Types of columns that refer to keys."""
+
+_Shares = dict[tuple[int, int], float]
+"""A share in [0, 1] for pairs of a column and a key."""
+
+
+@dataclass(frozen=True)
+class NamedCandidates:
+    """Possible references, with the clues in their names."""
+
+    candidates: ReferenceCandidates
+    """The pairs, without any containment of values."""
+
+    uniqueness: Float[np.ndarray, " column"]
+    """Uniqueness of each column: counted, or guessed from the names."""
+
+    table_at_end: Float[np.ndarray, " pair"]
+    """Share of the column's name that is the name of the key's table, at the end of it."""
+
+    parent: Float[np.ndarray, " pair"]
+    """1 if a column of the key's table has the same name, and names a row above."""
+
+    half_marked: Float[np.ndarray, " pair"]
+    """1 if only one of both names has a word such as `id`."""
+
+    is_marked: Bool[np.ndarray, " column"]
+    """Columns whose names have such a word."""
+
+
+class _Names:
+    """The names of a lake's tables and columns.
+
+    For each table, this includes the spellings that columns repeat.
+    """
+
+    def __init__(self, lake: Lake) -> None:
+        self.lake = lake
+        tables = [stems(title) for title in lake.titles]
+        prefixes = table_prefixes(tables)
+        self.columns = [stems(profile.id.path) for profile in lake.profiles]
+        self.meanings = [_letters(meaning(words)) for words in self.columns]
+        self.tables = [_letters(words) for words in tables]
+        self._prefixes = prefixes
+        self.spellings = [
+            {"".join(words), "".join(self.without_prefix(words))} - {""} for words in self.tables
+        ]
+        self._places = [table.parent if table else "" for table in lake.tables]
+        self._named: dict[str, list[int]] = defaultdict(list)
+        for table, spellings in enumerate(self.spellings):
+            for spelling in spellings:
+                self._named[spelling].append(table)
+
+    def without_prefix(self, words: Words) -> Words:
+        return words[1:] if words[1:] and words[0] in self._prefixes else words
+
+    @cached_property
+    def is_marked(self) -> Bool[np.ndarray, " column"]:
+        marked = (not IDENTIFIER_WORDS.isdisjoint(words) for words in self.columns)
+        return np.fromiter(marked, dtype=bool, count=len(self.columns))
+
+    def tables_named(self, spelling: str, near: int) -> Iterator[int]:
+        """Yield the other tables with a name.
+
+        If many tables have it, only those in the same folder or schema count.
+        """
+        tables = self._named.get(spelling, [])
+        for table in tables:
+            nearby = len(tables) <= _NAMESAKES or self._places[table] == self._places[near]
+            if nearby and table != near:
+                yield table
+
+    def is_own(self, column: int) -> bool:
+        """Return whether a column is called `id`, or has the name of its table."""
+        words, table = self.meanings[column], int(self.lake.table_of[column])
+        if not words:
+            return bool(self.is_marked[column])
+        return not {"".join(words), "".join(self.without_prefix(words))}.isdisjoint(
+            self.spellings[table]
+        )
+
+    def is_foreign(self, column: int) -> bool:
+        """Return whether a column has the name of another table, but not of its own."""
+        words, table = self.meanings[column], int(self.lake.table_of[column])
+        spellings = {"".join(words), "".join(self.without_prefix(words))} - {""}
+        others = (other for spelling in spellings for other in self.tables_named(spelling, table))
+        return not self.is_own(column) and any(True for _ in others)
+
+
+def _letters(words: Words) -> Words:
+    """Drop the numbers from a name.
+
+    They only tell copies of a table apart.
+    """
+    return tuple(word for word in words if not word.isdigit())
+
+
+def may_refer_by_type(profile: ColumnProfile) -> bool:
+    """Return whether a column's type allows it to refer to a key.
+
+    Args:
+        profile: The column, whose values need not be known.
+    """
+    return profile.type in _TYPES
+
+
+def _guess_keys(names: _Names, may: Bool[np.ndarray, " column"]) -> Bool[np.ndarray, " column"]:
+    """Guess the key of each table from the names and positions of its columns.
+
+    A key has the name of its table. If no column has it, the first column is the key, unless it is
+    called like another table.
+    """
+    lake, count = names.lake, len(names.lake)
+    own = np.fromiter((names.is_own(column) for column in range(count)), dtype=bool, count=count)
+    own &= may
+    has_own = np.zeros(len(lake.titles), dtype=bool)
+    has_own[lake.table_of[own]] = True
+    first = np.array([profile.position == 0 for profile in lake.profiles], dtype=bool) & may
+    alone = np.flatnonzero(first & ~has_own[lake.table_of])
+    own[[column for column in alone if not names.is_foreign(int(column))]] = True
+    return own
+
+
+def _by_table_name(names: _Names, keys_of: Mapping[int, Sequence[int]]) -> _Shares:
+    """Pair columns with the keys of tables whose names occur in the column's name.
+
+    The column's name ends with the other table's name, or the other table's name is that of the
+    column's own table, followed by the column's name.
+    """
+    shares: _Shares = {}
+    for column, words in enumerate(names.meanings):
+        own, length = int(names.lake.table_of[column]), sum(map(len, words))
+        for start in range(len(words)):
+            ending = "".join(words[start:])
+            tables = names.tables_named(ending, own) if len(ending) >= _SHORTEST else ()
+            for key in (key for table in tables for key in keys_of.get(table, ())):
+                shares[column, key] = max(shares.get((column, key), 0.0), len(ending) / length)
+        for spelling in names.spellings[own] if words else ():
+            for table in names.tables_named(spelling + "".join(words), own):
+                for key in keys_of.get(table, ()):
+                    shares.setdefault((column, key), 0.0)
+    return shares
+
+
+def _by_name(names: _Names, columns: Iterable[int], others: Iterable[int]) -> _Shares:
+    """Pair columns of different tables that have the same name.
+
+    A name with very many columns is skipped.
+    """
+    named: dict[Words, list[int]] = defaultdict(list)
+    for other in others:
+        named[names.columns[other]].append(other)
+    table_of = names.lake.table_of
+    return {
+        (column, other): 1.0
+        for column in columns
+        if names.meanings[column] and len(named.get(names.columns[column], ())) <= _NAMESAKES
+        for other in named.get(names.columns[column], ())
+        if table_of[column] != table_of[other]
+    }
+
+
+def _by_parents(names: _Names, keys_of: Mapping[int, Sequence[int]]) -> _Shares:
+    """Pair columns such as `manager_id` with the keys that they may refer to.
+
+    A key's table has a column of the same name. In its own table, such a column names another row
+    of the table.
+    """
+    parents = np.flatnonzero(names_parent(names.columns)).tolist()
+    table_of = names.lake.table_of
+    shares = {
+        (column, key): 1.0
+        for column, other in _by_name(names, parents, parents)
+        for key in keys_of.get(int(table_of[other]), ())
+    }
+    own = {
+        (column, key): 1.0 for column in parents for key in keys_of.get(int(table_of[column]), ())
+    }
+    return {pair: share for pair, share in (shares | own).items() if pair[0] != pair[1]}
+
+
+def _by_similarity(names: _Names, keys: Int[np.ndarray, " key"]) -> Iterator[tuple[int, int]]:
+    """Pair each column with the keys whose names are most similar to its name.
+
+    The name of a key includes the name of its table.
+    """
+    lake = names.lake
+    if not len(keys):
+        return
+    titled = (" ".join(names.tables[int(lake.table_of[key])]) for key in keys)
+    own = [" ".join(words) for words in names.meanings]
+    full = [f"{title} {own[int(key)]}" for title, key in zip(titled, keys, strict=True)]
+    vectors = NameSimilarity([*own, *full]).vectors()
+    index = ColumnIndex(vectors[len(lake) :], lake.table_of[keys])
+    near = index.search(vectors[: len(lake)], lake.table_of, _ALIKE)
+    for column, position in zip(*np.nonzero(near != NO_CANDIDATE), strict=True):
+        yield int(column), int(keys[near[column, position]])
+
+
+def find_named_candidates(lake: Lake, priors: CatalogPriors) -> NamedCandidates:
+    """Find the keys that each column may refer to, without comparing values.
+
+    Names, declared types and counts decide. Columns whose rows were counted, here or in the
+    catalog's profile, are keys if they are unique; the keys of other tables are guessed.
+
+    Args:
+        lake: The columns.
+        priors: The catalog facts about them.
+
+    Returns:
+        The candidates. Pairs that people rejected are left out.
+    """
+    names = _Names(lake)
+    may = np.array([may_refer_by_type(profile) for profile in lake.profiles], dtype=bool)
+    guessed = _guess_keys(names, may)
+    is_key = np.where(priors.counted, may & (priors.uniqueness >= _MIN_UNIQUENESS), guessed)
+    is_key[priors.declared_unique] = True
+    keys_of: dict[int, list[int]] = defaultdict(list)
+    for key in np.flatnonzero(is_key).tolist():
+        keys_of[int(lake.table_of[key])].append(key)
+    endings, parents = _by_table_name(names, keys_of), _by_parents(names, keys_of)
+    connected = priors.connected
+    pairs = {
+        *endings,
+        *parents,
+        *_by_name(names, range(len(lake)), np.flatnonzero(is_key).tolist()),
+        *_by_similarity(names, np.flatnonzero(is_key)),
+        *zip(connected.left.tolist(), connected.right.tolist(), strict=True),
+    }
+    ends = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
+    left, right = ends[:, 0], ends[:, 1]
+    chosen = may[left] & is_key[right] & _may_hold(lake, priors, left, right)
+    left, right = left[chosen], right[chosen]
+    clues = list(zip(left.tolist(), right.tolist(), strict=True))
+    return NamedCandidates(
+        candidates=ReferenceCandidates(
+            referring=left,
+            referenced=right,
+            containment=np.zeros(len(left)),
+            is_key=is_key,
+            chance=np.ones(len(left)),
+        ),
+        uniqueness=np.where(priors.counted, priors.uniqueness, np.where(guessed, 1.0, 0.5)),
+        table_at_end=np.array([endings.get(pair, 0.0) for pair in clues]),
+        parent=np.array([parents.get(pair, 0.0) for pair in clues]),
+        half_marked=(names.is_marked[left] != names.is_marked[right]).astype(np.float64),
+        is_marked=names.is_marked,
+    )
+
+
+def _may_hold(
+    lake: Lake,
+    priors: CatalogPriors,
+    left: Int[np.ndarray, " pair"],
+    right: Int[np.ndarray, " pair"],
+) -> Bool[np.ndarray, " pair"]:
+    """For each pair, return whether the key may hold the column's values.
+
+    Types and counts decide, unless the catalog states a reference.
+    """
+    read = np.array([profile.rows > 0 for profile in lake.profiles], dtype=bool)
+    distinct = np.array([profile.distinct for profile in lake.profiles], dtype=np.int64)
+    kinds = np.array([profile.type.value for profile in lake.profiles], dtype=object)
+    text = kinds == DataType.TEXT.value
+    # What is declared, or only named, as text may hold numbers.
+    open_type = (text & ~read)[left] | (text & ~read)[right]
+    same_type = (kinds[left] == kinds[right]) | open_type
+    enough = (distinct[left] <= distinct[right]) | ~(read[left] & read[right])
+    stated = priors.connected.holds(left, right)
+    return ((same_type & enough) | stated) & ~priors.rejected.holds(left, right)

@@ -1,0 +1,56 @@
+"""Find references between columns without comparing values.
+
+Names, types and counts are the only clues. The clues of names and tables have the same weights as
+beside values. What values say is missing, so that a reference is less probable before its names are
+known, and further clues of names count.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.roles.named_candidates import find_named_candidates
+from datahub_hyperjoin.model.roles.references import (
+    DEFAULT_WEIGHTS,
+    References,
+    weigh_candidates,
+)
+from datahub_hyperjoin.model.signals.priors import CatalogPriors
+
+_WEIGHTS = replace(DEFAULT_WEIGHTS, prior=-6.0, containment=0.0, rarity=0.0, words=0.0, density=0.0)
+"""Log-odds of the clues that need no values. A column and a key with a common value, to which the
+other prior belongs, are a choice from many pairs already."""
+_TABLE_AT_END = 2.0
+"""Log-odds if the column's name ends with the name of the key's table, as in `home_airport_id`."""
+_PARENT = 3.0
+"""Log-odds if the key's table has a column of the same name that names a row above, as in
+`manager_id`."""
+_HALF_MARKED = -1.0
+"""Log-odds if only one name has a word such as `id`: the other column may hold a name."""
+_MIN_UNMARKED = 0.1
+"""Minimum probability of a reference from a column without such a word."""
+
+
+def find_named_references(lake: Lake, priors: CatalogPriors) -> References:
+    """Find the key that each column probably refers to, without comparing values.
+
+    Args:
+        lake: The columns.
+        priors: The catalog facts about them.
+
+    Returns:
+        The probability of each possible reference.
+    """
+    named = find_named_candidates(lake, priors)
+    further = (
+        _TABLE_AT_END * named.table_at_end
+        + _PARENT * named.parent
+        + _HALF_MARKED * named.half_marked
+    )
+    estimated = replace(priors, uniqueness=named.uniqueness)
+    found = weigh_candidates(lake, estimated, named.candidates, _WEIGHTS, further)
+    kept = named.is_marked[found.referring] | (found.probability >= _MIN_UNMARKED)
+    return References(
+        found.referring[kept], found.referenced[kept], found.probability[kept].astype(np.float64)
+    )

@@ -1,0 +1,122 @@
+"""References between tables of which only the names are known."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics
+from datahub_hyperjoin.described import DescribedTable, describe_columns
+from datahub_hyperjoin.joins import CatalogEvidence, Verdict
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.roles.named_references import find_named_references
+from datahub_hyperjoin.model.signals.priors import CatalogPriors
+from datahub_hyperjoin.tables import DataType, TableId
+from handmade import column, facts_of, lake_of, numbers
+
+Headers = Mapping[str, str]
+NO_FACTS = CatalogFacts()
+SHOP = {
+    "customers": "id name email",
+    "orders": "id customer_id ordered_at total",
+    "order_lines": "id order_id product_id quantity",
+    "products": "id title price",
+    "product_tags": "product_id tag_id",
+    "tags": "id label",
+    "shipments": "id order_id home_address_id",
+    "addresses": "id street town",
+    "employees": "id name manager_id",  # which may be the manager of anything
+    "offices": "id town",
+}
+
+
+def described(headers: Headers, kind: DataType = DataType.TEXT) -> Lake:
+    tables = [
+        DescribedTable(
+            id=TableId("file", name),
+            title=name,
+            columns=describe_columns(
+                TableId("file", name), [(path, kind) for path in header.split()]
+            ),
+        )
+        for name, header in headers.items()
+    ]
+    return Lake.from_tables([]).with_described(tables)
+
+
+def find(lake: Lake, facts: CatalogFacts = NO_FACTS) -> dict[str, str]:
+    """The key that each column refers to with a probability of at least one half."""
+    references = find_named_references(lake, CatalogPriors.from_facts(lake, facts))
+    names = [str(id_) for id_ in lake.ids]
+    return {names[a]: names[b] for a, (b, likely) in references.best.items() if likely >= 0.5}
+
+
+def test_a_schema_without_rows_tells_its_references() -> None:
+    assert find(described(SHOP)) == {
+        "orders.customer_id": "customers.id",
+        "order_lines.order_id": "orders.id",
+        "order_lines.product_id": "products.id",
+        "product_tags.product_id": "products.id",
+        "product_tags.tag_id": "tags.id",
+        "shipments.order_id": "orders.id",
+        "shipments.home_address_id": "addresses.id",
+    }
+
+
+def test_names_that_nothing_explains_refer_to_nothing() -> None:
+    assert find(described({"a": "id wind rain", "b": "id rank paid", "c": "id cost"})) == {}
+
+
+def test_prefixes_plurals_and_styles_do_not_matter() -> None:
+    names = {
+        "DimCustomers": "CustomerKey Name",
+        "DimStores": "StoreKey Town",
+        "DimDays": "DayKey Year",
+        "FactSales": "CustomerKey StoreKey DayKey Amount",
+    }
+    assert find(described(names)) == {
+        f"FactSales.{each}Key": f"Dim{each}s.{each}Key" for each in ("Customer", "Store", "Day")
+    }
+
+
+def test_declared_types_that_no_key_has_are_left_out() -> None:
+    assert find(described(SHOP, DataType.INTEGER)) == find(described(SHOP))
+    assert find(described(SHOP, DataType.TIMESTAMP)) == {}
+
+
+@pytest.mark.parametrize(("uniqueness", "refers"), [(1.0, True), (0.2, False)])
+def test_the_counts_of_the_catalog_say_which_column_is_a_key(
+    uniqueness: float, *, refers: bool
+) -> None:
+    counts = ColumnStatistics(uniqueness=uniqueness, completeness=1.0)
+    facts = CatalogFacts(statistics={column("customers.id"): counts})
+    assert ("orders.customer_id" in find(described(SHOP), facts)) is refers
+
+
+def test_what_people_decided_and_the_catalog_declares_is_kept() -> None:
+    pair, odd = ("orders.customer_id", "customers.id"), ("orders.total", "tags.id")
+    facts = facts_of(
+        {
+            pair: CatalogEvidence(verdict=Verdict.REJECTED),
+            odd: CatalogEvidence(declared="fk_odd"),
+        }
+    )
+    found = find(described(SHOP), facts)
+    assert found.get("orders.customer_id") != "customers.id"
+    assert found["orders.total"] == "tags.id"
+
+
+def test_a_table_that_was_read_and_one_that_was_not_are_paired() -> None:
+    read = lake_of({"customers": {"id": numbers(1, 80), "name": [f"n{at}" for at in range(79)]}})
+    lake = read.with_described(
+        [
+            DescribedTable(
+                id=TableId("file", "orders"),
+                title="orders",
+                columns=describe_columns(
+                    TableId("file", "orders"),
+                    [("id", DataType.TEXT), ("customer_id", DataType.TEXT)],
+                ),
+            )
+        ]
+    )
+    assert find(lake) == {"orders.customer_id": "customers.id"}
