@@ -1,4 +1,4 @@
-"""Find the value domains of a lake, and remove the joins that are redundant within a domain.
+"""Find value domains, and remove redundant joins within a domain.
 
 Twenty-two tables with a column of countries form 231 pairs. They say one thing: these columns share
 a value domain.
@@ -26,7 +26,7 @@ _VALUE_FORMS = {"", *(form.value for form in ValueForm)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Domain:
-    """A value domain: columns of several tables that hold the same kind of values.
+    """A value domain: columns of several tables with the same kind of values.
 
     No column of a domain is a key to which the others refer.
     """
@@ -47,7 +47,7 @@ class Domain:
 def find_domains(
     joins: Iterable[Join], profiles: Mapping[ColumnId, ColumnProfile] | None = None
 ) -> tuple[Domain, ...]:
-    """Find the value domains: groups in which most pairs of columns join.
+    """Find value domains: groups in which most pairs of columns join.
 
     Groups are merged along the joins as long as most pairs of the merged group join. A chain of
     columns, each similar only to the next one, therefore stays apart.
@@ -67,7 +67,7 @@ def find_domains(
 
 
 def without_cliques(joins: Sequence[Join], domains: Iterable[Domain]) -> tuple[Join, ...]:
-    """Return all joins except those that are redundant within a value domain.
+    """Remove the joins that are redundant within a value domain.
 
     What is left of a domain is a star around its representative. A member that does not join the
     representative keeps its best join with a member that is already connected. Joins that the
@@ -93,12 +93,12 @@ def without_cliques(joins: Sequence[Join], domains: Iterable[Domain]) -> tuple[J
 
 def _same_values(join: Join) -> bool:
     of_one_domain = join.role is Role.SAME_DOMAIN and not join.further
-    return of_one_domain and join.evidence.compared_as in _VALUE_FORMS
+    return of_one_domain and join.measured.compared_as in _VALUE_FORMS
 
 
 @dataclass(slots=True)
 class _Groups:
-    """A partition of columns into groups, with the number of joins between any two groups."""
+    """Groups of columns, with the number of joins between any two groups."""
 
     group: dict[ColumnId, ColumnId]
     """The group of each column, named by one of its members."""
@@ -119,7 +119,7 @@ class _Groups:
         return cls({end: end for end in links}, {end: [end] for end in links}, links)
 
     def merge(self, left: ColumnId, right: ColumnId) -> bool:
-        """Merge the groups of two columns if enough joins connect the groups.
+        """Merge the groups of two columns if enough joins connect these groups.
 
         A column of the smaller group must join, on average, half of the larger group or two of its
         columns. The return value says whether the groups were merged.
@@ -135,6 +135,7 @@ class _Groups:
         return True
 
     def _move(self, small: ColumnId, large: ColumnId) -> None:
+        # As the smaller group moves, no column moves more often than log2 of the number of columns.
         moved = self.members.pop(small)
         self.group.update(dict.fromkeys(moved, large))
         self.members[large] += moved
@@ -176,7 +177,7 @@ def _merge_groups(edges: Mapping[Pair, float]) -> list[dict[Pair, float]]:
 
 
 def _partners(pairs: Iterable[Pair]) -> dict[ColumnId, set[ColumnId]]:
-    """Map each column to the set of columns that it joins, itself included."""
+    """Map each column to itself and all columns that it joins."""
     partners: dict[ColumnId, set[ColumnId]] = defaultdict(set)
     for pair in pairs:
         for end in pair:
@@ -211,7 +212,9 @@ def _coverage(profile: ColumnProfile) -> float:
 
 
 def _star(centre: ColumnId, joins: Sequence[Join]) -> list[Join]:
-    """Choose joins that connect all columns of a domain, preferably to the column `centre`.
+    """Choose a few joins that connect all columns of a domain.
+
+    Joins with the column `centre` are preferred.
 
     A step adds a column by the most joinable join with the centre or, if none is left, with any
     connected column.

@@ -1,4 +1,4 @@
-"""Errors that occur when a model is trained or an index of embeddings is searched.
+"""Errors of training, and of searching an index of embeddings.
 
 ModelError
 ├─ NothingToLearnError   the lake has too few key columns to train on
@@ -43,7 +43,7 @@ class VectorTrainingError(ModelError, RuntimeError):
 
     @classmethod
     def from_output(cls, output: str) -> "VectorTrainingError":
-        """Report why the training failed, as stated in the last line of fastText's output."""
+        """Report the last line of fastText's output as the reason why training failed."""
         reason = (output.strip().splitlines() or ["no reason given"])[-1]
         return cls(
             f"fastText could not learn word vectors from this lake: {reason}. Set "
@@ -65,7 +65,7 @@ class CollapsedError(ModelError, ArithmeticError):
 
     @classmethod
     def from_cosine(cls, cosine: float) -> "CollapsedError":
-        """Report that random pairs of embeddings have a mean cosine too close to 1."""
+        """Report that the embeddings of random columns are almost equal."""
         return cls(
             "all embeddings are nearly identical (mean cosine of random pairs "
             f"{cosine:.3f}). Use `model.setting: ours`, or rank without the network: "
@@ -78,11 +78,11 @@ class SearchError(ModelError):
 
 
 class DimensionMismatchError(SearchError, ValueError):
-    """The embeddings of the queries and of the index differ in length."""
+    """The embeddings of queries and index have different lengths."""
 
     @classmethod
     def from_sizes(cls, *, index: int, queries: int) -> "DimensionMismatchError":
-        """Report the embedding lengths of the index and of the queries."""
+        """Report both lengths of embeddings: in the index and in the queries."""
         return cls(
             f"queries have {queries} dimensions, the index has {index}. Encode both with the "
             "same model"
@@ -94,5 +94,8 @@ class EmptyIndexError(SearchError, ValueError):
 
     @classmethod
     def without_columns(cls) -> "EmptyIndexError":
-        """Report that an index without columns cannot be searched."""
-        return cls("the index holds no column. Add embeddings before searching")
+        """Report that no column has values."""
+        return cls(
+            "no column of the lake has values, so there is nothing to join. Widen `catalog`, or "
+            "see the warnings about tables that cannot be read"
+        )

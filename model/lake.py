@@ -1,6 +1,6 @@
-"""The lake: the columns of all tables in one list, addressed by index."""
+"""The lake: one list of the columns of all tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -9,6 +9,7 @@ from unicodedata import normalize
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from datahub_hyperjoin.described import DescribedTable
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, DataType, TableId, TableProfile
 from datahub_hyperjoin.value_forms import Notation
 
@@ -18,8 +19,8 @@ _NUMBERS = (DataType.INTEGER, DataType.DECIMAL)
 
 
 def _density(profile: ColumnProfile) -> float:
-    """Estimate how densely a column's numbers fill its range of integers, from 0 to 1."""
-    if profile.type not in _NUMBERS:
+    """Estimate how densely a column's numbers fill their range, from 0 to 1."""
+    if profile.type not in _NUMBERS or not profile.sample:
         return 0.0
     # `float` does not read all characters that count as digits, such as superscripts.
     numbers = [float(normalize("NFKC", cell)) for cell in profile.sample]
@@ -28,7 +29,7 @@ def _density(profile: ColumnProfile) -> float:
 
 @dataclass(frozen=True)
 class Lake:
-    """All columns whose values a join can compare, grouped by table.
+    """All columns that a join can compare, grouped by table.
 
     The model addresses a column by its index in `profiles` and a table by its index in `titles`.
     """
@@ -44,7 +45,7 @@ class Lake:
 
     @classmethod
     def from_tables(cls, tables: Sequence[TableProfile]) -> "Lake":
-        """Collect the columns whose values a join can compare, in the order of the tables.
+        """Collect the columns that a join can compare, in the order of the tables.
 
         Args:
             tables: The profiles of all tables; tables that could not be read are skipped.
@@ -63,14 +64,40 @@ class Lake:
             table_of=np.array([table_index for table_index, _ in columns], dtype=np.int64),
         )
 
+    def with_described(self, tables: Sequence[DescribedTable]) -> "Lake":
+        """Return a lake with additional tables, whose rows were not read.
+
+        Args:
+            tables: The tables; opaque columns are left out.
+        """
+        columns = [
+            (table_index, column)
+            for table_index, table in enumerate(tables, start=len(self.titles))
+            for column in table.columns
+            if column.type not in _OPAQUE
+        ]
+        further = np.array([table_index for table_index, _ in columns], dtype=np.int64)
+        return Lake(
+            profiles=(*self.profiles, *(column for _, column in columns)),
+            titles=(*self.titles, *(table.title for table in tables)),
+            table_of=np.concatenate([self.table_of, further]),
+        )
+
     @cached_property
     def ids(self) -> tuple[ColumnId, ...]:
         """The identifier of each column."""
         return tuple(profile.id for profile in self.profiles)
 
     @cached_property
+    def number_of(self) -> Mapping[ColumnId, int]:
+        """The index of each column."""
+        return {column: number for number, column in enumerate(self.ids)}
+
+    @cached_property
     def notations(self) -> dict[ColumnId, Notation]:
-        """The notation of each column's values, such as decimal commas or dates with the day first.
+        """The notation of each column's values.
+
+        Examples are decimal commas, and dates with the day first.
 
         A column whose values need no conversion before a comparison is left out.
 
@@ -85,12 +112,12 @@ class Lake:
 
     @cached_property
     def is_text(self) -> Bool[np.ndarray, " column"]:
-        """Whether each column holds text, rather than numbers, dates or truth values."""
+        """Whether each column holds text."""
         return np.array([profile.type is DataType.TEXT for profile in self.profiles], dtype=bool)
 
     @cached_property
     def density(self) -> Float[np.ndarray, " column"]:
-        """Estimates of how densely each column's numbers fill its range of integers.
+        """How densely each column's numbers fill their range, from 0 to 1.
 
         The estimate is 1 for consecutive numbers and 0 for a column of another type.
         """
@@ -98,7 +125,7 @@ class Lake:
 
     @cached_property
     def tables(self) -> tuple[TableId | None, ...]:
-        """The identifier of each table; None for a table without columns."""
+        """The identifier of each table, or None for a table without columns."""
         owners = zip(self.table_of.tolist(), self.ids, strict=True)
         identifiers = {table: column.table for table, column in owners}
         return tuple(identifiers.get(table) for table in range(len(self.titles)))

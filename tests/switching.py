@@ -13,6 +13,8 @@ from datahub_hyperjoin.model.config import (
     OURS,
     ModelConfig,
     NetworkConfig,
+    RankingConfig,
+    Scoring,
     TrainingConfig,
 )
 from datahub_hyperjoin.model.encode import encode
@@ -26,13 +28,16 @@ from datahub_hyperjoin.model.training import train
 from datahub_hyperjoin.model.training.augmented_views import PairBatch, TrainingData, sample_pairs
 
 NOTHING = CatalogFacts()
+BLEND = RankingConfig(scoring=Scoring.BLEND)
+"""Rankings for which a network is trained."""
 SMALL = ModelConfig(
     setting=replace(OURS, dimension=16, heads=4, dropout=0.0),
     network=NetworkConfig(width=32),
     training=TrainingConfig(epochs=3),
+    ranking=BLEND,
 )
-SHORT = ModelConfig(setting=replace(OURS, dimension=8))
-"""Ours, with short word vectors."""
+SHORT = ModelConfig(setting=replace(OURS, dimension=8), ranking=BLEND)
+"""Ours with a network, and with short word vectors."""
 
 
 def switched(config: ModelConfig, **keys: object) -> ModelConfig:

@@ -1,4 +1,4 @@
-"""The two methods that a recipe can select: this project's own and the HyperJoin paper's.
+"""The methods that a recipe can select: our own, and the one in the HyperJoin paper.
 
 A recipe selects a method as a whole with `model.setting`. Code that measures a single departure
 derives a method of its own: `dataclasses.replace(OURS, loss=Loss.TRIPLET)`.
@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 
 
 class Edges(str, Enum):
-    """The rule that decides which pairs of key columns are edges of the join graph."""
+    """The rule that decides which pairs of key columns are edges in the join graph."""
 
     CONTAINMENT = "containment"
     """One contains enough values of the other, beyond chance; fewer if their names are variants."""
@@ -24,7 +24,7 @@ class Edges(str, Enum):
 
 
 class Positions(str, Enum):
-    """The kind of positional encoding that the network adds to a column."""
+    """A kind of positional encoding for columns."""
 
     WALKS = "walks"
     """Return probabilities of random walks on the join graph, and the table's vector."""
@@ -38,7 +38,7 @@ class Positions(str, Enum):
 
 
 class EpochSelection(str, Enum):
-    """The criterion that determines the best epoch of training."""
+    """A criterion for the best epoch of training."""
 
     RECALL = "recall"
     """Highest recall on held-out key columns."""
@@ -48,7 +48,7 @@ class EpochSelection(str, Enum):
 
 
 class Loss(str, Enum):
-    """The loss function that training minimises."""
+    """A loss function for training."""
 
     TRIPLET = "triplet"
     """The paper's margin ranking loss with the hardest negative of the batch."""
@@ -62,7 +62,10 @@ class Loss(str, Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Method:
-    """All settings of one method; the defaults are this project's own method."""
+    """All settings of a method.
+
+    The defaults are this project's own method.
+    """
 
     dimension: int = 100
     """Length of word vectors trained on the lake."""
@@ -78,6 +81,12 @@ class Method:
 
     roles: bool = True
     """Whether references between columns are found, ranked first and given a direction."""
+
+    tree_correction: bool = True
+    """Whether trees that were trained on other lakes correct the scores of pairs."""
+
+    decision_effects: bool = True
+    """Whether a decision also moves the scores of similar pairs."""
 
     edges: Edges = Edges.CONTAINMENT
     """The rule for edges of the join graph."""
@@ -174,6 +183,8 @@ PAPER = Method(
     entity_kinds=False,
     value_forms=False,
     roles=False,
+    tree_correction=False,
+    decision_effects=False,
     edges=Edges.VARIANTS,
     positions=Positions.LAPLACIAN,
     name_vectors=False,
@@ -197,7 +208,7 @@ METHODS: Mapping[str, Method] = {"ours": OURS, "paper": PAPER}
 
 
 def find_method(setting: object) -> Method:
-    """Convert the value of `model.setting` to a method.
+    """Return the method that a recipe selects in `model.setting`.
 
     Args:
         setting: A name in `METHODS`, or a method that code has made.
@@ -217,7 +228,7 @@ def find_method(setting: object) -> Method:
 
 
 def name_method(method: Method) -> str:
-    """Return the name of a method, as written in `model.setting`.
+    """Return the name of a method, as a recipe writes it in `model.setting`.
 
     Args:
         method: One of `METHODS`, or a method that code has made.

@@ -1,4 +1,4 @@
-"""The section `model` of a recipe, with one frozen dataclass for each subsection."""
+"""The section `model` of a recipe, with a class for each subsection."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -10,7 +10,7 @@ from datahub_hyperjoin.model.config.method import OURS, Setting
 
 
 class Reuse(str, Enum):
-    """The condition under which a run uses a saved model instead of training one."""
+    """The condition for using a saved model instead of training one."""
 
     EXACT = "exact"
     """The model was trained on the same data with the same settings."""
@@ -23,17 +23,16 @@ class Reuse(str, Enum):
 
 
 class Scoring(str, Enum):
-    """The signals that score a pair of columns in the ranking."""
+    """The signals that score a pair of columns."""
+
+    SIGNALS = "signals"
+    """Values, cells, names and references. No network is trained."""
+
+    BLEND = "blend"
+    """The signals and the cosine of a network that is trained on the lake."""
 
     HIN = "hin"
     """The network's cosine alone, as in the paper."""
-
-    BLEND = "blend"
-    """The network's cosine, values, cells and names together."""
-
-    SIGNALS = "signals"
-    """The blend without the network, which is not trained. Candidates come from values, cells and
-    names."""
 
 
 class Precision(str, Enum):
@@ -54,7 +53,7 @@ class Precision(str, Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeyConfig:
-    """The conditions that make a column a key column.
+    """Conditions for key columns.
 
     Only key columns get suggestions.
     """
@@ -91,7 +90,7 @@ class FeatureConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HypergraphConfig:
-    """The conditions under which columns of several tables share a hyperedge."""
+    """Conditions for hyperedges between columns of several tables."""
 
     min_containment: Share = 0.8
     """Minimum estimated containment above chance, in [0, 1], for an edge of the join graph.
@@ -105,7 +104,7 @@ class HypergraphConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NetworkConfig:
-    """Size and precision of the neural network, HIN (paper, section 4.2)."""
+    """The size and the precision of the network (paper, section 4.2)."""
 
     width: Width = 512
     """Length of an embedding, d; a multiple of 8. Memory and time grow with it."""
@@ -116,7 +115,7 @@ class NetworkConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingConfig:
-    """Number of epochs, batch size and learning rate of training (paper, section 4.2)."""
+    """Settings for training the network (paper, section 4.2)."""
 
     epochs: PerColumn = 30
     """Maximum number of passes over the key columns. Training may stop earlier."""
@@ -130,7 +129,7 @@ class TrainingConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RankingConfig:
-    """Settings for scoring candidates and selecting suggestions (paper, section 5)."""
+    """Settings for ranking candidates (paper, section 5)."""
 
     top_k: PerColumn = 5
     """Maximum number of suggestions for each key column, K."""
@@ -139,8 +138,9 @@ class RankingConfig:
     """Weight of agreement among the suggestions for one column, lambda; 0 ranks by joinability
     alone."""
 
-    scoring: Scoring = Scoring.BLEND
-    """The signals that score a pair."""
+    scoring: Scoring = Scoring.SIGNALS
+    """The signals that score a pair: `signals`, `blend` or `hin`. The last two train a network,
+    which takes minutes and improves no ranking that was measured."""
 
     min_joinability: Share = 0.5
     """Minimum score of a suggestion, in [0, 1]. Lower it for more suggestions, raise it for more
@@ -157,7 +157,7 @@ class RankingConfig:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelConfig:
-    """A recipe's section `model`."""
+    """The section `model` of a recipe."""
 
     setting: Setting = OURS
     """The method and the defaults of the other keys: `ours`, or `paper` for the paper's. With
@@ -199,5 +199,5 @@ class ModelConfig:
 
     @property
     def uses_variants(self) -> bool:
-        """Whether the method uses name variants and the model reads names."""
+        """Whether the model reads names and their variants."""
         return self.setting.name_variants and self.features.names

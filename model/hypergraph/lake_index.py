@@ -1,8 +1,8 @@
-"""The lake index: similarities, join graph and hypergraph of columns, built before training."""
+"""The lake index: everything that is computed about a lake before training."""
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +16,7 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming, name_columns
 from datahub_hyperjoin.model.reference.entities import EntityOverlap
 from datahub_hyperjoin.model.roles.candidates import Containments
+from datahub_hyperjoin.model.roles.named_references import find_named_references
 from datahub_hyperjoin.model.roles.references import DEFAULT_WEIGHTS, References, find_references
 from datahub_hyperjoin.model.roles.relations import Relations
 from datahub_hyperjoin.model.roles.self_references import compare_with_own_keys
@@ -32,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class LakeIndex:
-    """The columns of a lake with their similarities, join graph and hypergraph."""
+    """The columns of a lake, with their similarities, join graph and hypergraph."""
 
     lake: Lake
     priors: CatalogPriors
@@ -60,9 +61,25 @@ class LakeIndex:
     naming: Naming = field(default_factory=Naming)
     """Name variants of key columns from a language model, if the recipe configures one."""
 
+    def with_decisions(self, priors: CatalogPriors) -> "LakeIndex":
+        """Return the same index with other decisions of people.
+
+        The key columns and the hypergraph stay as they are.
+
+        Args:
+            priors: The same priors but for the decisions.
+        """
+        other = replace(self, priors=priors)
+        # What does not depend on decisions is not computed again.
+        for name in ("names", "entities", "crosswalks", "cells", "within_tables"):
+            vars(other)[name] = getattr(self, name)
+        return other
+
     @cached_property
     def names(self) -> NameSimilarity:
-        """The similarity of column names; zero if names are not read.
+        """The similarity of column names.
+
+        It is zero if names are not read.
 
         The name of an identifier includes its table's name: `id` of one table is not `id` of
         another.
@@ -72,11 +89,14 @@ class LakeIndex:
             return NameSimilarity([""] * count)
         titles = (lake.titles[table] for table in lake.table_of)
         names = zip(titles, (profile.id.path for profile in lake.profiles), strict=True)
-        return NameSimilarity([qualify(title, name) for title, name in names])
+        return NameSimilarity([qualify(title, name) for title, name in names], self.naming.variants)
 
     @cached_property
     def entities(self) -> EntityOverlap:
-        """The entities, such as countries, that columns share; empty if entities are not used."""
+        """The entities that columns share, such as countries.
+
+        It is empty if entities are not used.
+        """
         lake = self.lake
         if not (self.features.values and self.entity_kinds):
             return EntityOverlap.empty(len(lake))
@@ -86,30 +106,39 @@ class LakeIndex:
 
     @cached_property
     def crosswalks(self) -> CrosswalkOverlap:
-        """The pairs of columns that join through a crosswalk; empty if values are not read."""
+        """The pairs of columns that join through a crosswalk.
+
+        It is empty if values are not read.
+        """
         return find_crosswalks(
             self.lake, self.overlap, names=self.names, uniqueness=self.priors.uniqueness
         )
 
     @cached_property
     def cells(self) -> CellSimilarity:
-        """The similarity of columns by their sampled values; zero if values are not read."""
+        """The similarity of columns in the spelling of their values.
+
+        It is zero if values are not read.
+        """
         read = self.features.values
         return CellSimilarity([profile.sample if read else () for profile in self.lake.profiles])
 
     @cached_property
     def references(self) -> References:
-        """All probable references of columns to keys, judged before pairs are verified."""
+        """The probable references of columns to keys, judged before verification."""
         return self.find_references({})
 
     @cached_property
     def relations(self) -> Relations:
-        """The key that each column most probably refers to, judged before pairs are verified."""
+        """The most probable key of each column, judged before verification."""
         return Relations.from_references(self.references, len(self.lake))
 
     @cached_property
     def within_tables(self) -> Containments:
-        """The containment of columns in their own table's key; empty if values are not read."""
+        """The containment of columns in the key of their own table.
+
+        It is empty if values are not read.
+        """
         return compare_with_own_keys(self.lake, self.priors) if self.features.values else {}
 
     def find_references(self, measured: Containments) -> References:
@@ -118,10 +147,13 @@ class LakeIndex:
         None is found if the method does not decide which columns refer to which keys.
 
         Args:
-            measured: Containment of directed pairs on all rows, where it is known.
+            measured: Containment of directed pairs on all rows, where it is known; ignored if the
+                model reads no values.
         """
         if not self.roles:
             return References.empty()
+        if not self.features.values:
+            return find_named_references(self.lake, self.priors)
         known = {**self.within_tables, **measured}
         weights = DEFAULT_WEIGHTS if self.features.names else DEFAULT_WEIGHTS.without_names()
         return find_references(self.lake, self.overlap, self.priors, known, weights)

@@ -1,4 +1,4 @@
-"""Compute fingerprints of a model's architecture and of its training inputs.
+"""Compute fingerprints of architectures and training inputs.
 
 The *architecture* is everything that must be equal for weights to keep their meaning. The *data*
 fingerprint covers what they were learned from: the lake, the catalog's facts and the settings.
@@ -28,7 +28,14 @@ FORMAT = 2
 """Version of the network and its features; increase it so that older weights are refused."""
 _SHAPE = ("heads", "mixer_layers", "name_vectors", "node_layers", "positions")
 """Choices of the method that determine which weights there are and what they mean."""
-_AFTER_TRAINING = ("hyperedges_at_inference", "candidates", "defer_duplicates", "entity_kinds")
+_AFTER_TRAINING = (
+    "hyperedges_at_inference",
+    "candidates",
+    "defer_duplicates",
+    "entity_kinds",
+    "tree_correction",
+    "decision_effects",
+)
 """Choices of the method that do not change the weights."""
 
 
@@ -39,7 +46,7 @@ def _short(text: str) -> str:
 def describe_architecture(
     config: ModelConfig, sizes: NetworkSizes, vocabulary: Sequence[str], vectors: Path
 ) -> Architecture:
-    """Describe a network's architecture: the properties that saved weights depend on.
+    """List the properties of a network on which its saved weights depend.
 
     Args:
         config: The settings.
@@ -63,6 +70,7 @@ def describe_architecture(
         "vocabulary": _short("\0".join(vocabulary)),
         "word vectors": digest(vectors),
     }
+    # As JSON, so that it equals an architecture that was read from a file.
     return dict(json.loads(json.dumps(architecture, sort_keys=True, default=str)))
 
 
@@ -72,7 +80,7 @@ def fingerprint_architecture(architecture: Architecture) -> str:
 
 
 def _list_facts(index: LakeIndex, config: ModelConfig) -> Iterator[str]:
-    """Yield texts that describe the catalog facts, decisions and name variants used in training.
+    """Yield texts that describe the catalog facts, decisions and variants used in training.
 
     A fact appears only if it changes training. A catalog without such facts therefore leaves the
     fingerprint as it is, and a saved model stays usable.
@@ -90,7 +98,7 @@ def _list_facts(index: LakeIndex, config: ModelConfig) -> Iterator[str]:
 
 
 def fingerprint(index: LakeIndex, config: ModelConfig, start: str = "") -> str:
-    """Compute a model's fingerprint from the lake and settings that it is trained with.
+    """Compute the fingerprint of a model from its training data and settings.
 
     It leaves out everything that does not change the weights: ranking, hyperedges at inference, the
     folders and reuse of models, and the joins in SQL queries, which only ranking reads. Of a
@@ -105,6 +113,7 @@ def fingerprint(index: LakeIndex, config: ModelConfig, start: str = "") -> str:
         16 hexadecimal digits.
     """
     settings = dataclasses.asdict(config)
+    # These do not change training by themselves; the start and the variants are hashed below.
     for key in ("ranking", "path", "reuse", "start", "variants"):
         settings.pop(key)
     for choice in _AFTER_TRAINING:

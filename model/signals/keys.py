@@ -1,4 +1,4 @@
-"""Select key columns: columns that people would join on.
+"""Select key columns, which people would use in joins.
 
 The paper selects keys by "standard keyness heuristics" of completeness and uniqueness (section 4.1,
 step 3). Both are too strict for a foreign key, which repeats its values: a text column needs only
@@ -24,7 +24,9 @@ _MAX_LENGTH = 64.0
 def is_key(
     profile: ColumnProfile, config: KeyConfig, *, uniqueness: float, completeness: float
 ) -> bool:
-    """Return whether a column qualifies as a key by its type, completeness, uniqueness and length.
+    """Return whether a column is a key column.
+
+    Its type, completeness, uniqueness and length decide.
 
     Args:
         profile: The column.
@@ -34,8 +36,13 @@ def is_key(
 
     Returns:
         True for short texts and for whole numbers that identify; dates, fractions, flags and prose
-        are never keys.
+        are never keys. Where no row was read, a name with a word such as `id`, or the first
+        position, makes a column a key.
     """
+    named_identifier = not IDENTIFIER_WORDS.isdisjoint(tokens(profile.id.path))
+    if not profile.rows:  # Nothing but the name and the declared type is known.
+        first = profile.position == 0
+        return profile.type in {DataType.TEXT, DataType.INTEGER} and (named_identifier or first)
     unique = uniqueness >= config.min_uniqueness
     complete = completeness >= config.min_completeness
     if profile.distinct < _MIN_DISTINCT or not (complete or unique):
@@ -44,7 +51,6 @@ def is_key(
         return profile.lengths.mean <= _MAX_LENGTH
     # Measures such as seats or ages repeat as foreign keys do; only the name tells them apart.
     if profile.type is DataType.INTEGER:
-        named_identifier = not IDENTIFIER_WORDS.isdisjoint(tokens(profile.id.path))
         return named_identifier or unique
     return False
 

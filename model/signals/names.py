@@ -1,8 +1,8 @@
 """Split table and column names into tokens, and compare names by trigrams."""
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, product
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
@@ -37,7 +37,9 @@ def _split_word(word: str) -> Iterator[str]:
 
 
 def tokens(name: str) -> tuple[str, ...]:
-    """Split a name into lower-case tokens at separators, case changes and digits.
+    """Split a name into lower-case tokens.
+
+    Separators, case changes and digits start a new token.
 
     Args:
         name: A name as written in the catalog.
@@ -54,7 +56,9 @@ def tokens(name: str) -> tuple[str, ...]:
 
 
 def trigrams(name: str) -> frozenset[str]:
-    """Return the trigrams of a name's tokens, after padding each token with `$` at both ends.
+    """Return the trigrams of a name's tokens.
+
+    Each token is padded with `$` at both ends.
 
     >>> sorted(trigrams("Id"))
     ['$id', 'id$']
@@ -68,7 +72,7 @@ def trigrams(name: str) -> frozenset[str]:
 
 
 def qualify(table: str, name: str) -> str:
-    """Put the table's name before a generic column name, such as `id`.
+    """Put the table's name before a generic column name such as `id`.
 
     Other tables refer to such a column by both names, as in `customer_id`. Any other column name is
     returned unchanged.
@@ -85,18 +89,25 @@ def qualify(table: str, name: str) -> str:
 
 
 class NameSimilarity:
-    """Similarity of column names in spelling: the Dice coefficient of their trigrams.
+    """The similarity of column names: the Dice coefficient of their trigrams.
 
     Args:
         names: One name for each column.
+        variants: A second name of some columns, by column index. The more similar names count.
 
-    >>> similarity = NameSimilarity(["customer id", "CUSTOMER_ID", "tailnum"])
-    >>> similarity.of(np.array([0, 0]), np.array([1, 2])).tolist()
-    [1.0, 0.0]
+    >>> names = ["customer id", "CUSTOMER_ID", "tailnum", "kunnr"]
+    >>> similarity = NameSimilarity(names, {3: "customer"})
+    >>> similarity.of(np.array([0, 0, 0]), np.array([1, 2, 3])).round(2).tolist()
+    [1.0, 0.0, 0.89]
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
-        spellings, self._spelling = np.unique(np.asarray(names, dtype=object), return_inverse=True)
+    def __init__(self, names: Sequence[str], variants: Mapping[int, str] | None = None) -> None:
+        namings = [names]
+        if variants:
+            namings.append([variants.get(column, name) for column, name in enumerate(names)])
+        every = np.asarray([*chain(*namings)], dtype=object)
+        spellings, spelling = np.unique(every, return_inverse=True)
+        self._namings = np.split(spelling, len(namings))
         windows = [sorted(trigrams(str(spelling))) for spelling in spellings]
         number = {window: index for index, window in enumerate(sorted(set(chain(*windows))))}
         columns = np.array([number[window] for name in windows for window in name], dtype=np.int64)
@@ -106,7 +117,7 @@ class NameSimilarity:
         self._sizes = np.array([len(name) for name in windows])
 
     def vectors(self) -> Float32[np.ndarray, "column 256"]:
-        """Return a unit vector for each name, computed from the name's trigrams.
+        """Return a unit vector for each name, based on its trigrams.
 
         The cosine of two vectors approximates that of the trigrams of both names. The random
         projection changes it by about 0.1 (Johnson and Lindenstrauss, 1984).
@@ -119,7 +130,7 @@ class NameSimilarity:
         projection = random.standard_normal((self._holds.shape[1], _PROJECTED), dtype=np.float32)
         vectors = self._holds @ projection
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return (vectors / np.maximum(lengths, 1e-12))[self._spelling].astype(np.float32)
+        return (vectors / np.maximum(lengths, 1e-12))[self._namings[0]].astype(np.float32)
 
     def of(
         self, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
@@ -133,7 +144,30 @@ class NameSimilarity:
         Returns:
             1 for names with the same tokens, 0 for names that share no trigram.
         """
-        left, right = self._spelling[left], self._spelling[right]
+        namings = product(self._namings, self._namings)
+        return np.maximum.reduce([self._compare(a[left], b[right]) for a, b in namings])
+
+    def between(
+        self, left: Int[np.ndarray, " left"], right: Int[np.ndarray, " right"]
+    ) -> Float[np.ndarray, "left right"]:
+        """Compare each left column with each right column.
+
+        Args:
+            left: Column indices.
+            right: Column indices.
+        """
+        namings = product(self._namings, self._namings)
+        return np.maximum.reduce([self._tabulate(a[left], b[right]) for a, b in namings])
+
+    def _tabulate(
+        self, left: Int[np.ndarray, " left"], right: Int[np.ndarray, " right"]
+    ) -> Float[np.ndarray, "left right"]:
+        common = (self._holds[left] @ self._holds[right].T).toarray()
+        return 2 * common / np.maximum(self._sizes[left][:, None] + self._sizes[right], 1)
+
+    def _compare(
+        self, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
+    ) -> Float[np.ndarray, "*pair"]:
         count = len(self._sizes)
         # Many columns share a name, so each pair of spellings is compared once.
         distinct, inverse = np.unique(left * count + right, return_inverse=True)
@@ -141,5 +175,6 @@ class NameSimilarity:
         common: Float[np.ndarray, " distinct"] = (
             self._holds[first].multiply(self._holds[second]).sum(axis=1)
         )
+        # A name without letters and digits has no trigrams.
         dice = 2 * common / np.maximum(self._sizes[first] + self._sizes[second], 1)
         return dice[inverse].reshape(left.shape)

@@ -1,13 +1,13 @@
-"""Turn catalog facts about a lake's columns into arrays.
+"""Convert catalog facts to arrays.
 
 Pairs are kept only if both columns are in the lake.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics
 from datahub_hyperjoin.joins import CatalogEvidence
@@ -28,13 +28,17 @@ _QUERY_SCALE = 3.0
 
 @dataclass(frozen=True)
 class CatalogPriors:
-    """Catalog facts as arrays that refer to each column by its index in the lake."""
+    """Catalog facts as arrays, in which a column is its index in the lake."""
 
     uniqueness: Float[np.ndarray, " column"]
     """Distinct values per row with a value, from the catalog's profile where it has one."""
 
     completeness: Float[np.ndarray, " column"]
     """Share of rows with a value, from the same source."""
+
+    counted: Bool[np.ndarray, " column"]
+    """Columns whose rows were counted, in this run or by the catalog's profile. Of the others,
+    uniqueness and completeness are 0."""
 
     declared_unique: Int[np.ndarray, " _"]
     """Columns that the catalog declares to be unique, ascending."""
@@ -53,25 +57,38 @@ class CatalogPriors:
 
     @classmethod
     def from_facts(cls, lake: Lake, facts: CatalogFacts) -> "CatalogPriors":
-        """Convert the catalog facts about a lake's columns into arrays.
+        """Convert the catalog facts about a lake to arrays.
 
         Args:
             lake: The columns.
             facts: Everything the catalog says.
         """
-        index_of = {column: index for index, column in enumerate(lake.ids)}
+        index_of = lake.number_of
         statistics = [_statistics(profile, facts) for profile in lake.profiles]
         declared_unique = sorted(index_of[column] for column in facts.unique & index_of.keys())
         probabilities = {pair: _probability(evidence) for pair, evidence in facts.pairs.items()}
         return cls(
             uniqueness=np.array([column.uniqueness for column in statistics], dtype=np.float64),
             completeness=np.array([column.completeness for column in statistics], dtype=np.float64),
+            counted=np.array(
+                [profile.rows > 0 or profile.id in facts.statistics for profile in lake.profiles],
+                dtype=bool,
+            ),
             declared_unique=np.array(declared_unique, dtype=np.int64),
             join_probability=_pair_values(index_of, probabilities),
             connected=_pair_values(index_of, dict.fromkeys(facts.connected, 1.0)),
             accepted=_pair_values(index_of, dict.fromkeys(facts.accepted, 1.0)),
             rejected=_pair_values(index_of, dict.fromkeys(facts.rejected, 1.0)),
         )
+
+    def without_decisions(self) -> "CatalogPriors":
+        """Return the same priors as if nobody had accepted or rejected a pair."""
+        connected, accepted = self.connected, self.accepted
+        none = accepted.select(np.zeros(len(accepted.left), dtype=bool))
+        is_accepted = accepted.holds(connected.left, connected.right)
+        stated = self.join_probability.of(connected.left, connected.right)
+        kept = connected.select(~is_accepted | (stated >= _DECLARED))
+        return replace(self, connected=kept, accepted=none, rejected=none)
 
 
 def _statistics(profile: ColumnProfile, facts: CatalogFacts) -> ColumnStatistics:

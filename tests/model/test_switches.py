@@ -29,7 +29,7 @@ from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
 from datahub_hyperjoin.model.ranking.pair_scoring import build_scorer
 from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.model.saved.fingerprints import fingerprint
-from switching import SMALL, build, draw, report, run, switched, training_data
+from switching import BLEND, SMALL, build, draw, report, run, switched, training_data
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
@@ -254,7 +254,7 @@ def test_candidates_of_the_blend_are_of_names_too(make_lake: MakeLake) -> None:
     named = {"a": {"customer": ["d", "e", "f"]}, "b": {"Customer": ["p", "q", "r"]}}
     lake = make_lake({**others, **named})
     key, alike = 9, 10
-    config = ModelConfig(setting=replace(OURS, candidates=1))
+    config = ModelConfig(setting=replace(OURS, candidates=1), ranking=BLEND)
     strangers = np.eye(len(lake), dtype=np.float32)[[key, *range(key), key]]
     index = replace(build(lake, SMALL), keys=np.array([key]))
     assert alike in find_candidates(index, strangers, config)

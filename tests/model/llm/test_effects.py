@@ -63,6 +63,17 @@ def test_names_for_the_same_thing_connect_columns_that_overlap(
     assert build_lake_index(half_alike, ModelConfig(), NOTHING).naming == Naming()
 
 
+def test_columns_with_variants_of_the_same_words_have_similar_names(
+    half_alike: Lake, endpoint: Endpoint, configure: Configure
+) -> None:
+    endpoint.usual = naming(patron="client_no", borrower="ClientNo")
+    index = build_lake_index(half_alike, asking(configure()), NOTHING)
+    patron, borrower = np.array([0]), np.array([1])
+    assert index.names.of(patron, borrower) == 1
+    plain = build_lake_index(half_alike, ModelConfig(), NOTHING)
+    assert plain.names.of(patron, borrower) == 0
+
+
 def test_nothing_is_asked_where_name_variants_do_not_count(
     half_alike: Lake, endpoint: Endpoint, configure: Configure
 ) -> None:
@@ -137,7 +148,7 @@ def test_a_kept_model_serves_while_the_names_stay(
     tmp_path: Path,
 ) -> None:
     lake = make_lake(airline_tables)
-    quick = ModelConfig(path=tmp_path / "model", setting=replace(OURS, dimension=8, heads=2))
+    quick = replace(SHORT, path=tmp_path / "model", setting=replace(OURS, dimension=8, heads=2))
     quick = replace(
         quick,
         network=replace(quick.network, width=16),

@@ -1,5 +1,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from inspect import unwrap
 from pathlib import Path
 
 import numpy as np
@@ -8,11 +9,17 @@ import pytest
 from datahub_hyperjoin.model.config import OURS, ModelConfig
 from datahub_hyperjoin.model.errors import VectorFileError, VectorTrainingError
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.network import word_vectors
 from datahub_hyperjoin.model.network.word_vectors import WordVectors, train_vectors
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
 CONFIG = ModelConfig(setting=replace(OURS, dimension=16))
+
+
+@pytest.fixture(autouse=True)
+def _train_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_vectors, "_skipgram", unwrap(word_vectors._skipgram))  # noqa: SLF001
 
 
 @pytest.fixture

@@ -1,4 +1,7 @@
-"""Tests that each signal decides the ranking of a small lake in which all else is equal."""
+"""Tests that each signal decides the ranking of a small lake in which all else is equal.
+
+The trees that correct the noisy-or are left out: they weigh the evidence as a whole.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -8,7 +11,7 @@ import pytest
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import CatalogEvidence
-from datahub_hyperjoin.model.config import ModelConfig, RankingConfig
+from datahub_hyperjoin.model.config import OURS, ModelConfig, RankingConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking import pair_scoring
@@ -158,7 +161,10 @@ def build(case: Case, make_lake: MakeLake, know: Know) -> tuple[LakeIndex, np.nd
 
 def find_rank(case: Case, index: LakeIndex, embeddings: np.ndarray) -> int | None:
     least = 0.5 if case.lost else 0.0
-    config = ModelConfig(ranking=RankingConfig(coherence=0.0, min_joinability=least))
+    config = ModelConfig(
+        setting=replace(OURS, tree_correction=False),
+        ranking=RankingConfig(scoring=Scoring.BLEND, coherence=0.0, min_joinability=least),
+    )
     ranks = {
         str(suggestion.candidate): suggestion.rank
         for suggestion in rank(index, embeddings, config)

@@ -29,6 +29,7 @@ from datahub_hyperjoin.model.saved import journal as journals
 from datahub_hyperjoin.model.saved.journal import Journal
 from datahub_hyperjoin.model.saved.training_state import Epoch, TrainingState
 from datahub_hyperjoin.storage import using
+from switching import BLEND
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
@@ -51,6 +52,7 @@ def config(path: Path, method: Method = METHOD, **training: object) -> ModelConf
         training=TrainingConfig(
             **{"epochs": EPOCHS, "batch_size": 3, "learning_rate": 2e-3, **training}  # type: ignore[arg-type]
         ),
+        ranking=BLEND,
     )
 
 

@@ -26,6 +26,7 @@ from datahub_hyperjoin.model.network.hin import UNSEEN
 from datahub_hyperjoin.model.saved.checkpoint import Model, load_model
 from datahub_hyperjoin.model.saved.description import describe_model, write_description
 from datahub_hyperjoin.model.saved.files import digest
+from switching import BLEND
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
@@ -33,6 +34,7 @@ BASE = ModelConfig(
     setting=replace(OURS, dimension=16, heads=4, dropout=0.0),
     network=NetworkConfig(width=32),
     training=TrainingConfig(epochs=3, learning_rate=2e-3),
+    ranking=BLEND,
 )
 
 

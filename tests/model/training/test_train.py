@@ -25,6 +25,7 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.saved.fingerprints import fingerprint
 from datahub_hyperjoin.model.saved.training_state import Epoch
 from datahub_hyperjoin.model.training import validation
+from switching import BLEND
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
@@ -43,6 +44,7 @@ def config(path: Path | None = None, method: Method = METHOD, **training: object
         setting=method,
         network=NetworkConfig(width=32),
         training=TrainingConfig(**{"epochs": 6, **training}),  # type: ignore[arg-type]
+        ranking=BLEND,
     )
 
 

@@ -23,6 +23,7 @@ from datahub_hyperjoin.model.saved.description import describe_model, write_desc
 from datahub_hyperjoin.model.saved.files import DESCRIPTION
 from datahub_hyperjoin.model.saved.training_state import Epoch
 from datahub_hyperjoin.model.training.validation import hold_out
+from switching import BLEND
 
 Tables = Mapping[str, Mapping[str, Sequence[str]]]
 MakeLake = Callable[[Tables], Lake]
@@ -30,6 +31,7 @@ CONFIG = ModelConfig(
     setting=replace(OURS, dimension=16, heads=4, loss=Loss.TRIPLET),
     network=NetworkConfig(width=32),
     training=TrainingConfig(epochs=12, learning_rate=2e-3),
+    ranking=BLEND,
 )
 
 

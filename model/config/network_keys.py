@@ -1,0 +1,29 @@
+"""The recipe keys that only the network reads."""
+
+from datahub_hyperjoin.model.config.sections import (
+    ModelConfig,
+    NetworkConfig,
+    Scoring,
+    TrainingConfig,
+)
+
+
+def find_unused_keys(config: ModelConfig) -> tuple[str, ...]:
+    """Return the keys that a recipe sets for a network, if the ranking trains none.
+
+    Args:
+        config: The section `model` of the recipe.
+
+    Returns:
+        Keys such as `model.path`, in the order of the section; empty if a network is trained.
+    """
+    if config.ranking.scoring is not Scoring.SIGNALS:
+        return ()
+    is_set = {
+        "model.path": config.path is not None,
+        "model.start": config.start is not None,
+        "model.features.vectors": config.features.vectors is not None,
+        "model.network": config.network != NetworkConfig(),
+        "model.training": config.training != TrainingConfig(),
+    }
+    return tuple(key for key, given in is_set.items() if given)

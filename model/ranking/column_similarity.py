@@ -1,0 +1,89 @@
+"""Compare columns with those that people have decided about."""
+
+import numpy as np
+from jaxtyping import Float32, Int
+from scipy import sparse
+from sklearn.preprocessing import normalize
+
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
+from datahub_hyperjoin.model.ranking.pair_scoring import PairScorer
+
+_CHUNK = 128
+"""Query columns scored at once, and columns compared at once."""
+
+
+class ColumnSimilarity:
+    """The similarity of all columns to some columns, in [0, 1].
+
+    Two columns are similar if their names and cells are, or if they probably join with the same
+    columns. Text and other columns are similar only by what they join with.
+
+    Args:
+        index: The columns with their signals.
+        joined: Probability that two columns join, for the pairs where it is known.
+        others: The columns to compare with, ascending.
+    """
+
+    def __init__(
+        self, index: LakeIndex, joined: sparse.csr_array, others: Int[np.ndarray, " other"]
+    ) -> None:
+        # Squares, so that many weak joins do not outweigh a strong one.
+        squares = joined.multiply(joined).tocsr()
+        partners: sparse.csr_array = normalize(squares)  # pyright: ignore[reportAssignmentType]
+        blocks = [
+            _compare(
+                index, partners, np.arange(start, min(start + _CHUNK, len(index.lake))), others
+            )
+            for start in range(0, len(index.lake), _CHUNK)
+        ]
+        self._similarity: Float32[np.ndarray, "column other"] = np.vstack(blocks)
+        self._similarity[others, np.arange(len(others))] = 1.0
+
+    def of(self, columns: Int[np.ndarray, "*shape"]) -> Float32[np.ndarray, "*shape other"]:
+        """Return the similarity of each column to each of the others."""
+        return self._similarity[columns]
+
+
+def _compare(
+    index: LakeIndex,
+    partners: sparse.csr_array,
+    columns: Int[np.ndarray, " column"],
+    others: Int[np.ndarray, " other"],
+) -> Float32[np.ndarray, "column other"]:
+    text, other_text = index.lake.is_text[columns][:, None], index.lake.is_text[others][None]
+    names = index.names.between(columns, others)
+    cells = index.cells.between(columns[None], others[None])[0]
+    # Cells of numbers share digits by chance.
+    by_spelling = (text == other_text) * (names + text * cells) / 2
+    by_partners = (partners[columns] @ partners[others].T).toarray()
+    return np.maximum(by_spelling, by_partners).astype(np.float32)
+
+
+def score_candidates(
+    scorer: PairScorer,
+    columns: int,
+    keys: Int[np.ndarray, " key"],
+    candidates: Int[np.ndarray, "key candidate"],
+) -> sparse.csr_array:
+    """Return the probability that two columns join, for the candidates of all key columns.
+
+    Args:
+        scorer: Scores the pairs.
+        columns: Number of columns in the lake.
+        keys: The key columns.
+        candidates: The candidates of each key column.
+
+    Returns:
+        A symmetric matrix of the columns, with 1 on the diagonal.
+    """
+    scores = np.zeros(candidates.shape)
+    for start in range(0, len(keys), _CHUNK):
+        some = slice(start, start + _CHUNK)
+        scores[some] = scorer.score(keys[some, None], candidates[some])[:, 0]
+    rows, positions = np.nonzero(candidates != NO_CANDIDATE)
+    values = scorer.to_probability(np.clip(scores[rows, positions], 0.0, 1.0))
+    ends = (keys[rows], candidates[rows, positions])
+    one_way = sparse.csr_array((values, ends), (columns, columns))
+    both_ways = one_way.maximum(one_way.T)
+    return both_ways.maximum(sparse.eye_array(columns)).tocsr()

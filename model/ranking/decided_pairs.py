@@ -1,0 +1,52 @@
+"""Score the pairs that people decided as if nobody had decided."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from datahub_hyperjoin.model.ranking.calibration import Calibration, calibrate
+from datahub_hyperjoin.model.ranking.pair_scoring import PairScorer, score_pairs
+from datahub_hyperjoin.model.signals.priors import CatalogPriors
+
+
+@dataclass(frozen=True)
+class DecidedPairs:
+    """The accepted and the rejected pairs, each once."""
+
+    pairs: Int[np.ndarray, "pair 2"]
+    """Column indices."""
+
+    accepted: Bool[np.ndarray, " pair"]
+    """Whether each pair was accepted; the others were rejected."""
+
+    probability: Float[np.ndarray, " pair"]
+    """Probability of each pair before calibration, in the better of its two orders."""
+
+    @classmethod
+    def from_priors(cls, priors: CatalogPriors, unaware: PairScorer) -> "DecidedPairs":
+        """Score the decided pairs.
+
+        Args:
+            priors: The decisions.
+            unaware: Scores pairs without regard to decisions.
+        """
+        decided = [
+            np.column_stack([pairs.left[pairs.once], pairs.right[pairs.once]])
+            for pairs in (priors.accepted, priors.rejected)
+        ]
+        pairs = np.vstack(decided)
+        left, right = pairs.T
+        # People decide on a pair, not on one of its directions.
+        scores = np.maximum(score_pairs(unaware, left, right), score_pairs(unaware, right, left))
+        return cls(
+            pairs=pairs,
+            accepted=np.arange(len(pairs)) < len(decided[0]),
+            probability=unaware.to_probability(scores),
+        )
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """The calibration that agrees best with the decisions; the identity without any."""
+        return calibrate(self.probability[self.accepted], self.probability[~self.accepted])

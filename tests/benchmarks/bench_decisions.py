@@ -1,0 +1,157 @@
+"""Measure how decisions improve the ranking of the pairs that nobody has decided.
+
+Each lake has a `decisions.csv` with draws of several sizes (draw, size, table_a, column_a, table_b,
+column_b, decision). Decided pairs count neither as answers nor as candidates, before and after.
+
+Run it from a checkout: `PYTHONPATH=tests python -m benchmarks.bench_decisions FOLDER...`.
+"""
+
+import argparse
+import csv
+import sys
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.evaluate import EvaluationProgress, profile_lakes, read_labelled_lakes
+from datahub_hyperjoin.evaluate.labelled_lake import ColumnName
+from datahub_hyperjoin.evaluate.methods import ProfiledLake
+from datahub_hyperjoin.joins import CatalogEvidence, Verdict
+from datahub_hyperjoin.model.config import ModelConfig, RankingConfig
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.ranking.rank import rank
+from datahub_hyperjoin.model.signals.priors import CatalogPriors
+from datahub_hyperjoin.tables import ColumnId, pair_of
+
+CONFIG = ModelConfig(ranking=RankingConfig(top_k=25, min_joinability=0.0))
+_VERDICTS = {"accept": Verdict.ACCEPTED, "reject": Verdict.REJECTED}
+
+Named = tuple[ColumnName, ColumnName]
+Decisions = Mapping[Named, Verdict]
+Ranked = Mapping[ColumnName, list[ColumnName]]
+
+
+def name_of(column: ColumnId) -> ColumnName:
+    """Return the name of a column as the files of a labelled lake write it."""
+    return ColumnName(Path(column.table.name).stem, column.path)
+
+
+def read_decisions(file: Path, draws: int) -> Mapping[tuple[int, int], Decisions]:
+    """Read the decisions of the first draws, by size and draw.
+
+    Args:
+        file: A `decisions.csv`.
+        draws: Number of draws of each size.
+    """
+    read: defaultdict[tuple[int, int], dict[Named, Verdict]] = defaultdict(dict)
+    with file.open(newline="", encoding="utf-8") as lines:
+        for row in csv.DictReader(lines):
+            if int(row["draw"]) <= draws:
+                left = ColumnName(row["table_a"], row["column_a"])
+                right = ColumnName(row["table_b"], row["column_b"])
+                read[int(row["size"]), int(row["draw"])][left, right] = _VERDICTS[row["decision"]]
+    return dict(sorted(read.items()))
+
+
+def decide(index: LakeIndex, decisions: Decisions) -> LakeIndex:
+    """Return a lake about which people have decided.
+
+    Args:
+        index: The lake.
+        decisions: Verdicts on pairs.
+    """
+    ids = {name_of(column): column for column in index.lake.ids}
+    facts = CatalogFacts(
+        pairs={
+            pair_of(ids[left], ids[right]): CatalogEvidence(verdict=verdict)
+            for (left, right), verdict in decisions.items()
+            if left in ids and right in ids
+        }
+    )
+    return index.with_decisions(CatalogPriors.from_facts(index.lake, facts))
+
+
+def rank_all(index: LakeIndex) -> Ranked:
+    """Rank the candidates of each query column.
+
+    Args:
+        index: The lake; its key columns are the query columns.
+    """
+    ranked: Ranked = {name_of(index.lake.ids[key]): [] for key in index.keys}
+    for suggestion in rank(index, index.names.vectors(), CONFIG):
+        ranked[name_of(suggestion.query)].append(name_of(suggestion.candidate))
+    return ranked
+
+
+def average_precisions(
+    ranked: Ranked, truth: Mapping[ColumnName, frozenset[ColumnName]], decisions: Decisions
+) -> dict[ColumnName, float]:
+    """Return the average precision of each query column with an undecided answer.
+
+    Args:
+        ranked: Candidates by query column, best first.
+        truth: The answers.
+        decisions: Pairs that do not count.
+    """
+    both_ways = {*decisions, *((right, left) for left, right in decisions)}
+    measured = {}
+    for query, candidates in ranked.items():
+        answers = {answer for answer in truth[query] if (query, answer) not in both_ways}
+        rest = [each for each in candidates if (query, each) not in both_ways]
+        found, total = 0, 0.0
+        for position, candidate in enumerate(rest, start=1):
+            if candidate in answers:
+                found += 1
+                total += found / position
+        if answers:
+            measured[query] = total / len(answers)
+    return measured
+
+
+def measure(lake: ProfiledLake, draws: int) -> None:
+    """Print the gain in MAP for each number of decisions.
+
+    Args:
+        lake: The profiled lake.
+        draws: Number of draws of each size.
+    """
+    index = build_lake_index(Lake.from_tables(lake.profiles), CONFIG, CatalogFacts())
+    truth = lake.labelled.truth
+    queries = np.flatnonzero([name_of(column) in truth for column in index.lake.ids])
+    index = replace(index, keys=queries)
+    undecided = rank_all(index)
+    start = np.mean(list(average_precisions(undecided, truth, {}).values()))
+    print(f"{lake.labelled.name}: MAP {100 * start:.1f} without decisions", flush=True)
+    gains = defaultdict(list)
+    drawn = read_decisions(lake.labelled.folder / "decisions.csv", draws)
+    for (size, _), decisions in drawn.items():
+        before = average_precisions(undecided, truth, decisions)
+        after = average_precisions(rank_all(decide(index, decisions)), truth, decisions)
+        gains[size].append(100 * np.mean([after[query] - before[query] for query in before]))
+    for size, by_draw in gains.items():
+        error = np.std(by_draw, ddof=1) / np.sqrt(len(by_draw)) if len(by_draw) > 1 else np.nan
+        print(f"  {size:3} decisions: {np.mean(by_draw):+.1f} ± {1.96 * error:.1f}", flush=True)
+
+
+def _report(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+def main() -> None:
+    """Measure the lakes that the command line names."""
+    parser = argparse.ArgumentParser(prog="benchmarks.bench_decisions", description=__doc__)
+    parser.add_argument("folders", metavar="FOLDER", nargs="+", type=Path)
+    parser.add_argument("--draws", type=int, default=10, help="draws of each size")
+    options = parser.parse_args()
+    lakes = read_labelled_lakes(options.folders)
+    for lake in profile_lakes(lakes, {}, EvaluationProgress(_report)):
+        measure(lake, options.draws)
+
+
+if __name__ == "__main__":
+    main()

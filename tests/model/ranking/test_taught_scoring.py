@@ -1,0 +1,94 @@
+"""Decisions move the scores of similar pairs, on small lakes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.joins import CatalogEvidence, Verdict
+from datahub_hyperjoin.model.config import OURS, ModelConfig, RankingConfig
+from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.ranking import taught_scoring
+from datahub_hyperjoin.model.ranking.rank import rank
+
+Tables = Mapping[str, Mapping[str, Sequence[str]]]
+MakeLake = Callable[[Tables], Lake]
+Know = Callable[[Mapping[tuple[str, str], CatalogEvidence]], CatalogFacts]
+
+ACCEPTED = CatalogEvidence(verdict=Verdict.ACCEPTED)
+REJECTED = CatalogEvidence(verdict=Verdict.REJECTED)
+TOWNS = [f"{a}{b}ton" for a in ("wes", "nor", "eas", "sou", "mid") for b in "abcdefghij"]
+SHIPS = [f"hms {a}{b}" for a in ("dar", "vic", "tem", "aga") for b in "klmnopqr"]
+NORTH, SOUTH = ("north.town", "towns.town"), ("south.town", "towns.town")
+
+
+@pytest.fixture
+def lake(make_lake: MakeLake) -> Lake:
+    """Two tables with towns that overlap a little with a list of towns, and one with ships."""
+    return make_lake(
+        {
+            "towns": {"town": TOWNS[:30]},
+            "north": {"town": [*TOWNS[26:44], *(f"{t} north" for t in TOWNS[:6])]},
+            "south": {"town": [*TOWNS[24:40], *(f"{t} south" for t in TOWNS[6:12])]},
+            "ships": {"ship": SHIPS[:20]},
+            "east": {"ship": [*SHIPS[17:30], *(f"{s} east" for s in SHIPS[:5])]},
+        }
+    )
+
+
+def scores(lake: Lake, facts: CatalogFacts, *, taught: bool = True) -> dict[tuple[str, str], float]:
+    config = ModelConfig(
+        setting=replace(OURS, decision_effects=taught), ranking=RankingConfig(min_joinability=0.0)
+    )
+    index = build_lake_index(lake, config, facts)
+    return {
+        (str(one.query), str(one.candidate)): one.joinability
+        for one in rank(index, index.names.vectors(), config)
+    }
+
+
+@pytest.mark.parametrize(("verdict", "sign"), [(ACCEPTED, 1), (REJECTED, -1)])
+def test_a_decision_moves_the_same_columns_of_a_sibling_table_most(
+    lake: Lake, know: Know, verdict: CatalogEvidence, sign: int
+) -> None:
+    decided = know({NORTH: verdict})
+    taught = scores(lake, decided)
+    untaught = scores(lake, decided, taught=False)
+    ships = ("east.ship", "ships.ship")
+    moved, elsewhere = (sign * (taught[pair] - untaught[pair]) for pair in (SOUTH, ships))
+    assert moved > 0.02
+    assert abs(elsewhere) < moved / 4
+
+
+def test_without_decisions_nothing_moves(lake: Lake, know: Know) -> None:
+    assert scores(lake, know({})) == scores(lake, know({}), taught=False)
+
+
+def test_the_decisions_that_surprise_most_are_kept(
+    lake: Lake, know: Know, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rejected = know({NORTH: REJECTED, ("east.ship", "towns.town"): REJECTED})
+    untaught = scores(lake, rejected, taught=False)
+    every = scores(lake, rejected)
+    monkeypatch.setattr(taught_scoring, "_MOST", 1)
+    one = scores(lake, rejected)
+    assert one[SOUTH] < untaught[SOUTH] - 0.02
+    assert one[SOUTH] == pytest.approx(every[SOUTH], abs=0.01)
+
+
+def test_an_index_with_other_decisions_shares_what_does_not_depend_on_them(
+    lake: Lake, know: Know
+) -> None:
+    index = build_lake_index(lake, ModelConfig(), know({NORTH: ACCEPTED, SOUTH: REJECTED}))
+    undecided = index.with_decisions(index.priors.without_decisions())
+    assert undecided.names is index.names
+    assert undecided.cells is index.cells
+    assert not undecided.priors.accepted.left.size
+    assert not undecided.priors.rejected.left.size
+    assert not undecided.priors.connected.left.size
+    declared = know({NORTH: CatalogEvidence(declared="fk", verdict=Verdict.ACCEPTED)})
+    still = build_lake_index(lake, ModelConfig(), declared).priors.without_decisions()
+    assert np.array_equal(still.connected.values, [1.0, 1.0])
