@@ -1,0 +1,1 @@
+"""Answer agents about joins, through the Model Context Protocol."""

@@ -1,0 +1,142 @@
+"""Build the answers to agents from joins.
+
+An answer says first whether there is something safe, and never offers a guess.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from datahub_hyperjoin.agents.limit import Answer, add_entries
+from datahub_hyperjoin.agents.safety import doubts
+from datahub_hyperjoin.agents.statement import write_path
+from datahub_hyperjoin.agents.words import Phrases, describe_join, summarize_join
+from datahub_hyperjoin.graphql.joins import CatalogJoin
+from datahub_hyperjoin.tables import TableId
+
+NO_SAFE_JOIN = "no safe join known"
+CHOOSE = "choose one"
+
+ASK = "Do not join them on a guess: ask the user, or a person who may accept a join"
+_CHOOSE = "Joins marked `choose` give other rows than each other. Ask the user which one is meant"
+_SQL_IS_TESTED = "tested: it returned the expected rows when a run wrote it"
+_SQL_IS_WRITTEN = (
+    "not run: check its number of rows, because values may differ in case, spaces or type"
+)
+_NO_SQL = "none: the values must be converted, or the datasets are in several systems"
+
+Statements = Mapping[str, str]
+"""Tested SQL, by the URN of the join."""
+
+
+def list_joins_of(
+    name: str, joins: Sequence[CatalogJoin], *, min_score: float, skip: int = 0
+) -> Answer:
+    """Answer which joins a dataset has, the safe ones first.
+
+    Args:
+        name: The dataset or column, for the text.
+        joins: Its joins, best first, with the dataset on the left.
+        min_score: Lowest joinability of a safe join that nobody confirmed.
+        skip: Number of joins that an earlier answer showed.
+    """
+    ordered = sorted(list_doubts(joins, min_score=min_score), key=lambda words: "unsafe" in words)
+    safe = sum("unsafe" not in words for words in ordered)
+    answer: Answer = {
+        "answer": _count(safe),
+        "of": name,
+        "unsafe": len(joins) - safe,
+    }
+    return add_entries(answer, "joins", ordered, skip=skip)
+
+
+def _count(safe: int) -> str:
+    return {0: NO_SAFE_JOIN, 1: "1 safe join"}.get(safe, f"{safe} safe joins")
+
+
+def list_doubts(joins: Sequence[CatalogJoin], *, min_score: float) -> list[Phrases]:
+    """Summarize joins, with the reasons why they are not safe.
+
+    Args:
+        joins: The joins.
+        min_score: Lowest joinability of a safe join that nobody confirmed.
+    """
+    return [_listed(join, doubts(join, min_score=min_score)) for join in joins]
+
+
+def _listed(join: CatalogJoin, reasons: Sequence[str]) -> Phrases:
+    return {**summarize_join(join), **({"unsafe": "; ".join(reasons)} if reasons else {})}
+
+
+def suggest_safe_joins(
+    name: str, safe: Sequence[CatalogJoin], statements: Statements, *, skip: int = 0
+) -> Answer:
+    """Answer which joins of a dataset an agent may use, with all that it needs to know.
+
+    Args:
+        name: What was asked about, for the text.
+        safe: Safe joins, best first, with the dataset on the left.
+        statements: Tested SQL of joins.
+        skip: Number of joins that an earlier answer showed.
+    """
+    rivals = Counter(map(_ends, safe))
+    answer: Answer = {"answer": _count(len(safe)), "of": name}
+    if max(rivals.values()) > 1:
+        is_only_question = len(rivals) == 1
+        answer |= {"answer": CHOOSE if is_only_question else answer["answer"], "next": _CHOOSE}
+    entries = [_detailed(join, statements, rivals[_ends(join)]) for join in safe]
+    return add_entries(answer, "joins", entries, skip=skip)
+
+
+def _ends(join: CatalogJoin) -> tuple[TableId, bool]:
+    """Return what the joins have in common that a person has to choose among."""
+    return join.right.table, join.to_one
+
+
+def _detailed(join: CatalogJoin, statements: Statements, rivals: int) -> Answer:
+    choice = {"choose": f"{rivals} safe joins with this dataset"} if rivals > 1 else {}
+    return {**describe_join(join), **choice, **sql_of([join], statements)}
+
+
+def sql_of(joins: Sequence[CatalogJoin], statements: Statements) -> Answer:
+    """Return the SQL of a path, and whether it was run.
+
+    Args:
+        joins: The joins of the path, in order.
+        statements: Tested SQL of joins.
+
+    Returns:
+        One tested statement for each join. If the catalog does not hold all of them, one statement
+        for the path that was not run, or none.
+    """
+    tested = [statements[join.urn] for join in joins if join.urn in statements]
+    if len(tested) == len(joins):
+        return {"sql": tested, "sql_is": _SQL_IS_TESTED}
+    written = write_path(joins)
+    return {"sql": written, "sql_is": _SQL_IS_WRITTEN} if written else {"sql_is": _NO_SQL}
+
+
+def none_is_safe(name: str, joins: Sequence[CatalogJoin], *, min_score: float) -> Answer:
+    """Answer that no join is safe, with the reason for each.
+
+    Args:
+        name: What was asked about, for the text.
+        joins: The unsafe joins, best first.
+        min_score: Lowest joinability of a safe join that nobody confirmed.
+    """
+    answer: Answer = {"answer": NO_SAFE_JOIN, "of": name, "next": ASK}
+    return add_entries(answer, "unsafe", list_doubts(joins, min_score=min_score))
+
+
+def assess_join(join: CatalogJoin, statements: Statements, *, min_score: float) -> Answer:
+    """Answer everything that the catalog says about one join.
+
+    Args:
+        join: The join.
+        statements: Tested SQL of joins.
+        min_score: Lowest joinability of a safe join that nobody confirmed.
+    """
+    reasons = doubts(join, min_score=min_score)
+    if reasons:
+        verdict = {"answer": "not safe", "unsafe": "; ".join(reasons), "next": ASK}
+        return {**verdict, **describe_join(join), "urn": join.urn}
+    return {"answer": "safe", **describe_join(join), **sql_of([join], statements), "urn": join.urn}

@@ -1,0 +1,74 @@
+"""Errors of the server for agents.
+
+HyperJoinError
+├─ AmbiguousColumnError  a name matches several columns
+├─ MissingMcpError       the package `mcp` is not installed
+└─ UnguardedServerError  others could reach the server without a token
+"""
+
+from collections.abc import Sequence
+
+from typing_extensions import Self
+
+from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.wording import name_some
+
+
+class AmbiguousColumnError(HyperJoinError, LookupError):
+    """A name matches several columns of a dataset."""
+
+    @classmethod
+    def among(cls, name: str, dataset: str, columns: Sequence[str]) -> Self:
+        """Report the columns that a name matches."""
+        choices = name_some([*map(repr, columns)])
+        return cls(
+            f"{len(columns)} columns of {dataset!r} have the name {name!r}: {choices}. Use the "
+            "whole name of one"
+        )
+
+
+class MissingMcpError(HyperJoinError, ImportError):
+    """The optional package `mcp` is not installed."""
+
+    @classmethod
+    def for_command(cls) -> Self:
+        """Report how to install the package."""
+        return cls(
+            "`hyperjoin mcp` needs the package `mcp`. Run `pip install 'datahub-hyperjoin[mcp]'`"
+        )
+
+
+class UnguardedServerError(HyperJoinError, ValueError):
+    """Others could reach the server, and nothing would keep them out."""
+
+    @classmethod
+    def without_token(cls, host: str, variable: str) -> Self:
+        """Report that a host other than this machine needs a token."""
+        return cls(
+            f"other machines can reach `--host {host}`, and no token keeps them out. Set "
+            f"{variable} in the environment, or remove `--host`"
+        )
+
+    @classmethod
+    def deciding_without_token(cls, variable: str) -> Self:
+        """Report that every user of this machine could accept and reject joins."""
+        return cls(
+            "without a token, every user of this machine could accept and reject joins in your "
+            f"name. Add `--read-only`, or set {variable} in the environment"
+        )
+
+    @classmethod
+    def with_short_token(cls, variable: str, least: int) -> Self:
+        """Report a token that could be guessed."""
+        return cls(
+            f"the token in {variable} can be guessed. Use at least {least} characters without "
+            "spaces, such as those of `openssl rand -hex 32`"
+        )
+
+    @classmethod
+    def without_names(cls, host: str) -> Self:
+        """Report that clients may use no name of the server."""
+        return cls(
+            f"`--host {host}` is no name that clients use. Add `--allow-host` with the name or "
+            "address under which they reach the server"
+        )

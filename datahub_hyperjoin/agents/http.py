@@ -1,0 +1,129 @@
+"""Serve agents over HTTP, to this machine alone or with a token."""
+
+import hmac
+from collections.abc import Sequence
+from ipaddress import ip_address
+
+import uvicorn
+from mcp.server.mcpserver import MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from datahub_hyperjoin.agents.errors import UnguardedServerError
+
+TOKEN_VARIABLE = "HYPERJOIN_MCP_TOKEN"  # noqa: S105 - a name
+"""The environment variable with the token of clients. Options stand in the list of processes."""
+
+_SHORTEST_TOKEN = 32
+_MOST_BODY = 64 * 1024
+"""Bytes of a request; the longest question has a few thousand."""
+
+_OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")
+
+
+def serve(app: Starlette, *, host: str, port: int) -> None:
+    """Serve a web application until the process is stopped.
+
+    Args:
+        app: The application.
+        host: Address to listen to.
+        port: Port to listen to.
+    """
+    uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False)
+
+
+def create_app(
+    server: MCPServer[None], *, host: str, names: Sequence[str] = (), token: str = ""
+) -> Starlette:
+    """Create the web application, which answers at `/mcp`.
+
+    It refuses web pages whose name somebody made to point here (DNS rebinding), because browsers
+    send that name as the host.
+
+    Args:
+        server: The server.
+        host: Address to listen to.
+        names: Further host names that clients may use.
+        token: Token that clients must send; empty for none.
+
+    Raises:
+        UnguardedServerError: Other machines could use the server without a token.
+    """
+    allowed = [*_names_of(host), *names]
+    _check(host, allowed, token)
+    app = server.streamable_http_app(
+        host=host,
+        stateless_http=True,
+        json_response=True,
+        max_request_body_size=_MOST_BODY,
+        transport_security=TransportSecuritySettings(
+            allowed_hosts=[each for name in allowed for each in (name, f"{name}:*")],
+            allowed_origins=[
+                each
+                for name in allowed
+                for scheme in ("http", "https")
+                for each in (f"{scheme}://{name}", f"{scheme}://{name}:*")
+            ],
+        ),
+    )
+    if token:
+        app.add_middleware(_TokenGate, token=token)
+    return app
+
+
+def _names_of(host: str) -> Sequence[str]:
+    """Return the names under which clients reach an address.
+
+    An address such as 0.0.0.0 stands for all addresses of the machine, and has none.
+    """
+    if _is_own(host):
+        return _OWN_NAMES
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return (host,)
+    if address.is_unspecified:
+        return ()
+    return (f"[{host}]" if address.version == 6 else host,)  # noqa: PLR2004 - the protocol's version
+
+
+def _is_own(host: str) -> bool:
+    """Return whether only this machine reaches an address."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _check(host: str, allowed: Sequence[str], token: str) -> None:
+    """Refuse to start a server that others could use."""
+    if token and (len(token) < _SHORTEST_TOKEN or not token.isascii() or " " in token):
+        raise UnguardedServerError.with_short_token(TOKEN_VARIABLE, _SHORTEST_TOKEN)
+    if not token and not _is_own(host):
+        raise UnguardedServerError.without_token(host, TOKEN_VARIABLE)
+    if not allowed:
+        raise UnguardedServerError.without_names(host)
+
+
+class _TokenGate:
+    """Answers requests that do not send the token with status 401."""
+
+    def __init__(self, app: ASGIApp, *, token: str) -> None:
+        self._app = app
+        self._expected = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not self._permits(Headers(scope=scope)):
+            headers = {"WWW-Authenticate": "Bearer"}
+            refusal = PlainTextResponse("Send the token", status_code=401, headers=headers)
+            await refusal(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    def _permits(self, headers: Headers) -> bool:
+        sent = headers.get("authorization", "").encode()
+        # Takes as long for a nearly right token as for any other.
+        return hmac.compare_digest(sent, self._expected)

@@ -1,0 +1,101 @@
+"""Keep answers to agents short."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from datahub_hyperjoin.agents.words import shorten
+
+MOST_BYTES = 5_250
+"""1,500 tokens of 3.5 characters. Bytes count, because letters outside ASCII cost more tokens."""
+
+_CUTS = (300, 100, 30)
+"""Lengths to which texts are cut in turn, until an answer is short enough."""
+
+_TOO_LONG = "too long to show; DataHub shows it among the Highlighted Queries of both datasets"
+
+Answer = dict[str, Any]
+"""An answer to an agent: texts, and lists of texts or of further answers."""
+
+
+def add_entries(
+    answer: Answer, key: str, entries: Sequence[Answer], *, skip: int | None = None
+) -> Answer:
+    """Add entries to an answer, as many as it has room for.
+
+    Args:
+        answer: The answer.
+        key: The key of the list.
+        entries: All entries, the most important first.
+        skip: Number of entries to leave out, because an earlier answer showed them; None if the
+            agent cannot ask for the others.
+
+    Returns:
+        The answer with at least one entry, if there is one, and the number of those left out.
+    """
+    rest = entries[skip or 0 :]
+    count = min(len(rest), 1)
+    while count < len(rest) and _is_short(_with(answer, key, rest, count + 1, skip)):
+        count += 1
+    return _with(answer, key, rest, count, skip)
+
+
+def _with(
+    answer: Answer, key: str, entries: Sequence[Answer], count: int, skip: int | None
+) -> Answer:
+    """Add the given number of entries, and the number of the others."""
+    others = len(entries) - count
+    hint = "" if skip is None else f"; repeat with skip={skip + count}"
+    more = {"more": f"{others} more{hint}"} if others else {}
+    return {**answer, key: list(entries[:count]), **more}
+
+
+def to_text(answer: Answer) -> str:
+    """Write an answer as JSON of at most 1,500 tokens.
+
+    Of an answer that is too long, first SQL is left out, and then texts are cut. SQL is never cut,
+    because the first part of a statement may run and be wrong.
+
+    Args:
+        answer: The answer.
+
+    Returns:
+        Compact JSON.
+    """
+    return _dump(next(filter(_is_short, _shorter(answer))))
+
+
+def _shorter(answer: Answer) -> Iterator[Answer]:
+    """Yield an answer, and then ever shorter ones."""
+    yield answer
+    without = _change(answer, lambda key, text: _TOO_LONG if key == "sql" else text)
+    yield without
+    for most in _CUTS:
+        yield _change(without, partial(_cut, most))
+    yield {"answer": answer["answer"], "why": "the whole answer is too long; ask about one join"}
+
+
+def _cut(most: int, _: str, text: str) -> str:
+    return shorten(text, most)
+
+
+def _change(value: Any, change: Callable[[str, str], str], key: str = "") -> Any:  # noqa: ANN401
+    """Change every text in an answer, given the key under which it stands."""
+    match value:
+        case dict():
+            return {inner: _change(held, change, inner) for inner, held in value.items()}
+        case list():
+            return [_change(held, change, key) for held in value]
+        case str():
+            return change(key, value)
+        case _:
+            return value
+
+
+def _is_short(answer: Answer) -> bool:
+    return len(_dump(answer).encode()) <= MOST_BYTES
+
+
+def _dump(answer: Answer) -> str:
+    return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))

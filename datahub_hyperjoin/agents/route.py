@@ -1,0 +1,175 @@
+"""Find the path between two datasets that an agent may use, or say why there is none."""
+
+from collections.abc import Collection, Sequence
+from itertools import accumulate
+from operator import or_
+
+from datahub_hyperjoin.agents.answers import (
+    ASK,
+    CHOOSE,
+    NO_SAFE_JOIN,
+    Statements,
+    list_doubts,
+    sql_of,
+)
+from datahub_hyperjoin.agents.limit import Answer, add_entries
+from datahub_hyperjoin.agents.safety import doubts, mistrust
+from datahub_hyperjoin.agents.words import describe_join, grain_in_words, summarize_join
+from datahub_hyperjoin.graphql import CatalogJoin, JoinPath, find_path
+from datahub_hyperjoin.graphql.errors import NoPathError
+from datahub_hyperjoin.graphql.steps import climbs, leads_from_key
+from datahub_hyperjoin.tables import TableId
+
+_IN_A_STEP = ("join", "cardinality", "rows", "compare", "decided")
+"""What an agent has to know of each join of a path."""
+
+_MOST_RIVALS = 3
+"""Unsafe joins that an answer names beside a path."""
+
+Ends = tuple[TableId, TableId]
+
+
+def find_safe_path(
+    joins: Sequence[CatalogJoin], ends: Ends, *, min_score: float, most: int | None = None
+) -> JoinPath | None:
+    """Find the best path along joins that are safe, whose rows of one table do not repeat.
+
+    Many joins that are probably right make a path that is probably wrong, so the path as a whole
+    needs the joinability of a safe join.
+
+    Args:
+        joins: All joins of the catalog.
+        ends: The first and the last table.
+        min_score: Lowest joinability of a safe path, and of each join that nobody confirmed.
+        most: Maximum number of joins; None for no limit.
+
+    Returns:
+        None if there is no such path.
+    """
+    trusted = [join for join in joins if not mistrust(join, min_score=min_score)]
+    try:
+        path = find_path(trusted, *ends, most=most)
+    except NoPathError:
+        return None
+    return path if path.is_safe and path.strength >= min_score else None
+
+
+def choose_among(
+    joins: Sequence[CatalogJoin], chosen: Collection[CatalogJoin]
+) -> list[CatalogJoin]:
+    """Remove the joins that a person decided against when choosing others.
+
+    Args:
+        joins: All joins of the catalog.
+        chosen: The joins that a path shall use.
+
+    Returns:
+        All joins, without the others of the same tables as a chosen one.
+    """
+    urns = {join.urn for join in chosen}
+    tables = {frozenset(join.tables) for join in chosen}
+    return [join for join in joins if join.urn in urns or frozenset(join.tables) not in tables]
+
+
+def answer_path(
+    path: JoinPath, joins: Sequence[CatalogJoin], statements: Statements, *, min_score: float
+) -> Answer:
+    """Answer with a path, or with the joins among which a person has to choose.
+
+    Args:
+        path: A safe path.
+        joins: All joins of the catalog.
+        statements: Tested SQL of the path's joins.
+        min_score: Lowest joinability of a safe join that nobody confirmed.
+    """
+    choices = [
+        join for step in path.steps if step.alternatives for join in (step.join, *step.alternatives)
+    ]
+    if choices:
+        answer: Answer = {
+            "answer": CHOOSE,
+            "why": "several joins of the same datasets give other rows than each other",
+            "next": "Ask the user which one is meant; then repeat with `using`",
+        }
+        return add_entries(answer, "choices", list_doubts(choices, min_score=min_score))
+    rivals = list_doubts(_doubtful_rivals(path, joins, min_score), min_score=min_score)
+    return {
+        "answer": "safe path",
+        "datasets": [table.name for table in path.tables],
+        "grain": grain_in_words(path),
+        "joinability": f"{path.strength:.2f} for all joins together",
+        "joins": [_describe_step(join) for join in path.joins],
+        **sql_of(path.joins, statements),
+        **({"not_used": rivals} if rivals else {}),
+    }
+
+
+def _describe_step(join: CatalogJoin) -> Answer:
+    described = describe_join(join)
+    return {key: described[key] for key in _IN_A_STEP if key in described}
+
+
+def _doubtful_rivals(
+    path: JoinPath, joins: Sequence[CatalogJoin], min_score: float
+) -> list[CatalogJoin]:
+    """List the unsafe references that may be meant instead: of a step, or of both ends."""
+    tables = {frozenset(join.tables) for join in path.joins}
+    tables.add(frozenset((path.tables[0], path.tables[-1])))
+    rivals = (
+        join
+        for join in joins
+        if frozenset(join.tables) in tables and join.open and join.likely_role.is_directed
+    )
+    return [join for join in rivals if doubts(join, min_score=min_score)][:_MOST_RIVALS]
+
+
+def explain_no_path(
+    joins: Sequence[CatalogJoin], ends: Ends, *, min_score: float, most: int | None = None
+) -> Answer:
+    """Answer why no safe path connects two datasets, and what would help.
+
+    Args:
+        joins: All joins of the catalog.
+        ends: The first and the last table.
+        min_score: Lowest joinability of a safe path, and of each join that nobody confirmed.
+        most: Maximum number of joins; None for no limit.
+    """
+    start, end = ends
+    answer: Answer = {"answer": NO_SAFE_JOIN, "of": f"{start} and {end}"}
+    try:
+        path = find_path(joins, start, end, most=most, many_to_many=True)
+    except NoPathError:
+        limit = f" of at most {most} joins" if most else ""
+        return {**answer, "why": f"no path{limit} connects these datasets"}
+    unsafe = [join for join in path.joins if doubts(join, min_score=min_score)]
+    if unsafe:
+        answer |= {"why": "the best path needs joins that are not safe", "next": ASK}
+        return add_entries(answer, "unsafe", list_doubts(unsafe, min_score=min_score))
+    return {**answer, **(_improbable(path) if path.is_safe else _repeating(path))}
+
+
+def _improbable(path: JoinPath) -> Answer:
+    """Say why a path of safe joins is not safe, and which of them a person could confirm."""
+    return {
+        "why": f"the best path has {len(path.joins)} joins, and a joinability of only "
+        f"{path.strength:.2f} for all of them together",
+        "next": ASK,
+        "joins": [summarize_join(join) for join in path.joins if not join.is_confirmed],
+    }
+
+
+def _repeating(path: JoinPath) -> Answer:
+    """Say why rows repeat on a path whose joins are all safe, and how to avoid it."""
+    climbed = list(accumulate(map(climbs, path.joins), or_))
+    shared = [
+        join.left.table
+        for join, after in zip(path.joins[1:], climbed, strict=False)
+        if after and leads_from_key(join)
+    ]
+    via = ", ".join(table.name for table in shared)
+    return {
+        "why": f"all rows of both datasets that share a row of {via} would be paired",
+        "grain": grain_in_words(path),
+        "next": f"Aggregate both datasets to one row for each row of {via} before joining them",
+        "joins": [summarize_join(join) for join in path.joins],
+    }

@@ -1,0 +1,88 @@
+"""Decide which joins an agent may use.
+
+An agent cannot see that a sum is too large, so a join is safe only if nothing speaks against it.
+"""
+
+from collections.abc import Iterator
+
+from typing_extensions import assert_never
+
+from datahub_hyperjoin.graphql.joins import CatalogJoin
+from datahub_hyperjoin.graphql.steps import JoinPath, Step
+from datahub_hyperjoin.joins import Role, Verdict
+from datahub_hyperjoin.relationship_aspect import BANDS, NOT_VERIFIED
+
+MIN_SCORE = BANDS["medium"]
+"""Lowest joinability of a safe join that nobody confirmed, unless the user sets another."""
+
+
+def alone(join: CatalogJoin) -> JoinPath:
+    """Return the path that consists of one join.
+
+    Args:
+        join: The join.
+    """
+    return JoinPath(steps=(Step(join=join),))
+
+
+def doubts(join: CatalogJoin, *, min_score: float) -> list[str]:
+    """List the reasons why an agent may not use a join.
+
+    Args:
+        join: The join.
+        min_score: Lowest joinability of a join that nobody confirmed.
+
+    Returns:
+        Phrases in English; none for a safe join.
+    """
+    return mistrust(join, min_score=min_score) or [*_repeats(join)]
+
+
+def mistrust(join: CatalogJoin, *, min_score: float) -> list[str]:
+    """List the reasons to doubt that a join is right, whatever it does to rows.
+
+    Args:
+        join: The join.
+        min_score: Lowest joinability of a join that nobody confirmed.
+
+    Returns:
+        Phrases in English; none for a join that may be part of a path.
+    """
+    return [*_decided(join), *([] if join.is_confirmed else _unconfirmed(join, min_score))]
+
+
+def _decided(join: CatalogJoin) -> Iterator[str]:
+    if join.verdict is Verdict.REJECTED:
+        yield "a person rejected it"
+    elif join.removed:
+        yield "it is hidden in DataHub"
+
+
+def _unconfirmed(join: CatalogJoin, min_score: float) -> Iterator[str]:
+    """List what speaks against a suggestion that nobody confirmed."""
+    if not join.is_verified:
+        yield f"{NOT_VERIFIED}: only names and types suggest it"
+    yield from _without_direction(join.likely_role)
+    if join.strength < min_score:
+        yield f"nobody confirmed it, and its joinability {join.strength:.2f} is below {min_score:g}"
+
+
+def _without_direction(role: Role) -> Iterator[str]:
+    match role:
+        case Role.REFERENCE | Role.ONE_TO_ONE:
+            return
+        case Role.SIBLING:
+            yield "both columns refer to the same key of another table, and neither is that key"
+        case Role.SAME_DOMAIN:
+            yield "the columns hold values of one kind, but neither is a key of the other"
+        case _:
+            assert_never(role)
+
+
+def _repeats(join: CatalogJoin) -> Iterator[str]:
+    """Say whether a join repeats rows of both tables."""
+    path = alone(join)
+    if path.grain is None:
+        yield "many-to-many: rows of both tables repeat, so sums over the result are wrong"
+    elif not path.is_safe:
+        yield f"the key has duplicates, so some rows of {path.grain} repeat"

@@ -1,0 +1,172 @@
+"""The tools for agents: each reads joins from DataHub, and answers."""
+
+from typing import Annotated
+
+from datahub.ingestion.graph.client import DataHubGraph
+from pydantic import Field
+
+from datahub_hyperjoin.agents.answers import (
+    NO_SAFE_JOIN,
+    assess_join,
+    list_joins_of,
+    none_is_safe,
+    suggest_safe_joins,
+)
+from datahub_hyperjoin.agents.columns import joins_of_named
+from datahub_hyperjoin.agents.limit import Answer
+from datahub_hyperjoin.agents.route import (
+    answer_path,
+    choose_among,
+    explain_no_path,
+    find_safe_path,
+)
+from datahub_hyperjoin.agents.safety import MIN_SCORE, doubts
+from datahub_hyperjoin.agents.words import shorten
+from datahub_hyperjoin.graphql import (
+    CatalogJoin,
+    accept,
+    all_joins,
+    find_dataset,
+    find_join,
+    joins_of_dataset,
+    reject,
+)
+from datahub_hyperjoin.graphql.join_sql import sql_of_joins
+from datahub_hyperjoin.urns import table_id
+from datahub_hyperjoin.wording import name_some
+
+_LONGEST_NAME, _LONGEST_REASON = 2_000, 1_000
+_MOST_WITH_SQL = 20
+"""Safe joins for which SQL is read; one answer has no room for more."""
+
+_ITSELF = "`suggest_joins` with the same dataset as `other` lists its joins with itself"
+
+_Name = Annotated[str, Field(max_length=_LONGEST_NAME)]
+_Dataset = Annotated[_Name, Field(description="URN or name of a dataset")]
+_Column = Annotated[_Name, Field(description="Column of the dataset; all columns by default")]
+_Join = Annotated[_Name, Field(description="A join as the tools list it, or its URN")]
+_Skip = Annotated[int, Field(ge=0, description="Number of joins that earlier answers showed")]
+_Why = Annotated[
+    str, Field(min_length=1, max_length=_LONGEST_REASON, description="Reason that the user gave")
+]
+
+
+class JoinTools:
+    """The questions that agents may ask about joins.
+
+    Joins are read from DataHub for every answer, so that a person's decision counts at once.
+
+    Args:
+        graph: DataHub's server.
+        min_score: Lowest joinability of a safe join that nobody confirmed.
+    """
+
+    def __init__(self, graph: DataHubGraph, *, min_score: float = MIN_SCORE) -> None:
+        self._graph = graph
+        self._min_score = min_score
+
+    def suggest_joins(
+        self,
+        dataset: _Dataset,
+        column: _Column = "",
+        other: Annotated[_Name, Field(description="Only joins with this dataset")] = "",
+        skip: _Skip = 0,
+    ) -> Answer:
+        """Get the joins of a dataset that are safe to use, best first.
+
+        Each has its direction, cardinality, grain, share of matching rows and SQL. If none is safe,
+        the answer says why.
+        """
+        name, joins = self._joins(dataset, column, other)
+        if not joins:
+            return _nothing(name)
+        safe = [join for join in joins if not doubts(join, min_score=self._min_score)]
+        if not safe:
+            return none_is_safe(name, joins, min_score=self._min_score)
+        statements = sql_of_joins(self._graph, safe[skip : skip + _MOST_WITH_SQL])
+        return suggest_safe_joins(name, safe, statements, skip=skip)
+
+    def joins_of_dataset(self, dataset: _Dataset, column: _Column = "", skip: _Skip = 0) -> Answer:
+        """List all known joins of a dataset in short: the safe ones, and why others are not."""
+        name, joins = self._joins(dataset, column)
+        if not joins:
+            return _nothing(name)
+        return list_joins_of(name, joins, min_score=self._min_score, skip=skip)
+
+    def find_join_path(
+        self,
+        start: _Dataset,
+        end: _Dataset,
+        using: Annotated[
+            tuple[_Join, ...], Field(max_length=10, description="Joins that the user chose")
+        ] = (),
+        max_joins: Annotated[int | None, Field(ge=1, description="Longest path")] = None,
+    ) -> Answer:
+        """Find how to join two datasets, also through others, without repeating rows by accident.
+
+        The answer is a path with its grain and SQL, or a choice that only the user can make, or
+        that no safe join is known; then do not join them in another way.
+        """
+        ends = table_id(find_dataset(self._graph, start)), table_id(find_dataset(self._graph, end))
+        if ends[0] == ends[1]:
+            return {"answer": NO_SAFE_JOIN, "why": f"both are {ends[0]}. {_ITSELF}"}
+        chosen = [find_join(self._graph, name) for name in using]
+        unsafe = [join for join in chosen if doubts(join, min_score=self._min_score)]
+        if unsafe:
+            return none_is_safe("the joins in `using`", unsafe, min_score=self._min_score)
+        joins = choose_among(all_joins(self._graph), chosen)
+        path = find_safe_path(joins, ends, min_score=self._min_score, most=max_joins)
+        if path is None:
+            return explain_no_path(joins, ends, min_score=self._min_score, most=max_joins)
+        unused = [join.arrows for join in chosen if join.urn not in {it.urn for it in path.joins}]
+        if unused:
+            return {"answer": NO_SAFE_JOIN, "why": f"no safe path uses {name_some(unused)}"}
+        statements = sql_of_joins(self._graph, path.joins)
+        return answer_path(path, joins, statements, min_score=self._min_score)
+
+    def explain_join(self, join: _Join) -> Answer:
+        """Explain one join: its rows, evidence, SQL, who decided, and whether it is safe to use."""
+        found = find_join(self._graph, join)
+        statements = sql_of_joins(self._graph, [found])
+        return assess_join(found, statements, min_score=self._min_score)
+
+    def accept_join(self, join: _Join, why: _Why) -> Answer:
+        """Record that the user confirms a join. Call it only if the user has decided so."""
+        found = find_join(self._graph, join)
+        accept(self._graph, found.urn, why=_unless_described(found, why))
+        return _decided("accepted", found, why)
+
+    def reject_join(self, join: _Join, why: _Why) -> Answer:
+        """Record that the user rejects a join; DataHub then hides it, and no run suggests it again.
+
+        Call it only if the user has decided so.
+        """
+        found = find_join(self._graph, join)
+        reject(self._graph, found.urn, why=_unless_described(found, why))
+        return _decided("rejected", found, why)
+
+    def _joins(self, dataset: str, column: str, other: str = "") -> tuple[str, list[CatalogJoin]]:
+        """Read the joins of a dataset or column, and the name of what they are of."""
+        urn = find_dataset(self._graph, dataset)
+        joins, name = joins_of_dataset(self._graph, urn), table_id(urn).name
+        if column:
+            joins, name = joins_of_named(joins, column), f"{name}.{column}"
+        if other:
+            table = table_id(find_dataset(self._graph, other))
+            joins = [join for join in joins if join.right.table == table]
+            name = f"{name} with {table}"
+        return name, joins
+
+
+def _nothing(name: str) -> Answer:
+    return {"answer": NO_SAFE_JOIN, "of": name, "why": "the catalog has no join of it"}
+
+
+def _unless_described(join: CatalogJoin, why: str) -> str:
+    """Return the reason for a decision, unless a person has described the join before."""
+    return "" if join.description else why
+
+
+def _decided(verdict: str, join: CatalogJoin, why: str) -> Answer:
+    kept = {"description_kept": shorten(join.description)} if join.description else {"why": why}
+    return {"answer": verdict, "join": join.arrows, **kept}

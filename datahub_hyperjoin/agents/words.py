@@ -1,0 +1,144 @@
+"""Describe joins and paths in English, for agents."""
+
+from collections.abc import Sequence
+
+from datahub_hyperjoin.agents.safety import alone
+from datahub_hyperjoin.graphql.joins import CatalogJoin
+from datahub_hyperjoin.graphql.steps import JoinPath
+from datahub_hyperjoin.tables import ColumnId
+
+_LONGEST_REASON = 200
+"""Characters of a person's description; it may be a page long, and agents read every word."""
+
+Phrases = dict[str, str]
+"""Phrases by their keys, in the order in which an agent reads them."""
+
+
+def describe_join(join: CatalogJoin) -> Phrases:
+    """Describe a join: its columns, direction, rows and who decided.
+
+    Args:
+        join: The join, with the table that is asked about on the left.
+
+    Returns:
+        Phrases; what is unknown is missing.
+    """
+    words = {
+        "join": join.arrows,
+        "role": _role(join),
+        "cardinality": _cardinality(join),
+        "grain": grain_in_words(alone(join)),
+        "rows": _rows(join),
+        "values": _values(join),
+        "compare": _comparison(join),
+        "decided": decision_in_words(join),
+        "description": shorten(join.description),
+    }
+    return {key: text for key, text in words.items() if text}
+
+
+def summarize_join(join: CatalogJoin) -> Phrases:
+    """Describe a join in two phrases, for lists.
+
+    Args:
+        join: The join.
+    """
+    return {
+        "join": join.arrows,
+        "means": f"{join.cardinality.words}; {decision_in_words(join)}",
+    }
+
+
+def _role(join: CatalogJoin) -> str:
+    """Say which column refers to which."""
+    if join.role is None or join.referenced is None:
+        return join.role.value if join.role else ""
+    at = [right if join.referenced == join.right else left for left, right in join.pairs]
+    return f"{join.role.value}; the key is {_columns(at)}"
+
+
+def _columns(columns: Sequence[ColumnId]) -> str:
+    """Name the columns of one table."""
+    table, paths = columns[0].table, [column.path for column in columns]
+    return f"{table.name}.{paths[0]}" if len(paths) == 1 else f"{table.name} ({', '.join(paths)})"
+
+
+def _cardinality(join: CatalogJoin) -> str:
+    left, right = join.tables
+    amount = "any number of rows" if join.multiplies else "at most one row"
+    source = "" if join.left_fan_out is not None else ", as stated; nobody measured it"
+    return f"{join.cardinality.words}: each row of {left} matches {amount} of {right}{source}"
+
+
+def grain_in_words(path: JoinPath) -> str:
+    """Say of which table the result has one row for each row.
+
+    Args:
+        path: The path.
+    """
+    if path.grain is None:
+        return "none: rows of every table may repeat, so do not sum over the result"
+    few = "" if path.is_safe else ", and a few more: a key on the way has duplicates"
+    return f"one row for each row of {path.grain} that matches{few}"
+
+
+def _rows(join: CatalogJoin) -> str:
+    """Say how many rows match, in both directions."""
+    left, right = join.tables
+    ends = ((left, right, join.left_fan_out, join.multiplies),
+            (right, left, join.right_fan_out, join.reversed.multiplies))  # fmt: skip
+    return "; ".join(
+        # Where a row matches one row at most, the mean number of rows is the share that matches.
+        f"on average, {mean:.3g} rows of {other} match a row of {one}"
+        if multiplies
+        else f"{mean:.1%} of the rows of {one} with a value match"
+        for one, other, mean, multiplies in ends
+        if mean is not None
+    )
+
+
+def _values(join: CatalogJoin) -> str:
+    """Say which share of the distinct values occurs on the other side."""
+    ends = ((join.left, join.right, join.left_containment),
+            (join.right, join.left, join.right_containment))  # fmt: skip
+    return "; ".join(
+        f"{share:.1%} of the distinct values of {one} occur in {other.table.name}"
+        for one, other, share in ends
+        if share is not None
+    )
+
+
+def _comparison(join: CatalogJoin) -> str:
+    """Say how values are compared, unless they are compared as written."""
+    if join.via:
+        into, out = join.via
+        return f"in two steps: {join.left} = {into}, then {out} = {join.right}"
+    return f"values are equal only as {join.compared_as}" if join.compared_as else ""
+
+
+def decision_in_words(join: CatalogJoin) -> str:
+    """Say who confirmed or rejected a join, or how sure the model is.
+
+    Args:
+        join: The join.
+    """
+    if join.verdict:
+        return f"{join.verdict.value} by people"
+    if join.joinability is None:
+        return "created by a person"
+    if join.declared:
+        return "declared by a foreign key or a person's relationship"
+    return f"suggested with joinability {join.joinability:.2f}; nobody decided"
+
+
+def shorten(text: str, most: int = _LONGEST_REASON) -> str:
+    """Cut a text, and mark the cut with an ellipsis.
+
+    Args:
+        text: The text.
+        most: Maximum number of characters.
+
+    >>> shorten("the same IATA code", most=9)
+    'the same…'
+    """
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"

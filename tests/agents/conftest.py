@@ -1,0 +1,13 @@
+"""Fixture: a server with the tables of a shop."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from shop import Shop, open_shop
+
+
+@pytest.fixture
+def shop() -> Iterator[Shop]:
+    with open_shop() as opened:
+        yield opened

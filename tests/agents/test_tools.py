@@ -1,0 +1,161 @@
+"""The tools read DataHub afresh for every answer, and store people's decisions."""
+
+from collections.abc import Callable
+
+import pytest
+from datahub.metadata.schema_classes import (
+    QueryLanguageClass,
+    QueryPropertiesClass,
+    QuerySourceClass,
+    QueryStatementClass,
+)
+
+from datahub_hyperjoin.agents.limit import Answer
+from datahub_hyperjoin.agents.tools import JoinTools
+from datahub_hyperjoin.graphql import find_join
+from datahub_hyperjoin.graphql.errors import UnknownNameError
+from datahub_hyperjoin.joins import Role, Verdict
+from datahub_hyperjoin.urns import query_urn
+from shop import Shop
+
+CUSTOMER = "shop.public.orders.customer → shop.public.customers.id"
+PAYER = "shop.public.orders.payer → shop.public.customers.id"
+Tool = Callable[..., Answer]
+
+
+@pytest.fixture
+def tools(shop: Shop) -> JoinTools:
+    shop.suggest("orders.customer", "customers.id", 0.93)
+    shop.suggest("customers.region", "regions.id", 0.8)
+    shop.suggest("orders.note", "regions.name", 0.99, role=Role.SAME_DOMAIN)
+    return JoinTools(shop.graph)
+
+
+def joins(answer: Answer) -> list[str]:
+    return [entry["join"] for entry in answer["joins"]]
+
+
+def store_sql(shop: Shop, join: str, sql: str, **properties: str) -> None:
+    stamp = {"time": 0, "actor": "urn:li:corpuser:a"}
+    aspect = QueryPropertiesClass(
+        statement=QueryStatementClass(value=sql, language=QueryLanguageClass.SQL),
+        source=QuerySourceClass.MANUAL,
+        customProperties=properties,
+        created=stamp,  # type: ignore[arg-type]
+        lastModified=stamp,  # type: ignore[arg-type]
+    )
+    shop.gms.put(query_urn(join), aspect)
+
+
+def test_safe_joins_are_suggested(tools: JoinTools) -> None:
+    found = tools.suggest_joins("orders")
+    assert (found["answer"], found["of"]) == ("1 safe join", "shop.public.orders")
+    assert joins(found) == [CUSTOMER]
+    assert joins(tools.suggest_joins("orders", "CUSTOMER")) == [CUSTOMER]
+    assert joins(tools.suggest_joins("customers", other="orders")) == [
+        "shop.public.customers.id ← shop.public.orders.customer"
+    ]
+    assert tools.suggest_joins("orders", skip=1)["joins"] == []
+
+
+def test_where_no_join_is_safe_none_is_suggested(tools: JoinTools) -> None:
+    found = tools.suggest_joins("orders", "note")
+    assert (found["answer"], found["of"]) == ("no safe join known", "shop.public.orders.note")
+    assert len(found["unsafe"]) == 1
+    nothing = "the catalog has no join of it"
+    assert tools.suggest_joins("orders", "amount") == {
+        "answer": "no safe join known", "of": "shop.public.orders.amount", "why": nothing
+    }  # fmt: skip
+    pair = tools.suggest_joins("orders", other="refunds")
+    assert (pair["of"], pair["why"]) == ("shop.public.orders with shop.public.refunds", nothing)
+    assert tools.joins_of_dataset("refunds")["why"] == nothing
+    assert tools.suggest_joins("orders", other="orders")["why"] == nothing
+
+
+def test_all_joins_are_listed(tools: JoinTools) -> None:
+    found = tools.joins_of_dataset("orders")
+    assert (found["answer"], found["unsafe"]) == ("1 safe join", 1)
+    assert joins(found) == [CUSTOMER, "shop.public.orders.note = shop.public.regions.name"]
+    assert len(tools.joins_of_dataset("orders", "note")["joins"]) == 1
+    assert len(tools.joins_of_dataset("orders", skip=1)["joins"]) == 1
+
+
+def test_the_user_decides_how_much_is_safe(shop: Shop, tools: JoinTools) -> None:
+    strict = JoinTools(shop.graph, min_score=0.95)
+    assert strict.suggest_joins("orders")["answer"] == "no safe join known"
+    assert strict.joins_of_dataset("orders")["answer"] == "no safe join known"
+    assert strict.explain_join(CUSTOMER)["answer"] == "not safe"
+    assert strict.find_join_path("orders", "regions")["answer"] == "no safe join known"
+    assert strict.find_join_path("orders", "customers", (CUSTOMER,))["of"] == "the joins in `using`"
+    assert tools.explain_join(CUSTOMER)["answer"] == "safe"
+
+
+def test_sql_that_a_run_tested_is_told(shop: Shop, tools: JoinTools) -> None:
+    urn = find_join(shop.graph, CUSTOMER).urn
+    store_sql(shop, urn, "SELECT tested", model_version="1")
+    for answer in (
+        tools.suggest_joins("orders")["joins"][0],
+        tools.explain_join(CUSTOMER),
+        tools.find_join_path("orders", "customers"),
+    ):
+        assert answer["sql"] == ["SELECT tested"]
+    longer = tools.find_join_path("orders", "regions")
+    assert longer["sql"].startswith("SELECT * FROM shop.public.orders AS t1 JOIN")
+    store_sql(shop, urn, "SELECT withdrawn", withdrawn_by="run-7")
+    assert tools.explain_join(CUSTOMER)["sql"].startswith("SELECT * FROM shop.public.orders")
+
+
+def test_a_path_is_found_and_limited(tools: JoinTools) -> None:
+    found = tools.find_join_path("Orders", "regions")
+    names = ("orders", "customers", "regions")
+    assert found["datasets"] == [f"shop.public.{name}" for name in names]
+    limited = tools.find_join_path("orders", "regions", max_joins=1)
+    assert limited["answer"] == "no safe join known"
+    assert tools.find_join_path("orders", "Orders") == {
+        "answer": "no safe join known",
+        "why": "both are shop.public.orders. `suggest_joins` with the same dataset as `other` "
+        "lists its joins with itself",
+    }
+
+
+def test_a_path_uses_the_joins_that_the_user_chose(shop: Shop, tools: JoinTools) -> None:
+    shop.suggest("orders.payer", "customers.id", 0.9)
+    assert tools.find_join_path("orders", "regions")["answer"] == "choose one"
+    found = tools.find_join_path("orders", "regions", (PAYER,))
+    assert joins(found)[0] == PAYER
+    beside = "shop.public.customers.region → shop.public.regions.id"
+    unused = tools.find_join_path("orders", "customers", (PAYER, beside))
+    assert unused == {"answer": "no safe join known", "why": f"no safe path uses {beside}"}
+
+
+def test_a_decision_counts_at_once(shop: Shop, tools: JoinTools) -> None:
+    shop.suggest("orders.payer", "customers.id", 0.3)
+    assert tools.explain_join(PAYER)["answer"] == "not safe"
+    assert tools.accept_join(PAYER, "asked Ann") == {
+        "answer": "accepted", "join": PAYER, "why": "asked Ann"
+    }  # fmt: skip
+    accepted = tools.explain_join(PAYER)
+    assert (accepted["answer"], accepted["decided"], accepted["description"]) == (
+        "safe", "accepted by people", "asked Ann"
+    )  # fmt: skip
+    assert tools.reject_join(CUSTOMER, "another key")["answer"] == "rejected"
+    assert tools.explain_join(CUSTOMER)["unsafe"] == "a person rejected it"
+    assert joins(tools.suggest_joins("orders")) == [PAYER]
+
+
+def test_what_a_person_wrote_about_a_join_is_kept(shop: Shop, tools: JoinTools) -> None:
+    tools.accept_join(CUSTOMER, "asked Ann")
+    assert tools.reject_join(CUSTOMER, "Bob disagrees") == {
+        "answer": "rejected", "join": CUSTOMER, "description_kept": "asked Ann"
+    }  # fmt: skip
+    join = find_join(shop.graph, CUSTOMER)
+    assert (join.description, join.verdict) == ("asked Ann", Verdict.REJECTED)
+
+
+def test_unknown_names_change_nothing(shop: Shop, tools: JoinTools) -> None:
+    for ask in (tools.accept_join, tools.reject_join):
+        with pytest.raises(UnknownNameError, match=r"^the catalog has no join 'x'"):
+            ask("x", "why")
+    with pytest.raises(UnknownNameError, match=r"^the catalog has no dataset 'order'. Did you"):
+        tools.suggest_joins("order")
+    assert shop.gms.writes == []
