@@ -1,0 +1,73 @@
+"""The command `hyperjoin export`, which writes joins for other tools."""
+
+from pathlib import Path
+
+import click
+from datahub.ingestion.graph.client import DataHubGraph
+
+from datahub_hyperjoin.cli.connect import connected
+from datahub_hyperjoin.export import (
+    ExportFormat,
+    export_joins,
+    sealed,
+    word_reasons,
+    write_export,
+)
+from datahub_hyperjoin.graphql import CatalogJoin, all_joins, find_dataset, joins_of_dataset
+
+
+@click.command("export")
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice([export_format.value for export_format in ExportFormat]),
+    required=True,
+    help="The tool that reads the output.",
+)
+@click.option(
+    "--dataset",
+    "datasets",
+    metavar="URN_OR_NAME",
+    multiple=True,
+    help="Only joins of this dataset, in either direction; may be repeated. All by default.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write; by default, the output goes to the terminal. A file that people wrote or "
+    "edited is not replaced.",
+)
+def write_joins(*, format_name: str, datasets: tuple[str, ...], out: Path | None) -> None:
+    """Write joins for semantic layers, databases, diagrams and programs.
+
+    Only references to a key and one-to-one joins are written, which repeat no rows. A line says how
+    many other joins were left out, and why.
+    """
+    # It imports Spark, which takes a second that the other commands should not wait for.
+    from datahub_hyperjoin.export.declared import read_declared  # noqa: PLC0415
+
+    export_format = ExportFormat(format_name)
+    with connected() as graph:
+        joins = _read(graph, datasets)
+        exported = export_joins(joins, export_format, declared=read_declared(graph, joins))
+        text = sealed(exported, export_format)
+        if out:
+            write_export(out, text, export_format)
+            click.echo(f"Wrote {_count(exported.joins)} to {out}", err=True)
+        else:
+            click.echo(text, nl=False)
+    if exported.left_out:
+        reasons = word_reasons(exported.left_out)
+        click.echo(f"Left out {_count(exported.left_out.total())}: {reasons}", err=True)
+
+
+def _count(joins: int) -> str:
+    return "1 join" if joins == 1 else f"{joins} joins"
+
+
+def _read(graph: DataHubGraph, datasets: tuple[str, ...]) -> list[CatalogJoin]:
+    """Read all joins of the catalog, or those of the named datasets, each once."""
+    if not datasets:
+        return all_joins(graph)
+    urns = [find_dataset(graph, name) for name in datasets]
+    return [*{join.urn: join for urn in urns for join in joins_of_dataset(graph, urn)}.values()]

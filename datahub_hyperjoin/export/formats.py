@@ -1,0 +1,181 @@
+"""The formats of the export, and what each of them can hold."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from typing_extensions import assert_never
+
+from datahub_hyperjoin.export.constraints import (
+    to_databricks_constraints,
+    to_snowflake_constraints,
+)
+from datahub_hyperjoin.export.cube import to_cube
+from datahub_hyperjoin.export.dbml import to_dbml
+from datahub_hyperjoin.export.dbt_tests import to_dbt_tests
+from datahub_hyperjoin.export.errors import NoSafeJoinError
+from datahub_hyperjoin.export.lookml import to_lookml
+from datahub_hyperjoin.export.mermaid import to_mermaid
+from datahub_hyperjoin.export.metricflow import to_metricflow
+from datahub_hyperjoin.export.ossie import to_ossie
+from datahub_hyperjoin.export.safe_joins import LeftOut, SafeJoin, select_safe, word_reasons
+from datahub_hyperjoin.export.schema import (
+    DeclaredColumns,
+    JoinSchema,
+    KeyColumns,
+    build_schema,
+    rank_keys,
+)
+from datahub_hyperjoin.export.semantic_view import to_semantic_view
+from datahub_hyperjoin.export.sqlalchemy_tables import to_sqlalchemy
+from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first
+from datahub_hyperjoin.tables import TableId
+
+_NOTHING_DECLARED = DeclaredColumns()
+
+
+class ExportFormat(str, Enum):
+    """A format in which other tools read joins."""
+
+    OSSIE = "ossie"
+    DBT_TESTS = "dbt-tests"
+    METRICFLOW = "metricflow"
+    SNOWFLAKE_SEMANTIC_VIEW = "snowflake-semantic-view"
+    SNOWFLAKE_CONSTRAINTS = "snowflake-constraints"
+    DATABRICKS_CONSTRAINTS = "databricks-constraints"
+    LOOKML = "lookml"
+    CUBE = "cube"
+    DBML = "dbml"
+    MERMAID = "mermaid"
+    SQLALCHEMY = "sqlalchemy"
+
+    @property
+    def comment(self) -> str:
+        """How a line of comment begins."""
+        match self:
+            case (
+                ExportFormat.SNOWFLAKE_SEMANTIC_VIEW
+                | ExportFormat.SNOWFLAKE_CONSTRAINTS
+                | ExportFormat.DATABRICKS_CONSTRAINTS
+            ):
+                return "--"
+            case ExportFormat.DBML:
+                return "//"
+            case ExportFormat.MERMAID:
+                return "%%"
+            case (
+                ExportFormat.OSSIE
+                | ExportFormat.DBT_TESTS
+                | ExportFormat.METRICFLOW
+                | ExportFormat.LOOKML
+                | ExportFormat.CUBE
+                | ExportFormat.SQLALCHEMY
+            ):
+                return "#"
+        assert_never(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """The text of an export, and what it leaves out."""
+
+    text: str
+    """The text, without the first line that `sealed` adds."""
+
+    joins: int
+    """Number of joins in the text."""
+
+    left_out: Counter[LeftOut]
+    """Number of joins left out, by reason."""
+
+
+def export_joins(
+    joins: Iterable[CatalogJoin],
+    export_format: ExportFormat,
+    *,
+    declared: DeclaredColumns = _NOTHING_DECLARED,
+) -> Exported:
+    """Write the safe joins among those of the catalog, or of a run, in a format.
+
+    Args:
+        joins: Joins of the catalog; `catalog_join` converts those of a run.
+        export_format: The format.
+        declared: Types and primary keys that the catalog declares.
+
+    Returns:
+        The same text for the same joins, in whatever order they come.
+
+    Raises:
+        NoSafeJoinError: No join is left.
+    """
+    safe, left_out = select_safe(best_first(joins))
+    primary_keys = {table: keys[0] for table, keys in rank_keys(safe, declared).items()}
+    held = []
+    for join in safe:
+        reason = _refusal(join, export_format, primary_keys)
+        if reason:
+            left_out[reason] += 1
+        else:
+            held.append(join)
+    if not held:
+        raise NoSafeJoinError.known(export_format.value, reasons=word_reasons(left_out))
+    text = _writer(export_format)(build_schema(held, declared))
+    return Exported(text=text, joins=len(held), left_out=left_out)
+
+
+def _refusal(
+    join: SafeJoin, export_format: ExportFormat, primary_keys: Mapping[TableId, KeyColumns]
+) -> LeftOut | None:
+    """Return why a format cannot hold a safe join; None if it can."""
+    is_composite = len(join.columns) > 1
+    match export_format:
+        case ExportFormat.DBT_TESTS:
+            return LeftOut.COMPOSITE if is_composite else None
+        case ExportFormat.METRICFLOW:
+            if is_composite:
+                return LeftOut.COMPOSITE
+            return LeftOut.SELF_REFERENCE if join.is_self_reference else None
+        case ExportFormat.DATABRICKS_CONSTRAINTS:
+            is_primary = join.referenced_columns == primary_keys[join.referenced]
+            return None if is_primary else LeftOut.SECOND_KEY
+        case (
+            ExportFormat.OSSIE
+            | ExportFormat.SNOWFLAKE_SEMANTIC_VIEW
+            | ExportFormat.SNOWFLAKE_CONSTRAINTS
+            | ExportFormat.LOOKML
+            | ExportFormat.CUBE
+            | ExportFormat.DBML
+            | ExportFormat.MERMAID
+            | ExportFormat.SQLALCHEMY
+        ):
+            return None
+    assert_never(export_format)
+
+
+def _writer(export_format: ExportFormat) -> Callable[[JoinSchema], str]:  # noqa: C901, PLR0911
+    # As complex as there are formats.
+    match export_format:
+        case ExportFormat.OSSIE:
+            return to_ossie
+        case ExportFormat.DBT_TESTS:
+            return to_dbt_tests
+        case ExportFormat.METRICFLOW:
+            return to_metricflow
+        case ExportFormat.SNOWFLAKE_SEMANTIC_VIEW:
+            return to_semantic_view
+        case ExportFormat.SNOWFLAKE_CONSTRAINTS:
+            return to_snowflake_constraints
+        case ExportFormat.DATABRICKS_CONSTRAINTS:
+            return to_databricks_constraints
+        case ExportFormat.LOOKML:
+            return to_lookml
+        case ExportFormat.CUBE:
+            return to_cube
+        case ExportFormat.DBML:
+            return to_dbml
+        case ExportFormat.MERMAID:
+            return to_mermaid
+        case ExportFormat.SQLALCHEMY:
+            return to_sqlalchemy
+    assert_never(export_format)

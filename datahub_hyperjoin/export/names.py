@@ -1,0 +1,92 @@
+"""Names of tables and joins that all formats accept."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Sequence
+from pathlib import PurePosixPath
+
+from datahub_hyperjoin.tables import TableId
+
+_FILE_ENDINGS = re.compile(
+    r"(\.(csv|tsv|txt|jsonl?|parquet|orc|avro|gz|bz2|zst|lz4|br|snappy))+$", re.IGNORECASE
+)
+_TWO_LEVELS = {"mysql", "mariadb", "hive", "glue", "athena", "clickhouse"}
+"""Platforms whose tables have no schema between the database and the table."""
+
+_ACCEPTED = re.compile(r"[a-z][a-z0-9_]*[a-z0-9]")
+
+
+def name_parts(table: TableId) -> tuple[str, ...]:
+    """Return the names that lead to a table in SQL, such as database, schema and table.
+
+    The platform instance is omitted. A file has one name, that of the table which holds it.
+
+    Args:
+        table: The table.
+
+    >>> name_parts(TableId("postgres", "eu.shop.public.orders"))
+    ('shop', 'public', 'orders')
+    >>> name_parts(TableId("file", "lake/shop/orders.csv.gz"))
+    ('orders',)
+    """
+    if table.platform == "file" or "/" in table.name:
+        name = PurePosixPath(table.name).name
+        return (_FILE_ENDINGS.sub("", name) or name,)
+    levels = 2 if table.platform in _TWO_LEVELS else 3
+    return tuple(table.name.split(".")[-levels:])
+
+
+def identifier(*parts: str) -> str:
+    """Return a lower-case name of letters, digits and underscores.
+
+    Args:
+        parts: The parts of the name.
+
+    >>> identifier("Order Lines", "Größe"), identifier("2024"), identifier("a")
+    ('order_lines_grosse', 't_2024', 't_a')
+    """
+    text = "_".join(parts).casefold()
+    ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
+    name = re.sub(r"[^a-z0-9]+", "_", ascii_text).strip("_")
+    return name if _ACCEPTED.fullmatch(name) else f"t_{name or 'x'}"
+
+
+def distinct_names(choices: Sequence[Sequence[str]], *, taken: Collection[str] = ()) -> list[str]:
+    """Choose a different name for each of several things.
+
+    Things with the same name take their next, longer one, and a number after the last.
+
+    Args:
+        choices: The names that each thing may have, the preferred first.
+        taken: Names that none may have.
+
+    >>> distinct_names([["orders", "eu_orders"], ["orders", "us_orders"], ["lines"]])
+    ['eu_orders', 'us_orders', 'lines']
+    >>> distinct_names([["orders"], ["orders"]])
+    ['orders', 'orders_2']
+    """
+    levels = [0] * len(choices)
+    while True:
+        names = [names[level] for names, level in zip(choices, levels, strict=True)]
+        counts = Counter([*names, *taken])
+        longer = [
+            at
+            for at, name in enumerate(names)
+            if counts[name] > 1 and levels[at] + 1 < len(choices[at])
+        ]
+        if not longer:
+            return _numbered(names, set(taken))
+        for at in longer:
+            levels[at] += 1
+
+
+def _numbered(names: Sequence[str], used: set[str]) -> list[str]:
+    numbered = []
+    for name in names:
+        number, unused = 2, name
+        while unused in used:
+            unused, number = f"{name}_{number}", number + 1
+        used.add(unused)
+        numbered.append(unused)
+    return numbered

@@ -1,0 +1,111 @@
+"""Quote tables and columns for the SQL dialect of a platform."""
+
+import re
+from collections.abc import Iterable
+from functools import cache
+
+from sqlglot import exp
+
+from datahub_hyperjoin.tables import TableId
+
+_DIALECTS = {
+    "athena": "athena",
+    "bigquery": "bigquery",
+    "clickhouse": "clickhouse",
+    "databricks": "databricks",
+    "delta-lake": "spark",
+    "duckdb": "duckdb",
+    "hive": "hive",
+    "iceberg": "spark",
+    "mariadb": "mysql",
+    "mssql": "tsql",
+    "mysql": "mysql",
+    "oracle": "oracle",
+    "postgres": "postgres",
+    "presto": "presto",
+    "redshift": "redshift",
+    "snowflake": "snowflake",
+    "spark": "spark",
+    "sqlite": "sqlite",
+    "trino": "trino",
+}
+"""sqlglot's dialect of each DataHub platform; others take standard SQL."""
+
+_FOLDING = {"snowflake", "oracle"}
+"""Dialects that store names in upper case, which DataHub's connectors write in lower case."""
+
+_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
+_RESERVED = re.compile(
+    "all|and|any|as|asc|between|by|case|cast|check|column|constraint|create|cross|"
+    "current|current_date|current_time|current_timestamp|current_user|default|desc|"
+    "distinct|drop|else|end|except|exists|false|fetch|for|foreign|from|full|grant|"
+    "group|having|in|inner|insert|intersect|interval|into|is|join|left|like|limit|"
+    "natural|not|null|offset|on|or|order|outer|over|partition|primary|references|"
+    "right|row|rows|select|set|some|start|table|then|to|true|union|unique|update|"
+    "user|using|values|view|when|where|window|with"
+)
+"""Words that are no names in one of the dialects."""
+
+
+def dialect_of(table: TableId) -> str:
+    """Return sqlglot's name of the SQL dialect of a table; empty for standard SQL.
+
+    Args:
+        table: The table.
+
+    >>> dialect_of(TableId("mssql", "shop.dbo.orders"))
+    'tsql'
+    """
+    return _DIALECTS.get(table.platform, "")
+
+
+def needs_quotes(name: str) -> bool:
+    """Return whether a name must be quoted in SQL.
+
+    Args:
+        name: The name as DataHub writes it.
+
+    >>> needs_quotes("customer"), needs_quotes("order"), needs_quotes("Order No")
+    (False, True, True)
+    """
+    return bool(_RESERVED.fullmatch(name)) or not _PLAIN.fullmatch(name)
+
+
+@cache
+def quoted_name(name: str, dialect: str) -> str:
+    """Quote a name, so that neither its characters nor reserved words matter.
+
+    Args:
+        name: The name as DataHub writes it.
+        dialect: sqlglot's name of the dialect.
+
+    >>> quoted_name("order", "databricks"), quoted_name("order", "postgres")
+    ('`order`', '"order"')
+    >>> quoted_name("order", "snowflake"), quoted_name("Order", "snowflake")
+    ('"ORDER"', '"Order"')
+    """
+    folded = name.upper() if dialect in _FOLDING and _PLAIN.fullmatch(name) else name
+    return exp.to_identifier(folded, quoted=True).sql(dialect=dialect)
+
+
+def quoted_path(names: Iterable[str], dialect: str) -> str:
+    """Return quoted names joined by dots, such as the full name of a table.
+
+    Args:
+        names: The names.
+        dialect: sqlglot's name of the dialect.
+
+    >>> quoted_path(("shop", "orders"), "mysql")
+    '`shop`.`orders`'
+    """
+    return ".".join(quoted_name(name, dialect) for name in names)
+
+
+def quoted_list(names: Iterable[str], dialect: str) -> str:
+    """Return quoted names in parentheses, as constraints list columns.
+
+    Args:
+        names: The names.
+        dialect: sqlglot's name of the dialect.
+    """
+    return f"({', '.join(quoted_name(name, dialect) for name in names)})"

@@ -1,0 +1,173 @@
+"""Select the joins that other tools may use without repeating rows.
+
+A semantic layer joins on its own, so one wrong edge multiplies the sums of many reports. Only
+references to a key and one-to-one joins are exported; everything else is left out with a reason.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from datahub_hyperjoin.graphql.joins import CatalogJoin
+from datahub_hyperjoin.joins import Cardinality, Role
+from datahub_hyperjoin.tables import TableId
+
+
+class LeftOut(str, Enum):
+    """The reason why a join is not exported."""
+
+    REJECTED = "rejected or hidden by people"
+    UNVERIFIED = "not verified on data"
+    WITHOUT_KEY = "without a key (siblings or one domain)"
+    TWO_STEPS = "in two steps through a crosswalk"
+    OTHER_FORM = "of values that are written differently"
+    FAN_OUT = "to values that repeat"
+    TWO_PLATFORMS = "between two platforms"
+    DOTTED = "of columns inside structs, or with a dot in their names"
+    COMPOSITE = "of several columns, which the format cannot hold"
+    SELF_REFERENCE = "of a table with itself, which the format cannot hold"
+    SECOND_KEY = "to a key beside the primary key, which the format cannot hold"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SafeJoin:
+    """A join that leads from each row of one table to at most one row of the other."""
+
+    referring: TableId
+    """The table from which the join leads."""
+
+    referenced: TableId
+    """The table that has at most one matching row."""
+
+    columns: tuple[tuple[str, str], ...]
+    """The referring and the referenced column of each pair; several for a composite key."""
+
+    is_one_to_one: bool
+    """Whether the values of the referring columns are unique, too."""
+
+    role: Role | None
+    """The relation of the columns; None for joins that people wrote."""
+
+    joinability: float | None
+    """Score in [0, 1]; None for joins that people wrote."""
+
+    containment: float | None
+    """Share of the referring side's distinct values that the referenced side holds; None if
+    unknown."""
+
+    is_confirmed: bool
+    """Whether people accepted, wrote or declared the join."""
+
+    urn: str
+    """URN of the relationship."""
+
+    @property
+    def referring_columns(self) -> tuple[str, ...]:
+        """The columns of the referring table."""
+        return tuple(referring for referring, _ in self.columns)
+
+    @property
+    def referenced_columns(self) -> tuple[str, ...]:
+        """The columns of the key."""
+        return tuple(referenced for _, referenced in self.columns)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all values of the referring side were found among those of the key."""
+        return self.containment == 1.0
+
+    @property
+    def is_self_reference(self) -> bool:
+        """Whether both sides are the same table."""
+        return self.referring == self.referenced
+
+    @property
+    def ends(self) -> frozenset[tuple[TableId, tuple[str, ...]]]:
+        """Both sides, without a direction."""
+        return frozenset(
+            {(self.referring, self.referring_columns), (self.referenced, self.referenced_columns)}
+        )
+
+
+def select_safe(joins: Iterable[CatalogJoin]) -> tuple[tuple[SafeJoin, ...], Counter[LeftOut]]:
+    """Select the joins that repeat no rows.
+
+    Args:
+        joins: Joins of the catalog, the best first.
+
+    Returns:
+        The safe joins, each once, and the number of the others by reason.
+    """
+    safe: dict[frozenset[tuple[TableId, tuple[str, ...]]], SafeJoin] = {}
+    left_out: Counter[LeftOut] = Counter()
+    for join in joins:
+        directed = _directed(join)
+        reason = _reason(directed)
+        if reason:
+            left_out[reason] += 1
+            continue
+        found = _safe_join(directed)
+        known = safe.get(found.ends)
+        safe[found.ends] = _merged(known, found) if known else found
+    return tuple(safe.values()), left_out
+
+
+def _directed(join: CatalogJoin) -> CatalogJoin:
+    """Return the join with the referring table on the left."""
+    if join.referenced is not None:
+        return join if join.referenced == join.right else join.reversed
+    return join.reversed if join.cardinality is Cardinality.ONE_MANY else join
+
+
+def _reason(join: CatalogJoin) -> LeftOut | None:
+    """Return why a directed join is not exported; None if it is safe."""
+    paths = [column.path for pair in join.pairs for column in pair]
+    reasons = {
+        LeftOut.REJECTED: not join.open,
+        LeftOut.UNVERIFIED: not join.is_verified and (join.multiplies or not join.is_confirmed),
+        LeftOut.WITHOUT_KEY: join.role is not None and not join.role.is_directed,
+        LeftOut.TWO_STEPS: join.via is not None,
+        LeftOut.OTHER_FORM: bool(join.compared_as),
+        # The few duplicates of a dirty key, which a path tolerates, repeat rows, too.
+        LeftOut.FAN_OUT: join.multiplies,
+        LeftOut.TWO_PLATFORMS: len({(table.platform, table.env) for table in join.tables}) > 1,
+        LeftOut.DOTTED: any("." in path for path in paths),
+    }
+    return next((reason for reason, applies in reasons.items() if applies), None)
+
+
+def _safe_join(join: CatalogJoin) -> SafeJoin:
+    columns = sorted((right.path, left.path) for left, right in join.pairs)
+    return SafeJoin(
+        referring=join.left.table,
+        referenced=join.right.table,
+        columns=tuple((left, right) for right, left in columns),
+        # Of a reference, one row may refer to each key today, and several tomorrow.
+        is_one_to_one=(
+            join.likely_role is Role.ONE_TO_ONE and join.cardinality is Cardinality.ONE_ONE
+        ),
+        role=join.role,
+        joinability=join.joinability,
+        containment=join.left_containment,
+        is_confirmed=join.is_confirmed,
+        urn=join.urn,
+    )
+
+
+def _merged(known: SafeJoin, other: SafeJoin) -> SafeJoin:
+    """Combine two relationships of the same columns: what was measured, and whether confirmed."""
+    measured = known if known.containment is not None else other
+    return replace(measured, is_confirmed=known.is_confirmed or other.is_confirmed)
+
+
+def word_reasons(left_out: Counter[LeftOut]) -> str:
+    """Return the numbers of joins left out, with the reasons, as one phrase.
+
+    Args:
+        left_out: Number of joins by reason.
+
+    >>> word_reasons(Counter({LeftOut.FAN_OUT: 1, LeftOut.REJECTED: 2}))
+    '2 rejected or hidden by people; 1 to values that repeat'
+    """
+    return "; ".join(f"{left_out[reason]} {reason.value}" for reason in LeftOut if left_out[reason])

@@ -1,0 +1,36 @@
+"""Each line of the diagram has a form that Mermaid reads."""
+
+import re
+from dataclasses import replace
+
+from datahub_hyperjoin.export import DeclaredColumns, ExportFormat, export_joins
+from datahub_hyperjoin.graphql import CatalogJoin
+from datahub_hyperjoin.tables import ColumnId
+
+LINES = (
+    r"erDiagram",
+    r"    \w+ \{",
+    r"        [a-z]+ [a-z]\w*( (PK|FK|UK)(, (FK|UK))*)?( \"[^\"]+\")?",
+    r"    \}",
+    r"    \w+ [|}]o--(\|\||o\|) \w+ : \"[^\"]+\"",
+)
+
+
+def test_each_line_has_a_form_of_the_language(
+    joins: list[CatalogJoin], declared: DeclaredColumns
+) -> None:
+    text = export_joins(joins, ExportFormat.MERMAID, declared=declared).text
+    assert [
+        line for line in text.splitlines() if not any(re.fullmatch(form, line) for form in LINES)
+    ] == []
+    assert sum("--" in line for line in text.splitlines()) == len(joins)
+    assert '    orders }o--o| customers : "payer = id"' in text.splitlines()
+    assert '    addresses |o--o| customers : "customer_code = code"' in text.splitlines()
+
+
+def test_names_with_other_characters_are_comments(reference: CatalogJoin) -> None:
+    odd = ColumnId(reference.right.table, 'Kunden-"Nr"')
+    join = replace(reference, pairs=((reference.left, odd),), referenced=odd)
+    lines = export_joins([join], ExportFormat.MERMAID).text.splitlines()
+    assert "        unknown kunden_nr PK \"Kunden-'Nr'\"" in lines
+    assert lines[-1] == "    orders }o--|| customers : \"customer = Kunden-'Nr'\""
