@@ -1,4 +1,4 @@
-"""List a recipe's tables, and run the checks of `datahub ingest --test-source-connection`."""
+"""List a recipe's tables, and test a recipe without running it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +17,9 @@ from datahub_hyperjoin.catalog import (
 from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.errors import CatalogError, HyperJoinError
 from datahub_hyperjoin.locations import Database, RemoteFolder, SparkCatalog
-from datahub_hyperjoin.progress import Warn
+from datahub_hyperjoin.progress import Count, Warn, count_nothing
+from datahub_hyperjoin.recipe import read_recipe
+from datahub_hyperjoin.recipe.errors import RefusedRecipeError
 from datahub_hyperjoin.spark.session import Session, find_java, lazy_session
 from datahub_hyperjoin.tables import Table, TableId
 
@@ -25,13 +27,16 @@ _Listing = tuple[list[Table], HyperJoinError | None]
 """The tables of a connection, or the error that prevented the listing."""
 
 
-def scan(config: HyperJoinConfig, warn: Warn, session: Session) -> list[Table]:
+def scan(
+    config: HyperJoinConfig, warn: Warn, session: Session, *, count: Count = count_nothing
+) -> list[Table]:
     """List the tables in a recipe's folder and connections.
 
     Args:
         config: The recipe.
         warn: Receives connections that cannot be listed, if other tables can.
         session: Provides a Spark session, if a connection needs one.
+        count: Receives the number of files that are not read.
 
     Returns:
         The tables, those of the folder first. Of tables with the same name, the first is listed.
@@ -40,8 +45,8 @@ def scan(config: HyperJoinConfig, warn: Warn, session: Session) -> list[Table]:
         CatalogError: The folder does not exist or has no table, or nothing else can be listed.
         SparkError: A connection needs Spark, which cannot run.
     """
-    tables = _scan_folder(config, warn)
-    return _combine(tables, _list_connections(config, session), warn)
+    tables = _scan_folder(config, warn, count)
+    return _combine(tables, _list_connections(config, session, warn, count), warn)
 
 
 def check(config_dict: dict[str, Any]) -> TestConnectionReport:
@@ -54,8 +59,8 @@ def check(config_dict: dict[str, Any]) -> TestConnectionReport:
         The result of each check, with the reason of a failure.
     """
     try:
-        config = HyperJoinConfig.model_validate(config_dict)
-    except ValueError as error:
+        config = read_recipe(config_dict)
+    except RefusedRecipeError as error:
         failed = CapabilityReport(capable=False, failure_reason=str(error))
         return TestConnectionReport(basic_connectivity=failed)
     folder = config.catalog.folder
@@ -64,11 +69,13 @@ def check(config_dict: dict[str, Any]) -> TestConnectionReport:
     is_connect = config.spark.master.startswith("sc://")
     capable = CapabilityReport(capable=True)
     with lazy_session(config.spark) as session:
-        listings = _list_connections(config, session)
+        listings = _list_connections(config, session, _ignore, count_nothing)
     return TestConnectionReport(
         basic_connectivity=capable
         if is_pending
-        else _attempt(lambda: _combine(_scan_folder(config, _ignore), listings, _ignore)),
+        else _attempt(
+            lambda: _combine(_scan_folder(config, _ignore, count_nothing), listings, _ignore)
+        ),
         capability_report={
             "Spark": capable if is_connect else _attempt(find_java),
             **{key: _capability(error) for key, (_, error) in listings.items()},
@@ -81,32 +88,39 @@ def _combine(
     listings: Mapping[str, _Listing],
     warn: Warn,
 ) -> list[Table]:
-    """Combine the tables of the folder and of all connections, without duplicates."""
+    """Combine the tables of the folder and all connections, without duplicates."""
     tables = [*tables, *(table for listed, _ in listings.values() for table in listed)]
     for _, error in listings.values():
         if error is None:
             continue
+        # Without any table, a run has nothing to do, and the first error says why.
         if not tables or not isinstance(error, CatalogError):
             raise error
         warn("Connection skipped", "Its tables get no suggestions. All other tables do", str(error))
     return _without_duplicates(tables, warn)
 
 
-def _list_connections(config: HyperJoinConfig, session: Session) -> dict[str, _Listing]:
+def _list_connections(
+    config: HyperJoinConfig, session: Session, warn: Warn, count: Count
+) -> dict[str, _Listing]:
     return {
-        key: _try_listing(key, connection, session)
+        key: _try_listing(key, connection, session, warn, count)
         for key, connection in config.connections_by_key.items()
     }
 
 
-def _try_listing(key: str, connection: ConnectionConfig, session: Session) -> _Listing:
+def _try_listing(
+    key: str, connection: ConnectionConfig, session: Session, warn: Warn, count: Count
+) -> _Listing:
     try:
-        return _list_connection(key, connection, session), None
+        return _list_connection(key, connection, session, warn, count), None
     except HyperJoinError as error:
         return [], error
 
 
-def _list_connection(key: str, connection: ConnectionConfig, session: Session) -> list[Table]:
+def _list_connection(
+    key: str, connection: ConnectionConfig, session: Session, warn: Warn, count: Count
+) -> list[Table]:
     source, selection = connection.source, replace(connection.selection, key=key)
     match source:
         case Database():
@@ -114,21 +128,20 @@ def _list_connection(key: str, connection: ConnectionConfig, session: Session) -
         case SparkCatalog():
             return scan_spark_catalog(session(), key, source, selection)
         case RemoteFolder():
-            return scan_remote_folder(session(), key, source, selection)
+            return scan_remote_folder(session(), key, source, selection, warn=warn, count=count)
         case _:
             assert_never(source)
 
 
-def _scan_folder(config: HyperJoinConfig, warn: Warn) -> list[Table]:
+def _scan_folder(config: HyperJoinConfig, warn: Warn, count: Count) -> list[Table]:
     folder = config.catalog.folder
     if not folder:
         return []
     return scan_folder(
         folder,
-        config.folder_instance,
-        allowed=config.catalog.tables,
+        config.folder_selection,
         warn=warn,
-        dialect=config.catalog.dialect,
+        count=count,
         follow_links=config.catalog.follow_links,
     )
 
@@ -147,7 +160,7 @@ def _without_duplicates(tables: Sequence[Table], warn: Warn) -> list[Table]:
 
 
 def _ignore(title: str, message: str, context: str) -> None:
-    """Ignore a warning; `check` reports each failed connection separately."""
+    """Ignore a warning, since `check` reports failed connections itself."""
 
 
 def _attempt(step: Callable[[], object]) -> CapabilityReport:

@@ -1,4 +1,4 @@
-"""Errors raised when Spark starts, when sources are listed and when tables are read.
+"""Errors that occur when Spark starts, and when tables are listed or read.
 
 SparkError
 └─ MissingJavaError
@@ -9,6 +9,7 @@ TableError
 ├─ UnreadableTableError
 │  ├─ UnreadableRelationError
 │  ├─ MissingDeltaError
+│  ├─ MissingExcelError
 │  ├─ MissingIcebergError
 │  ├─ LostWorkerError
 │  ├─ NoMetadataError
@@ -19,17 +20,20 @@ TableError
    └─ EmptyRelationError
 """
 
+from collections.abc import Iterable
+from datetime import date
+
 from typing_extensions import Self
 
 from datahub_hyperjoin.errors import CatalogError, SparkError, TableError
 
 
 class MissingJavaError(SparkError, OSError):
-    """No usable installation of Java was found for Spark."""
+    """Spark has no usable installation of Java."""
 
     @classmethod
     def nowhere(cls) -> Self:
-        """Report that Java was found neither through JAVA_HOME nor on PATH."""
+        """Report that neither JAVA_HOME nor PATH leads to Java."""
         return cls(
             "Spark needs Java 17 or newer, and neither JAVA_HOME nor PATH leads to one. Install "
             "it, for example with `apt-get install openjdk-17-jre-headless`, or set "
@@ -38,7 +42,7 @@ class MissingJavaError(SparkError, OSError):
 
     @classmethod
     def refused(cls, java: str) -> Self:
-        """Report that Java exited before Spark started, usually because Java is too old."""
+        """Report that Java exited at once, usually because it is too old."""
         return cls(
             f"Spark needs Java 17 or newer, and {java} ended before Spark had started. Read its "
             "messages above, and check `java -version`. Java 17 can be installed, for example, "
@@ -47,7 +51,7 @@ class MissingJavaError(SparkError, OSError):
 
 
 class UnreadableTableError(TableError, ValueError):
-    """A table cannot be read, for example because a file is damaged."""
+    """A table cannot be read."""
 
     @classmethod
     def because(cls, reason: str) -> Self:
@@ -56,7 +60,7 @@ class UnreadableTableError(TableError, ValueError):
 
     @classmethod
     def not_text(cls) -> Self:
-        """Report a binary file with the extension of a text file."""
+        """Report a binary file that has the extension of a text file."""
         return cls.because("its bytes are not text")
 
     @classmethod
@@ -66,7 +70,7 @@ class UnreadableTableError(TableError, ValueError):
 
     @classmethod
     def with_long_row(cls, most: int) -> Self:
-        """Report a row of delimited text that is longer than the given number of MiB."""
+        """Report a row of delimited text that is longer than a maximum, in MiB."""
         return cls.because(f"a row is longer than {most} MiB, or a quote in it is never closed")
 
     @classmethod
@@ -78,10 +82,27 @@ class UnreadableTableError(TableError, ValueError):
 class EmptyTableError(TableError, ValueError):
     """A table has no rows."""
 
+    header: tuple[str, ...] = ()
+    """The paths of its columns, if it has a header."""
+
+    def with_header(self, paths: Iterable[str]) -> Self:
+        """Add the columns of the table, and return the error.
+
+        Args:
+            paths: Their paths.
+        """
+        self.header = tuple(paths)
+        return self
+
     @classmethod
     def without_content(cls) -> Self:
         """Report a file of zero bytes."""
         return cls("is an empty file. Add rows")
+
+    @classmethod
+    def without_cells(cls) -> Self:
+        """Report a sheet in which nothing is written."""
+        return cls("is an empty sheet. Add rows")
 
     @classmethod
     def without_rows(cls) -> Self:
@@ -102,7 +123,7 @@ class UnreachableDatabaseError(CatalogError, OSError):
 
     @classmethod
     def without_driver(cls, connection: str, package: str) -> Self:
-        """Report that the database driver of a connection is not installed."""
+        """Report that a connection's database driver is not installed."""
         return cls(
             f"the database of `{connection}` cannot be read: its driver {package} is not "
             f"installed. Install it with `pip install {package}`, or name another driver in the "
@@ -131,11 +152,11 @@ class UnreachableSourceError(CatalogError, OSError):
 
 
 class UnreadableRelationError(UnreadableTableError):
-    """The database or catalog does not return the rows of a table."""
+    """A database or catalog does not return the rows of a table."""
 
     @classmethod
     def because(cls, reason: str) -> Self:
-        """Report why the database or catalog does not return the rows of a table."""
+        """Report why a database or catalog does not return the rows of a table."""
         return cls(
             f"cannot be read: {reason.rstrip('.')}. Let the connection's user select from it"
         )
@@ -147,7 +168,7 @@ class UnreadableRelationError(UnreadableTableError):
 
 
 class EmptyRelationError(EmptyTableError):
-    """A table of a database has no rows."""
+    """A table in a database or catalog has no rows."""
 
     @classmethod
     def without_rows(cls) -> Self:
@@ -156,19 +177,33 @@ class EmptyRelationError(EmptyTableError):
 
 
 class LostWorkerError(UnreadableTableError):
-    """Reading a table takes more than a worker has, or ends the worker."""
+    """A table ended the worker that read it, or would need too much memory."""
 
     @classmethod
     def by_reading(cls) -> Self:
-        """Report that the worker ended while it read only this table."""
+        """Report that a worker ended while it read only this table."""
         return cls(
             "cannot be read: it ends the process that reads it, because its bytes are damaged or "
             "its rows take too much memory. Repair it, or divide it into several tables"
         )
 
     @classmethod
+    def by_reading_on(cls, day: date, *, again: date) -> Self:
+        """Report a table that ended its worker in an earlier run and has not changed since.
+
+        Args:
+            day: The day of that run.
+            again: The day from which runs read the table again.
+        """
+        return cls(
+            f"is not read: on {day} it ended the process that read it, and it has not changed "
+            f"since. It is read again when it changes, or from {again}. Repair it, or divide it "
+            "into several tables"
+        )
+
+    @classmethod
     def by_memory(cls) -> Self:
-        """Report that the rows of the table do not fit into the memory of a worker."""
+        """Report that the table's rows do not fit into a worker's memory."""
         return cls(
             "cannot be read: its rows take more memory than a worker may use. Lower "
             "`profile.max_bytes`, or divide it into several tables"
@@ -184,6 +219,18 @@ class MissingDeltaError(UnreadableTableError):
         return cls(
             "is a Delta table, which needs the package deltalake. Install it with "
             "`pip install 'datahub-hyperjoin[delta]'`"
+        )
+
+
+class MissingExcelError(UnreadableTableError):
+    """The package that reads workbooks is not installed."""
+
+    @classmethod
+    def of_workbook(cls) -> Self:
+        """Report that a workbook needs the package `python-calamine`."""
+        return cls(
+            "is a sheet of a workbook, which needs the package python-calamine. Install it with "
+            "`pip install 'datahub-hyperjoin[excel]'`"
         )
 
 
@@ -209,34 +256,34 @@ class NoMetadataError(UnreadableTableError):
 
     @classmethod
     def of_any_version(cls) -> Self:
-        """Report a metadata folder in which no file name contains a version."""
+        """Report a metadata folder whose file names contain no version."""
         return cls.because("its metadata folder has no file with a version")
 
 
 class NotAvroError(UnreadableTableError):
-    """A file is named like an Avro file but has another format."""
+    """A file with the name of an Avro file has another format."""
 
     @classmethod
     def at_the_beginning(cls) -> Self:
-        """Report a file that does not begin with the four magic bytes of Avro."""
+        """Report a file that does not start with the four magic bytes of Avro."""
         return cls.because("it does not begin like an Avro file")
 
 
 class TooDeepError(UnreadableTableError):
-    """A line of JSON is nested too deeply for its parser."""
+    """A line of JSON has too many levels for its parser."""
 
     @classmethod
     def beyond(cls, most: int) -> Self:
-        """Report a line with more levels than the given number."""
+        """Report a line of JSON with more levels than the limit."""
         return cls.because(f"a line is nested more than {most} levels deep")
 
 
 class UnshippedFileError(UnreadableTableError):
-    """Spark listed a file but cannot copy it to a worker."""
+    """Spark lists a file but cannot copy it to a worker."""
 
     @classmethod
     def at_all(cls) -> Self:
-        """Report that Spark skipped a file, and list the possible reasons."""
+        """Report a file that Spark skipped, and the possible reasons."""
         return cls(
             "cannot be read: Spark cannot copy it, because it was removed, Spark's user has no "
             "permission to read it, or it is larger than 1 GiB. Grant the permission, or store it "

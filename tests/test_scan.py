@@ -32,10 +32,6 @@ pytestmark = [
     pytest.mark.usefixtures("spark"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
-QUICK = {
-    "network": {"width": 32},
-    "training": {"epochs": 2},
-}
 NOWHERE = {"database": {"url": "postgresql+psycopg2://me:hush@127.0.0.1:1/shop"}}
 CARRIERS = {
     "urn:li:dataset:(urn:li:dataPlatform:sqlite,main.airlines,PROD)",
@@ -72,7 +68,7 @@ def run(out: Path, *connections: dict[str, Any], **config: Any) -> HyperJoinRepo
     recipe = {
         "source": {
             "type": "hyperjoin",
-            "config": {"connections": list(connections), "model": QUICK, **config},
+            "config": {"connections": list(connections), **config},
         },
         "sink": {"type": "file", "config": {"filename": str(out)}},
     }
@@ -226,7 +222,6 @@ def test_tables_of_all_platforms_are_looked_up_in_the_catalog(
             "config": {
                 "connections": [shop],
                 "catalog": {"folder": str(tmp_path / "lake")},
-                "model": QUICK,
             },
         },
         "sink": {"type": "datahub-rest", "config": {"server": gms.url}},
@@ -260,7 +255,6 @@ def test_an_unreachable_database_keeps_its_suggestions(
                 "config": {
                     "connections": [connection],
                     "catalog": {"folder": str(tmp_path / "lake")},
-                    "model": QUICK,
                     "stateful_ingestion": {"enabled": True, "fail_safe_threshold": 100},
                 },
             },

@@ -23,7 +23,7 @@ _FORMATS = {
     **{f".{format_.value}": format_ for format_ in FileFormat},
     ".ndjson": FileFormat.JSON_LINES,
 }
-_COMPRESSIBLE = {FileFormat.CSV, FileFormat.TSV, FileFormat.JSON_LINES}
+_COMPRESSIBLE = {FileFormat.CSV, FileFormat.TSV, FileFormat.JSON_LINES, FileFormat.JSON}
 """Formats whose files may be compressed as a whole; the others compress inside the file."""
 
 DELTA_LOG = "_delta_log"
@@ -51,6 +51,7 @@ def tables_of(
         Tables, ordered by path.
     """
     formatted = _tables_with_metadata(files)
+    # Files of several formats in one folder are as many tables.
     members: dict[tuple[PurePosixPath, FileFormat | None], list[ListedFile]] = defaultdict(list)
     for file in files:
         path = PurePosixPath(file.path)
@@ -70,10 +71,30 @@ def tables_of(
                 title=split_name(table.name)[0],
                 location=location,
                 size=sum(file.size for file in own),
-                state=_state(described_by),
+                state=state_of(described_by),
             )
         )
     return tables
+
+
+def files_of_no_table(files: Sequence[ListedFile]) -> list[str]:
+    """List the files that belong to no table.
+
+    Args:
+        files: All files below the folder, including the logs of Delta tables.
+
+    Returns:
+        Their paths below the folder.
+    """
+    formatted = _tables_with_metadata(files).keys()
+    paths = (PurePosixPath(file.path) for file in files)
+    return [
+        str(path)
+        for path in paths
+        if _format_of(path) is None
+        and path.parent.name != DELTA_LOG
+        and table_path(path, formatted) not in formatted
+    ]
 
 
 def split_name(name: str) -> tuple[str, FileFormat | None]:
@@ -112,6 +133,7 @@ def table_path(
     for parent in parents:
         if parent in formatted or split_name(parent.name)[1]:
             return parent
+        # A folder `key=value` holds a partition of the table above it.
         if "=" in parent.name and parent.parent.name:
             return parent.parent
     return path.parent if path.name.startswith(_PART_PREFIX) and parents else path
@@ -120,7 +142,7 @@ def table_path(
 def _tables_with_metadata(
     files: Sequence[ListedFile],
 ) -> dict[PurePosixPath, tuple[DeltaFolder | IcebergFolder, list[ListedFile]]]:
-    """Find Delta and Iceberg tables, each with the files of its log or metadata."""
+    """Find Delta and Iceberg tables, with the files of their logs or metadata."""
     folders: dict[PurePosixPath, list[ListedFile]] = defaultdict(list)
     for file in files:
         folders[PurePosixPath(file.path).parent].append(file)
@@ -144,7 +166,7 @@ def _format_of(path: PurePosixPath) -> FileFormat | None:
 
 
 def _uri(table: PurePosixPath, file: ListedFile) -> str:
-    """Derive the URI of a table from the URI of one of its files."""
+    """Derive a table's URI from the URI of one of its files."""
     return file.uri.removesuffix(file.path) + str(table)
 
 
@@ -161,10 +183,16 @@ def _location(
     return Folder(uri=uri, format=format_, parts=parts, dialect=selection.dialect)
 
 
-def _state(files: Sequence[ListedFile]) -> str:
-    """Return one hash of the paths, sizes and modification times of all given files.
+def state_of(files: Sequence[ListedFile]) -> str:
+    """Hash the paths, sizes and modification times of files.
 
     Two runs compare their hashes to detect whether a table has changed.
+
+    Args:
+        files: The files of one table.
+
+    Returns:
+        The hash.
     """
     seen = sorted((file.path, file.size, file.changed) for file in files)
     return sha256(repr(seen).encode()).hexdigest()

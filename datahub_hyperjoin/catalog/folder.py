@@ -3,60 +3,61 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from datahub.configuration.common import AllowDenyPattern
-
-from datahub_hyperjoin.catalog.datasets import PlatformInstance
 from datahub_hyperjoin.catalog.errors import MissingFolderError, NoTablesError
 from datahub_hyperjoin.catalog.files import DELTA_LOG, tables_of
 from datahub_hyperjoin.catalog.table_selection import TableSelection
-from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect, ListedFile
-from datahub_hyperjoin.progress import Warn
+from datahub_hyperjoin.catalog.unread_files import tell_unread_files
+from datahub_hyperjoin.catalog.workbooks import is_workbook, tables_of_workbooks
+from datahub_hyperjoin.locations import ListedFile
+from datahub_hyperjoin.progress import Count, Warn, count_nothing
 from datahub_hyperjoin.tables import Table
+
+
+def check_folder(folder: Path) -> None:
+    """Check that a folder exists.
+
+    Args:
+        folder: The recipe's `catalog.folder`.
+
+    Raises:
+        MissingFolderError: There is no such folder, or it is a file.
+    """
+    if folder.is_file():
+        raise MissingFolderError.but_file(str(folder))
+    if not folder.is_dir():
+        raise MissingFolderError.at(str(folder))
 
 
 def scan_folder(
     folder: Path,
-    of: PlatformInstance,
+    selection: TableSelection,
     *,
-    allowed: AllowDenyPattern,
     warn: Warn,
-    dialect: Dialect = DEFAULT_DIALECT,
+    count: Count = count_nothing,
     follow_links: bool = False,
 ) -> list[Table]:
     """List the tables in a local folder and its subfolders.
 
-    The name of a table is its path below the folder, with the platform instance as a prefix, as in
-    DataHub's own URNs.
-
     Args:
         folder: The folder.
-        of: DataHub platform, environment and platform instance of the tables.
-        allowed: Patterns of the paths below the folder to list.
-        warn: Receives each link that is not followed.
-        dialect: Dialect of files of delimited text.
+        selection: The tables to keep, and the pattern of their names.
+        warn: Receives each link that is not followed, and the kinds of files that are not read.
+        count: Receives the number of files that are not read.
         follow_links: Whether files elsewhere are listed if a link in the folder leads to them.
 
     Returns:
         Tables, ordered by name.
 
     Raises:
-        MissingFolderError: The folder does not exist.
-        NoTablesError: No file below it is a table that `allowed` matches.
+        MissingFolderError: The folder does not exist, or is a file.
+        NoTablesError: No file below it is a table that the selection keeps.
     """
-    if not folder.is_dir():
-        raise MissingFolderError.at(str(folder))
-    selection = TableSelection(
-        platform=of.platform,
-        env=of.env,
-        instance=of.instance,
-        names="{table}",
-        schemas=AllowDenyPattern.allow_all(),
-        tables=allowed,
-        views=True,
-        dialect=dialect,
-    )
+    check_folder(folder)
     files = [*_files(folder, warn, follow_links=follow_links)]
-    tables = tables_of(files, selection)
+    others = [file for file in files if not is_workbook(file)]
+    sheets = tables_of_workbooks(files, selection, warn=warn, count=count)
+    tables = sorted([*tables_of(others, selection), *sheets], key=lambda table: table.id)
+    tell_unread_files(others, selection, warn=warn, count=count)
     if not tables:
         raise NoTablesError.in_folder(str(folder), seen=len(files))
     return tables
@@ -75,6 +76,7 @@ def _files(folder: Path, warn: Warn, *, follow_links: bool) -> Iterator[ListedFi
     for path in sorted(root.rglob("*")):
         below = path.relative_to(root)
         hidden = [part for part in below.parts if part.startswith((".", "_"))]
+        # The log of a Delta table begins with an underscore, but belongs to the table.
         if path.is_file() and (not hidden or hidden == [DELTA_LOG]):
             if not _is_utf8(below):
                 warn(

@@ -1,4 +1,4 @@
-"""Read the values of CSV and TSV files as text, without inferring types.
+"""Read CSV and TSV files, with all values as text.
 
 No value is changed by a guess: a code keeps its leading zeros, and `NA` stays `NA`. A row is read
 only if it has as many fields as the header.
@@ -6,11 +6,9 @@ only if it has as many fields as the header.
 
 import csv
 import io
-import re
 from collections.abc import Callable, Collection, Generator, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -27,19 +25,23 @@ from datahub_hyperjoin.spark.columns import (
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.spark.files.compression import DecompressedFile
 from datahub_hyperjoin.spark.files.encoding import TextStream
+from datahub_hyperjoin.spark.files.header import (
+    DELIMITERS,
+    cut_titles,
+    first_rows,
+    name_rows,
+    parse_rows,
+)
 
 _BLOCK = 1 << 24
 _LARGEST_BLOCK = 1 << 28
 """Size of a block in files with a row that two smaller blocks cannot hold."""
 _LONG_ROW = "straddling object"
 """What Arrow says of such a row."""
-_DELIMITERS = ",;\t|"
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_ROWS_EXAMINED = 200
 
 
 class _SkippedRows:
-    """Callback that counts invalid rows and tells Arrow to skip them."""
+    """A callback that counts invalid rows and makes Arrow skip them."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -71,11 +73,16 @@ def read_delimited(
         stream = TextStream(opened.enter_context(DecompressedFile(path)), dialect)
         head, notes = stream.head(), stream.notes
         dialect = replace(dialect, delimiter=dialect.delimiter or find_delimiter(head, dialect))
-        names = _header(head, dialect)
+        if titles := cut_titles(head, dialect):
+            notes.append(f"lines above the header were skipped: {len(titles.splitlines())}")
+            stream.skip(titles)
+            head = stream.head()
+        names = name_rows(_header(head, dialect), first_rows(head, dialect)[1:])
         columns = [Column(name, position) for position, name in enumerate(names)]
         chosen = requested_columns(addressable_columns(columns, notes), paths)
         if not chosen:
             raise UnreadableTableError.without_names()
+        # From here on, the returned stream closes the file.
         opened.pop_all()
     extent = RowEstimate()
 
@@ -83,13 +90,15 @@ def read_delimited(
         return _batches(stream, dialect, names, chosen, extent=extent, block=block)
 
     def reopen() -> TextStream:
-        return TextStream(DecompressedFile(path), dialect, notes)
+        again = TextStream(DecompressedFile(path), dialect, notes)
+        again.skip(titles)
+        return again
 
     return TableStream(chosen, _with_long_rows(read, stream, reopen), notes, extent)
 
 
 def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT) -> str:
-    r"""Detect whether commas, semicolons, tabs or vertical bars separate the fields.
+    r"""Detect the character that separates fields: comma, semicolon, tab or vertical bar.
 
     The delimiter is the candidate with the highest score: the number of fields in the header, times
     the share of rows that have the same number.
@@ -108,17 +117,19 @@ def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT) -> str:
         >>> find_delimiter("name\napple, red\n")
         ','
     """
-    candidates = [char for char in _DELIMITERS if char not in (dialect.quote, dialect.escape)]
+    candidates = [char for char in DELIMITERS if char not in (dialect.quote, dialect.escape)]
     dialects = {char: replace(dialect, delimiter=char) for char in candidates if char in head}
+    # A character that leaves the header in one piece separates nothing.
     splitting = [char for char, tried in dialects.items() if len(_header(head, tried)) > 1]
     if len(splitting) > 1:
         return max(splitting, key=lambda char: _score(head, dialects[char]))
-    return splitting[0] if splitting else candidates[0]
+    below = [char for char, tried in dialects.items() if not splitting and cut_titles(head, tried)]
+    return [*splitting, *below, *candidates][0]
 
 
 def _header(head: str, dialect: Dialect) -> list[str]:
     try:
-        header = next(_rows(head, dialect), None)
+        header = next(parse_rows(head, dialect), None)
     except csv.Error as error:
         raise UnreadableTableError.because(str(error)) from error
     if header is None:
@@ -127,27 +138,9 @@ def _header(head: str, dialect: Dialect) -> list[str]:
 
 
 def _score(head: str, dialect: Dialect) -> float:
-    rows = []
-    with suppress(csv.Error):
-        for row in islice(_rows(head, dialect), _ROWS_EXAMINED + 1):
-            rows.append(row)  # noqa: PERF402 (rows before an error count)
-    # The end of the first block may cut the last row short.
-    header, *others = rows[:-1] if len(rows) > 2 else rows  # noqa: PLR2004 (header and one row)
+    header, *others = first_rows(head, dialect)
     matching = sum(len(row) == len(header) for row in others)
     return len(header) * (matching + 1) / (len(others) + 1)
-
-
-def _rows(head: str, dialect: Dialect) -> Iterator[list[str]]:
-    """Parse the header and the rows, skipping blank lines."""
-    lines = (line.group() for line in _LINE.finditer(head))
-    rows = csv.reader(
-        lines,
-        delimiter=dialect.delimiter or _DELIMITERS[0],
-        quotechar=dialect.quote or None,
-        quoting=csv.QUOTE_MINIMAL if dialect.quote else csv.QUOTE_NONE,
-        escapechar=dialect.escape or None,
-    )
-    return (row for row in rows if row)
 
 
 def _with_long_rows(
@@ -155,7 +148,10 @@ def _with_long_rows(
     stream: TextStream,
     reopen: Callable[[], TextStream],
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Read a file, and begin again with larger blocks at a row that is too long for one."""
+    """Read a file whose rows may be longer than a block.
+
+    The first such row makes reading start again with larger blocks.
+    """
     rows = 0
     with _translated_errors():
         try:
@@ -168,6 +164,7 @@ def _with_long_rows(
         else:
             return
         for batch in read(reopen(), _LARGEST_BLOCK):
+            # Rows before the long one have been returned already.
             if rows < len(batch):
                 yield batch.slice(rows)
             rows = max(0, rows - len(batch))
@@ -192,7 +189,7 @@ def _batches(
     extent: RowEstimate,
     block: int,
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Read the rows as Arrow batches, and note how many rows were skipped.
+    """Read the rows as Arrow batches, and note how many were skipped.
 
     Arrow knows the columns by their positions, since the header may repeat a name.
     """
@@ -229,7 +226,10 @@ def _batches(
 
 
 def _source(stream: TextStream) -> io.BufferedReader | pa.BufferReader:
-    """Return an in-memory buffer for a short file, or a buffered stream for a longer file."""
+    """Return a file object for Arrow's CSV reader.
+
+    A short file is a buffer in memory, a long one a buffered stream.
+    """
     text = stream.rest()
     return io.BufferedReader(stream, _BLOCK) if text is None else pa.BufferReader(text)
 
@@ -247,6 +247,7 @@ def _open(
         source,
         pa.csv.ReadOptions(
             column_names=positions,
+            # The header, since the names are given.
             skip_rows_after_names=1,
             block_size=block,
             use_threads=False,
@@ -257,6 +258,7 @@ def _open(
             include_columns=chosen,
             null_values=[""],
             strings_can_be_null=True,
+            # `TextStream` has made sure of it.
             check_utf8=False,
         ),
     )

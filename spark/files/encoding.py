@@ -1,4 +1,4 @@
-"""Convert text files of any encoding to UTF-8, block by block.
+"""Convert text files from any encoding to UTF-8, block by block.
 
 Python's decoders do the conversion; this module chooses the decoder:
 
@@ -20,6 +20,7 @@ from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.spark.files.compression import DecompressedFile
 
 _BLOCK = 1 << 20
+# UTF-32 precedes UTF-16, because its little-endian mark begins with that of UTF-16.
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -27,6 +28,7 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+# Texts may hold 0x1A, which ends files of DOS, and 0x1B, which begins escape sequences.
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a\x1b"))
 _MOST_CONTROLS = 0.01
 """Largest share of control characters in a text."""
@@ -34,7 +36,10 @@ _BYTES_EXAMINED = 1 << 12
 
 
 class TextStream(io.RawIOBase):
-    """UTF-8 stream of a text file in any encoding, with notes on how the file was decoded."""
+    """A UTF-8 stream of a text file in any encoding.
+
+    Its notes say how the file was decoded.
+    """
 
     def __init__(
         self,
@@ -42,7 +47,7 @@ class TextStream(io.RawIOBase):
         dialect: Dialect = DEFAULT_DIALECT,
         notes: list[str] | None = None,
     ) -> None:
-        """Read the first block, and reject a file that is empty or not text.
+        """Read the first block, and refuse a file that is empty or not text.
 
         Notes are added to those of an earlier stream of the file.
         """
@@ -74,7 +79,7 @@ class TextStream(io.RawIOBase):
         self._growth = len(self._ready) / len(block)
 
     def size(self) -> float:
-        """Estimate the size of the whole file in bytes of UTF-8.
+        """Estimate the file's size in bytes after its conversion to UTF-8.
 
         Returns:
             The size of the file, scaled by the growth of the first block.
@@ -85,8 +90,16 @@ class TextStream(io.RawIOBase):
         """Return the text of the first block, without consuming it."""
         return self._ready.decode("utf-8")
 
+    def skip(self, text: str) -> None:
+        """Skip the text with which the first block begins.
+
+        Args:
+            text: The text.
+        """
+        self._ready = self._ready[len(text.encode()) :]
+
     def rest(self) -> bytes | None:
-        """Return all unread text of a short file at once.
+        """Return the rest of a short file at once.
 
         Returns:
             All that is left, as UTF-8; None if the file is longer than one block.
@@ -103,7 +116,7 @@ class TextStream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Buffer) -> int:
-        """Write the next bytes of UTF-8 text into a buffer.
+        """Write the next bytes of UTF-8 into a buffer.
 
         Args:
             buffer: The buffer.
@@ -144,6 +157,7 @@ class TextStream(io.RawIOBase):
                 raise UnreadableTableError.not_text()
             self._note("null characters were removed")
             block = block.replace(b"\0", b"")
+        # The end of the block before may have cut a character in two.
         pending = self._decoder.getstate()[0]
         if block.isascii() and not pending and self._starts_as_utf8:
             self._quotes += _count(block, self._quote)

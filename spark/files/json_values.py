@@ -1,12 +1,11 @@
-"""Reads JSON Lines line by line, for files that Arrow refuses as a whole.
+"""Read JSON Lines files line by line if Arrow refuses them.
 
 This takes several times as long, but a line that is no object costs only itself, and a key may have
 values of different types.
 """
 
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 
@@ -18,13 +17,33 @@ from datahub_hyperjoin.spark.files.json_depth import is_deep
 from datahub_hyperjoin.spark.objects import batch_of
 from datahub_hyperjoin.tables import DataType
 
+JsonObject = Mapping[str, object]
+"""An object of JSON, as Python reads it."""
+
 _BLOCK = 1 << 22
 _EXACT_FLOATS = 2.0**53
 _BOM = b"\xef\xbb\xbf"
 
 
+def _number(text: str) -> float | int | None:
+    value = float(text)
+    if not isfinite(value):
+        return None
+    # As Arrow's texts: a whole number has no fraction.
+    return int(value) if value.is_integer() and abs(value) < _EXACT_FLOATS else value
+
+
+def _missing(_: str) -> None:
+    """Return null for `NaN` and `Infinity`."""
+
+
+# Strings may hold control characters.
+DECODER = json.JSONDecoder(strict=False, parse_float=_number, parse_constant=_missing)
+"""Parses JSON into values as Arrow reads them."""
+
+
 def columns_of_lines(path: Path) -> list[Column]:
-    """List the columns of the objects at the beginning of a file.
+    """List the columns that occur at the beginning of a file.
 
     Args:
         path: Path of the file.
@@ -35,11 +54,24 @@ def columns_of_lines(path: Path) -> list[Column]:
     with DecompressedFile(path) as source:
         lines = next(filter(None, _blocks(source)), [])
     objects = [each for each in map(_object, lines) if each is not None]
-    if len(objects) * 2 < len(lines):
-        return []
+    # If most lines are no objects, the file is something else than JSON Lines.
+    return columns_of_objects(objects) if len(objects) * 2 >= len(lines) else []
+
+
+def columns_of_objects(objects: Iterable[JsonObject]) -> list[Column]:
+    """List the columns of objects.
+
+    Args:
+        objects: The first objects of a file.
+
+    Returns:
+        The columns, in the order in which they appear. Members of nested objects are columns, as in
+        `address.city`.
+    """
     opaque: dict[str, bool] = {}
     for each in objects:
         for leaf, value in _leaves(each):
+            # A column cannot be compared only if it never holds anything but lists.
             opaque[leaf] = isinstance(value, list) and opaque.get(leaf, True)
     # A name with half a surrogate pair has no UTF-8.
     names = [leaf for leaf in opaque if leaf.encode("utf-8", "ignore").decode() == leaf]
@@ -71,19 +103,33 @@ def read_lines(
                 objects = [_object(line) for line in lines]
                 found = [each for each in objects if each is not None]
                 skipped += len(objects) - len(found)
-                new = [dict(_leaves(each)) for each in islice(found, max(0, after - rows), None)]
+                new = found[max(0, after - rows) :]
                 rows += len(found)
                 extent.rows = rows * max(1.0, source.size(blocks * _BLOCK) / _BLOCK / blocks)
-                columns = [[_scalar(each.get(name)) for each in new] for name in paths]
                 if new:
-                    yield batch_of(paths, columns, rows=len(new))
+                    yield batch_of_objects(new, paths)
     finally:
         if skipped:
             notes.append(f"skipped lines that are not JSON objects: {skipped}")
 
 
+def batch_of_objects(objects: Sequence[JsonObject], paths: Sequence[str]) -> pa.RecordBatch:
+    """Convert objects to rows.
+
+    Args:
+        objects: The objects.
+        paths: Paths of the columns to keep.
+
+    Returns:
+        One row for each object. A missing member is null, and so is a list.
+    """
+    rows = [dict(_leaves(each)) for each in objects]
+    columns = [[_scalar(row.get(name)) for row in rows] for name in paths]
+    return batch_of(paths, columns, rows=len(rows))
+
+
 def _blocks(source: DecompressedFile) -> Iterator[list[bytes]]:
-    """Yield the lines of each block that are not blank."""
+    """Yield the lines of each block, except blank lines."""
     rest, is_first = b"", True
     while block := source.read(_BLOCK):
         if is_first:
@@ -94,34 +140,17 @@ def _blocks(source: DecompressedFile) -> Iterator[list[bytes]]:
         yield [rest]
 
 
-def _object(line: bytes) -> Mapping[str, object] | None:
+def _object(line: bytes) -> JsonObject | None:
     if is_deep(line):
         return None
     try:
-        value = json.loads(
-            line.decode("utf-8", "replace"),
-            strict=False,  # control characters inside strings
-            parse_float=_number,
-            parse_constant=_missing,
-        )
+        value = DECODER.decode(line.decode("utf-8", "replace"))
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
 
 
-def _number(text: str) -> float | int | None:
-    value = float(text)
-    if not isfinite(value):
-        return None
-    # As Arrow's texts: a whole number has no fraction.
-    return int(value) if value.is_integer() and abs(value) < _EXACT_FLOATS else value
-
-
-def _missing(_: str) -> None:
-    """Read `NaN` and `Infinity` as null."""
-
-
-def _leaves(value: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+def _leaves(value: JsonObject, prefix: str = "") -> Iterator[tuple[str, object]]:
     for key, member in value.items():
         if isinstance(member, dict):
             yield from _leaves(member, f"{prefix}{key}.")

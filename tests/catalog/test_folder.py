@@ -4,15 +4,17 @@ from pathlib import Path
 import pytest
 from datahub.configuration.common import AllowDenyPattern
 
-from datahub_hyperjoin.catalog import PlatformInstance, scan_folder
+from datahub_hyperjoin.catalog import TableSelection, scan_folder
 from datahub_hyperjoin.catalog.errors import MissingFolderError, NoTablesError
 from datahub_hyperjoin.locations import DeltaFolder, File, FileFormat, Folder, IcebergFolder
 from datahub_hyperjoin.tables import Table, TableId
 
 
 def scan(folder: Path, *, instance: str | None = None, deny: str = "^$") -> list[Table]:
-    of = PlatformInstance(platform="file", env="DEV", instance=instance)
-    return scan_folder(folder, of, allowed=AllowDenyPattern(deny=[deny]), warn=refuse_to_warn)
+    selection = TableSelection(
+        platform="file", env="DEV", instance=instance, tables=AllowDenyPattern(deny=[deny])
+    )
+    return scan_folder(folder, selection, warn=refuse_to_warn)
 
 
 def refuse_to_warn(*warning: str) -> None:
@@ -61,7 +63,7 @@ def test_a_missing_folder_is_named() -> None:
 
 
 def test_a_folder_without_tables_is_named(tmp_path: Path) -> None:
-    tmp_path.joinpath("notes.txt").write_text("none")
+    tmp_path.joinpath("readme.txt").write_text("none")
     with pytest.raises(NoTablesError, match=r"has 1 files, but no table that .* \.csv, \.tsv, "):
         scan(tmp_path)
 
@@ -76,7 +78,7 @@ def test_folders_of_one_table_are_recognised(tmp_path: Path) -> None:
         "sales/lines/part-00001-x.c000.snappy.parquet",
         "sales/notes.csv.gz",
         "sales/events.ndjson",
-        "sales/archive.zip",
+        "sales/archive.md5",
         "part-0.csv",
     ):
         path = tmp_path / name
@@ -189,9 +191,9 @@ def test_a_link_out_of_the_folder_is_followed_only_if_the_recipe_says_so(tmp_pat
     lake.joinpath("sub", "copy.csv").symlink_to("../planes.csv")
     lake.joinpath("gone.csv").symlink_to(elsewhere / "gone.csv")
     lake.joinpath("linked").symlink_to(elsewhere)
-    of, allowed = PlatformInstance(platform="file", env="DEV"), AllowDenyPattern.allow_all()
+    selection = TableSelection(platform="file", env="DEV")
     warnings: list[tuple[str, ...]] = []
-    tables = scan_folder(lake, of, allowed=allowed, warn=lambda *warning: warnings.append(warning))
+    tables = scan_folder(lake, selection, warn=lambda *warning: warnings.append(warning))
     assert [table.id.name for table in tables] == ["planes.csv", "sub/copy.csv"]
     assert warnings == [
         (
@@ -200,18 +202,16 @@ def test_a_link_out_of_the_folder_is_followed_only_if_the_recipe_says_so(tmp_pat
             "sub/people.csv",
         )
     ]
-    tables = scan_folder(lake, of, allowed=allowed, warn=refuse_to_warn, follow_links=True)
+    tables = scan_folder(lake, selection, warn=refuse_to_warn, follow_links=True)
     assert [table.id.name for table in tables] == ["planes.csv", "sub/copy.csv", "sub/people.csv"]
 
 
 def test_a_file_whose_name_is_not_utf_8_costs_no_other(tmp_path: Path) -> None:
     tmp_path.joinpath("planes.csv").write_text("code\nAA\n")
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfebad.csv")).write_text("code\nAA\n")
-    of, allowed = PlatformInstance(platform="file", env="DEV"), AllowDenyPattern.allow_all()
+    selection = TableSelection(platform="file", env="DEV")
     warnings: list[tuple[str, ...]] = []
-    tables = scan_folder(
-        tmp_path, of, allowed=allowed, warn=lambda *warning: warnings.append(warning)
-    )
+    tables = scan_folder(tmp_path, selection, warn=lambda *warning: warnings.append(warning))
     assert [table.id.name for table in tables] == ["planes.csv"]
     assert warnings == [
         (

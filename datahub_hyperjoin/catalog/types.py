@@ -1,0 +1,51 @@
+"""Convert the types that DataHub declares for columns."""
+
+import re
+from collections.abc import Mapping
+
+from datahub.metadata.schema_classes import (
+    ArrayTypeClass,
+    BooleanTypeClass,
+    BytesTypeClass,
+    DateTypeClass,
+    FixedTypeClass,
+    MapTypeClass,
+    NumberTypeClass,
+    RecordTypeClass,
+    SchemaFieldClass,
+    TimeTypeClass,
+    UnionTypeClass,
+)
+
+from datahub_hyperjoin.tables import DataType
+
+_TYPES: Mapping[type, DataType] = {
+    ArrayTypeClass: DataType.NESTED,
+    BooleanTypeClass: DataType.BOOLEAN,
+    BytesTypeClass: DataType.BINARY,
+    DateTypeClass: DataType.DATE,
+    FixedTypeClass: DataType.BINARY,
+    MapTypeClass: DataType.NESTED,
+    NumberTypeClass: DataType.INTEGER,
+    RecordTypeClass: DataType.NESTED,
+    TimeTypeClass: DataType.TIMESTAMP,
+    UnionTypeClass: DataType.NESTED,
+}
+"""Types in DataHub; all others hold text."""
+_FRACTION = re.compile(r"float|double|real|\(\s*\d+\s*,\s*[1-9]", re.IGNORECASE)
+"""Part of the native names of number types with decimals, such as `decimal(10,2)`."""
+
+
+def declared_type(field: SchemaFieldClass) -> DataType:
+    """Return the type that DataHub declares for a column.
+
+    Args:
+        field: The column.
+
+    Returns:
+        Numbers are integers unless the native type has decimals.
+    """
+    declared = _TYPES.get(type(field.type.type), DataType.TEXT)
+    if declared is DataType.INTEGER and _FRACTION.search(field.nativeDataType or ""):
+        return DataType.DECIMAL
+    return declared

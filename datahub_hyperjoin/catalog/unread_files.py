@@ -1,0 +1,67 @@
+"""Tell users about files that are no tables, so that nothing is left out silently."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from datahub_hyperjoin.catalog.files import files_of_no_table
+from datahub_hyperjoin.catalog.table_selection import TableSelection
+from datahub_hyperjoin.locations import ListedFile
+from datahub_hyperjoin.progress import Count, Warn
+from datahub_hyperjoin.spark.files.compression import COMPRESSIONS
+
+_MOST_KINDS = 9
+_BESIDE_DATA = {
+    *(".asc", ".crc", ".md", ".md5", ".rst", ".sha1", ".sha256", ".sha512", ".sig"),
+    *("authors", "changelog", "citation", "copying", "desktop.ini", "licence", "license"),
+    *("manifest", "notice", "readme", "thumbs.db"),
+}
+"""Endings and names of files that describe data or check it."""
+
+
+def tell_unread_files(
+    files: Sequence[ListedFile], selection: TableSelection, *, warn: Warn, count: Count
+) -> None:
+    """Warn about the files that belong to no table, with one line for each kind.
+
+    Descriptions and checksums are not told, nor files that the selection leaves out.
+
+    Args:
+        files: All visible files below a folder.
+        selection: The tables to keep.
+        warn: Receives one line for each kind of file.
+        count: Receives the number of these files.
+    """
+    kinds: dict[str, list[str]] = defaultdict(list)
+    for path in map(PurePosixPath, files_of_no_table(files)):
+        if selection.tables.allowed(str(path)) and not _is_beside_data(path):
+            kinds[_kind(path)].append(str(path))
+    count("files_not_read", sum(map(len, kinds.values())))
+    listed = sorted(kinds.items(), key=lambda kind: -len(kind[1]))
+    rest = [path for _, paths in listed[_MOST_KINDS:] for path in paths]
+    for kind, paths in [*listed[:_MOST_KINDS], ("other kinds", rest)]:
+        if paths:
+            noun = "file" if len(paths) == 1 else "files"
+            warn(
+                "Files not read",
+                "No table can be read from files of these kinds. Convert them to CSV or Parquet, "
+                "read databases through `connections`, or leave files out with "
+                "`tables.deny`",
+                f"{kind}: {len(paths)} {noun}, for example {paths[0]}",
+            )
+
+
+def _is_beside_data(path: PurePosixPath) -> bool:
+    name = path.name.lower()
+    return not {path.suffix.lower(), name, name.partition(".")[0]}.isdisjoint(_BESIDE_DATA)
+
+
+def _kind(path: PurePosixPath) -> str:
+    """Return the extension of a file, with that of its content if the file is compressed.
+
+    >>> [_kind(PurePosixPath(name)) for name in ("a.XML.gz", "b.tar", "notes")]
+    ['.xml.gz', '.tar', 'no extension']
+    """
+    *inner, last = ("", *path.suffixes)
+    kind = "".join([*inner[-1:], last]) if last.lower() in COMPRESSIONS else last
+    return kind.lower() or "no extension"

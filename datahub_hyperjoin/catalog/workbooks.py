@@ -1,0 +1,80 @@
+"""List the sheets of workbooks as tables."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+
+from datahub_hyperjoin.catalog.files import state_of
+from datahub_hyperjoin.catalog.table_selection import TableSelection
+from datahub_hyperjoin.errors import TableError
+from datahub_hyperjoin.locations import ListedFile, WorkbookSheet
+from datahub_hyperjoin.progress import Count, Warn
+from datahub_hyperjoin.spark.files.excel import WORKBOOKS, can_read_workbooks, list_sheets
+from datahub_hyperjoin.tables import Table
+
+_LOCKS = "~$*"
+"""Names of files that are there while somebody has a workbook open."""
+
+
+def is_workbook(file: ListedFile) -> bool:
+    """Return whether a file is a workbook, by its extension.
+
+    Args:
+        file: The file.
+    """
+    return PurePosixPath(file.path).suffix.lower() in WORKBOOKS
+
+
+def tables_of_workbooks(
+    files: Sequence[ListedFile], selection: TableSelection, *, warn: Warn, count: Count
+) -> list[Table]:
+    """List the sheets of local workbooks as tables.
+
+    The name of a table is the path of the file and the name of the sheet, as in
+    `sales.xlsx/Orders`.
+
+    Args:
+        files: All visible files below a folder.
+        selection: The tables to keep, and the pattern of their names.
+        warn: Receives workbooks that cannot be read.
+        count: Receives the number of these files.
+
+    Returns:
+        Tables, in the order of the files and of their sheets.
+    """
+    files = [
+        file for file in files if is_workbook(file) and not PurePosixPath(file.path).match(_LOCKS)
+    ]
+    if files and not can_read_workbooks():
+        count("files_not_read", len(files))
+        warn(
+            "Excel files not read",
+            "Install the package that reads them: `pip install 'datahub-hyperjoin[excel]'`",
+            f"{len(files)} files, for example {files[0].path}",
+        )
+        return []
+    tables: list[Table] = []
+    for file in files:
+        try:
+            tables += _tables_of(file, selection)
+        except TableError as error:  # noqa: PERF203 (one workbook costs no other)
+            count("files_not_read", 1)
+            warn(
+                "Workbook not read",
+                "Its sheets get no suggestions. Leave it out with `tables.deny`",
+                f"{file.path} {error}",
+            )
+    return tables
+
+
+def _tables_of(file: ListedFile, selection: TableSelection) -> Iterator[Table]:
+    for sheet in list_sheets(Path(file.uri)):
+        name = f"{file.path}/{sheet}"
+        if selection.tables.allowed(name):
+            yield selection.table(
+                folder="",
+                table=name,
+                title=sheet,
+                location=WorkbookSheet(uri=file.uri, sheet=sheet),
+                size=file.size,
+                state=state_of([file]),
+            )

@@ -1,0 +1,144 @@
+"""Read sheets of Excel and OpenDocument workbooks.
+
+A sheet is held in memory as a whole, outside of Python; its rows become Python objects batch by
+batch.
+"""
+
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date, time, timedelta
+from importlib.util import find_spec
+from itertools import chain, islice
+from pathlib import Path
+
+import pyarrow as pa
+
+from datahub_hyperjoin.locations import WorkbookSheet
+from datahub_hyperjoin.spark.columns import (
+    Column,
+    RowEstimate,
+    TableStream,
+    choose_columns,
+    readable_paths,
+)
+from datahub_hyperjoin.spark.errors import (
+    EmptyTableError,
+    MissingExcelError,
+    UnreadableTableError,
+)
+from datahub_hyperjoin.spark.files.header import find_header, name_rows
+from datahub_hyperjoin.spark.objects import batch_of
+
+WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+"""Extensions of workbooks."""
+
+_PACKAGE = "python_calamine"
+_ROWS_EXAMINED = 200
+_BATCH_ROWS = 1 << 13
+_EXACT_FLOATS = 2.0**53
+
+Cell = str | float | bool | date | time | timedelta
+_Rows = Iterator[list[Cell]]
+
+
+def can_read_workbooks() -> bool:
+    """Return whether the optional package that reads workbooks is installed."""
+    return find_spec(_PACKAGE) is not None
+
+
+def list_sheets(path: Path) -> list[str]:
+    """List the sheets of a workbook.
+
+    Args:
+        path: Path of the file.
+
+    Returns:
+        The names of its sheets with cells, in their order.
+
+    Raises:
+        MissingExcelError: The package that reads workbooks is not installed.
+        UnreadableTableError: The file is no workbook, or needs a password.
+    """
+    with _translated_errors():
+        from python_calamine import (  # noqa: PLC0415 (an optional requirement)
+            CalamineWorkbook,
+            SheetTypeEnum,
+        )
+
+        with CalamineWorkbook.from_path(path) as workbook:
+            sheets = workbook.sheets_metadata
+            return [sheet.name for sheet in sheets if sheet.typ == SheetTypeEnum.WorkSheet]
+
+
+def read_sheet(location: WorkbookSheet, path: Path, paths: Collection[str] | None) -> TableStream:
+    """Open a sheet of a workbook.
+
+    Title lines above the header are skipped.
+
+    Args:
+        location: The sheet.
+        path: Path of its file.
+        paths: Paths of the columns to read; all if None.
+
+    Returns:
+        The table being read.
+
+    Raises:
+        EmptyTableError: The sheet has no cells.
+        UnreadableTableError: The file is no workbook, or the sheet has no header.
+    """
+    extent = RowEstimate()
+    rows = _rows(path, location.sheet, extent)
+    head = [*islice(rows, _ROWS_EXAMINED)]
+    if not head:
+        raise EmptyTableError.without_cells()
+    texts = [["" if cell == "" else str(_value(cell)) for cell in row] for row in head]
+    start = find_header(texts, in_cells=True)
+    names = name_rows(texts[start], texts[start + 1 :])
+    columns, notes = choose_columns([Column(name, at) for at, name in enumerate(names)], paths)
+    if not columns:
+        raise UnreadableTableError.without_names()
+    if start:
+        notes.append(f"lines above the header were skipped: {start}")
+    batches = _batches(chain(head[start + 1 :], rows), columns)
+    return TableStream(columns, batches, notes, extent)
+
+
+def _rows(path: Path, sheet: str, extent: RowEstimate) -> _Rows:
+    with _translated_errors():
+        from python_calamine import CalamineWorkbook  # noqa: PLC0415 (an optional requirement)
+
+        with CalamineWorkbook.from_path(path) as workbook:
+            cells = workbook.get_sheet_by_name(sheet)
+            extent.rows = cells.height
+            yield from (row for row in cells.iter_rows() if any(cell != "" for cell in row))
+
+
+def _batches(rows: _Rows, columns: Sequence[Column]) -> Generator[pa.RecordBatch, None, None]:
+    while chunk := [*islice(rows, _BATCH_ROWS)]:
+        values = [[_value(row[column.position]) for row in chunk] for column in columns]
+        yield batch_of(readable_paths(columns), values, rows=len(chunk))
+
+
+def _value(cell: Cell) -> object:
+    """Convert a cell to a value; Excel knows no whole numbers, and no missing cells."""
+    if cell == "":
+        return None
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < _EXACT_FLOATS:
+        return int(cell)
+    return cell
+
+
+@contextmanager
+def _translated_errors() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError:
+        raise MissingExcelError.of_workbook() from None
+    except BaseException as error:
+        # The library's own errors, and a fault in its Rust code, which is no `Exception`.
+        kind = type(error)
+        if kind.__module__ == _PACKAGE or kind.__name__ == "PanicException":
+            line = " ".join([f"{kind.__name__}:", *str(error).splitlines()[:1]])
+            raise UnreadableTableError.because(line) from None
+        raise

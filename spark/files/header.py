@@ -1,0 +1,209 @@
+"""Parse the header of delimited text, and name the column of row names if it does not.
+
+R and pandas write the names of rows as a first column without a name, or, with R's `write.table`,
+without a field in the header at all. Such a column is often the key of its table.
+"""
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import Any
+
+from datahub_hyperjoin.locations import Dialect
+
+ROW_NAME = "row_name"
+"""Name of the first column if the header gives it none."""
+
+DELIMITERS = ",;\t|"
+"""Characters that are looked for as delimiters."""
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_ROWS_EXAMINED = 200
+_MOST_OF_ROWS = 0.9
+_MOST_OF_NAMES = 0.8
+_FEWEST_CELLS, _FEWEST_FIELDS = 2, 3
+"""Least columns of a table below title lines, in sheets and in text."""
+_FEWEST_ROWS = 2
+"""Rows below a header that show that it is one."""
+_TITLE_SHARE = 3
+"""A line that fills at most a third of the columns is no row of the table."""
+_NUMBER = re.compile(r"[-+]?[\d.,]*\d[\d.,]*%?")
+_YEAR = re.compile(r"(1[5-9]|20)\d\d")
+"""A number that may be the name of a column."""
+_FIRST_NUMBERS = (0, 1)
+"""Numbers with which the rows of a table are counted."""
+
+
+def parse_rows(head: str, dialect: Dialect) -> Iterator[list[str]]:
+    """Parse the header and the rows.
+
+    Args:
+        head: The beginning of the file.
+        dialect: The file's dialect.
+
+    Returns:
+        The fields of each line that is not blank.
+    """
+    lines = (line.group() for line in _LINE.finditer(head))
+    return (row for row in csv.reader(lines, **_options(dialect)) if row)
+
+
+def first_rows(head: str, dialect: Dialect) -> list[list[str]]:
+    """Parse the header and the first rows, up to an error.
+
+    Args:
+        head: The beginning of the file.
+        dialect: The file's dialect.
+
+    Returns:
+        The fields of each; without the last row of several, which the end of the block may cut.
+    """
+    rows = []
+    with suppress(csv.Error):
+        for row in islice(parse_rows(head, dialect), _ROWS_EXAMINED + 1):
+            rows.append(row)  # noqa: PERF402 (rows before an error count)
+    return rows[:-1] if len(rows) > 2 else rows  # noqa: PLR2004 (header and one row)
+
+
+def find_header(rows: Sequence[Sequence[str]], *, in_cells: bool = False) -> int:
+    """Find the header below title lines, if the table shows that there are any.
+
+    A title line fills at most half as many fields as the widest row. The header below it has a
+    name for nearly every column, as many fields as the rows that follow, and no number in front.
+    Either a column of numbers shows which row is the header, or short titles and a blank line.
+
+    Args:
+        rows: The first rows; blank lines have no field.
+        in_cells: Whether each field is a cell of a sheet. In text, a title may contain delimiters,
+            so that more must be certain.
+
+    Returns:
+        The index of the header; 0 if no line above it is certain to be a title.
+
+    Examples:
+        >>> body = [["Oslo", "Norway", "0.7"], ["Bergen", "Norway", "0.3"]]
+        >>> find_header([["Cities 2024"], ["name", "country", "people"], *body])
+        1
+        >>> find_header([["name", "country", "people"], *body]), find_header([["Cities"], *body])
+        (0, 0)
+    """
+    filled = [sum(map(bool, map(str.strip, row))) for row in rows]
+    widest = max(filled, default=0)
+    start = next((at for at, count in enumerate(filled) if 2 * count > widest), 0)
+    body = [row for row, count in zip(rows[start + 1 :], filled[start + 1 :], strict=True) if count]
+    narrowest = _FEWEST_CELLS if in_cells else _FEWEST_FIELDS
+    if not start or widest < narrowest or len(body) < _FEWEST_ROWS:
+        return 0
+    if not _fits(rows[start], body, widest):
+        return 0
+    is_apart = in_cells or not all(filled[:start])
+    fullest = max(filled[:start])
+    has_title = is_apart and (fullest == 1 or _TITLE_SHARE * fullest <= widest)
+    names = [name for name in rows[start] if _is_number(name) and not _YEAR.fullmatch(name.strip())]
+    return start if (has_title and not names) or _has_numbers(rows[start], body) else 0
+
+
+def cut_titles(head: str, dialect: Dialect) -> str:
+    r"""Return the title lines above the header of delimited text.
+
+    Args:
+        head: The beginning of the file.
+        dialect: The file's dialect, with its delimiter.
+
+    Returns:
+        The lines, with the blank lines below them; empty if there are none.
+
+    >>> text = "Cities; 2024\n\nname,land,people\nOslo,Norway,7\nBergen,Norway,3\n"
+    >>> cut_titles(text, Dialect(delimiter=","))
+    'Cities; 2024\n\n'
+    """
+    lines = [line.group() for line in islice(_LINE.finditer(head), _ROWS_EXAMINED)]
+    reader = csv.reader(lines, **_options(dialect))
+    rows, starts = list[list[str]](), list[int]()
+    with suppress(csv.Error):
+        while (start := reader.line_num) < len(lines):
+            rows.append(next(reader))
+            starts.append(start)
+    # The end of the block may cut the last row.
+    header = find_header(rows if head.endswith(("\n", "\r")) else rows[:-1])
+    return "".join(lines[: starts[header]]) if header else ""
+
+
+def name_rows(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Give a name to a first column that holds the names of rows.
+
+    A column that only counts the rows stays without a name, since every table could have it.
+
+    Args:
+        names: The names in the header.
+        rows: The first rows.
+
+    Returns:
+        The names of all columns.
+
+    Examples:
+        >>> name_rows(["", "mpg"], [["Mazda RX4", "21"], ["Fiat 128", "32"]])
+        ['row_name', 'mpg']
+        >>> name_rows(["mpg"], [["Mazda RX4", "21"], ["Fiat 128", "32"]])
+        ['row_name', 'mpg']
+        >>> name_rows(["", "mpg"], [["1", "21"], ["2", "32"]])
+        ['', 'mpg']
+    """
+    longer = sum(len(row) == len(names) + 1 for row in rows)
+    # One row that is longer than the header is a fault of the row.
+    is_missing = len(rows) > 1 and longer >= _MOST_OF_ROWS * len(rows)
+    named = ["", *names] if is_missing else [*names]
+    values = [row[0] for row in rows if len(row) == len(named)]
+    if named[0].strip() or len(named) == 1 or ROW_NAME in named or not any(values):
+        return named
+    if not _count_up(values):
+        named[0] = ROW_NAME
+    return named
+
+
+def _options(dialect: Dialect) -> dict[str, Any]:
+    """Return the options of Python's parser."""
+    return {
+        "delimiter": dialect.delimiter or DELIMITERS[0],
+        "quotechar": dialect.quote or None,
+        "quoting": csv.QUOTE_MINIMAL if dialect.quote else csv.QUOTE_NONE,
+        "escapechar": dialect.escape or None,
+    }
+
+
+def _fits(header: Sequence[str], body: Sequence[Sequence[str]], widest: int) -> bool:
+    """Return whether a row may be the header of the rows below it."""
+    names = [name.strip() for name in header if name.strip()]
+    as_wide = sum(len(row) == len(header) for row in body)
+    return (
+        len(names) >= _MOST_OF_NAMES * widest
+        and len({*names}) == len(names)
+        and as_wide >= _MOST_OF_ROWS * len(body)
+        and not _is_number(names[0])
+    )
+
+
+def _has_numbers(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Return whether a column holds numbers below a name that is none."""
+    columns = zip(header, *(row for row in body if len(row) == len(header)), strict=True)
+    return any(
+        name.strip() and not _is_number(name) and _are_numbers(values) for name, *values in columns
+    )
+
+
+def _is_number(text: str) -> bool:
+    return _NUMBER.fullmatch(text.strip()) is not None
+
+
+def _are_numbers(values: Sequence[str]) -> bool:
+    written = [value for value in values if value.strip()]
+    return bool(written) and all(map(_is_number, written))
+
+
+def _count_up(values: Sequence[str]) -> bool:
+    """Return whether values are the numbers of rows, some of which may be left out."""
+    if not all(value.isascii() and value.isdigit() for value in values):
+        return False
+    numbers = [*map(int, values)]
+    return numbers[0] in _FIRST_NUMBERS and numbers == sorted({*numbers})

@@ -1,0 +1,90 @@
+"""Read sheets of workbooks."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from datahub_hyperjoin.locations import WorkbookSheet
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.errors import EmptyTableError, MissingExcelError, UnreadableTableError
+from datahub_hyperjoin.spark.read import read_table, with_absolute_paths
+from datahub_hyperjoin.tables import Table, TableId
+from workbooks import Rows, write_workbook
+
+CITIES: Rows = [["id", "city"], [1, "Köln"], [2, "Oslo"], [3, None]]
+ROWS = [{"id": 1, "city": "Köln"}, {"id": 2, "city": "Oslo"}, {"id": 3, "city": None}]
+
+
+def table_of(path: Path, sheet: str) -> Table:
+    location = WorkbookSheet(uri=str(path), sheet=sheet)
+    return Table(id=TableId("file", f"{path.name}/{sheet}"), title=sheet, location=location, size=1)
+
+
+def rows_of(table: Table, paths: set[str] | None = None) -> tuple[list[dict[str, Any]], list[str]]:
+    stream = read_table(table, Databases(), max_rows=99_999, paths=paths)
+    return [row for batch in stream.batches for row in batch.to_pylist()], stream.notes
+
+
+def test_each_sheet_is_read_with_its_types(tmp_path: Path) -> None:
+    mixed: Rows = [["code", "share"], ["0012", 0.5], [12, 1]]
+    path = write_workbook(tmp_path / "book.xlsx", {"Cities": CITIES, "Ü & co": mixed})
+    assert rows_of(table_of(path, "Cities")) == (ROWS, [])
+    assert rows_of(table_of(path, "Cities"), {"city"})[0][1] == {"city": "Oslo"}
+    assert rows_of(table_of(path, "Ü & co")) == (
+        [{"code": "0012", "share": 0.5}, {"code": "12", "share": 1.0}],
+        [],
+    )
+
+
+def test_titles_and_blank_rows_are_skipped(tmp_path: Path) -> None:
+    sheet: Rows = [["Cities of the north"], [], *CITIES[:2], [], *CITIES[2:]]
+    path = write_workbook(tmp_path / "book.xlsx", {"Cities": sheet})
+    assert rows_of(table_of(path, "Cities")) == (ROWS, ["lines above the header were skipped: 1"])
+
+
+def test_the_names_of_rows_are_a_column(tmp_path: Path) -> None:
+    sheet: Rows = [[None, "mpg"], ["Mazda RX4", 21], ["Fiat 128", 32]]
+    path = write_workbook(tmp_path / "book.xlsx", {"Cars": sheet})
+    assert rows_of(table_of(path, "Cars"))[0][0] == {"row_name": "Mazda RX4", "mpg": 21}
+
+
+def test_a_long_sheet_is_read_in_batches(tmp_path: Path) -> None:
+    sheet: Rows = [["id", "name"], *[(at, f"name {at}") for at in range(20_000)]]
+    table = table_of(write_workbook(tmp_path / "book.xlsx", {"Long": sheet}), "Long")
+    stream = read_table(table, Databases(), max_rows=99_999)
+    batches = [len(batch) for batch in stream.batches]
+    assert sum(batches) == 20_000
+    assert len(batches) > 1
+    assert abs(stream.extent.rows - 20_000) <= 1
+
+
+def test_what_is_no_sheet_is_refused(tmp_path: Path) -> None:
+    path = write_workbook(tmp_path / "book.xlsx", {"Empty": [], "Blank": [[None, None]]})
+    for sheet in ("Empty", "Blank"):
+        with pytest.raises(EmptyTableError, match="is an empty sheet"):
+            rows_of(table_of(path, sheet))
+    with pytest.raises(UnreadableTableError, match="cannot be read: WorksheetNotFound: Lost"):
+        rows_of(table_of(path, "Lost"))
+    path.write_bytes(b"nothing")
+    with pytest.raises(UnreadableTableError, match="cannot be read: ZipError: invalid"):
+        rows_of(table_of(path, "Empty"))
+
+
+def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_workbook(tmp_path / "book.xlsx", {"Cities": CITIES})
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    with pytest.raises(MissingExcelError, match=r"pip install 'datahub-hyperjoin\[excel\]'"):
+        rows_of(table_of(path, "Cities"))
+
+
+def test_workers_find_a_workbook_by_its_absolute_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = table_of(Path("book.xlsx"), "Cities")
+    [absolute] = with_absolute_paths([table])
+    location = WorkbookSheet(uri=str(tmp_path / "book.xlsx"), sheet="Cities")
+    assert absolute == replace(table, location=location)

@@ -1,0 +1,69 @@
+"""Find the header of a table that has titles above it."""
+
+import pytest
+
+from datahub_hyperjoin.spark.files.header import find_header
+
+NAMES = ["name", "country", "people"]
+BODY = [["Oslo", "NO", "0.7"], ["Bergen", "NO", "0.3"], ["Malmö", "SE", "0.4"]]
+
+
+def padded(*rows: list[str]) -> list[list[str]]:
+    return [[*row, *[""] * (3 - len(row))] for row in rows]
+
+
+@pytest.mark.parametrize(
+    "titles",
+    [
+        [["Cities of the north"], []],
+        [["Cities of the north"], ["2024"], []],
+        padded(["Cities of the north"], [], ["as of 2024"]),
+    ],
+)
+def test_title_lines_are_told_from_the_header(titles: list[list[str]]) -> None:
+    assert find_header([*titles, NAMES, *BODY]) == len(titles)
+
+
+def test_titles_may_have_several_fields_if_the_table_is_wide() -> None:
+    titles = [["Data Source", "Indicators"], [], ["Last Updated", "2024-01-01"], []]
+    years = ["Country", "Code", "Indicator", "Unit", "1960", "1961"]
+    rows = [["Norway", "NOR", "Area", "km2", "1.5", ""], ["Oman", "OMN", "Area", "km2", "2", "3"]]
+    assert find_header([*titles, years, *rows]) == 4
+    assert find_header([titles[0], years, *rows]) == 0
+
+
+def test_a_column_of_numbers_shows_the_header() -> None:
+    titles = [["Report", "of 2024"]]
+    names = ["name", "country", "people", "area"]
+    rows = [[*row, "9"] for row in BODY]
+    assert find_header([*titles, names, *rows]) == 1
+    words = [[*row[:2], "some", "many"] for row in BODY]
+    assert find_header([*titles, names, *words]) == 0
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [],
+        [NAMES],
+        [NAMES, *BODY],
+        [["Cities of the north"], *BODY],
+        [["Cities of the north"], [], *BODY],
+        [["address"], *[[f"Main St {at}", "Salem", "Oregon"] for at in range(9)]],
+        [["Cities of the north"], NAMES, BODY[0]],
+        [["city"], ["New York", "NY"], ["Boston", "MA"], ["Salem", "OR"]],
+        [["Cities"], [], ["name", "name", "people"], *BODY],
+        [["Cities"], [], ["1", "name", "people"], *BODY],
+        [["Cities"], [], NAMES, ["a"], ["b"], *BODY],
+        [["", "a", ""], *BODY, ["", "", ""]],
+    ],
+)
+def test_other_tables_begin_with_their_header(rows: list[list[str]]) -> None:
+    assert find_header(rows) == 0
+
+
+def test_a_sheet_of_two_columns_may_have_a_title() -> None:
+    rows = [["Cities", ""], ["", ""], ["name", "people"], ["Oslo", "0.7"], ["Bergen", "0.3"]]
+    assert find_header(rows, in_cells=True) == 2
+    assert find_header([rows[0], *rows[2:]], in_cells=True) == 1
+    assert find_header(rows) == 0

@@ -1,0 +1,129 @@
+"""Read JSON files that hold one array or object rather than lines."""
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from datahub_hyperjoin.locations import File, FileFormat, Folder
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
+from datahub_hyperjoin.spark.files import json_arrays
+from datahub_hyperjoin.spark.read import read_table
+from datahub_hyperjoin.tables import Table, TableId
+
+Read = Callable[..., tuple[list[dict[str, Any]], list[str]]]
+ROWS = [{"id": "1", "city": "Zürich"}, {"id": "2", "city": "Oslo"}]
+METADATA = {"entityType": "query", "entityUrn": "u", "changeType": "UPSERT", "aspectName": "a"}
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """Return a function that writes a file and reads it as a table."""
+
+    def read_text(
+        text: str | bytes, name: str = "cities.json", paths: set[str] | None = None
+    ) -> tuple[list[dict[str, Any]], list[str]]:
+        file = tmp_path / name
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        location = File(uri=str(file), format=FileFormat.JSON)
+        table = Table(id=TableId("file", name), title=name, location=location, size=1)
+        stream = read_table(table, Databases(), max_rows=99_999, paths=paths)
+        return [row for batch in stream.batches for row in batch.to_pylist()], stream.notes
+
+    return read_text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(ROWS),
+        json.dumps(ROWS, indent=2),
+        "\ufeff \n" + json.dumps(ROWS),
+        "\n".join(map(json.dumps, ROWS)),
+        json.dumps(ROWS[0], indent=2) + "\n" + json.dumps(ROWS[1], indent=2),
+        json.dumps({"id": ["1", "2"], "city": ["Zürich", "Oslo"]}),
+        json.dumps({"type": "cities", "count": 2, "features": ROWS}, indent=1),
+    ],
+    ids=["array", "indented", "marked", "lines", "objects", "columns", "wrapped"],
+)
+def test_tables_are_read_from_json_of_every_form(read: Read, text: str) -> None:
+    assert read(text) == (ROWS, [])
+    assert read(text, paths={"city"})[0] == [{"city": "Zürich"}, {"city": "Oslo"}]
+    assert read(gzip.compress(text.encode()), "cities.json.gz") == (ROWS, [])
+
+
+def test_values_are_read_as_in_json_lines(read: Read) -> None:
+    row = {"a": 1, "b": 1.5, "c": True, "d": {"e": "x", "f": None}, "g": [1, 2], "h": 2.0}
+    rows, notes = read(json.dumps([row, {"a": 2, "z": 3}]))
+    assert rows == [
+        {"a": 1, "b": 1.5, "c": True, "d.e": "x", "d.f": None, "h": 2, "z": None},
+        {"a": 2, "b": None, "c": None, "d.e": None, "d.f": None, "h": None, "z": 3},
+    ]
+    assert notes == ["columns not compared, because they hold lists, maps or bytes: 'g'"]
+
+
+def test_an_array_longer_than_a_block_is_read_whole(
+    read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_arrays, "_BLOCK", 64)
+    rows = [{"id": str(at), "text": 'ü[{]}\\",' * (at % 30)} for at in range(200)]
+    for indent in (None, 1):
+        assert read(json.dumps(rows, indent=indent, ensure_ascii=indent is None))[0] == rows
+
+
+def test_elements_that_are_no_objects_cost_only_themselves(read: Read) -> None:
+    deep = "[" * 300 + "]" * 300
+    text = f'[{{"id": 1}}, 7, {{"id": {deep}}}, {{"id": 2}}, {{"id": 3}}]'
+    assert read(text) == (
+        [{"id": 1}, {"id": 2}, {"id": 3}],
+        ["skipped elements that are not JSON objects: 2"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[1, 2, 3]", "most elements of its array are not JSON objects"),
+        ('{"name": "me",\n"tabs": 4}', "holds one JSON object, which is no table. Write rows"),
+        ('{"a": [1, 2],\n"b": [1]}', "holds one JSON object, which is no table. Write rows"),
+        ('{"a": [{"x": 1}], "b": [{"x": 1}]}', "it holds several arrays, 'a', 'b', which are"),
+        ('[{"id": 1}, {"id": }]', "its JSON is invalid: Expecting value"),
+        ('[{"id": 1}, {"id": 2', "its JSON ends in the middle of a value"),
+        ("name,id", "it holds no JSON"),
+        (json.dumps([METADATA]), "holds metadata that DataHub's `file` sink wrote. Keep it in"),
+        ("[" * 100_000, "nested more than 200 levels deep"),
+        ('{"a":' * 100_000, "nested more than 200 levels deep"),
+    ],
+)
+def test_other_json_is_refused_with_the_reason(read: Read, text: str, reason: str) -> None:
+    with pytest.raises(UnreadableTableError, match=reason):
+        read(text)
+
+
+@pytest.mark.parametrize("text", ["[]", " [ ] ", "\n"])
+def test_an_empty_array_is_an_empty_table(read: Read, text: str) -> None:
+    with pytest.raises(EmptyTableError):
+        read(text)
+
+
+def test_a_large_object_is_refused(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_arrays, "_BLOCK", 64)
+    monkeypatch.setattr(json_arrays, "_LARGEST", 1 << 10)
+    with pytest.raises(UnreadableTableError, match="Write its rows as JSON Lines"):
+        read(json.dumps({"features": [{"id": at} for at in range(400)]}))
+    with pytest.raises(UnreadableTableError, match="longer than 1,024 characters"):
+        read(json.dumps([{"id": 1}, {"id": "x" * 4000}]))
+
+
+def test_a_folder_of_json_files_is_one_table(tmp_path: Path) -> None:
+    for part, row in enumerate(ROWS):
+        tmp_path.joinpath(f"part-{part}.json").write_text(json.dumps(row) + "\n")
+    folder = Folder(uri=str(tmp_path), format=FileFormat.JSON, parts=("part-0.json", "part-1.json"))
+    table = Table(id=TableId("file", "cities"), title="cities", location=folder, size=1)
+    stream = read_table(table, Databases(), max_rows=99)
+    rows = [row for batch in stream.batches for row in batch.to_pylist()]
+    assert sorted(rows, key=str) == sorted(ROWS, key=str)
