@@ -3,30 +3,51 @@
 The client raises errors of `requests`, its own `GraphError` and, for a failing REST request, its
 `OperationalError` around the HTTP error. Every request of this package goes through
 `translate_errors`, or explains what it catches with `explain`, so that one failure reads the same
-wherever it happens and never shows a password or a token.
+wherever it happens and never shows a password or a token. What parses an answer goes through
+`translate_malformed`.
 """
 
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from avro.errors import AvroException
 from datahub.configuration.common import GraphError, OperationalError
 from datahub.ingestion.graph.client import DataHubGraph, entity_type_to_graphql
+from datahub.utilities.urns.error import InvalidUrnError
 from requests import JSONDecodeError, RequestException, Response, exceptions
 
 from datahub_hyperjoin.errors import HyperJoinError, UnknownEntityTypeError
 from datahub_hyperjoin.redact import in_short
 
+UNREADABLE = (RequestException, GraphError, ValueError, TypeError, AttributeError)
+"""Errors that the client raises for an answer that fails, or is none."""
+
 _NO_ACCESS = {401, 403}
 _ON_THE_WAY = (exceptions.SSLError, exceptions.ProxyError)
 """Connection errors for which the server itself may well be up."""
+
+MALFORMED = (
+    AssertionError,
+    AttributeError,
+    AvroException,
+    InvalidUrnError,
+    KeyError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""Errors that parsing raises, in the client or in this package, for an answer of another form."""
+
+_NOT_DATAHUB = "the response is not from DataHub's metadata service"
+"""The reason for an answer of another form: usually a proxy or another server sent it."""
 
 _GRAPHQL_TYPES = {"erModelRelationship": "ERModelRelationship"}
 """GraphQL types that this package's operations name in fragments."""
 
 
 def response_of(error: BaseException) -> Response | None:
-    """Return the server's response that is stored in an error or in its cause.
+    """Return the server's response that caused an error.
 
     Args:
         error: The error; the client keeps some responses in the cause of its own error.
@@ -55,13 +76,16 @@ def explain(error: Exception, token: str | None) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason for an error, including the server's message if the server responded."""
+    """Return the reason for an error.
+
+    If the server responded, the reason includes its message.
+    """
     response = response_of(error)
     if response is not None:
         return f"{response.status_code} {response.reason}: {_message(response)}".rstrip(": ")
     match error:
         case JSONDecodeError():
-            return "the response is not from DataHub's metadata service"
+            return _NOT_DATAHUB
         case exceptions.ConnectionError() if error.request and not isinstance(error, _ON_THE_WAY):
             return "nothing answers at " + str(error.request.url)
         case OperationalError():
@@ -73,7 +97,7 @@ def _reason(error: Exception) -> str:
 
 
 def _message(response: Response) -> str:
-    """Return the message in the server's response, or an empty string if there is none."""
+    """Return the message in a server's response; empty if there is none."""
     try:
         body = response.json()
     except ValueError:
@@ -82,7 +106,10 @@ def _message(response: Response) -> str:
 
 
 def _graphql_reason(errors: object) -> str:
-    """Concatenate the messages of GraphQL errors, each after the name of its top-level field."""
+    """Combine GraphQL errors into one text.
+
+    Each message follows the name of its top-level field.
+    """
     if not isinstance(errors, list):
         return str(errors)
     reasons = []
@@ -93,7 +120,7 @@ def _graphql_reason(errors: object) -> str:
 
 
 def is_unknown_entity(entity: str, error: Exception) -> bool:
-    """Return whether an error states that the server does not support an entity type.
+    """Return whether the server reports that it does not support an entity type.
 
     The server may report this in a REST or a GraphQL response.
 
@@ -112,7 +139,7 @@ def is_unknown_entity(entity: str, error: Exception) -> bool:
 
 
 def is_denied(error: Exception) -> bool:
-    """Return whether the server understood a request and refused it.
+    """Return whether the server refused a request.
 
     Args:
         error: An error of DataHub's client or of `requests`.
@@ -148,3 +175,22 @@ def translate_errors(
         if entity and is_unknown_entity(entity, error):
             raise UnknownEntityTypeError.named(entity) from error
         raise build(error, explain(error, graph.config.token)) from error
+
+
+@contextmanager
+def translate_malformed(build: Callable[[str], HyperJoinError]) -> Iterator[None]:
+    """Translate parsing errors in a `with` block into errors of this package.
+
+    Inside it, `translate_errors` must surround the request itself: some errors of `requests` are of
+    the same kinds.
+
+    Args:
+        build: Builds the error to raise from the reason.
+
+    Raises:
+        HyperJoinError: The error that `build` returns.
+    """
+    try:
+        yield
+    except MALFORMED as error:
+        raise build(_NOT_DATAHUB) from error

@@ -1,4 +1,4 @@
-"""The settings of the HyperJoin source in a DataHub recipe.
+"""The configuration of the HyperJoin source.
 
 Each section is a dataclass of the package that uses it, so that every default, bound and
 description is in one place. Unknown keys are refused at every level.
@@ -19,7 +19,14 @@ from datahub.ingestion.source.state.stateful_ingestion_base import (
 from pydantic import ConfigDict, Field, field_validator, model_validator
 from typing_extensions import Self
 
-from datahub_hyperjoin.catalog import CatalogConfig, ConnectionConfig, PlatformInstance, Scope
+from datahub_hyperjoin.catalog import (
+    CatalogConfig,
+    ConnectionConfig,
+    FolderNames,
+    PlatformInstance,
+    Scope,
+    TableSelection,
+)
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.errors import CheckpointMismatchError, UnwritablePathError
 from datahub_hyperjoin.long_texts import refuse_long_texts
@@ -38,7 +45,7 @@ class HyperJoinConfig(
     PlatformInstanceConfigMixin,
     EnvConfigMixin,
 ):
-    """The settings in a recipe's `source.config`."""
+    """The section `source.config` of a recipe."""
 
     # Values may be secret, so errors name the key without its value.
     model_config = ConfigDict(use_attribute_docstrings=True, hide_input_in_errors=True)
@@ -84,15 +91,38 @@ class HyperJoinConfig(
         )
 
     @property
+    def folder_selection(self) -> TableSelection:
+        """Rules that select the tables of `catalog.folder` and give them names in DataHub."""
+        return TableSelection(
+            platform=self.catalog.platform,
+            env=self.env,
+            instance=self.platform_instance,
+            names=self.catalog.names or "{table}",
+            tables=self.catalog.tables,
+            dialect=self.catalog.dialect,
+        )
+
+    @property
     def scope(self) -> Scope:
         """The part of the catalog that the recipe covers."""
         instances = [connection.instance for connection in self.connections]
-        if self.catalog.folder:
+        names = None
+        if folder := self.catalog.folder:
             instances.insert(0, self.folder_instance)
+            names = FolderNames(
+                folder=folder,
+                instance=self.folder_instance,
+                stated=self.catalog.names is not None,
+            )
+        if self.catalog.described:
+            every = PlatformInstance(platform="", env=self.env, instance=self.platform_instance)
+            instances.append(every)
         return Scope(
             instances=tuple(dict.fromkeys(instances)),  # two connections may share one
+            folder=names,
             dataset_filter=self.catalog.dataset_filter,
             known_only=self.catalog.known_only,
+            described=self.catalog.described,
             max_queries=self.catalog.queries,
             personal_tags=self.profile.personal_tags,
             namespace=self.emit.namespace,
@@ -101,14 +131,17 @@ class HyperJoinConfig(
 
     @property
     def connections_by_key(self) -> dict[str, ConnectionConfig]:
-        """The recipe's connections by key, such as `connections[0]`."""
+        """The recipe's connections by key.
+
+        An example of a key is `connections[0]`.
+        """
         return {
             f"connections[{index}]": connection for index, connection in enumerate(self.connections)
         }
 
     @property
     def kept_folders(self) -> dict[str, Path | None]:
-        """The folders that only one run at a time can use, by their keys."""
+        """Folders that only one run at a time can use, by recipe key."""
         return {"profile.store": self.profile.store, "model.path": self.model.path}
 
     @model_validator(mode="before")
@@ -119,15 +152,25 @@ class HyperJoinConfig(
 
     @model_validator(mode="after")
     def _refuse_to_read_nothing(self) -> Self:
-        if not self.catalog.folder and (self.catalog.demo or not self.connections):
-            message = "There are no tables to read. Set `catalog.folder` or `connections`"
+        others = self.connections or self.catalog.described
+        if not self.catalog.folder and (self.catalog.demo or not others):
+            message = (
+                "There are no tables to read. Set `catalog.folder` or `connections`, or "
+                "`catalog: datahub` for suggestions by names"
+            )
             raise ValueError(message)
         return self
+
+    @field_validator("catalog", mode="before")
+    @classmethod
+    def _read_only_datahub(cls, written: object) -> object:
+        """Convert `catalog: datahub` to a section that reads no rows."""
+        return {"described": True} if written == "datahub" else written
 
     @field_validator("model", mode="before")
     @classmethod
     def _fill_by_setting(cls, written: object) -> object:
-        """Complete the section `model` with the defaults that `model.setting` selects."""
+        """Add the defaults of `model.setting` to the section `model`."""
         if not isinstance(written, Mapping):
             return written
         refuse_retired_keys(written)
@@ -150,7 +193,7 @@ class HyperJoinConfig(
 
     @model_validator(mode="after")
     def _refuse_to_keep_values(self) -> Self:
-        """Refuse a saved model with words of values if no values may stay on disk."""
+        """Refuse to save a model that contains words of values if no values may be kept."""
         features = self.model.features
         learns_values = features.values and not features.vectors
         if not self.profile.keep_values and self.model.path and learns_values:
@@ -164,7 +207,7 @@ class HyperJoinConfig(
 
     @model_validator(mode="after")
     def _refuse_a_start_without_model(self) -> Self:
-        """Refuse a folder in `model.start` that contains no model."""
+        """Refuse a `model.start` folder that contains no model."""
         key, folder = "model.start", self.model.start
         if folder and not holds_model(folder):
             raise CheckpointMismatchError.without_model(key, str(folder))
@@ -189,7 +232,7 @@ def _against_page(file: Path) -> str:
 
 
 def _against_model(folder: Path) -> str:
-    """Return the reason why a folder cannot store a model, or an empty string if it can.
+    """Return why a folder cannot store a model; empty if it can.
 
     Saving replaces the whole folder, so it must hold nothing but a model.
     """

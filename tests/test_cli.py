@@ -102,6 +102,8 @@ def test_joins_are_given_to_programs(shop: Shop) -> None:
         "right_fan_out": 2.0,
         "left_containment": 1.0,
         "right_containment": 0.5,
+        "compared_as": None,
+        "crosswalk": None,
     }
     assert shop.gms.writes != []
 
@@ -210,6 +212,28 @@ def test_a_path_does_not_multiply_rows_unless_it_is_asked_to(shop: Shop) -> None
     assert lines[2] == "Rows of every table may repeat: do not sum over the result"
     path = json.loads(succeed("path", "orders", "regions", "--many-to-many", "--json"))
     assert (path["safe"], path["grain"], path["multiplies_by"]) == (False, None, 4.0)
+
+
+def test_a_path_names_the_crosswalk_of_a_join_in_two_steps(shop: Shop) -> None:
+    shop.suggest("refunds.town", "regions.label", 0.9, via=("orders.code", "orders.name"))
+    lines = succeed("path", "regions", "refunds").splitlines()
+    route = "shop.public.regions → crosswalk shop.public.orders → shop.public.refunds"
+    assert lines[0] == route
+    assert "reference, in two steps" in lines[-4]
+    steps = "regions.label = shop.public.orders.name, then shop.public.orders.code = shop.public."
+    through = "refunds.town, through crosswalk table shop.public.orders"
+    assert lines[-3:] == ["", "Joins in two steps:", f"shop.public.{steps}{through}"]
+    (step,) = json.loads(succeed("path", "regions", "refunds", "--json"))["joins"]
+    orders = dataset_urn(table("orders"))
+    assert step["crosswalk"] == {"dataset": orders, "left": "name", "right": "code"}
+
+
+def test_a_path_names_the_form_in_which_values_are_compared(shop: Shop) -> None:
+    shop.suggest("refunds.country", "regions.country", 0.9, compared_as="countries")
+    line = succeed("path", "refunds", "regions").splitlines()[-1]
+    assert "reference, as countries" in line
+    (step,) = json.loads(succeed("path", "refunds", "regions", "--json"))["joins"]
+    assert (step["compared_as"], step["crosswalk"]) == ("countries", None)
 
 
 @pytest.mark.parametrize("arrow", ["→", "->", "="])

@@ -184,7 +184,7 @@ def test_the_model_has_few_keys() -> None:
         ),
         (
             {**MINIMAL, "model": {"ranking": {"scoring": "cosine"}}},
-            r"model.ranking.scoring\n  Input should be 'hin', 'blend' or 'signals'",
+            r"model.ranking.scoring\n  Input should be 'signals', 'blend' or 'hin'",
         ),
         (
             {**MINIMAL, "model": {"reuse": "sometimes"}},

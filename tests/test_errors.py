@@ -15,7 +15,9 @@ from datahub_hyperjoin.evaluate import errors as evaluate_errors
 from datahub_hyperjoin.graphql import errors as graphql_errors
 from datahub_hyperjoin.model import errors as model_errors
 from datahub_hyperjoin.model.llm import errors as llm_errors
+from datahub_hyperjoin.recipe import errors as recipe_errors
 from datahub_hyperjoin.spark import errors as spark_errors
+from datahub_hyperjoin.spark.files import errors as file_errors
 
 MODULES = [
     errors,
@@ -23,9 +25,11 @@ MODULES = [
     demo_errors,
     emit_errors,
     evaluate_errors,
+    file_errors,
     graphql_errors,
     llm_errors,
     model_errors,
+    recipe_errors,
     spark_errors,
 ]
 
@@ -41,7 +45,7 @@ def classes_of(module: ModuleType) -> list[type[HyperJoinError]]:
     ]
 
 
-@pytest.mark.parametrize("module", [errors, model_errors, spark_errors])
+@pytest.mark.parametrize("module", [errors, file_errors, model_errors, spark_errors])
 def test_every_error_is_in_the_tree_that_the_module_draws(module: ModuleType) -> None:
     assert module.__doc__ is not None
     missing = [

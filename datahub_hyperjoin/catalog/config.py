@@ -33,18 +33,24 @@ from datahub_hyperjoin.urns import table_id
 
 
 class CatalogConfig(ConfigModel):
-    """Settings for the local folder of tables and for the use of DataHub's catalog."""
+    """Settings for the local folder of tables and for DataHub's catalog."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     folder: Path | None = None
     """Local folder to scan for tables, including its subfolders. Tables are files with the
-    extension .csv, .tsv, .jsonl, .parquet, .orc or .avro, and folders of such files. Names that
-    begin with a dot or an underscore are ignored."""
+    extension .csv, .tsv, .json, .jsonl, .parquet, .orc or .avro, and folders of such files;
+    sheets of workbooks (.xlsx, .xlsm, .xlsb, .xls, .ods) need the extra `excel`. Names that begin
+    with a dot or an underscore are ignored."""
 
     platform: str = "file"
     """DataHub platform of the folder's tables. Together with `platform_instance` and `env` it forms
     their URNs, so set it to the platform under which the catalog already lists the tables."""
+
+    names: str | None = None
+    """Pattern of the tables' names in DataHub, as in `mnt/lake/{table}`; `{table}` is the path of a
+    table below `folder`. By default, tables are matched with datasets by the ends of their paths
+    and by their columns, and the report asks for the pattern if several datasets are possible."""
 
     tables: AllowDenyPattern = Field(
         default_factory=AllowDenyPattern.allow_all,
@@ -58,6 +64,11 @@ class CatalogConfig(ConfigModel):
     follow_links: bool = False
     """Whether files outside of `folder` are read if a symbolic link in it leads to them. Links to
     folders are never followed."""
+
+    described: bool = False
+    """Whether datasets that the recipe does not read get suggestions as well: by names, and by what
+    DataHub knows of them. They are marked as not verified on data. `catalog: datahub` is short for
+    it, and needs neither a folder nor a connection."""
 
     known_only: bool = True
     """Skip tables and columns that the catalog does not know; suggestions for them would create new
@@ -96,6 +107,15 @@ class CatalogConfig(ConfigModel):
     def renamed_tables(self) -> dict[TableId, TableId]:
         """The new name of each renamed table."""
         return {table_id(old): table_id(new) for old, new in self.renamed.items()}
+
+    @field_validator("names")
+    @classmethod
+    def _refuse_names_without_table(cls, names: str | None) -> str | None:
+        if names is not None:
+            _refuse_other_names(names, ["{table}"])
+            # DataHub's connectors write no slash before a path.
+            return names.lstrip("/")
+        return None
 
     @field_validator("renamed")
     @classmethod
@@ -177,7 +197,7 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
 
     @property
     def selection(self) -> TableSelection:
-        """Rules that select the tables to read and determine their names in DataHub."""
+        """Rules that select the tables to read and give them names in DataHub."""
         return TableSelection(
             platform=self.platform or platform_of(self.source),
             env=self.env,
@@ -241,12 +261,20 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
         parts = ["{folder}"] if self.folder else ["{database}", "{schema}"]
         if self.names is None:
             return self
-        if set(re.findall(r"{.*?}", self.names)) - {*parts, "{table}"}:
-            message = f"`names` is {self.names!r}. Use only {', '.join(parts)} and {{table}} in it"
-            raise ValueError(message)
-        if "{table}" not in self.names:
-            message = (
-                f"`names` is {self.names!r}. Add {{table}}: without it all tables share a name"
-            )
-            raise ValueError(message)
+        _refuse_other_names(self.names, [*parts, "{table}"])
         return self
+
+
+def _refuse_other_names(names: str, parts: list[str]) -> None:
+    """Refuse a pattern of names that lacks `{table}` or holds anything but the given parts.
+
+    Raises:
+        ValueError: The pattern cannot give each table a name of its own.
+    """
+    if set(re.findall(r"{.*?}", names)) - {*parts}:
+        allowed = " and ".join([part for part in [", ".join(parts[:-1]), parts[-1]] if part])
+        message = f"`names` is {names!r}. Use only {allowed} in it"
+        raise ValueError(message)
+    if "{table}" not in names:
+        message = f"`names` is {names!r}. Add {{table}}: without it all tables share a name"
+        raise ValueError(message)

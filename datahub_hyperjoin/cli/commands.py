@@ -8,7 +8,9 @@ from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.cli.connect import connected
+from datahub_hyperjoin.cli.export import write_joins
 from datahub_hyperjoin.cli.measure import evaluate_rankings
+from datahub_hyperjoin.cli.serve_agents import serve_agents
 from datahub_hyperjoin.cli.show import (
     as_json,
     as_table,
@@ -45,6 +47,7 @@ def _format(command: Callable[..., None]) -> Callable[..., None]:
             "--json", "output_format", flag_value="json", help="Shorthand for --format json."
         ),
     )
+    # The help lists the option first that is added last.
     for option in reversed(options):
         command = option(command)
     return command
@@ -66,6 +69,8 @@ def main() -> None:
 
 
 main.add_command(evaluate_rankings)
+main.add_command(serve_agents)
+main.add_command(write_joins)
 
 
 @main.command("joins")
@@ -136,7 +141,7 @@ def _decide(
     *,
     as_json: bool,
 ) -> None:
-    """Find all joins that the user names, and only then accept or reject them.
+    """Find all named joins, and only then accept or reject them.
 
     A wrong name therefore changes nothing.
     """
@@ -167,10 +172,12 @@ def show_path(
 
     The best path follows references to keys, and has one row for each row of some table on it: its
     grain. Of several such paths, the best has the fewest joins that multiply rows, then the
-    greatest product of joinabilities, then the fewest joins. The joinability of a join that a
-    person accepted, created or declared counts as 1. Rejected and hidden joins are never used.
+    fewest that nobody accepted, created or declared, then the fewest joins, then the greatest
+    product of joinabilities. Rejected and hidden joins are never used, and no detour is made around
+    a reference whose key has duplicates.
     """
     with connected() as graph:
         tables = [table_id(find_dataset(graph, name)) for name in (start, end)]
+        # A path may lead over any table, so all joins are read.
         path = find_path(all_joins(graph), *tables, most=max_hops, many_to_many=many_to_many)
     click.echo(path_as_json(path) if output_format == "json" else path_as_table(path))

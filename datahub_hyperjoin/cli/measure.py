@@ -70,12 +70,16 @@ def evaluate_rankings(
     """
     # torch and Spark take seconds to import, which the other commands should not wait for.
     from datahub_hyperjoin import evaluate as evaluation  # noqa: PLC0415
+    from datahub_hyperjoin.model.config.network_keys import find_unused_keys  # noqa: PLC0415
 
     short = {"model.setting": setting, "model.training.epochs": epochs}
     try:
         settings = evaluation.parse_settings(texts)
         settings |= {key: value for key, value in short.items() if value is not None}
         config = evaluation.recipe_config(settings).model
+        if keys := find_unused_keys(config):
+            names = ", ".join(keys)
+            click.echo(f"Without effect, as no network is trained: {names}", err=True)
         results = []
         for result in evaluation.evaluate(
             folders,

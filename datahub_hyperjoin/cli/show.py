@@ -1,4 +1,4 @@
-"""Formatting of joins and paths as text or JSON."""
+"""Format joins and paths as text or JSON."""
 
 import json
 from collections.abc import Sequence
@@ -20,16 +20,23 @@ def as_table(joins: Sequence[CatalogJoin]) -> str:
 
     `hyperjoin accept` and `hyperjoin reject` understand the join conditions in the table.
     """
+    # Otherwise tabulate would rewrite names that look like numbers.
     return tabulate([*map(_cells, joins)], headers=_HEADERS, disable_numparse=True)
 
 
 def _cells(join: CatalogJoin) -> tuple[str, ...]:
-    role = join.role.value if join.role else ""
+    role = ", ".join(filter(None, [join.role.value if join.role else "", _way(join)]))
     return _score(join), join.arrows, role, join.cardinality.words, _decision(join)
 
 
+def _way(join: CatalogJoin) -> str:
+    """Return how values are compared; empty if they are compared as written."""
+    return "in two steps" if join.via else join.compared_as and f"as {join.compared_as}"
+
+
 def _score(join: CatalogJoin) -> str:
-    return "" if join.joinability is None else f"{join.joinability:.2f}"
+    doubt = "" if join.is_verified else ", not verified"
+    return "" if join.joinability is None else f"{join.joinability:.2f}{doubt}"
 
 
 def _decision(join: CatalogJoin) -> str:
@@ -50,7 +57,7 @@ def as_json(joins: Sequence[CatalogJoin]) -> str:
 
 
 def decisions_as_json(joins: Sequence[CatalogJoin], verdict: Verdict) -> str:
-    """Format as JSON the joins that a person just accepted or rejected."""
+    """Format accepted or rejected joins as JSON."""
     return _dump(
         [{"urn": join.urn, "name": join.name, "decision": verdict.value} for join in joins]
     )
@@ -75,7 +82,14 @@ def _record(join: CatalogJoin) -> dict[str, Any]:
         "right_fan_out": join.right_fan_out,
         "left_containment": join.left_containment,
         "right_containment": join.right_containment,
+        "compared_as": join.compared_as or None,
+        "crosswalk": _crosswalk(join.via) if join.via else None,
     }
+
+
+def _crosswalk(via: tuple[ColumnId, ColumnId]) -> dict[str, str]:
+    left, right = via
+    return {"dataset": dataset_urn(left.table), "left": left.path, "right": right.path}
 
 
 def _column(column: ColumnId) -> dict[str, str]:
@@ -94,7 +108,7 @@ def path_as_table(path: JoinPath) -> str:
     """
     joins = "1 join" if len(path.steps) == 1 else f"{len(path.steps)} joins"
     lines = [
-        " → ".join(table.name for table in path.tables),
+        _route(path),
         f"{joins} with a combined joinability of {path.strength:.2f}",
         _grain(path),
         "",
@@ -104,7 +118,27 @@ def path_as_table(path: JoinPath) -> str:
             disable_numparse=True,
         ),
     ]
-    return "\n".join([*lines, *_choices(path.steps)])
+    return "\n".join([*lines, *_crosswalks(path.joins), *_choices(path.steps)])
+
+
+def _route(path: JoinPath) -> str:
+    """List the tables of a path in order, including the crosswalks."""
+    names = [path.tables[0].name]
+    for join in path.joins:
+        through = [f"crosswalk {join.via[0].table.name}"] if join.via else []
+        names += [*through, join.right.table.name]
+    return " → ".join(names)
+
+
+def _crosswalks(joins: Sequence[CatalogJoin]) -> list[str]:
+    """Describe the steps of each join through a crosswalk, as lines of text."""
+    steps = [
+        f"{join.left} = {join.via[0]}, then {join.via[1]} = {join.right}, through crosswalk table "
+        f"{join.via[0].table.name}"
+        for join in joins
+        if join.via
+    ]
+    return ["", "Joins in two steps:", *steps] if steps else []
 
 
 def _grain(path: JoinPath) -> str:
@@ -119,7 +153,7 @@ def _factor(multiplies_by: float | None) -> str:
 
 
 def _choices(steps: Sequence[Step]) -> list[str]:
-    """List the alternatives to each join of a path, as lines of text."""
+    """List the alternatives to the joins of a path, as lines of text."""
     choices = [
         f"{other.arrows} ({_score(other)}) instead of {step.join.arrows}"
         for step in steps

@@ -1,0 +1,7 @@
+"""Read a recipe, and refuse one that cannot run in sentences that say what to correct."""
+
+from datahub_hyperjoin.recipe.keys import recipe_keys
+from datahub_hyperjoin.recipe.read import in_sentences, read_recipe
+from datahub_hyperjoin.recipe.requirements import check_requirements
+
+__all__ = ["check_requirements", "in_sentences", "read_recipe", "recipe_keys"]

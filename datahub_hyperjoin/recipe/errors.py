@@ -1,0 +1,57 @@
+"""Errors of a recipe that cannot run."""
+
+from collections.abc import Sequence
+
+from datahub.ingestion.run.pipeline import PipelineInitError
+from typing_extensions import Self
+
+from datahub_hyperjoin.errors import HyperJoinError
+
+_EXAMPLE = """\
+  config:
+    catalog:
+      folder: ./lake"""
+
+
+class RefusedRecipeError(HyperJoinError, PipelineInitError, ValueError):
+    """A recipe cannot run until somebody corrects it.
+
+    DataHub shows a `PipelineInitError` as it is, without a traceback if the error asks for none.
+    """
+
+    SHOW_STACK_TRACE = False
+
+    @classmethod
+    def because(cls, faults: Sequence[str]) -> Self:
+        """Report what to correct in the recipe, with one line for each fault."""
+        lines = [f"- {fault}" for fault in faults]
+        return cls("\n".join(["Correct the recipe's `source.config`:", *lines]))
+
+    @classmethod
+    def without_settings(cls) -> Self:
+        """Report that the recipe has no settings for the source."""
+        return cls(
+            "The recipe has no `source.config`. Add the section, for example:\n\n"
+            f"source:\n  type: hyperjoin\n{_EXAMPLE}"
+        )
+
+
+class StateWithoutServerError(HyperJoinError, ValueError):
+    """A recipe enables stateful ingestion, but cannot keep its state."""
+
+    @classmethod
+    def nowhere(cls) -> Self:
+        """Report that the recipe names no server that could keep the state."""
+        return cls(
+            "`stateful_ingestion` keeps its state in a DataHub server, and the recipe has none. "
+            "Use a `datahub-rest` sink, set `datahub_api` beside `source`, or remove "
+            "`stateful_ingestion`"
+        )
+
+    @classmethod
+    def of_nobody(cls) -> Self:
+        """Report that the recipe has no name under which the state could be kept."""
+        return cls(
+            "`stateful_ingestion` keeps its state under the name of the pipeline, and the recipe "
+            "has none. Set `pipeline_name` beside `source`"
+        )

@@ -1,0 +1,70 @@
+"""Validate a recipe, and explain its faults in sentences."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from datahub_hyperjoin.config import HyperJoinConfig
+from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.recipe.errors import RefusedRecipeError
+from datahub_hyperjoin.recipe.keys import keys_of, name_key, nearest_key
+
+_UNKNOWN_KEYS = {"extra_forbidden", "unexpected_keyword_argument"}
+"""What pydantic calls keys that a model or a dataclass does not have."""
+_RAISED = "Value error, "
+"""Start of the messages of errors that validators raise."""
+
+
+def read_recipe(written: object) -> HyperJoinConfig:
+    """Validate the section `source.config` of a recipe.
+
+    Args:
+        written: The section as the recipe has it.
+
+    Returns:
+        The configuration.
+
+    Raises:
+        RefusedRecipeError: The section is missing, or has unknown keys or invalid values. The
+            message lists them all, and contains no values.
+    """
+    if not isinstance(written, Mapping):
+        raise RefusedRecipeError.without_settings()
+    with in_sentences():
+        return HyperJoinConfig.model_validate(written)
+
+
+@contextmanager
+def in_sentences() -> Iterator[None]:
+    """Explain what a `with` block finds wrong with the recipe, without a traceback.
+
+    Raises:
+        RefusedRecipeError: The block found the recipe invalid.
+    """
+    try:
+        yield
+    except RefusedRecipeError:
+        raise
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_context=False, include_input=False)
+        raise RefusedRecipeError.because([_sentence(fault) for fault in faults]) from error
+    except HyperJoinError as error:
+        raise RefusedRecipeError.because([str(error)]) from error
+
+
+def _sentence(fault: ErrorDetails) -> str:
+    path = fault["loc"]
+    if fault["type"] in _UNKNOWN_KEYS:
+        return f"`{name_key(path)}` is not a key. {_advice(path)}"
+    message = fault["msg"].removeprefix(_RAISED)
+    return f"`{name_key(path)}`: {message}" if path else message
+
+
+def _advice(path: tuple[str | int, ...]) -> str:
+    if near := nearest_key(path):
+        return f"Did you mean `{near}`?"
+    section = path[:-1]
+    *names, last = (f"`{name}`" for name in keys_of(section))
+    return f"The keys of `{name_key(section) or 'source.config'}` are {', '.join(names)} and {last}"

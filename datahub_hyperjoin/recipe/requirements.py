@@ -1,0 +1,35 @@
+"""Check what a recipe needs to run, before anything is read."""
+
+from datahub.ingestion.api.common import PipelineContext
+
+from datahub_hyperjoin.catalog import check_folder
+from datahub_hyperjoin.config import HyperJoinConfig
+from datahub_hyperjoin.recipe.errors import StateWithoutServerError
+
+_SERVER = "datahub"
+"""The kind of state provider that keeps its state in a DataHub server."""
+
+
+def check_requirements(config: HyperJoinConfig, ctx: PipelineContext) -> None:
+    """Check that the recipe's folder exists, and that its state can be kept.
+
+    Args:
+        config: The recipe.
+        ctx: The run, with its name and its server.
+
+    Raises:
+        MissingFolderError: The folder does not exist, and the run does not write it.
+        StateWithoutServerError: Stateful ingestion is enabled, and lacks a server or a name.
+    """
+    catalog, state = config.catalog, config.stateful_ingestion
+    # The run itself writes the demonstration lake.
+    if catalog.folder and (catalog.folder.exists() or not catalog.demo):
+        check_folder(catalog.folder)
+    if not (state and state.enabled and state.state_provider):
+        return
+    if not ctx.pipeline_name:
+        raise StateWithoutServerError.of_nobody()
+    provider = state.state_provider
+    own_server = (provider.config or {}).get("datahub_api")
+    if provider.type == _SERVER and not (ctx.graph or own_server):
+        raise StateWithoutServerError.nowhere()
