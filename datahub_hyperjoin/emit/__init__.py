@@ -1,9 +1,10 @@
-"""Write joins and suggestions to DataHub as metadata, and withdraw outdated metadata."""
+"""Write joins and suggestions to DataHub, and withdraw outdated metadata."""
 
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.emit.differences import keep_changes
 from datahub_hyperjoin.emit.existing_state import ExistingState, without_ours
 from datahub_hyperjoin.emit.findings import Publication, emit_findings
+from datahub_hyperjoin.emit.mark_withdrawn import mark_withdrawn
 from datahub_hyperjoin.emit.properties import Partner, read_partners
 from datahub_hyperjoin.emit.read_back import ReadBack
 from datahub_hyperjoin.emit.support import find_unsupported
@@ -21,6 +22,7 @@ __all__ = [
     "emit_findings",
     "find_unsupported",
     "keep_changes",
+    "mark_withdrawn",
     "read_partners",
     "stale_removal",
     "withdraw",

@@ -11,21 +11,23 @@ from datahub.metadata.schema_classes import (
     StructuredPropertySettingsClass,
     TagPropertiesClass,
 )
-from datahub.metadata.urns import TagUrn
+from datahub.metadata.urns import StructuredPropertyUrn, TagUrn
 
 from datahub_hyperjoin.joins import Role
-from datahub_hyperjoin.relationship_aspect import BANDS
+from datahub_hyperjoin.relationship_aspect import BANDS, UNVERIFIED
 from datahub_hyperjoin.urns import (
     ACCEPTED,
     BEST_JOIN_SCORE,
     CONFIRMED_JOINS,
     DELETED_JOINS,
+    JOIN_LINKS,
     JOIN_SUGGESTIONS,
     JOINABLE_WITH,
     REJECTED,
     REJECTED_JOINS,
     SUGGESTED_JOINS,
     band_urn,
+    flat_property_urn,
     property_urn,
     role_urn,
 )
@@ -40,6 +42,7 @@ class _Property:
     entity: str
     settings: StructuredPropertySettingsClass
     multiple: bool = True
+    flat: bool = False
 
 
 _PROPERTIES = (
@@ -54,12 +57,22 @@ _PROPERTIES = (
     _Property(
         JOIN_SUGGESTIONS,
         "Join suggestions",
-        "Columns that can be joined with this column, best first, each with its joinability "
-        "from 0 to 1 and its role: this column refers to one that is `referenced`, one that "
-        "`refers here` refers to this column, and columns with the `same key` refer to one key.",
+        "Columns that can be joined with this column, best first: the column and its table, the "
+        "joinability unless it is 1.00, how many of this column's values the other column has, and "
+        "how the two relate. Many rows of this table refer to one of the other in `many to one`; "
+        "columns with the `same key` refer to one key.",
         "string",
         "schemaField",
         StructuredPropertySettingsClass(showInColumnsTable=True),
+    ),
+    _Property(
+        JOIN_LINKS,
+        "Joins with",
+        "The same suggestions as links, which open the other dataset at the other column.",
+        "rich_text",
+        "schemaField",
+        StructuredPropertySettingsClass(),
+        flat=True,
     ),
     _Property(
         BEST_JOIN_SCORE,
@@ -130,11 +143,16 @@ _DECISIONS = {
 """Descriptions of the tags by which people decide."""
 
 
+def _urn(namespace: str, definition: _Property) -> str:
+    name = flat_property_urn if definition.flat else property_urn
+    return name(namespace, definition.name)
+
+
 def _define(namespace: str, definition: _Property) -> StructuredPropertyDefinitionClass:
     multiple, single = PropertyCardinalityClass.MULTIPLE, PropertyCardinalityClass.SINGLE
     columns = {"allowedTypes": ["urn:li:entityType:datahub.schemaField"]}
     return StructuredPropertyDefinitionClass(
-        qualifiedName=f"{namespace}.{definition.name}",
+        qualifiedName=StructuredPropertyUrn.from_string(_urn(namespace, definition)).id,
         displayName=definition.title,
         description=definition.description,
         valueType=f"urn:li:dataType:datahub.{definition.value_type}",
@@ -160,7 +178,7 @@ def _create(
 
 
 def define_properties(namespace: str) -> Iterator[MetadataChangeProposalWrapper]:
-    """Yield proposals to create the structured properties that describe joins.
+    """Yield the metadata that creates the structured properties for joins.
 
     A property that exists is kept as it is, since a person may have changed it.
 
@@ -172,11 +190,11 @@ def define_properties(namespace: str) -> Iterator[MetadataChangeProposalWrapper]
     """
     for definition in _PROPERTIES:
         for aspect in (_define(namespace, definition), definition.settings):
-            yield _create(property_urn(namespace, definition.name), aspect)
+            yield _create(_urn(namespace, definition), aspect)
 
 
 def define_tags() -> Iterator[MetadataChangeProposalWrapper]:
-    """Yield proposals to create the tags that relationships can have.
+    """Yield the metadata that creates the tags for relationships.
 
     A tag that exists is kept as it is.
 
@@ -192,6 +210,12 @@ def define_tags() -> Iterator[MetadataChangeProposalWrapper]:
             description=f"A join suggested from the data, with {band} joinability: {bands}.",
         )
         yield _create(band_urn(band), aspect)
+    aspect = TagPropertiesClass(
+        name=f"join:suggested-{UNVERIFIED}",
+        description="A join suggested by names and the catalog, since no row of one of the tables "
+        "was read: it is not verified on data, whatever its joinability.",
+    )
+    yield _create(band_urn(UNVERIFIED), aspect)
     roles = {role_urn(role): meaning for role, meaning in _ROLES.items()}
     for tag, meaning in (roles | _DECISIONS).items():
         yield _create(

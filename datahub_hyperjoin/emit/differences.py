@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
-from datahub.configuration.common import GraphError
 from datahub.emitter.aspect import ASPECT_MAP, TIMESERIES_ASPECT_MAP
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.graph.client import DataHubGraph
@@ -25,9 +24,8 @@ from datahub.metadata.schema_classes import (
     _Aspect,
 )
 from datahub.utilities.urns.urn import guess_entity_type
-from requests import RequestException
 
-from datahub_hyperjoin.client_errors import explain
+from datahub_hyperjoin.client_errors import UNREADABLE, explain
 from datahub_hyperjoin.emit.in_place import (
     drop_foreign,
     in_place,
@@ -44,16 +42,13 @@ _CHUNK = 500
 _Target = tuple[str, str]
 """An entity's URN and the name of one of its aspects."""
 
-_UNREADABLE = (RequestException, GraphError, ValueError, TypeError, AttributeError)
-"""Errors that the client raises for an answer that fails, or is none."""
-
 _REVISITED = (StatusClass.ASPECT_NAME, UpstreamLineageClass.ASPECT_NAME)
 
 
 def keep_changes(
     units: Iterable[MetadataWorkUnit], graph: DataHubGraph, *, count: Count, warn: Warn
 ) -> Iterator[MetadataWorkUnit]:
-    """Yield the workunits that would change something in DataHub, in order.
+    """Yield only the workunits that would change something in DataHub.
 
     Args:
         units: All metadata of a run.
@@ -69,7 +64,7 @@ def keep_changes(
     while chunk := list(islice(source, _CHUNK)):
         try:
             snapshot.read(chunk, graph)
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             warn(
                 "Catalog not compared",
                 "All metadata is written again, even where the catalog already has it",
@@ -91,15 +86,38 @@ def keep_changes(
         )
 
 
+def find_changes(units: Sequence[MetadataWorkUnit], graph: DataHubGraph) -> list[MetadataWorkUnit]:
+    """Return the workunits that would change something in DataHub now.
+
+    Args:
+        units: Some metadata of a run.
+        graph: DataHub's server.
+
+    Returns:
+        Those workunits, including lineage that cannot be patched, in order.
+    """
+    found: list[MetadataWorkUnit] = []
+    for start in range(0, len(units), _CHUNK):
+        snapshot, chunk = _ServerSnapshot(), units[start : start + _CHUNK]
+        snapshot.read(chunk, graph)
+        found += [
+            one for one in chunk if snapshot.admit(one) or one.get_urn() in snapshot.unpatchable
+        ]
+    return found
+
+
 def _without_ghosts(
     units: Iterable[MetadataWorkUnit], graph: DataHubGraph
 ) -> Iterator[MetadataWorkUnit]:
-    """Drop the workunits that would hide an entity which does not exist, as far as it is known."""
+    """Drop the workunits that would hide a missing entity.
+
+    If its existence is unknown, the workunit is dropped too.
+    """
     for unit in units:
         try:
             if hides(unit) and not graph.exists(unit.get_urn()):
                 continue
-        except _UNREADABLE:
+        except UNREADABLE:
             continue
         yield unit
 
@@ -115,7 +133,7 @@ def _target(unit: MetadataWorkUnit) -> _Target | None:
 
 
 class _ServerSnapshot:
-    """The aspects that the server holds, and the changes that the run has already sent."""
+    """The server's current aspects, and the changes that the run has already sent."""
 
     def __init__(self) -> None:
         self.unpatchable: set[str] = set()
@@ -125,7 +143,10 @@ class _ServerSnapshot:
         self._lineage: dict[_Target, dict[str, Change]] = defaultdict(dict)
 
     def read(self, units: Sequence[MetadataWorkUnit], graph: DataHubGraph) -> None:
-        """Read the aspects that the workunits would change, with one request per entity type."""
+        """Read the aspects that workunits would change.
+
+        One request covers all entities of a type.
+        """
         urns: dict[str, dict[str, None]] = defaultdict(dict)
         names: dict[str, set[str]] = defaultdict(set)
         for unit in units:
@@ -195,9 +216,10 @@ class _ServerSnapshot:
         return unit if wanted == changes else with_changes(unit, wanted)
 
     def _is_news(self, target: _Target, written: object, *, in_place: bool) -> bool:
-        """Return whether a write would change an aspect; if so, record the write as sent.
+        """Return whether a write would change an aspect.
 
-        After a write the snapshot is out of date; then only a repetition changes nothing.
+        If so, record the write as sent. After a write the snapshot is out of date; then only a
+        repetition changes nothing.
         """
         news = self._sent[target] != written if target in self._sent else not in_place
         if news:

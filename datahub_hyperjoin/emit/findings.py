@@ -1,4 +1,4 @@
-"""Write the joins and suggestions of a run in the order that DataHub requires.
+"""Write the joins of a run in the order that DataHub requires.
 
 The layers of metadata are relationships, structured properties, queries and lineage.
 """
@@ -12,7 +12,7 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import StatusClass
 
-from datahub_hyperjoin.crosswalks import CrosswalkJoin
+from datahub_hyperjoin.crosswalks import CrosswalkJoin, lone_joins
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.emit.define import define
 from datahub_hyperjoin.emit.definitions import define_properties, define_tags
@@ -25,29 +25,29 @@ from datahub_hyperjoin.emit.properties import (
     partners,
     with_listed,
 )
-from datahub_hyperjoin.emit.queries import emit_crosswalk_query, emit_query
+from datahub_hyperjoin.emit.queries import emit_query, query_of
 from datahub_hyperjoin.emit.relationships import emit_relationship
 from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState
-from datahub_hyperjoin.joins import Join, Suggestion
+from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.progress import Count
 from datahub_hyperjoin.relationship_aspect import join_urn, pairs_in
 from datahub_hyperjoin.statements import JoinedColumns, Statement
-from datahub_hyperjoin.tables import TableId
-from datahub_hyperjoin.urns import column_urn, dataset_urn, query_urn
+from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.urns import column_urn, dataset_urn
 
 
 @dataclass(frozen=True, kw_only=True)
 class Publication:
-    """The joins and suggestions that a run writes, with details about their tables.
+    """The joins to write, with facts about their tables.
 
     Columns have the field paths of the catalog.
     """
 
-    suggestions: Sequence[Suggestion]
-    """Grouped by query column, best first."""
-
     joins: Sequence[Join]
     """Verified joins with their evidence, best first."""
+
+    ranks: Mapping[tuple[ColumnId, ColumnId], int] = field(default_factory=dict)
+    """The rank of each suggested partner of a column."""
 
     titles: Mapping[TableId, str]
     """Name of each table that users know."""
@@ -67,6 +67,9 @@ class Publication:
     unread: frozenset[TableId] = frozenset()
     """Tables that this run did not read, so that nothing is withdrawn from them."""
 
+    described: frozenset[TableId] = frozenset()
+    """Of these, the tables whose joins were judged by names."""
+
     shared: Sequence[Join] = ()
     """Joins that only other pipelines show. Columns and datasets that this run writes list them."""
 
@@ -75,7 +78,7 @@ class Publication:
 
     @property
     def linking(self) -> list[Join]:
-        """The joins that no other joins imply.
+        """The joins that do not follow from other joins.
 
         Each of them is written as metadata of its own.
         """
@@ -96,10 +99,10 @@ def emit_findings(
     graph: DataHubGraph | None,
     count: Count,
 ) -> Iterator[MetadataWorkUnit]:
-    """Turn joins and suggestions into metadata.
+    """Turn joins into metadata.
 
     Args:
-        publication: The joins and suggestions.
+        publication: The joins.
         config: The layers to write.
         existing: The metadata that DataHub holds already.
         written: Receives everything that is written.
@@ -145,7 +148,7 @@ def _relationships(
 
 
 def _show_again(urn: str, *, primary: bool = True) -> MetadataWorkUnit:
-    """Show an entity that an earlier run hid."""
+    """Make an entity visible again after an earlier run hid it."""
     proposal = MetadataChangeProposalWrapper(entityUrn=urn, aspect=StatusClass(removed=False))
     return proposal.as_workunit(is_primary_source=primary)
 
@@ -155,9 +158,9 @@ def _properties(
 ) -> Iterator[MetadataWorkUnit]:
     kept = {partner.column.table for listed in existing.listed.values() for partner in listed}
     names = labels({table: table.name for table in kept} | dict(publication.titles))
-    joins = [*publication.joins, *_alone(publication)]
-    found = with_listed(partners(publication.suggestions, joins), existing.listed)
-    shared = partners((), publication.shared)
+    joins = [*publication.joins, *lone_joins(publication.crosswalks, publication.joins)]
+    found = with_listed(partners(joins, publication.ranks), existing.listed)
+    shared = partners(publication.shared)
     also = {column: shared[column] for column in found.keys() & shared.keys()}
     for column, joined in with_listed(found, also).items():
         if column in also:
@@ -171,28 +174,22 @@ def _properties(
         written.datasets.append(dataset_urn(table))
 
 
-def _alone(publication: Publication) -> Iterator[Join]:
-    """Yield the crosswalk joins whose two columns have no other join."""
-    joined = {(join.left, join.right) for join in publication.joins}
-    for crosswalk in publication.crosswalks:
-        if (crosswalk.left, crosswalk.right) not in joined:
-            yield crosswalk.as_join
-
-
 def _queries(
     publication: Publication, existing: ExistingState, written: WrittenState, count: Count
 ) -> Iterator[MetadataWorkUnit]:
-    """Write joins as SQL queries, but skip queries that a person changed or deleted.
+    """Write joins, in one step and then through crosswalks, as SQL queries.
 
-    A join without SQL is counted instead.
+    Queries that a person changed or deleted are skipped, and crosswalks between columns that
+    already have a query. A join in one step that has no SQL is counted instead.
     """
-    names = labels(publication.titles)
-    for join in publication.linking:
-        urn = query_urn(join_urn(join))
+    names, shown = labels(publication.titles), {*written.queries}
+    joins: list[Join | CrosswalkJoin] = [*publication.linking, *publication.crosswalks]
+    for join in joins:
+        urn = query_of(join)
         statement = publication.statements.get(join.pairs, Statement())
-        if not statement.sql:
+        if not statement.sql and isinstance(join, Join):
             count("joins_without_query", 1)
-        if not statement.sql or urn in existing.closed_queries:
+        if not statement.sql or urn in existing.closed_queries or urn in shown:
             continue
         yield from emit_query(
             join,
@@ -204,28 +201,7 @@ def _queries(
         if urn in existing.hidden:
             yield _show_again(urn, primary=False)
         written.queries.append(urn)
-    yield from _crosswalk_queries(publication, existing, written)
-
-
-def _crosswalk_queries(
-    publication: Publication, existing: ExistingState, written: WrittenState
-) -> Iterator[MetadataWorkUnit]:
-    """Write crosswalk joins as SQL queries, but skip pairs that already have a query."""
-    names = labels(publication.titles)
-    for crosswalk in publication.crosswalks:
-        urn = query_urn(join_urn(crosswalk.as_join))
-        statement = publication.statements.get(crosswalk.pairs, Statement())
-        if statement.sql and urn not in existing.closed_queries and urn not in written.queries:
-            yield from emit_crosswalk_query(
-                crosswalk,
-                statement=statement,
-                model_version=publication.model_version,
-                names=names,
-                now=publication.now,
-            )
-            if urn in existing.hidden:
-                yield _show_again(urn, primary=False)
-            written.queries.append(urn)
+        shown.add(urn)
 
 
 def _lineage(

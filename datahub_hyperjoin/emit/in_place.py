@@ -1,4 +1,4 @@
-"""Decide whether an aspect already has the values that a patch would write.
+"""Decide whether a patch would change an aspect.
 
 The values that our patches name are read from the typed aspect, each under the path that a patch
 gives it. A patch is in place if its operations leave these values as they are.
@@ -27,6 +27,7 @@ from datahub_hyperjoin.emit.patches import (
     tag_path,
     upstream_path,
 )
+from datahub_hyperjoin.relationship_aspect import MODEL_VERSION
 from datahub_hyperjoin.urns import AUTHOR
 
 _Values = Mapping[str, Any]
@@ -37,9 +38,16 @@ _STAMPS = ("created", "lastModified")
 
 
 def timeless(part: DictWrapper) -> dict[str, Any]:
-    """Convert an aspect, or a part of it, to JSON without `created` and `lastModified`."""
+    """Convert an aspect to JSON without its times of creation and change.
+
+    The version of the model is left out, too: the aspect keeps that of the run which changed it.
+    """
     fields = pre_json_transform(part.to_obj())
-    return {name: value for name, value in fields.items() if name not in _STAMPS}
+    timeless_fields = {name: value for name, value in fields.items() if name not in _STAMPS}
+    custom = fields.get("customProperties") or {}
+    if MODEL_VERSION in custom:
+        timeless_fields["customProperties"] = {**custom, MODEL_VERSION: ""}
+    return timeless_fields
 
 
 def is_comparable(changes: Iterable[Change]) -> bool:
@@ -65,7 +73,7 @@ def in_place(aspect: _Aspect | None, changes: Iterable[Change]) -> bool:
 
 
 def _values(aspect: _Aspect | None) -> _Values:
-    """Extract from an aspect the values that our patches can set or remove.
+    """Return the values of an aspect that our patches can set or remove.
 
     Tags that another program attributes to itself have keys of their own, and column edges of
     other operations or queries belong to other sources.
@@ -95,7 +103,7 @@ def _values(aspect: _Aspect | None) -> _Values:
 
 
 def _settle(values: _Values) -> _Values:
-    """Convert values to the form in which the server would store them.
+    """Convert values to the form in which the server stores them.
 
     It has one confidence for all edges into a column, the lowest of theirs, in single precision.
     """
@@ -109,7 +117,7 @@ def _settle(values: _Values) -> _Values:
 
 
 def drop_foreign(lineage: _Aspect | None, changes: Iterable[Change]) -> list[Change]:
-    """Drop lineage changes that would replace an existing edge or remove another author's edge.
+    """Drop lineage changes that would replace any edge or remove another author's edge.
 
     Only edges between datasets are checked. An existing edge has the meaning of ours, so it is not
     replaced. An edge is removed only if we are its author: a connector may have written its own in

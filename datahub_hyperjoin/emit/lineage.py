@@ -53,7 +53,7 @@ class Lineage:
 
 
 def _parent(urn: str) -> str | None:
-    """Return the URN of a column's dataset; None if the given URN does not name a column."""
+    """Return the URN of a column's dataset, or None if the URN is not a column's."""
     try:
         return SchemaFieldUrn.from_string(urn).parent
     except InvalidUrnError:
@@ -61,7 +61,7 @@ def _parent(urn: str) -> str | None:
 
 
 def _flows(upstreams: Mapping[str, UpstreamLineageClass]) -> "nx.DiGraph[str]":
-    """Build a directed graph of datasets from their lineage; edges lead downstream."""
+    """Build a directed graph of datasets, whose edges lead downstream."""
     flows: nx.DiGraph[str] = nx.DiGraph()
     for downstream, lineage in upstreams.items():
         flows.add_edges_from((upstream.dataset, downstream) for upstream in lineage.upstreams)
@@ -72,21 +72,23 @@ def _flows(upstreams: Mapping[str, UpstreamLineageClass]) -> "nx.DiGraph[str]":
 
 
 def _directed(join: Join) -> list[tuple[ColumnId, ColumnId]]:
-    """Return the pairs of a join, each with the referring column first.
+    """Return the pairs of a join, with the referring column first in each.
 
-    Empty if the join has no direction.
+    Empty if the join has no direction, or if names alone suggest it.
     """
-    if join.referenced is None:
+    guessed = join.evidence is None and not join.catalog.connects
+    if join.referenced is None or guessed:
         return []
     to_right = join.referenced == join.right
     return [(left, right) if to_right else (right, left) for left, right in join.pairs]
 
 
 def direct_joins(joins: Iterable[Join], upstreams: Mapping[str, UpstreamLineageClass]) -> Lineage:
-    """Convert joins to lineage edges, except joins that would close a cycle.
+    """Convert joins to lineage edges.
 
-    The best joins are converted first. Joins whose role has no direction and joins of a table with
-    itself are no lineage. A composite key becomes one edge for each pair of its columns.
+    A join that would close a cycle is left out. The best joins are converted first. Joins whose
+    role has no direction and joins of a table with itself are no lineage. A composite key becomes
+    one edge for each pair of its columns.
 
     The graph of data flows starts with the lineage of others and grows by each accepted join. A
     join from table A to table B closes a cycle exactly if the graph has a path from B to A. Each
@@ -114,6 +116,7 @@ def direct_joins(joins: Iterable[Join], upstreams: Mapping[str, UpstreamLineageC
             continue
         downstream, upstream = pairs[0]
         step = (dataset_urn(upstream.table), dataset_urn(downstream.table))
+        # `has_path` refuses nodes that the graph does not have.
         flows.add_nodes_from(step)
         if nx.has_path(flows, step[1], step[0]):
             skipped += 1

@@ -1,4 +1,4 @@
-"""Build JSON patches that change some entries of a DataHub aspect and keep all others.
+"""Build JSON patches that change only some entries of a DataHub aspect.
 
 People and other sources also write the aspects that this package patches.
 
@@ -34,6 +34,10 @@ from datahub.metadata.urns import Urn
 # The unit separator marks a step into the attribution; the key of a tag without one is empty.
 _TAG_KEYS = {"tags": ["attribution\N{SYMBOL FOR UNIT SEPARATOR}source", "tag"]}
 _PROPERTY_KEYS = {"properties": ["propertyUrn"]}
+
+_REMOVABLE = {
+    aspect.ASPECT_NAME for aspect in (StatusClass, StructuredPropertiesClass, UpstreamLineageClass)
+}
 
 JOINABLE = "JOINABLE_WITH"
 """The operation of our edges, which no other lineage between columns has."""
@@ -88,8 +92,22 @@ def hides(unit: MetadataWorkUnit) -> bool:
     return any(change.get("value") is True for change in changes or ())
 
 
+def removes(unit: MetadataWorkUnit) -> bool:
+    """Return whether a workunit hides its entity, or removes properties or lineage."""
+    proposal = unit.metadata
+    if isinstance(proposal, MetadataChangeEventClass) or proposal.aspectName not in _REMOVABLE:
+        return False
+    return hides(unit) or any(change["op"] == "remove" for change in read_changes(proposal) or ())
+
+
+def aspect_name(unit: MetadataWorkUnit) -> str:
+    """Return the name of the aspect that a workunit writes; empty if it writes several."""
+    proposal = unit.metadata
+    return "" if isinstance(proposal, MetadataChangeEventClass) else proposal.aspectName or ""
+
+
 def with_changes(unit: MetadataWorkUnit, changes: Sequence[Change]) -> MetadataWorkUnit:
-    """Return a copy of a lineage patch that contains the given JSON Patch operations."""
+    """Copy a lineage patch, but replace its JSON Patch operations."""
     changed = copy.deepcopy(unit)
     if isinstance(changed.metadata, MetadataChangeProposalClass):
         changed.metadata.aspect = _serialize(changes)
@@ -142,7 +160,7 @@ def edge_path(upstream: str, downstream: str) -> str:
 
 
 def swap_tags(urn: str, contexts: Mapping[str, str], *, stale: Sequence[str]) -> MetadataWorkUnit:
-    """Set tags of an entity and remove its outdated tags.
+    """Set some tags of an entity and remove others.
 
     Args:
         urn: The entity.

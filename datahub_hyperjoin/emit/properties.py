@@ -4,32 +4,37 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import floor, inf
 from urllib.parse import quote
 
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import StructuredPropertiesClass
 
 from datahub_hyperjoin.emit.patches import set_properties
-from datahub_hyperjoin.joins import Join, Role, Suggestion
+from datahub_hyperjoin.joins import Join, Role
+from datahub_hyperjoin.relationship_aspect import NOT_VERIFIED
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import (
     BEST_JOIN_SCORE,
+    JOIN_LINKS,
     JOIN_SUGGESTIONS,
     JOINABLE_WITH,
     SUGGESTED_JOINS,
     column_id,
     column_urn,
     dataset_urn,
+    flat_property_urn,
+    plain_path,
     property_urn,
 )
 
 _RELATIONS = {
-    Role.REFERENCE: ("referenced", "refers here"),
+    Role.REFERENCE: ("many to one", "one to many"),
     Role.ONE_TO_ONE: ("one to one", "one to one"),
     Role.SIBLING: ("same key", "same key"),
     Role.SAME_DOMAIN: ("same domain", "same domain"),
 }
-"""What a partner is to a column that refers to it, and to a column that it refers to."""
+"""How a column that refers to its partner relates to it, and one that the partner refers to."""
 
 _SENTENCES = {
     Role.REFERENCE: ("refers to", "is referenced by"),
@@ -42,15 +47,19 @@ _SENTENCES = {
 _MAX_JOINS = 10
 """Joins listed for a dataset; its columns list all of theirs."""
 
-_NOTES = re.compile(r" \((\d\.\d\d)(?:, (.+))?\)$")
-"""The end of a suggestion's text: its score, and what the partner is to the column."""
+_KINDS = "|".join(sorted({kind for kinds in _RELATIONS.values() for kind in kinds}))
+_NOTES = re.compile(rf" \((\d\.\d\d)?(?:, )?(?:(\d+ % of values), )?((?:{_KINDS}|through ).*)?\)$")
+"""The end of a suggestion's text: its score unless that is 1.00, the share of the column's values
+that the partner has, and how the two relate."""
+
+_NO_RANKS: Mapping[tuple[ColumnId, ColumnId], int] = {}
 
 _MAX_BYTES = 32766
 """Longest value that DataHub's search index accepts."""
 
 
 def labels(titles: Mapping[TableId, str]) -> dict[TableId, str]:
-    """Label each table with its title, or with its full name if the title is not unique.
+    """Give each table a label: its title, or its full name if titles repeat.
 
     >>> first, second = TableId("file", "a/airports.csv"), TableId("file", "b/airports.csv")
     >>> list(labels({first: "airports", second: "airports"}).values())
@@ -71,51 +80,71 @@ class Partner:
     """Joinability, in [0, 1]."""
 
     relation: str = ""
-    """What it is to the other column, such as `referenced` or `same domain`; empty if unknown."""
+    """How the other column relates to it, as in `many to one` or `same domain`; empty if
+    unknown."""
+
+    share: str = ""
+    """How many of the other column's values it has, as in `96 % of values`; empty if unknown."""
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether the join was verified on the data."""
+        return not self.relation.endswith(NOT_VERIFIED)
+
+    @property
+    def notes(self) -> str:
+        """The score, unless it is 1.00 as those of most joins, and the evidence in words."""
+        return ", ".join(filter(None, [_score(self.score), self.share, self.relation]))
 
 
 def partners(
-    suggestions: Sequence[Suggestion], joins: Sequence[Join]
+    joins: Sequence[Join], ranks: Mapping[tuple[ColumnId, ColumnId], int] = _NO_RANKS
 ) -> dict[ColumnId, list[Partner]]:
     """Return the join partners of each column, without duplicates.
 
-    A column's own suggestions come first, by rank, then the columns that it is a suggestion of.
-
     Args:
-        suggestions: Ranked candidates of query columns, in any order.
-        joins: Verified joins, best first.
+        joins: The joins, best first.
+        ranks: The rank of each suggested partner of a column.
 
     Returns:
-        The partners, by column.
+        The partners, by column and best first: first the suggestions in the order of the ranking,
+        then the others. Of these, those that people or the catalog confirm come first, then
+        references, one-to-one joins, siblings and joins within a domain. Those that were not
+        verified come last of those that nobody confirmed.
     """
-    scores_of: dict[ColumnId, dict[ColumnId, float]] = defaultdict(dict)
-    relations: dict[tuple[ColumnId, ColumnId], str] = {}
-    for suggestion in sorted(suggestions, key=lambda suggestion: suggestion.rank):
-        scores_of[suggestion.query][suggestion.candidate] = suggestion.joinability
-    # Several joins may contain a pair. That of the pair alone describes it best.
-    for join in sorted(joins, key=lambda join: len(join.pairs)):
+    found: dict[ColumnId, dict[ColumnId, Partner]] = defaultdict(dict)
+    for join in sorted(joins, key=_by_use):
         for left, right in join.pairs:
             leads_right = join.referenced != join.left
-            relations.setdefault((left, right), _relation(join, leads_on=leads_right))
-            relations.setdefault((right, left), _relation(join, leads_on=not leads_right))
-    # A pair may be ranked for one of its columns only; the other column lists it with its score.
-    for join in joins:
-        for left, right in join.pairs:
-            scores_of[left].setdefault(right, join.joinability)
-            scores_of[right].setdefault(left, join.joinability)
-    return {
-        column: [
-            Partner(column=other, score=score, relation=relations.get((column, other), ""))
-            for other, score in scores.items()
-        ]
-        for column, scores in sorted(scores_of.items())
-    }
+            for own, other, leads_on in (
+                (left, right, leads_right),
+                (right, left, not leads_right),
+            ):
+                partner = Partner(
+                    column=other,
+                    score=join.joinability,
+                    relation=_relation(join, leads_on=leads_on),
+                    share=_share(join, of_left=own is left),
+                )
+                # Several joins may contain a pair. That of the pair alone describes it best.
+                if other not in found[own] or not join.further:
+                    found[own][other] = partner
+    return {column: _by_rank(column, own, ranks) for column, own in sorted(found.items())}
+
+
+def _by_rank(
+    column: ColumnId,
+    found: Mapping[ColumnId, Partner],
+    ranks: Mapping[tuple[ColumnId, ColumnId], int],
+) -> list[Partner]:
+    """Sort the partners of a column by rank; those without one keep their order."""
+    return sorted(found.values(), key=lambda each: ranks.get((column, each.column), inf))
 
 
 def with_listed(
     found: Mapping[ColumnId, Sequence[Partner]], listed: Mapping[ColumnId, Sequence[Partner]]
 ) -> dict[ColumnId, list[Partner]]:
-    """Add the partners that stay listed although a run did not find them.
+    """Add earlier partners that this run cannot confirm or reject.
 
     Args:
         found: The partners of each column that the run found.
@@ -133,13 +162,15 @@ def with_listed(
 
 
 def _relation(join: Join, *, leads_on: bool) -> str:
-    """Describe how a column's join partner relates to the column.
+    """Describe the relation of a join partner to its column.
 
     `leads_on` tells whether the column refers to the partner; only references differ by it.
     """
     relation = _RELATIONS[join.role][0 if leads_on else 1]
     if join.via:
         return f"through {join.via[0].table}, in two steps"
+    if join.evidence is None:
+        return f"{relation}, {NOT_VERIFIED}"
     return f"{relation}, in a key of {len(join.pairs)} columns" if join.further else relation
 
 
@@ -158,20 +189,27 @@ def read_partners(properties: StructuredPropertiesClass, namespace: str) -> list
         values.get(property_urn(namespace, name), []) for name in (JOINABLE_WITH, JOIN_SUGGESTIONS)
     )
     notes = [_NOTES.search(str(text)) for text in texts]
+    # The two lists belong together by position. If a person edited one, neither can be trusted.
     if len(urns) != len(notes):
         return []
     return [
-        Partner(column=column_id(str(urn)), score=float(found[1]), relation=found[2] or "")
+        Partner(
+            column=column_id(str(urn)),
+            score=float(found[1] or 1),
+            relation=found[3] or "",
+            share=found[2] or "",
+        )
         for urn, found in zip(urns, notes, strict=True)
         if found
     ]
 
 
 def _fit(text: str) -> str:
-    """Truncate a text to the maximum size of a property value.
+    """Truncate a text to the maximum length of a property value.
 
     Only very long names exceed this size.
     """
+    # The limit is in bytes, so the cut may split a character.
     return text.encode()[:_MAX_BYTES].decode(errors="ignore")
 
 
@@ -189,19 +227,55 @@ def emit_column(
     Returns:
         One patch.
     """
+    best = max((partner.score for partner in joined if partner.is_verified), default=0.0)
     values: dict[str, Sequence[str] | Sequence[float]] = {
         JOINABLE_WITH: [column_urn(partner.column) for partner in joined],
         JOIN_SUGGESTIONS: [_suggest(partner, names) for partner in joined],
-        BEST_JOIN_SCORE: [round(max(partner.score for partner in joined), 2)],
+        BEST_JOIN_SCORE: [round(best, 2)],
     }
+    properties = {property_urn(namespace, name): value for name, value in values.items()}
+    links = [_fit(f"{_link([partner.column], names)} · {partner.notes}") for partner in joined]
     return set_properties(
-        column_urn(column), {property_urn(namespace, name): value for name, value in values.items()}
+        column_urn(column), {flat_property_urn(namespace, JOIN_LINKS): links, **properties}
     )
 
 
 def _suggest(partner: Partner, names: Mapping[TableId, str]) -> str:
-    notes = ", ".join(filter(None, [f"{partner.score:.2f}", partner.relation]))
-    return _fit(f"{names[partner.column.table]}.{partner.column.path} ({notes})")
+    return _fit(f"{_label([partner.column], names)} ({partner.notes})")
+
+
+def _label(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> str:
+    """Name columns before their table, because DataHub's pages cut the end of long names off."""
+    return f"{_paths(columns)} · {names[columns[0].table]}"
+
+
+def _link(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> str:
+    """Return a Markdown link to columns of one table.
+
+    DataHub's page then shows the schema filtered by the first column.
+    """
+    address = quote(dataset_urn(columns[0].table), safe="")
+    column = quote(plain_path(columns[0].path), safe="")
+    label = _escape(_label(columns, names))
+    return f"[{label}](/dataset/{address}/Columns?schemaFilter={column})"
+
+
+def _score(score: float) -> str:
+    """Return a score with two decimals; nothing for those that read 1.00."""
+    text = f"{score:.2f}"
+    return "" if text == "1.00" else text
+
+
+def _share(join: Join, *, of_left: bool) -> str:
+    """Say how many values of a column its partner has.
+
+    A key of several columns has no values that people would look for in one of them.
+    """
+    if join.evidence is None or join.further:
+        return ""
+    contained = join.evidence if of_left else join.evidence.reversed
+    # Rounded down: `100 %` is a promise.
+    return f"{max(floor(contained.left_containment * 100 + 1e-9), 1)} % of values"
 
 
 def _escape(name: str) -> str:
@@ -234,8 +308,16 @@ def emit_dataset(
     return set_properties(dataset_urn(table), {property_urn(namespace, SUGGESTED_JOINS): lines})
 
 
-def _by_use(join: Join) -> tuple[bool, int, float, ColumnId, ColumnId]:
-    return not join.catalog.connects, join.role.place, -join.joinability, join.left, join.right
+def _by_use(join: Join) -> tuple[bool, bool, int, float, ColumnId, ColumnId]:
+    guessed = join.evidence is None
+    return (
+        not join.catalog.connects,
+        guessed,
+        join.role.place,
+        -join.joinability,
+        join.left,
+        join.right,
+    )
 
 
 def _line(join: Join, table: TableId, names: Mapping[TableId, str]) -> str:
@@ -247,14 +329,15 @@ def _line(join: Join, table: TableId, names: Mapping[TableId, str]) -> str:
     own, other = [*zip(*join.pairs, strict=True)][:: 1 if from_left else -1]
     leads_on = join.referenced != (join.left if from_left else join.right)
     verb = _SENTENCES[join.role][0 if leads_on else 1]
-    address = quote(dataset_urn(other[0].table), safe="")
-    label = _escape(f"{names[other[0].table]}.{_paths(other)}")
-    link = f"[{label}](/dataset/{address}/Columns)"
     through = f" through {_escape(str(join.via[0].table))}" if join.via else ""
-    return _fit(f"{_escape(_paths(own))} {verb} {link}{through} · {join.joinability:.2f}")
+    doubt = NOT_VERIFIED if join.evidence is None else ""
+    share = _share(join, of_left=from_left)
+    notes = ", ".join(filter(None, [_score(join.joinability), share, doubt]))
+    line = f"{_escape(_paths(own))} {verb} {_link(other, names)}{through}"
+    return _fit(f"{line} · {notes}" if notes else line)
 
 
 def _paths(columns: Sequence[ColumnId]) -> str:
-    """Return the path of a single column, or the paths of several columns in parentheses."""
+    """Return the columns' paths as text, in parentheses if there are several."""
     paths = ", ".join(column.path for column in columns)
     return f"({paths})" if len(columns) > 1 else paths

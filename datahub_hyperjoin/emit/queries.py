@@ -1,4 +1,4 @@
-"""Write a join as a DataHub `query`, with SQL that was run on the data."""
+"""Write joins as DataHub entities of type `query`, with tested SQL."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -15,6 +15,7 @@ from datahub.metadata.schema_classes import (
     QuerySubjectsClass,
 )
 from datahub.metadata.urns import DataPlatformUrn
+from typing_extensions import assert_never
 
 from datahub_hyperjoin.crosswalks import CrosswalkJoin
 from datahub_hyperjoin.joins import Join
@@ -37,12 +38,14 @@ def _title(join: Join, names: Mapping[TableId, str]) -> str:
 
 
 def _describe(join: Join, first: ColumnId, statement: Statement) -> str:
-    """Describe a join in English, with the evidence and the result of the SQL.
+    """Describe a join in English.
+
+    The text gives the evidence and the result of the SQL.
 
     Tables are named by their aliases in the statement, because DataHub reads the text as Markdown
     and would format some of their names.
     """
-    evidence = join.evidence if first == join.left else join.evidence.reversed
+    evidence = join.measured if first == join.left else join.measured.reversed
     compared = f" It compares values as {statement.compared}." if statement.compared else ""
     return (
         f"Suggested join with a joinability of {join.joinability:.2f} ({band(join.joinability)}), "
@@ -56,14 +59,16 @@ def _describe(join: Join, first: ColumnId, statement: Statement) -> str:
 
 
 def emit_query(
-    join: Join,
+    join: Join | CrosswalkJoin,
     *,
     statement: Statement,
     model_version: str,
     names: Mapping[TableId, str],
     now: int,
 ) -> Iterator[MetadataWorkUnit]:
-    """Write one join as a `query` that names the joined datasets and columns.
+    """Write one join, in one step or through a crosswalk, as a `query` entity.
+
+    The query names all joined datasets and columns.
 
     Args:
         join: The join.
@@ -75,68 +80,61 @@ def emit_query(
     Yields:
         Three aspects. Stateful ingestion does not remove queries; `withdraw` does.
     """
-    firsts, seconds = sides_of(join)
-    # The joined columns come first, those of a composite key after them.
-    columns = [column for ends in zip(firsts, seconds, strict=True) for column in ends]
+    title, description, columns = _present(join, statement, names)
+    stamp = AuditStampClass(time=now, actor=AUTHOR)
     yield from _write(
-        query_urn(join_urn(join)),
+        query_of(join),
         columns,
         QueryPropertiesClass(
             statement=QueryStatementClass(value=statement.sql, language=QueryLanguageClass.SQL),
             # DataHub does not show SYSTEM queries among a dataset's Highlighted Queries.
             source=QuerySourceClass.MANUAL,
-            name=_title(join, names),
-            description=_describe(join, firsts[0], statement),
+            name=title,
+            description=description,
             customProperties={MODEL_VERSION: model_version},
-            created=_stamp(now),
-            lastModified=_stamp(now),
+            created=stamp,
+            lastModified=stamp,
         ),
     )
 
 
-def emit_crosswalk_query(
-    join: CrosswalkJoin,
-    *,
-    statement: Statement,
-    model_version: str,
-    names: Mapping[TableId, str],
-    now: int,
-) -> Iterator[MetadataWorkUnit]:
-    """Write one join through a crosswalk as a `query`.
-
-    The query names all three datasets and all four columns.
+def query_of(join: Join | CrosswalkJoin) -> str:
+    """Return the URN of the `query` entity that shows a join.
 
     Args:
         join: The join.
-        statement: Its SQL, which was run.
-        model_version: The model that suggested the join.
-        names: Labels of tables.
-        now: Time of creation, in milliseconds since 1970.
-
-    Yields:
-        Three aspects. Stateful ingestion does not remove queries; `withdraw` does.
     """
-    columns = columns_in_order(join)
+    return query_urn(join_urn(join if isinstance(join, Join) else join.as_join))
+
+
+def _present(
+    join: Join | CrosswalkJoin, statement: Statement, names: Mapping[TableId, str]
+) -> tuple[str, str, Sequence[ColumnId]]:
+    """Return the title and the description of a join's query, and its columns."""
+    match join:
+        case Join():
+            firsts, seconds = sides_of(join)
+            # The joined columns come first, those of a composite key after them.
+            columns = [column for ends in zip(firsts, seconds, strict=True) for column in ends]
+            return _title(join, names), _describe(join, firsts[0], statement), columns
+        case CrosswalkJoin():
+            steps = columns_in_order(join)
+            return _title_steps(steps, names), _describe_steps(join, steps[0], statement), steps
+    assert_never(join)
+
+
+def _title_steps(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> str:
     first, into, out, second = (plain_path(column.path) for column in columns)
-    tables = [names[column.table] for column in columns]
-    yield from _write(
-        query_urn(join_urn(join.as_join)),
-        columns,
-        QueryPropertiesClass(
-            statement=QueryStatementClass(value=statement.sql, language=QueryLanguageClass.SQL),
-            source=QuerySourceClass.MANUAL,
-            name=f"{tables[0]} joined with {tables[3]} through {tables[1]} on {first} = {into} and "
-            f"{out} = {second}",
-            description=_describe_steps(join, columns[0], statement),
-            customProperties={MODEL_VERSION: model_version},
-            created=_stamp(now),
-            lastModified=_stamp(now),
-        ),
-    )
+    start, through, _, end = (names[column.table] for column in columns)
+    equal = f"{first} = {into} and {out} = {second}"
+    return f"{start} joined with {end} through {through} on {equal}"
 
 
 def _describe_steps(join: CrosswalkJoin, first: ColumnId, statement: Statement) -> str:
-    """Describe a join through a crosswalk in English, with the evidence and the SQL's result."""
+    """Describe a join through a crosswalk in English.
+
+    The text gives the evidence and the result of the SQL.
+    """
     evidence = join.evidence if first == join.left else join.evidence.reversed
     compared = f" It compares values as {statement.compared}." if statement.compared else ""
     return (
@@ -150,19 +148,16 @@ def _describe_steps(join: CrosswalkJoin, first: ColumnId, statement: Statement) 
     )
 
 
-def _stamp(now: int) -> AuditStampClass:
-    return AuditStampClass(time=now, actor=AUTHOR)
-
-
 def _write(
     urn: str, columns: Sequence[ColumnId], properties: QueryPropertiesClass
 ) -> Iterator[MetadataWorkUnit]:
-    """Write the aspects of a `query` that joins the given columns."""
+    """Write the aspects of a `query` entity that joins the given columns."""
     entities = [*dict.fromkeys(dataset_urn(column.table) for column in columns)]
     entities.extend(map(column_urn, dict.fromkeys(columns)))
     subjects = QuerySubjectsClass(subjects=[QuerySubjectClass(entity=urn) for urn in entities])
     platform = DataPlatformInstanceClass(platform=DataPlatformUrn(columns[0].table.platform).urn())
     for aspect in (properties, subjects, platform):
+        # Not primary, so that DataHub's removal of stale entities leaves queries to `withdraw`.
         yield MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect).as_workunit(
             is_primary_source=False
         )

@@ -1,19 +1,24 @@
-"""Read back from the catalog what a run has written.
+"""Check that what a run wrote and withdrew has reached the catalog.
 
-A server may accept a request and lose it. An entity that is missing later was deleted by a person
-only if it has been in the catalog before.
+A server may accept a request and lose it, or refuse it. An entity that is missing later was deleted
+by a person only if it has been in the catalog before, and what is still there has to be withdrawn
+once more.
 """
 
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import timedelta
+from functools import partial
+from typing import TypeVar
 
-from datahub.configuration.common import GraphError
 from datahub.ingestion.api.committable import CommitPolicy, Committable
 from datahub.ingestion.api.common import PipelineContext
+from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.graph.client import DataHubGraph
+from datahub.ingestion.source.state.entity_removal_state import GenericCheckpointState
+from datahub.ingestion.source.state.stale_entity_removal_handler import StaleEntityRemovalHandler
 from datahub.ingestion.source.state.stateful_ingestion_base import StateProviderWrapper
 from datahub.metadata.schema_classes import (
     ERModelRelationshipPropertiesClass,
@@ -21,9 +26,10 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.utilities import partition_executor
 from datahub.utilities.urns.urn import guess_entity_type
-from requests import RequestException
 
-from datahub_hyperjoin.client_errors import explain
+from datahub_hyperjoin.client_errors import UNREADABLE, explain
+from datahub_hyperjoin.emit.differences import find_changes
+from datahub_hyperjoin.emit.patches import aspect_name, hides, removes
 from datahub_hyperjoin.emit.written_state import WrittenStateHandler
 
 logger = logging.getLogger(__name__)
@@ -37,67 +43,114 @@ _ASPECTS = {
 }
 
 
-class ReadBack(Committable):
-    """Reads back what the run has written, and records it, before the checkpoints are stored.
+Written = TypeVar("Written")
 
-    What the server has not processed by then is read by the next run.
+
+class ReadBack(Committable):
+    """A last step of a run that checks whether its changes have reached the catalog.
+
+    It comes before the checkpoints are stored. What the server has not processed by then is read,
+    or withdrawn, by the next run.
 
     Args:
         handler: Holds the written state of this run.
         state: The source's `state_provider`, which stores the checkpoints.
         ctx: The run's context.
+        platform: The source's platform, after which DataHub names its own checkpoint.
     """
 
     def __init__(
-        self, handler: WrittenStateHandler, state: StateProviderWrapper, ctx: PipelineContext
+        self,
+        handler: WrittenStateHandler,
+        state: StateProviderWrapper,
+        ctx: PipelineContext,
+        platform: str,
     ) -> None:
         super().__init__(name="hyperjoin_read_back", commit_policy=CommitPolicy.ALWAYS)
         self._handler, self._state, self._ctx = handler, state, ctx
+        self._removal = StaleEntityRemovalHandler.compute_job_id(platform)
+        self._withdrawals: list[MetadataWorkUnit] = []
         # The framework commits in this order, and the checkpoints have to come last.
         ctx.checkpointers = {self.name: self, **ctx.checkpointers}
 
+    def watch(self, units: Iterable[MetadataWorkUnit]) -> Iterator[MetadataWorkUnit]:
+        """Note what a run withdraws.
+
+        Args:
+            units: All metadata of a run.
+
+        Yields:
+            All workunits, unchanged.
+        """
+        for unit in units:
+            if removes(unit):
+                self._withdrawals.append(unit)
+            yield unit
+
     def commit(self) -> None:
-        """Record which entities are in the catalog now."""
+        """Record which entities are missing from the catalog, and which withdrawals failed."""
         written, graph = self._handler.current(), self._ctx.graph
-        if not written or not written.unseen or not graph or self._ctx.dry_run_mode:
+        if not written or not graph or self._ctx.dry_run_mode:
+            return
+        if not (written.unseen or self._withdrawals):
             return
         _send_now()
-        try:
-            written.unseen = sorted(_await(graph, set(written.unseen)))
-        except (RequestException, GraphError, ValueError, TypeError, AttributeError) as error:
-            reason = explain(error, graph.config.token)
-            logger.warning("What this run wrote is not read back before the next run: %s", reason)
+        written.unseen = sorted(_await(written.unseen, partial(_find_absent, graph), graph))
+        standing = _await(self._withdrawals, partial(find_changes, graph=graph), graph)
+        if standing:
+            logger.warning("The next run repeats %s withdrawals that did not arrive", len(standing))
+            self._keep(standing)
         self._state.prepare_for_commit()
+
+    def _keep(self, withdrawals: Iterable[MetadataWorkUnit]) -> None:
+        """Store failed withdrawals in the checkpoints, so that the next run repeats them."""
+        aspects = {(unit.get_urn(), aspect_name(unit)) for unit in withdrawals}
+        last, written = self._handler.last(), self._handler.current()
+        if last and written:
+            self._handler.store(written.merged_with(last.held_in(aspects)))
+        removal = self._state.get_current_checkpoint(self._removal)
+        if removal and isinstance(removal.state, GenericCheckpointState):
+            for unit in withdrawals:
+                if hides(unit):
+                    removal.state.add_checkpoint_urn("*", unit.get_urn())
 
 
 def _send_now() -> None:
-    """Make DataHub's sink send its last records, for which it would wait half a minute.
+    """Make DataHub's sink send its remaining records at once.
 
-    It sends them when it closes, too, but that is after the checkpoints are stored.
+    Otherwise it would wait half a minute. It sends them when it closes, too, but that is after the
+    checkpoints are stored.
     """
     for executor in getattr(partition_executor, "_live_executors", ()):
         executor.min_process_interval = timedelta()
 
 
-def _await(graph: DataHubGraph, unseen: set[str]) -> set[str]:
-    """Wait until entities are in the catalog, and return those that do not arrive."""
+def _await(
+    left: Sequence[Written], look: Callable[[Sequence[Written]], list[Written]], graph: DataHubGraph
+) -> Sequence[Written]:
+    """Wait for changes to reach the catalog, and return those that do not."""
     end = time.monotonic() + _PATIENCE
-    while unseen and time.monotonic() < end:
-        if arrived := _find_present(graph, unseen):
-            unseen = unseen - arrived
-            end = time.monotonic() + _PATIENCE
-        else:
-            time.sleep(_PAUSE)
-    return unseen
+    try:
+        while left and time.monotonic() < end:
+            if len(rest := look(left)) < len(left):
+                left, end = rest, time.monotonic() + _PATIENCE
+            else:
+                time.sleep(_PAUSE)
+    except UNREADABLE as error:
+        reason = explain(error, graph.config.token)
+        logger.warning("What this run wrote is not read back before the next run: %s", reason)
+    return left
 
 
-def _find_present(graph: DataHubGraph, urns: Collection[str]) -> set[str]:
+def _find_absent(graph: DataHubGraph, urns: Collection[str]) -> list[str]:
+    """Return the entities that are not in the catalog."""
     by_type: dict[str, list[str]] = defaultdict(list)
     for urn in sorted(urns):
         by_type[guess_entity_type(urn)].append(urn)
-    return {
+    present = {
         urn
         for entity, members in by_type.items()
         for start in range(0, len(members), _BATCH)
         for urn in graph.get_entities(entity, members[start : start + _BATCH], [_ASPECTS[entity]])
     }
+    return [urn for urn in urns if urn not in present]

@@ -7,11 +7,11 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 
 from datahub_hyperjoin.emit.patches import swap_tags
 from datahub_hyperjoin.joins import Join, Role
-from datahub_hyperjoin.relationship_aspect import BANDS, band, join_urn, to_aspect
+from datahub_hyperjoin.relationship_aspect import BAND_NAMES, band_of, join_urn, to_aspect
 from datahub_hyperjoin.role_context import RoleContext
 from datahub_hyperjoin.urns import band_urn, role_urn
 
-_OUR_TAGS = (*map(band_urn, BANDS), *map(role_urn, Role))
+_OUR_TAGS = (*map(band_urn, BAND_NAMES), *map(role_urn, Role))
 
 
 def emit_relationship(
@@ -34,7 +34,7 @@ def emit_relationship(
         aspect.customProperties["no_sql"] = no_sql
     yield MetadataChangeProposalWrapper(entityUrn=urn, aspect=aspect).as_workunit()
     contexts = {
-        band_urn(band(join.joinability)): f"{join.joinability:.4f}",
+        band_urn(band_of(join)): f"{join.joinability:.4f}",
         role_urn(join.role): RoleContext.of(join).text,
     }
     yield swap_tags(urn, contexts, stale=[tag for tag in _OUR_TAGS if tag not in contexts])

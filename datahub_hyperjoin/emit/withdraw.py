@@ -1,4 +1,4 @@
-"""Withdraw metadata that an earlier run wrote and this run does not write."""
+"""Withdraw metadata that the last run wrote and this run does not."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -18,20 +18,23 @@ from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.urns import (
     BEST_JOIN_SCORE,
+    JOIN_LINKS,
     JOIN_SUGGESTIONS,
     JOINABLE_WITH,
     SUGGESTED_JOINS,
+    flat_property_urn,
     property_urn,
 )
 
 _COLUMN_PROPERTIES = (JOINABLE_WITH, JOIN_SUGGESTIONS, BEST_JOIN_SCORE)
+# This percentage switches the fail-safe off.
 _EVERYTHING = 100.0
 
 
 def withdraw(
     last: WrittenState, current: WrittenState, *, namespace: str, threshold: float, warn: Warn
 ) -> tuple[list[MetadataWorkUnit], WrittenState]:
-    """Withdraw the metadata that the last run wrote and this run does not write.
+    """Withdraw metadata that the last run wrote and this run does not.
 
     Args:
         last: The state that the last run wrote.
@@ -85,6 +88,7 @@ def _remove(
     are left to DataHub's framework, which hides them.
     """
     properties = [property_urn(namespace, name) for name in _COLUMN_PROPERTIES]
+    properties.append(flat_property_urn(namespace, JOIN_LINKS))
     for column in stale.columns:
         yield remove_properties(column, properties)
     for dataset in stale.datasets:
@@ -92,6 +96,7 @@ def _remove(
     for query in stale.queries:
         status = MetadataChangeProposalWrapper(entityUrn=query, aspect=StatusClass(removed=True))
         yield status.as_workunit(is_primary_source=False)
+    # Another join may still need the edge between the same two tables.
     still_used = {edge.datasets for edge in current.lineage}
     for downstream, edges in _by_downstream(stale.lineage).items():
         yield change_lineage(downstream, list(_remove_edges(edges, still_used)))

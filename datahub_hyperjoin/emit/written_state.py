@@ -25,6 +25,11 @@ from datahub.ingestion.source.state.stateful_ingestion_base import (
     StateProviderWrapper,
 )
 from datahub.ingestion.source.state.use_case_handler import StatefulIngestionUsecaseHandlerBase
+from datahub.metadata.schema_classes import (
+    StatusClass,
+    StructuredPropertiesClass,
+    UpstreamLineageClass,
+)
 from datahub.metadata.urns import SchemaFieldUrn
 from pydantic import ConfigDict, Field
 from typing_extensions import Self
@@ -54,7 +59,10 @@ class WrittenEdge(NamedTuple):
 
 
 class WrittenState(CheckpointStateBase):
-    """URNs of the metadata that a run wrote, and of metadata that people rejected or deleted."""
+    """URNs of the metadata that a run wrote.
+
+    It also holds what people rejected or deleted.
+    """
 
     # A later version may store more.
     model_config = ConfigDict(extra="ignore", use_attribute_docstrings=True)
@@ -88,11 +96,23 @@ class WrittenState(CheckpointStateBase):
     """Relationships and queries that no run has read back from the catalog since they were written.
     If one is missing, its write was lost: nobody has deleted it."""
 
+    scores: dict[str, float] = Field(default_factory=dict)
+    """Joinability of the joins that only columns list, by the URN that their relationship would
+    have."""
+
+    model_version: str = ""
+    """The model that suggested the joins of the run. An aspect names the model that changed it."""
+
+    since: int = 0
+    """The time of the pipeline's first run, in milliseconds since 1970. Of several pipelines that
+    show a join, the oldest writes it."""
+
     def prepare_for_commit(self) -> None:
-        """Sort all fields, so that states with equal content are stored identically."""
+        """Sort all fields, so that equal states are stored identically."""
         self.relationships = dict(sorted(self.relationships.items()))
         self.rejected = dict(sorted(self.rejected.items()))
         self.hidden = dict(sorted(self.hidden.items()))
+        self.scores = dict(sorted(self.scores.items()))
         self.columns, self.datasets = _ordered(self.columns), _ordered(self.datasets)
         self.queries = _ordered(self.queries)
         self.deleted_queries = _ordered(self.deleted_queries)
@@ -106,6 +126,7 @@ class WrittenState(CheckpointStateBase):
             other: The other state; where both have an entry for the same URN or edge, the entry of
                 this state is kept.
         """
+        # If both states have an edge, this state's entry counts.
         edges = {edge[:2]: edge for edge in (*other.lineage, *self.lineage)}
         both = self.model_copy(
             update={
@@ -116,6 +137,7 @@ class WrittenState(CheckpointStateBase):
                 "lineage": list(edges.values()),
                 "rejected": other.rejected | self.rejected,
                 "hidden": other.hidden | self.hidden,
+                "scores": other.scores | self.scores,
                 "deleted_queries": [*self.deleted_queries, *other.deleted_queries],
                 "unseen": [*self.unseen, *other.unseen],
             }
@@ -125,13 +147,13 @@ class WrittenState(CheckpointStateBase):
 
     @property
     def all_datasets(self) -> frozenset[str]:
-        """URNs of the datasets about which anything was written."""
+        """URNs of all datasets that the written metadata concerns."""
         joined = chain(self.columns, *self.relationships.values())
         flowing = chain(*(edge.datasets for edge in self.lineage))
         return frozenset(chain(self.datasets, map(_dataset_of, joined), flowing))
 
     def about(self, datasets: AbstractSet[str], queries: AbstractSet[str]) -> Self:
-        """Return the part of the state that concerns some of the datasets.
+        """Return only the part of the state that concerns the given datasets.
 
         Relationships are left out: they are either written again or no longer wanted.
 
@@ -151,8 +173,25 @@ class WrittenState(CheckpointStateBase):
             lineage=[edge for edge in self.lineage if not datasets.isdisjoint(edge.datasets)],
         )
 
+    def held_in(self, aspects: AbstractSet[tuple[str, str]]) -> Self:
+        """Return only the part of the state that the given aspects contain.
+
+        Args:
+            aspects: URN of the entity and name of the aspect, of each.
+        """
+        status = {urn for urn, name in aspects if name == StatusClass.ASPECT_NAME}
+        properties = {urn for urn, name in aspects if name == StructuredPropertiesClass.ASPECT_NAME}
+        lineage = {urn for urn, name in aspects if name == UpstreamLineageClass.ASPECT_NAME}
+        return type(self)(
+            relationships={urn: ends for urn, ends in self.relationships.items() if urn in status},
+            columns=[column for column in self.columns if column in properties],
+            datasets=[dataset for dataset in self.datasets if dataset in properties],
+            queries=[query for query in self.queries if query in status],
+            lineage=[edge for edge in self.lineage if edge.datasets[1] in lineage],
+        )
+
     def without(self, part: "WrittenState") -> Self:
-        """Return a copy of the state without the properties, queries and edges of another state.
+        """Return a copy without the properties, queries and edges of another state.
 
         Args:
             part: The other state.
@@ -168,7 +207,7 @@ class WrittenState(CheckpointStateBase):
         )
 
     def with_seen(self, present: AbstractSet[str]) -> Self:
-        """Return a copy of the state that records what has been read back from the catalog.
+        """Return a copy that also records which entities have been read back.
 
         Args:
             present: URNs of relationships and queries that the catalog has.
@@ -196,7 +235,7 @@ def _ordered(urns: Iterable[str]) -> list[str]:
 
 
 class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
-    """Handler that loads the last run's written state and stores this run's written state.
+    """A handler that loads the last run's written state and stores that of this run.
 
     Args:
         state: The source's `state_provider`.
@@ -209,7 +248,7 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
 
     @property
     def job_id(self) -> JobId:
-        """Name of the checkpoint that holds the written state.
+        """Name under which DataHub stores the checkpoint of the written state.
 
         DataHub's own removal of stale entities has another checkpoint.
         """
@@ -221,7 +260,7 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
 
     @property
     def removal(self) -> StatefulStaleMetadataRemovalConfig | None:
-        """Settings for removing stale metadata; None if the recipe does not allow removal."""
+        """Settings for removing outdated metadata, or None if removal is off."""
         config = self._config
         if not isinstance(config, StatefulStaleMetadataRemovalConfig):
             return None
@@ -290,7 +329,7 @@ def stale_removal(
     config: StatefulIngestionConfigBase[Any],
     ctx: PipelineContext,
 ) -> list[MetadataWorkUnitProcessor]:
-    """Return the processor that removes stale entities, for DataHub versions before 1.7.
+    """Return DataHub's processor that removes stale entities.
 
     Args:
         source: The source.

@@ -30,11 +30,11 @@ def write(gms: Gms) -> None:
 
 def test_definitions_are_committed_at_once_and_once(gms: Gms) -> None:
     write(gms)
-    assert len(gms.urns("tag")) == 9
-    assert len(gms.urns("structuredProperty")) == 7
+    assert len(gms.urns("tag")) == 10
+    assert len(gms.urns("structuredProperty")) == 8
     before = len(gms.writes)
     write(gms)
-    assert len(gms.writes) == before == 9 + 2 * 7
+    assert len(gms.writes) == before == 10 + 2 * 8
 
 
 def test_what_a_person_changed_stays(gms: Gms) -> None:

@@ -11,6 +11,7 @@ from datahub.metadata.schema_classes import (
     DatasetProfileClass,
     DatasetPropertiesClass,
     DatasetSnapshotClass,
+    ERModelRelationshipPropertiesClass,
     FineGrainedLineageClass,
     FineGrainedLineageDownstreamTypeClass,
     FineGrainedLineageUpstreamTypeClass,
@@ -37,6 +38,7 @@ from datahub_hyperjoin.emit.patches import (
     swap_tags,
     upstream_path,
 )
+from datahub_hyperjoin.relationship_aspect import MODEL_VERSION
 from gms import Gms
 from workunits import (
     COLUMN,
@@ -111,6 +113,26 @@ def test_a_second_identical_run_writes_nothing(gms: Gms) -> None:
     first = write(gms, everything())
     assert [unit.id for unit in first] == [unit.id for unit in everything()[:-1]]
     assert write(gms, everything()) == []
+
+
+def test_another_model_alone_is_no_news(gms: Gms) -> None:
+    def by(model: str, name: str) -> MetadataWorkUnit:
+        custom = {MODEL_VERSION: model, "band": "high"}
+        aspect = ERModelRelationshipPropertiesClass(
+            name=name,
+            source=DATASET,
+            destination=DATASET,
+            relationshipFieldMappings=[],
+            customProperties=custom,
+        )
+        return whole(JOIN, aspect)
+
+    assert write(gms, [by("1", "a = b")])
+    assert write(gms, [by("2", "a = b")]) == []
+    assert write(gms, [by("2", "a = c")])
+    stored = gms.get(JOIN, ERModelRelationshipPropertiesClass)
+    assert stored
+    assert stored.customProperties[MODEL_VERSION] == "2"
 
 
 def test_what_differs_passes_in_order(gms: Gms) -> None:

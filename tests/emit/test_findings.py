@@ -2,7 +2,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +30,7 @@ from datahub_hyperjoin.emit import (
     emit_findings,
 )
 from datahub_hyperjoin.emit.errors import RefusedError
-from datahub_hyperjoin.joins import Join, Role, Suggestion
+from datahub_hyperjoin.joins import Join, Role
 from datahub_hyperjoin.relationship_aspect import join_urn
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
@@ -47,15 +47,11 @@ CARRIER, AIRLINE = ColumnId(FLIGHTS, "carrier"), ColumnId(AIRLINES, "carrier")
 ORIGIN, DEST = ColumnId(FLIGHTS, "origin"), ColumnId(FLIGHTS, "dest")
 FAA, IATA = ColumnId(AIRPORTS, "faa"), ColumnId(WORLD, "codes.iata")
 FOUND = [
-    (AIRLINE, CARRIER, 1, 0.93),
-    (FAA, DEST, 1, 0.78),
-    (FAA, IATA, 2, 0.81),
-    (FAA, ORIGIN, 3, 0.52),
-    (ORIGIN, DEST, 1, 0.4),
-]
-SUGGESTIONS = [
-    Suggestion(query=query, candidate=candidate, rank=rank, joinability=joinability)
-    for query, candidate, rank, joinability in FOUND
+    (AIRLINE, CARRIER, 0.93),
+    (FAA, DEST, 0.78),
+    (FAA, IATA, 0.81),
+    (FAA, ORIGIN, 0.52),
+    (ORIGIN, DEST, 0.4),
 ]
 BOTH, NEITHER = EmitConfig(), EmitConfig(relationships=False, properties=False)
 RELATIONSHIPS, PROPERTIES = EmitConfig(properties=False), EmitConfig(relationships=False)
@@ -68,14 +64,13 @@ class Emit(Protocol):
         self,
         config: EmitConfig = BOTH,
         *,
-        suggestions: Sequence[Suggestion] = ...,
         graph: DataHubGraph | None = None,
     ) -> list[MetadataWorkUnit]: ...
 
 
 @pytest.fixture
 def joins(make_join: MakeJoin) -> list[Join]:
-    found = [make_join(query, candidate, score) for query, candidate, _, score in FOUND]
+    found = [make_join(query, candidate, score) for query, candidate, score in FOUND]
     found[0] = replace(found[0], role=Role.REFERENCE, referenced=AIRLINE)
     found[3] = replace(found[3], role=Role.SIBLING)
     return sorted(found, key=lambda join: -join.joinability)
@@ -86,12 +81,9 @@ def emit(joins: list[Join]) -> Emit:
     def run(
         config: EmitConfig = BOTH,
         *,
-        suggestions: Sequence[Suggestion] = SUGGESTIONS,
         graph: DataHubGraph | None = None,
     ) -> list[MetadataWorkUnit]:
-        publication = Publication(
-            suggestions=suggestions, joins=joins, titles=TITLES, model_version="0.1.0-abc"
-        )
+        publication = Publication(joins=joins, titles=TITLES, model_version="0.1.0-abc")
         found = emit_findings(
             publication,
             config=config,
@@ -134,7 +126,7 @@ def test_every_whole_aspect_is_valid(emit: Emit) -> None:
     whole = [
         unit.metadata for unit in emit() if isinstance(unit.metadata, MetadataChangeProposalWrapper)
     ]
-    assert len(whole) == 9 + len(FOUND) + 2 * 7
+    assert len(whole) == 10 + len(FOUND) + 2 * 8
     assert all(proposal.validate() for proposal in whole)
 
 
@@ -167,20 +159,20 @@ def test_without_a_server_each_definition_comes_before_its_values(
             defined.add(one["urn"])
         if one["change"] == "PATCH":
             assert {change["path"].split("/")[-1] for change in one["value"]["patch"]} <= defined
-    assert len(defined) == 9 + 7
+    assert len(defined) == 10 + 8
 
 
 def test_a_server_gets_the_definitions_before_any_value(joins: list[Join]) -> None:
     server = create_autospec(DataHubGraph, instance=True)
     findings = emit_findings(
-        Publication(suggestions=SUGGESTIONS, joins=joins, titles=TITLES, model_version=""),
+        Publication(joins=joins, titles=TITLES, model_version=""),
         config=PROPERTIES,
         existing=ExistingState(),
         written=WrittenState(),
         graph=server,
         count=lambda *_: None,
     )
-    assert {server.emit_mcp.call_count for _ in findings} == {14}
+    assert {server.emit_mcp.call_count for _ in findings} == {16}
 
 
 def test_a_server_and_a_file_get_the_same_definitions(emit: Emit, describe: Describe) -> None:
@@ -209,7 +201,7 @@ def test_a_server_that_refuses_is_quoted(info: dict[str, str], reason: str, emit
 
 def test_a_definition_that_exists_is_left_alone(emit: Emit, describe: Describe) -> None:
     created = [one for one in map(describe, emit()) if one["change"] == "CREATE"]
-    assert len(created) == 9 + 2 * 7
+    assert len(created) == 10 + 2 * 8
     assert all(one["headers"] == {"If-None-Match": "*"} for one in created)
 
 
@@ -228,7 +220,7 @@ def test_nothing_sets_a_status(emit: Emit, describe: Describe) -> None:
 
 
 def test_a_second_run_writes_the_same(emit: Emit, describe: Describe) -> None:
-    again = emit(suggestions=SUGGESTIONS[::-1])
+    again = emit()
     assert json.dumps(list(map(describe, again))) == json.dumps(list(map(describe, emit())))
 
 
@@ -258,7 +250,7 @@ def test_two_namespaces_share_no_property(emit: Emit, describe: Describe) -> Non
         }
         for namespace in ("io.one", "io.other")
     )
-    assert len(one) == len(other) == 7
+    assert len(one) == len(other) == 8
     assert not one & other
 
 
@@ -284,7 +276,6 @@ def test_joins_that_others_imply_are_listed_by_their_columns_only(
     statements = {join.pairs: Statement(sql=f"SELECT {at}") for at, join in enumerate(joins)}
     units = write_all(
         Publication(
-            suggestions=[],
             joins=joins,
             implied=frozenset({joins[2].pairs}),
             statements=statements,
@@ -306,7 +297,7 @@ def test_joins_that_others_imply_are_listed_by_their_columns_only(
 def test_a_join_in_two_steps_is_a_query_and_a_suggestion_of_both_columns(
     make_join: MakeJoin, describe: Describe
 ) -> None:
-    evidence = make_join(FAA, DEST, 0.9).evidence
+    evidence = make_join(FAA, DEST, 0.9).measured
     bridge = Bridge(AIRLINE, FAA, ColumnId(AIRPORTS, "name"), CARRIER)
     crosswalk = CrosswalkJoin(
         bridge=bridge,
@@ -317,7 +308,6 @@ def test_a_join_in_two_steps_is_a_query_and_a_suggestion_of_both_columns(
     )
     units = write_all(
         Publication(
-            suggestions=[],
             joins=[],
             crosswalks=[crosswalk],
             statements={crosswalk.pairs: Statement(sql="SELECT 1")},
@@ -333,6 +323,4 @@ def test_a_join_in_two_steps_is_a_query_and_a_suggestion_of_both_columns(
         "dataPlatformInstance",
     ]
     (carrier,) = (unit for unit in units if unit["urn"] == column_urn(CARRIER))
-    assert "airlines.carrier (0.70, through nyc/airports.csv, in two steps)" in json.dumps(
-        carrier["value"]
-    )
+    assert "through nyc/airports.csv, in two steps)" in json.dumps(carrier["value"])

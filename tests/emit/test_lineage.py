@@ -77,7 +77,7 @@ def oriented(join: Join, cardinality: Cardinality) -> Join:
     unique = {UNIQUE_LEFT: join.left, UNIQUE_RIGHT: join.right}.get(cardinality)
     return replace(
         join,
-        evidence=replace(join.evidence, cardinality=cardinality),
+        evidence=replace(join.measured, cardinality=cardinality),
         role=Role.REFERENCE if unique else Role.SAME_DOMAIN,
         referenced=unique,
     )

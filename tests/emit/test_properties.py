@@ -1,14 +1,26 @@
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import pytest
 from datahub.ingestion.api.workunit import MetadataWorkUnit
+from datahub.metadata.schema_classes import (
+    MetadataChangeProposalClass,
+    StructuredPropertiesClass,
+)
 from datahub.metadata.urns import SchemaFieldUrn, Urn
 
-from datahub_hyperjoin.emit.properties import Partner, emit_column, emit_dataset, partners
-from datahub_hyperjoin.joins import CatalogEvidence, Join, Role, Suggestion, Verdict
+from datahub_hyperjoin.emit.patches import read_changes
+from datahub_hyperjoin.emit.properties import (
+    Partner,
+    emit_column,
+    emit_dataset,
+    partners,
+    read_partners,
+)
+from datahub_hyperjoin.joins import CatalogEvidence, Join, Role, Verdict
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn
 
@@ -18,15 +30,8 @@ Read = Callable[[MetadataWorkUnit], Mapping[str, Sequence[Any]]]
 
 FLIGHTS, AIRPORTS = TableId("file", "nyc/flights.csv"), TableId("file", "nyc/airports.csv")
 NAMES = {FLIGHTS: "flights", AIRPORTS: "airports"}
-ORIGIN, DEST, FAA = (
-    ColumnId(FLIGHTS, "origin"),
-    ColumnId(FLIGHTS, "dest"),
-    ColumnId(AIRPORTS, "faa"),
-)
-
-
-def suggestion(query: ColumnId, candidate: ColumnId, rank: int, joinability: float) -> Suggestion:
-    return Suggestion(query=query, candidate=candidate, rank=rank, joinability=joinability)
+ORIGIN, DEST, SEASON = (ColumnId(FLIGHTS, name) for name in ("origin", "dest", "season"))
+FAA = ColumnId(AIRPORTS, "faa")
 
 
 def scores(joined: Sequence[Partner]) -> list[tuple[ColumnId, float]]:
@@ -39,7 +44,7 @@ def read(describe: Describe) -> Read:
 
     def values(unit: MetadataWorkUnit) -> dict[str, list[Any]]:
         return {
-            change["path"].split(".")[-1]: [
+            re.split(r"[._]", change["path"])[-1]: [
                 next(iter(value.values())) for value in change["value"]["values"]
             ]
             for change in describe(unit)["value"]["patch"]
@@ -48,43 +53,95 @@ def read(describe: Describe) -> Read:
     return values
 
 
-def test_a_column_has_its_own_suggestions_by_rank(make_join: MakeJoin) -> None:
-    joins = [make_join(FAA, ORIGIN, 0.9), make_join(FAA, DEST, 0.7)]
-    suggestions = [suggestion(FAA, ORIGIN, 2, 0.9), suggestion(FAA, DEST, 1, 0.7)]
-    assert scores(partners(suggestions, joins)[FAA]) == [(DEST, 0.7), (ORIGIN, 0.9)]
+def test_partners_are_listed_best_first_at_both_ends(make_join: MakeJoin) -> None:
+    joins = [make_join(FAA, ORIGIN, 0.9), make_join(FAA, DEST, 0.7), make_join(DEST, ORIGIN, 0.8)]
+    for order in (joins, joins[::-1]):
+        found = partners(order)
+        assert scores(found[FAA]) == [(ORIGIN, 0.9), (DEST, 0.7)]
+        assert scores(found[DEST]) == [(ORIGIN, 0.8), (FAA, 0.7)]
 
 
-def test_the_other_end_has_the_pair_too(make_join: MakeJoin) -> None:
-    suggestions = [suggestion(FAA, ORIGIN, 1, 0.9)]
-    assert scores(partners(suggestions, [make_join(FAA, ORIGIN, 0.9)])[ORIGIN]) == [(FAA, 0.9)]
+def test_what_is_confirmed_and_references_precede_higher_scores(make_join: MakeJoin) -> None:
+    confirmed = replace(
+        make_join(FAA, SEASON, 0.3), catalog=CatalogEvidence(verdict=Verdict.ACCEPTED)
+    )
+    refers = replace(make_join(DEST, FAA, 0.5), role=Role.REFERENCE, referenced=FAA)
+    joins = [make_join(FAA, ORIGIN, 0.9), refers, confirmed]
+    assert scores(partners(joins)[FAA]) == [(SEASON, 0.3), (DEST, 0.5), (ORIGIN, 0.9)]
 
 
-def test_what_others_ask_of_a_column_comes_after_what_it_asks(make_join: MakeJoin) -> None:
-    joins = [make_join(FAA, DEST, 0.9), make_join(FAA, ORIGIN, 0.7), make_join(DEST, ORIGIN, 0.5)]
-    own = [suggestion(DEST, ORIGIN, 1, 0.5)]
-    assert scores(partners(own, joins)[DEST]) == [(ORIGIN, 0.5), (FAA, 0.9)]
-
-
-def test_a_direction_keeps_its_own_score(make_join: MakeJoin) -> None:
-    both = [suggestion(FAA, DEST, 1, 0.9), suggestion(DEST, FAA, 1, 0.6)]
-    found = partners(both, [make_join(FAA, DEST, 0.9)])
-    assert (scores(found[FAA]), scores(found[DEST])) == ([(DEST, 0.9)], [(FAA, 0.6)])
+def test_suggestions_keep_the_coherent_order_of_the_ranking(make_join: MakeJoin) -> None:
+    joins = [make_join(FAA, ORIGIN, 0.9), make_join(FAA, DEST, 0.7), make_join(FAA, SEASON, 0.8)]
+    ranks = {(FAA, DEST): 1, (FAA, SEASON): 2, (DEST, FAA): 1}
+    assert scores(partners(joins, ranks)[FAA]) == [(DEST, 0.7), (SEASON, 0.8), (ORIGIN, 0.9)]
 
 
 def test_a_column_shows_urns_labels_and_the_best_score(read: Read) -> None:
     joined = [
-        Partner(column=DEST, score=0.781, relation="refers here"),
+        Partner(column=DEST, score=0.781, relation="one to many", share="96 % of values"),
         Partner(column=ORIGIN, score=0.934),
+        Partner(column=SEASON, score=0.9996, relation="same domain", share="8 % of values"),
     ]
+    flights = f"/dataset/{quote(dataset_urn(FLIGHTS), safe='')}/Columns?schemaFilter="
     assert read(emit_column(FAA, joined, NAMES, "io.lake")) == {
-        "joinableWith": [column_urn(DEST), column_urn(ORIGIN)],
-        "joinSuggestions": ["flights.dest (0.78, refers here)", "flights.origin (0.93)"],
-        "bestJoinScore": [0.93],
+        "joinableWith": [column_urn(DEST), column_urn(ORIGIN), column_urn(SEASON)],
+        "joinSuggestions": [
+            "dest · flights (0.78, 96 % of values, one to many)",
+            "origin · flights (0.93)",
+            "season · flights (8 % of values, same domain)",
+        ],
+        "joinLinks": [
+            f"[dest · flights]({flights}dest) · 0.78, 96 % of values, one to many",
+            f"[origin · flights]({flights}origin) · 0.93",
+            f"[season · flights]({flights}season) · 8 % of values, same domain",
+        ],
+        "bestJoinScore": [1.0],
     }
 
 
+@pytest.mark.parametrize("path", ["dest", "fare (usd)", "a (0.50, x)"])
+@pytest.mark.parametrize("share", ["", "100 % of values"])
+@pytest.mark.parametrize(
+    "relation", ["many to one, not verified on data", "through a (b).csv, in two steps", "same key"]
+)
+@pytest.mark.parametrize("score", [1.0, 0.91])
+def test_what_a_column_lists_is_read_back(
+    path: str, share: str, relation: str, score: float
+) -> None:
+    partner = Partner(column=ColumnId(FLIGHTS, path), score=score, relation=relation, share=share)
+    proposal = emit_column(FAA, [partner], NAMES, "io.lake").metadata
+    assert isinstance(proposal, MetadataChangeProposalClass)
+    properties = StructuredPropertiesClass.from_obj(
+        {"properties": [change["value"] for change in read_changes(proposal) or ()]}, tuples=False
+    )
+    assert read_partners(properties, "io.lake") == [partner]
+
+
+def test_links_have_a_name_without_dots(describe: Describe) -> None:
+    patch = describe(emit_column(FAA, [Partner(column=DEST, score=1)], NAMES, "io.lake"))["value"]
+    assert "/properties/urn:li:structuredProperty:io_lake_joinLinks" in {
+        change["path"] for change in patch["patch"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "words"),
+    [(1.0, 0.999, ("100", "99")), (0.29, 0.001, ("29", "1")), (0.96, 0.5, ("96", "50"))],
+)
+def test_each_column_says_how_many_of_its_values_the_partner_has(
+    left: float, right: float, words: tuple[str, str], make_join: MakeJoin
+) -> None:
+    join = make_join(ORIGIN, FAA, 0.9)
+    first, second = (left, right) if (join.left, join.right) == (ORIGIN, FAA) else (right, left)
+    evidence = replace(join.measured, left_containment=first, right_containment=second)
+    found = partners([replace(join, evidence=evidence)])
+    assert [found[ORIGIN][0].share, found[FAA][0].share] == [
+        f"{word} % of values" for word in words
+    ]
+
+
 RELATIONS = {
-    Role.REFERENCE: ("referenced", "refers here"),
+    Role.REFERENCE: ("many to one", "one to many"),
     Role.ONE_TO_ONE: ("one to one", "one to one"),
     Role.SIBLING: ("same key", "same key"),
     Role.SAME_DOMAIN: ("same domain", "same domain"),
@@ -95,7 +152,7 @@ RELATIONS = {
 def test_each_column_says_what_its_partner_is_to_it(role: Role, make_join: MakeJoin) -> None:
     undirected = make_join(ORIGIN, FAA, 0.9)
     join = replace(undirected, role=role, referenced=FAA if role.is_directed else None)
-    found = partners([], [join])
+    found = partners([join])
     assert [found[ORIGIN][0].relation, found[FAA][0].relation] == [*RELATIONS[role]]
 
 
@@ -105,22 +162,23 @@ def test_a_column_and_its_dataset_name_the_crosswalk_of_a_join(
     codes = TableId("file", "codes/airports.csv")
     via = ColumnId(codes, "code"), ColumnId(codes, "name")
     join = replace(make_join(FAA, DEST, 0.9), via=via)
-    assert partners([], [join])[DEST][0].relation == "through codes/airports.csv, in two steps"
+    assert partners([join])[DEST][0].relation == "through codes/airports.csv, in two steps"
     (line,) = read(emit_dataset(AIRPORTS, [join], NAMES, "io.lake"))["suggestedJoins"]
     assert " through codes/airports.csv · 0.90" in line
 
 
 def test_columns_of_a_composite_key_say_so_unless_they_join_alone(make_join: MakeJoin) -> None:
-    season, year = ColumnId(FLIGHTS, "season"), ColumnId(AIRPORTS, "year")
+    year = ColumnId(AIRPORTS, "year")
     key = replace(
-        make_join(ORIGIN, FAA, 0.9), role=Role.REFERENCE, referenced=FAA, further=((year, season),)
+        make_join(ORIGIN, FAA, 0.9), role=Role.REFERENCE, referenced=FAA, further=((year, SEASON),)
     )
-    found = partners([], [key, make_join(ORIGIN, FAA, 0.5)])
-    assert found[season] == [
-        Partner(column=year, score=0.9, relation="referenced, in a key of 2 columns")
+    found = partners([key, make_join(ORIGIN, FAA, 0.5)])
+    assert found[SEASON] == [
+        Partner(column=year, score=0.9, relation="many to one, in a key of 2 columns")
     ]
-    assert found[year][0].relation == "refers here, in a key of 2 columns"
-    assert found[ORIGIN] == [Partner(column=FAA, score=0.9, relation="same domain")]
+    assert found[year][0].relation == "one to many, in a key of 2 columns"
+    [alone] = found[ORIGIN]
+    assert (alone.score, alone.relation) == (0.5, "same domain")
 
 
 @pytest.mark.parametrize(
@@ -148,7 +206,7 @@ def test_a_dataset_lists_composite_keys_with_all_columns(make_join: MakeJoin, re
         make_join(ORIGIN, FAA, 0.9), role=Role.REFERENCE, referenced=FAA, further=further
     )
     (line,) = read(emit_dataset(FLIGHTS, [join], NAMES, "io.lake"))["suggestedJoins"]
-    assert line.startswith("(origin, season) refers to [airports.(faa, year)](/dataset/")
+    assert line.startswith("(origin, season) refers to [(faa, year) · airports](/dataset/")
 
 
 def test_a_dataset_lists_references_first(make_join: MakeJoin, read: Read) -> None:
@@ -178,8 +236,11 @@ def test_a_value_is_cut_to_what_the_index_takes(read: Read) -> None:
 def test_a_dataset_links_to_what_it_joins_with(make_join: MakeJoin, read: Read) -> None:
     found = read(emit_dataset(AIRPORTS, [make_join(FAA, DEST, 0.93)], NAMES, "io.lake"))
     (line,) = found["suggestedJoins"]
-    assert line.startswith("faa has the same domain as [flights.dest](/dataset/urn%3Ali%3Adataset")
-    assert line.endswith("/Columns) · 0.93")
+    assert line.startswith(
+        "faa has the same domain as [dest · flights](/dataset/urn%3Ali%3Adataset"
+    )
+    assert "/Columns?schemaFilter=dest) · 0.93, " in line
+    assert line.endswith(" % of values")
     address = line.split("(")[1].split("/Columns")[0]
     assert unquote(address) == f"/dataset/{dataset_urn(FLIGHTS)}"
 
@@ -188,13 +249,15 @@ def test_a_dataset_lists_its_ten_best_joins(make_join: MakeJoin, read: Read) -> 
     joins = [make_join(ColumnId(FLIGHTS, f"code{n}"), FAA, 0.9 - n / 100) for n in range(12)]
     lines = read(emit_dataset(AIRPORTS, joins, NAMES, "io.lake"))["suggestedJoins"]
     assert len(lines) == 10
-    assert lines[0].endswith("0.90")
+    assert " · 0.90, " in lines[0]
 
 
 def test_names_do_not_turn_into_markdown(make_join: MakeJoin, read: Read) -> None:
     fare = ColumnId(FLIGHTS, "fare](https://example.org) `usd`")
     found = read(emit_dataset(AIRPORTS, [make_join(fare, FAA, 0.9)], NAMES, "io.lake"))
-    assert r"[flights.fare\](https://example.org) \`usd\`](/dataset/" in found["suggestedJoins"][0]
+    assert (
+        r"[fare\](https://example.org) \`usd\` · flights](/dataset/" in found["suggestedJoins"][0]
+    )
 
 
 def test_names_with_reserved_characters_come_back() -> None:

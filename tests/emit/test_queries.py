@@ -12,7 +12,7 @@ from datahub.metadata.schema_classes import QueryPropertiesClass, QuerySubjectsC
 from datahub.metadata.urns import Urn
 
 from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
-from datahub_hyperjoin.emit.queries import emit_crosswalk_query, emit_query
+from datahub_hyperjoin.emit.queries import emit_query
 from datahub_hyperjoin.joins import Cardinality, Evidence, Join
 from datahub_hyperjoin.relationship_aspect import join_urn
 from datahub_hyperjoin.statements import Statement
@@ -68,7 +68,7 @@ def test_a_query_in_two_steps_names_three_tables_and_four_columns(evidence: Evid
         evidence=evidence,
     )
     units = list(
-        emit_crosswalk_query(
+        emit_query(
             join,
             statement=STATEMENT,
             model_version="0.1.0-abc",
@@ -130,7 +130,7 @@ def test_the_evidence_is_told_as_the_statement_names_the_tables(make_join: MakeJ
     )
     assert refers in str(properties(join).description)
     # The left table comes first in a statement about many and many.
-    many = replace(join, evidence=replace(join.evidence, cardinality=Cardinality.MANY_MANY))
+    many = replace(join, evidence=replace(join.measured, cardinality=Cardinality.MANY_MANY))
     assert "100.0% of the distinct values in a also occur in b, and 80.0% of those in b" in str(
         properties(many).description
     )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from datahub_hyperjoin.emit.relationships import emit_relationship
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role
-from datahub_hyperjoin.relationship_aspect import from_aspect
+from datahub_hyperjoin.relationship_aspect import columns_urn, from_aspect
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn
 
@@ -147,6 +147,26 @@ def test_the_urn_is_the_one_the_server_gives_to_people(make_join: MakeJoin) -> N
     assert urn == ErModelRelationshipUrn(guid).urn()
 
 
+def test_the_urn_of_a_composite_key_depends_on_its_columns_only() -> None:
+    year, typed = (ColumnId(AIRLINES, path) for path in ("year", "[version=2.0].[type=int].year"))
+    code, typed_code = (
+        ColumnId(AIRLINES, path) for path in ("code", "[version=2.0].[type=string].code")
+    )
+    flown = [ColumnId(FLIGHTS, path) for path in ("carrier", "flown")]
+    pairs = [*zip((code, year), flown, strict=True)]
+    assert columns_urn(pairs) == columns_urn(pairs[::-1])
+    assert columns_urn(pairs) == columns_urn([(right, left) for left, right in pairs])
+    # The types sort before the names.
+    assert columns_urn(pairs) == columns_urn([*zip((typed_code, typed), flown, strict=True)])
+
+
+def test_the_urn_of_a_tables_reference_to_itself_does_not_depend_on_the_sides() -> None:
+    boss, staff, tenant = (ColumnId(FLIGHTS, path) for path in ("boss", "id", "tenant"))
+    pairs = [(tenant, tenant), (boss, staff)]
+    assert columns_urn(pairs) == columns_urn([(right, left) for left, right in pairs])
+    assert columns_urn(pairs) != columns_urn(pairs[1:])
+
+
 def test_joins_between_the_same_tables_do_not_collide(make_join: MakeJoin) -> None:
     one = make_join(AIRLINE, CARRIER, 0.9)
     other = make_join(AIRLINE, ColumnId(FLIGHTS, "operator"), 0.9)
@@ -170,7 +190,7 @@ def test_the_band_is_a_tag_in_place_of_the_others(
 ) -> None:
     _, tags = map(describe, emit_relationship(make_join(AIRLINE, CARRIER, joinability), ""))
     found = {name: op for name, op in ops(tags).items() if name.startswith("suggested-")}
-    bands = ("suggested-high", "suggested-medium", "suggested-low")
+    bands = tuple(f"suggested-{each}" for each in ("high", "medium", "low", "unverified"))
     assert found == dict.fromkeys(bands, "remove") | {f"suggested-{band}": "add"}
 
 

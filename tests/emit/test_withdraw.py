@@ -64,8 +64,9 @@ def test_columns_and_datasets_lose_our_properties_and_no_others(describe: Descri
     column, dataset = map(describe, units)
     prefix = f"/properties/urn:li:structuredProperty:{NAMESPACE}"
     names = ("joinableWith", "joinSuggestions", "bestJoinScore")
+    links = f"/properties/urn:li:structuredProperty:{NAMESPACE.replace('.', '_')}_joinLinks"
     assert (column["urn"], dataset["urn"]) == (BUYER, dataset_urn(ORDERS))
-    assert paths(column) == [f"{prefix}.{name}" for name in names]
+    assert paths(column) == [*(f"{prefix}.{name}" for name in names), links]
     assert paths(dataset) == [f"{prefix}.suggestedJoins"]
     assert kept is current
 

@@ -1,0 +1,166 @@
+"""Keep pipelines from rewriting each other's evidence.
+
+Each pipeline leaves the joins that an older pipeline shows to that pipeline.
+
+Pipelines with different models find mostly the same joins, with other scores. Of those that show a
+join, the one that ran first writes it, and the others take over its score and its role.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from datahub.ingestion.api.workunit import MetadataWorkUnit
+from datahub.metadata.schema_classes import StructuredPropertiesClass
+
+from datahub_hyperjoin.catalog import Catalog
+from datahub_hyperjoin.catalog.relationships import Relationship
+from datahub_hyperjoin.emit import ExistingState, Publication, WrittenState
+from datahub_hyperjoin.emit.patches import aspect_name
+from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.pipelines import OtherPipeline
+from datahub_hyperjoin.relationship_aspect import join_urn
+from datahub_hyperjoin.urns import column_urn, plain_path
+
+
+def find_elders(
+    others: Iterable[OtherPipeline], own: WrittenState | None, name: str | None
+) -> tuple[OtherPipeline, ...]:
+    """Return the active pipelines whose first run was before this pipeline's first run.
+
+    Args:
+        others: The other pipelines.
+        own: What the last run of this pipeline wrote; None if this is its first run.
+        name: The `pipeline_name` of this run.
+    """
+    return tuple(
+        one
+        for one in others
+        if one.recent and (own is None or (one.state.since, one.name) < (own.since, name or ""))
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Led:
+    """The metadata that this run does not write, because other pipelines write it."""
+
+    relationships: Mapping[str, Relationship] = field(default_factory=dict)
+    """Relationships of this run's joins, by URN."""
+
+    queries: frozenset[str] = frozenset()
+    """URNs of queries."""
+
+    described: frozenset[str] = frozenset()
+    """URNs of columns and datasets that list joins."""
+
+    def adopt(self, publication: Publication) -> Publication:
+        """Replace scores and roles of this run's joins by those of other pipelines.
+
+        Args:
+            publication: The joins of this run.
+        """
+        shown = {
+            join_urn(join): _adopt(join, relationship.join)
+            for join in publication.joins
+            if (relationship := self.relationships.get(join_urn(join))) and relationship.join
+        }
+        joins = [shown.get(join_urn(join), join) for join in publication.joins]
+        return replace(
+            publication,
+            joins=sorted(joins, key=lambda join: (-join.joinability, join.left, join.right)),
+        )
+
+    def protect(self, existing: ExistingState) -> ExistingState:
+        """Protect the relationships and queries that this run leaves to other pipelines.
+
+        Args:
+            existing: The metadata that limits what the run may write.
+        """
+        aspects = {urn: one.aspect for urn, one in self.relationships.items()}
+        return replace(
+            existing,
+            foreign=existing.foreign.union(aspects),
+            edited={**existing.edited, **aspects},
+            closed_queries=existing.closed_queries | self.queries,
+        )
+
+    def news(self, publication: Publication, last: WrittenState) -> frozenset[str]:
+        """Return the columns and datasets whose joins in this pipeline have changed.
+
+        A join that this pipeline no longer shows is a change, too.
+
+        Args:
+            publication: The joins of this run.
+            last: What the last run of this pipeline wrote.
+        """
+        joins = {join_urn(join): join for join in publication.linking}
+        changed = {urn: ends for urn, ends in last.relationships.items() if urn not in joins}
+        known = last.relationships.keys() | self.relationships.keys()
+        new = [join for urn, join in joins.items() if urn not in known]
+        changed |= {join_urn(join): (column_urn(join.left), column_urn(join.right)) for join in new}
+        columns = [column for ends in changed.values() for column in ends]
+        columns += [column_urn(end) for join in new for pair in join.further for end in pair]
+        return WrittenState(relationships=changed).all_datasets.union(columns)
+
+    def leave(
+        self, units: Iterable[MetadataWorkUnit], news: Container[str]
+    ) -> Iterator[MetadataWorkUnit]:
+        """Drop workunits for columns and datasets to which this run adds nothing.
+
+        They belong to older pipelines, which list the joins of this pipeline, too.
+
+        Args:
+            units: The metadata of this run's joins.
+            news: URNs of the columns and datasets to which it adds something.
+
+        Yields:
+            The other workunits, in order.
+        """
+        name = StructuredPropertiesClass.ASPECT_NAME
+        for unit in units:
+            urn = unit.get_urn()
+            if urn in news or urn not in self.described or aspect_name(unit) != name:
+                yield unit
+
+
+def read_led(
+    publication: Publication,
+    catalog: Catalog,
+    elders: Sequence[OtherPipeline],
+    others: Sequence[OtherPipeline],
+) -> Led:
+    """Find the part of this run's metadata that it leaves to other pipelines.
+
+    Of a join that was verified and one that was not, the verified one stays, whoever shows it.
+
+    Args:
+        publication: The joins of this run.
+        catalog: The relationships of the catalog.
+        elders: The older pipelines.
+        others: All other pipelines.
+    """
+    of_elders = {urn for one in elders for urn in one.state.relationships}
+    of_others = {urn for one in others if one.recent for urn in one.state.relationships}
+    led = {}
+    for join in publication.linking:
+        urn = join_urn(join)
+        shown = catalog.relationships.get(urn)
+        if shown and shown.join and not shown.removed:
+            is_verified = (shown.join.evidence is not None, join.evidence is not None)
+            leads = {(True, False): of_others, (False, True): frozenset[str]()}
+            if urn in leads.get(is_verified, of_elders):
+                led[urn] = shown
+    return Led(
+        relationships=led,
+        queries=frozenset(query for one in elders for query in one.state.queries),
+        described=frozenset(
+            urn for one in elders for urn in (*one.state.columns, *one.state.datasets)
+        ),
+    )
+
+
+def _adopt(join: Join, shown: Join) -> Join:
+    """Copy the score and role of another pipeline's join to a join of this run."""
+    ends = {(end.table, plain_path(end.path)): end for end in (join.left, join.right)}
+    key = shown.referenced
+    referenced = ends.get((key.table, plain_path(key.path))) if key else None
+    return replace(join, joinability=shown.joinability, role=shown.role, referenced=referenced)

@@ -1,0 +1,71 @@
+"""Keep the scores that the catalog shows, unless they have changed noticeably.
+
+Each decision and each new table moves most scores a little, and every score is part of several
+aspects. Without a dead band, two decisions would rewrite a whole catalog.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from datahub_hyperjoin.catalog import Catalog
+from datahub_hyperjoin.emit import Publication
+from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.relationship_aspect import SCORE_DIGITS, join_urn
+
+DEAD_BAND = 0.05
+"""A score that moves by less is written as it was, and so keeps its confidence band. The first
+decisions that calibrate the scores move them by up to 0.03."""
+
+
+def settle(
+    publication: Publication, catalog: Catalog, remembered: Mapping[str, float]
+) -> Publication:
+    """Replace the scores of joins by those that the catalog shows, where they differ little.
+
+    A score that drifts slowly is written once it has moved by the dead band, since it is compared
+    with the score that was written and not with that of the last run.
+
+    Args:
+        publication: The joins of this run.
+        catalog: The relationships of the catalog.
+        remembered: The scores that earlier runs wrote for joins without a relationship, by the URN
+            that it would have.
+
+    Returns:
+        The joins, best first.
+    """
+    joins = [_settled(join, catalog, remembered) for join in publication.joins]
+    return replace(
+        publication,
+        joins=sorted(joins, key=lambda join: (-join.joinability, join.left, join.right)),
+    )
+
+
+def scores_to_remember(publication: Publication) -> dict[str, float]:
+    """Return the scores of the joins that have no relationship to hold them.
+
+    Args:
+        publication: The joins that are written.
+    """
+    return {
+        join_urn(join): join.joinability
+        for join in publication.joins
+        if join.pairs in publication.implied
+    }
+
+
+def _settled(join: Join, catalog: Catalog, remembered: Mapping[str, float]) -> Join:
+    # Rounded as it is written, so that joins with equal scores have the same order in every run.
+    now = replace(join, joinability=round(join.joinability, SCORE_DIGITS))
+    urn = join_urn(join)
+    relationship = catalog.relationships.get(urn)
+    before = now
+    if relationship and relationship.join and not relationship.removed:
+        before = relationship.join
+    elif urn in remembered:
+        before = replace(now, joinability=remembered[urn])
+    # What nobody verified has a band of its own, whatever its score.
+    same_kind = (before.evidence is None) == (now.evidence is None)
+    if same_kind and abs(before.joinability - now.joinability) < DEAD_BAND:
+        return replace(now, joinability=before.joinability)
+    return now

@@ -1,0 +1,105 @@
+"""Scores that hardly move are written as they were."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datahub_hyperjoin.catalog import Catalog
+from datahub_hyperjoin.catalog.relationships import Relationship
+from datahub_hyperjoin.emit import Publication
+from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.relationship_aspect import from_aspect, join_urn, pairs_in, to_aspect
+from datahub_hyperjoin.settled_scores import DEAD_BAND, scores_to_remember, settle
+from lake import EVIDENCE, column
+
+JOIN = Join(
+    left=column("airlines.csv.carrier"),
+    right=column("flights.csv.carrier"),
+    joinability=0.9,
+    evidence=EVIDENCE,
+)
+OTHER = replace(JOIN, left=column("airports.csv.faa"), right=column("flights.csv.origin"))
+
+
+def published(*joins: Join, implied: tuple[Join, ...] = ()) -> Publication:
+    return Publication(
+        joins=joins,
+        implied=frozenset(join.pairs for join in implied),
+        titles={},
+        model_version="2",
+    )
+
+
+def catalog(join: Join, *, removed: bool = False) -> Catalog:
+    aspect = to_aspect(join, "1")
+    shown = Relationship(
+        urn=join_urn(join),
+        aspect=aspect,
+        pairs=pairs_in(aspect),
+        ours=True,
+        recorded=True,
+        join=from_aspect(aspect),
+        removed=removed,
+    )
+    return Catalog(tables=(), relationships={shown.urn: shown})
+
+
+def settled(now: float, before: float, **rest: bool) -> float:
+    shown = catalog(replace(JOIN, joinability=before), **rest)
+    [join] = settle(published(replace(JOIN, joinability=now)), shown, {}).joins
+    return join.joinability
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "written"),
+    [
+        (0.9149, 0.9, 0.9),
+        (0.96, 0.9, 0.96),
+        (0.8001, 0.7999, 0.7999),
+        (0.7, 0.8, 0.7),
+        (0.3, 0.31, 0.31),
+    ],
+)
+def test_a_score_is_news_if_it_moves_far(now: float, before: float, written: float) -> None:
+    assert settled(now, before) == written
+
+
+def test_a_hidden_relationship_settles_nothing() -> None:
+    assert settled(0.91, 0.9, removed=True) == 0.91
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_what_is_written_is_near(now: float, before: float) -> None:
+    before = round(before, 4)
+    written = settled(now, before)
+    assert written in {round(now, 4), before}
+    assert abs(written - now) < DEAD_BAND + 1e-4
+
+
+def test_joins_that_only_columns_list_are_remembered() -> None:
+    implied = replace(OTHER, joinability=0.71234)
+    publication = published(JOIN, implied, implied=(implied,))
+    remembered = scores_to_remember(settle(publication, Catalog(tables=()), {}))
+    assert remembered == {join_urn(OTHER): 0.7123}
+    moved = published(JOIN, replace(OTHER, joinability=0.73), implied=(implied,))
+    assert [join.joinability for join in settle(moved, Catalog(tables=()), remembered).joins] == [
+        0.9,
+        0.7123,
+    ]
+
+
+def test_what_nobody_verified_does_not_settle_what_somebody_did() -> None:
+    named = replace(JOIN, evidence=None, joinability=0.89)
+    [join] = settle(published(JOIN), catalog(named), {}).joins
+    assert join.joinability == 0.9
+
+
+def test_joins_stay_best_first() -> None:
+    shown = catalog(replace(JOIN, joinability=0.88))
+    higher, lower = replace(OTHER, joinability=0.895), replace(JOIN, joinability=0.9)
+    assert [*settle(published(lower, higher), shown, {}).joins] == [
+        higher,
+        replace(JOIN, joinability=0.88),
+    ]
