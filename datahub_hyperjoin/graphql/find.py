@@ -10,7 +10,7 @@ from datahub.utilities.urns.error import InvalidUrnError
 from datahub_hyperjoin.graphql.errors import UnknownNameError
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.listing import all_joins
-from datahub_hyperjoin.graphql.operations import execute, search
+from datahub_hyperjoin.graphql.operations import execute, parsing, search
 from datahub_hyperjoin.graphql.parse import read_join, read_joins
 from datahub_hyperjoin.urns import table_id
 
@@ -26,7 +26,7 @@ NamedDataset = tuple[str, str]
 
 
 def find_join(graph: DataHubGraph, name_or_urn: str) -> CatalogJoin:
-    """Find a visible or hidden join by its URN, name, title or condition.
+    """Find a join by its URN, name, title or condition.
 
     The search by name covers most joins with one request. Names that it does not match, such as the
     title that a person gave, are looked up among all joins.
@@ -43,7 +43,9 @@ def find_join(graph: DataHubGraph, name_or_urn: str) -> CatalogJoin:
     """
     name = name_or_urn.strip()
     if name.startswith("urn:li:erModelRelationship:"):
-        join = read_join(execute(graph, "join", join=name)["erModelRelationship"])
+        data = execute(graph, "join", join=name)
+        with parsing("join"):
+            join = read_join(data["erModelRelationship"])
         if join is None:
             raise UnknownNameError.nothing(_JOIN, name, near=())
         return join
@@ -58,7 +60,7 @@ def find_join(graph: DataHubGraph, name_or_urn: str) -> CatalogJoin:
 
 
 def _spellings(name: str) -> list[str]:
-    """Return the ways in which the catalog may spell the name of a join.
+    """List the spellings under which the catalog may store a join's name.
 
     A join condition may have either side first; any other name has only one spelling.
 
@@ -75,7 +77,7 @@ def _spellings(name: str) -> list[str]:
 
 
 def _by_condition(spellings: Sequence[str], joins: Iterable[CatalogJoin]) -> list[CatalogJoin]:
-    """Return the joins whose name, title or condition is one of the given spellings.
+    """Find the joins whose name, title or condition has one of the given spellings.
 
     Raises:
         UnknownNameError: No join matches.
@@ -91,7 +93,7 @@ def _by_condition(spellings: Sequence[str], joins: Iterable[CatalogJoin]) -> lis
 
 
 def _near(name: str, candidates: Sequence[str]) -> list[str]:
-    """Return those of the known names that resemble the given name.
+    """Return the candidates that resemble a name.
 
     They contain the name or, if none contains it, are spelt similarly.
 
@@ -111,7 +113,9 @@ def _only(name: str, matches: Sequence[CatalogJoin]) -> CatalogJoin:
 
 
 def find_dataset(graph: DataHubGraph, name_or_urn: str) -> str:
-    """Find a dataset by its URN, full name or title, or by the last parts of its full name.
+    """Find a dataset by its URN, title or full name.
+
+    The end of a full name is enough if it is unique.
 
     Args:
         graph: DataHub's server.
@@ -127,19 +131,32 @@ def find_dataset(graph: DataHubGraph, name_or_urn: str) -> str:
     if name.startswith("urn:li:"):
         return _checked(name)
     words = " ".join(re.findall(r"[\w.]+", name)) or "*"
-    candidates = [
-        (entity["urn"], str((entity.get("properties") or {}).get("name") or ""))
-        for entity in search(graph, "datasets_by_name", words=words)
-    ]
+    found = search(graph, "datasets_by_name", words=words)
+    with parsing("datasets_by_name"):
+        candidates = [
+            (entity["urn"], str((entity.get("properties") or {}).get("name") or ""))
+            for entity in found
+            if entity and _is_dataset(entity["urn"])
+        ]
     return choose_dataset(name, candidates)
 
 
 def _checked(urn: str) -> str:
+    if not _is_dataset(urn):
+        raise UnknownNameError.nothing(_DATASET, urn, near=())
+    return urn
+
+
+def _is_dataset(urn: str) -> bool:
+    """Return whether a URN names a dataset.
+
+    Older clients wrote some that today's client refuses.
+    """
     try:
         table_id(urn)
-    except InvalidUrnError as error:
-        raise UnknownNameError.nothing(_DATASET, urn, near=()) from error
-    return urn
+    except InvalidUrnError:
+        return False
+    return True
 
 
 def choose_dataset(name: str, candidates: Sequence[NamedDataset]) -> str:

@@ -1,10 +1,11 @@
-"""A join in the catalog, and the order in which joins are listed."""
+"""The joins of the catalog, and the order in which they are listed."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import inf
 
 from datahub_hyperjoin.joins import Cardinality, Role, Verdict
+from datahub_hyperjoin.relationship_aspect import UNVERIFIED
 from datahub_hyperjoin.tables import ColumnId, TableId
 
 _OVERRIDING = (Verdict.REJECTED, Verdict.ACCEPTED)
@@ -25,7 +26,7 @@ _ROLE_OF = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogJoin:
-    """A join in the catalog, suggested by this package or written by a person."""
+    """A join in the catalog, from this package or from a person."""
 
     urn: str
     """URN of the relationship."""
@@ -67,6 +68,13 @@ class CatalogJoin:
     right_containment: float | None = None
     """Share of the right side's distinct values that the left side holds; None if unknown."""
 
+    compared_as: str = ""
+    """The form in which values were compared, as in `countries`; empty for values as written."""
+
+    via: tuple[ColumnId, ColumnId] | None = None
+    """The columns of a crosswalk that are equal to the left and to the right column; None for a
+    join in one step."""
+
     verdicts: tuple[Verdict, ...] = ()
     """People's decisions; both if they contradict each other."""
 
@@ -84,12 +92,18 @@ class CatalogJoin:
 
     @property
     def left(self) -> ColumnId:
-        """The left column; for a composite key, the first of the left columns."""
+        """The left column.
+
+        For a composite key, the first of the left columns.
+        """
         return self.pairs[0][0]
 
     @property
     def right(self) -> ColumnId:
-        """The right column; for a composite key, the first of the right columns."""
+        """The right column.
+
+        For a composite key, the first of the right columns.
+        """
         return self.pairs[0][1]
 
     @property
@@ -104,7 +118,10 @@ class CatalogJoin:
 
     @property
     def strength(self) -> float:
-        """Reliability in [0, 1]: the joinability, or 1 for joins that people confirmed."""
+        """How reliable the join is, from 0 to 1.
+
+        This is the joinability, or 1 for joins that people confirmed.
+        """
         return 1.0 if self.joinability is None or self.is_confirmed else self.joinability
 
     @property
@@ -115,25 +132,38 @@ class CatalogJoin:
 
     @property
     def likely_role(self) -> Role:
-        """The join's role; if it is unknown, the role that the cardinality suggests."""
+        """The join's role, known or probable.
+
+        If it is unknown, this is the role that the cardinality suggests.
+        """
         return self.role or _ROLE_OF[self.cardinality]
 
     @property
+    def is_verified(self) -> bool:
+        """Whether the join's confidence band is other than `unverified`."""
+        return self.band != UNVERIFIED
+
+    @property
     def is_reference(self) -> bool:
-        """Whether one column refers to the other, or people confirmed the join.
+        """Whether one column refers to the other.
+
+        An unverified join does not count. Joins that people confirmed count as references.
 
         Such a join is fit for any path.
         """
-        return self.is_confirmed or self.likely_role.is_directed
+        return self.is_confirmed or (self.is_verified and self.likely_role.is_directed)
 
     @property
     def multiplies(self) -> bool:
-        """Whether some left row matches several right rows."""
+        """Whether at least one left row matches several right rows."""
         return self.cardinality in {Cardinality.ONE_MANY, Cardinality.MANY_MANY}
 
     @property
     def to_one(self) -> bool:
-        """Whether each left row matches at most one right row, apart from rare duplicates."""
+        """Whether each left row matches at most one right row.
+
+        Rare duplicates are tolerated.
+        """
         return not self.multiplies or self._leads_to_dirty_key
 
     @property
@@ -153,7 +183,7 @@ class CatalogJoin:
 
     @property
     def condition(self) -> str:
-        """The join condition, written as in SQL.
+        """The join condition, in the notation of SQL.
 
         >>> orders, customers = TableId("file", "orders"), TableId("file", "customers")
         >>> pair = (ColumnId(orders, "customer"), ColumnId(customers, "id"))
@@ -194,11 +224,12 @@ class CatalogJoin:
             right_fan_out=self.left_fan_out,
             left_containment=self.right_containment,
             right_containment=self.left_containment,
+            via=(self.via[1], self.via[0]) if self.via else None,
         )
 
 
 def from_table(join: CatalogJoin, table: TableId) -> CatalogJoin:
-    """Return the join with the given table on the left; swap the sides if necessary.
+    """Return a join with the given table on the left.
 
     Args:
         join: The join.
@@ -210,7 +241,8 @@ def from_table(join: CatalogJoin, table: TableId) -> CatalogJoin:
 def best_first(joins: Iterable[CatalogJoin]) -> list[CatalogJoin]:
     """Sort joins so that the most useful come first.
 
-    Joins that people accepted, wrote or declared come first. References precede one-to-one joins,
+    Joins that people accepted, wrote or declared come first, and those that names alone suggest
+    come last. References precede one-to-one joins,
     siblings and joins within a domain, in this order; of one role, the joinability decides.
 
     Args:
@@ -220,6 +252,7 @@ def best_first(joins: Iterable[CatalogJoin]) -> list[CatalogJoin]:
         joins,
         key=lambda join: (
             not join.is_confirmed,
+            not join.is_verified,
             join.likely_role.place,
             -join.strength,
             -(join.joinability or 0.0),

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from datahub.ingestion.graph.client import DataHubGraph
+from datahub.utilities.urns.error import InvalidUrnError
 
 from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first, from_table
-from datahub_hyperjoin.graphql.operations import GraphQLObject, execute, search
+from datahub_hyperjoin.graphql.operations import GraphQLObject, execute, parsing, search
 from datahub_hyperjoin.graphql.parse import read_joins
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import (
@@ -42,7 +43,7 @@ def joins_of_dataset(
 def joins_of_column(
     graph: DataHubGraph, dataset: str, column: str, *, min_score: float = 0.0, hidden: bool = False
 ) -> list[CatalogJoin]:
-    """List the joins of a column, including composite joins that contain the column.
+    """List the joins of a column, including composite joins.
 
     Args:
         graph: DataHub's server.
@@ -83,19 +84,22 @@ def all_joins(graph: DataHubGraph, *, hidden: bool = False) -> list[CatalogJoin]
 def _scroll(graph: DataHubGraph, *, hidden: bool) -> Iterator[GraphQLObject]:
     cursor = None
     while True:
-        page = execute(graph, "all_joins", cursor=cursor, hidden=hidden)["scrollAcrossEntities"]
-        yield from (result["entity"] for result in page["searchResults"])
-        cursor = page["nextScrollId"]
-        if not cursor or not page["searchResults"]:
+        data = execute(graph, "all_joins", cursor=cursor, hidden=hidden)
+        with parsing("all_joins"):
+            page = data["scrollAcrossEntities"]
+            entities = [result["entity"] for result in page["searchResults"]]
+            cursor = page["nextScrollId"]
+        yield from entities
+        if not cursor or not entities:
             return
 
 
 def joins_in_band(graph: DataHubGraph, band: str) -> list[CatalogJoin]:
-    """List the suggested joins in a confidence band: high, medium or low.
+    """List the suggested joins in a confidence band, such as `high`.
 
     Args:
         graph: DataHub's server.
-        band: `high`, `medium` or `low`.
+        band: `high`, `medium`, `low` or `unverified`.
 
     Returns:
         Joins that are not hidden, best first.
@@ -116,9 +120,22 @@ def joinable_columns(graph: DataHubGraph, column: str, *, namespace: str) -> lis
     Returns:
         Columns, best first; empty if the property is not set.
     """
-    entity = execute(graph, "joinable_columns", column=column)["entity"]
-    values = _values(entity, property_urn(namespace, JOINABLE_WITH))
-    return [column_id(value["stringValue"]) for value in values]
+    data = execute(graph, "joinable_columns", column=column)
+    with parsing("joinable_columns"):
+        values = _values(data["entity"], property_urn(namespace, JOINABLE_WITH))
+        columns = [_column(value["stringValue"]) for value in values]
+    return [column for column in columns if column]
+
+
+def _column(urn: str) -> ColumnId | None:
+    """Return the column that a URN names.
+
+    Return None if a person set a value that is no column's URN.
+    """
+    try:
+        return column_id(urn)
+    except InvalidUrnError:
+        return None
 
 
 def columns_above(
@@ -137,11 +154,13 @@ def columns_above(
     urn = property_urn(namespace, BEST_JOIN_SCORE)
     field = f"structuredProperties.{namespace}.{BEST_JOIN_SCORE}"
     entities = search(graph, "columns_above", field=field, score=str(score))
-    return [
-        (column_id(entity["urn"]), value["numberValue"])
-        for entity in entities
-        for value in _values(entity, urn)
-    ]
+    with parsing("columns_above"):
+        found = [
+            (_column(entity["urn"]), value["numberValue"])
+            for entity in entities
+            for value in _values(entity, urn)
+        ]
+    return [(column, best) for column, best in found if column]
 
 
 def _values(entity: GraphQLObject | None, urn: str) -> list[GraphQLObject]:

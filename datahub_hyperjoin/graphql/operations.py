@@ -1,4 +1,4 @@
-"""Run the GraphQL operations that ship as files of this package."""
+"""Run the GraphQL operations that are stored in files of this package."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -8,7 +8,7 @@ from typing import Any
 
 from datahub.ingestion.graph.client import DataHubGraph
 
-from datahub_hyperjoin.client_errors import is_denied, translate_errors
+from datahub_hyperjoin.client_errors import is_denied, translate_errors, translate_malformed
 from datahub_hyperjoin.graphql.errors import DeniedError, UnansweredError
 
 GraphQLObject = dict[str, Any]
@@ -20,7 +20,7 @@ _PAGE = 100
 
 @cache
 def operation(name: str) -> str:
-    """Return the text of a GraphQL operation, including the fragments that it uses.
+    """Return the text of a GraphQL operation, with all fragments that it uses.
 
     Args:
         name: Name of the operation's file, without its ending.
@@ -57,48 +57,49 @@ def execute(graph: DataHubGraph, name: str, /, **variables: Any) -> GraphQLObjec
     """
     with requesting(graph, name):
         # Unformatted errors keep their path, which names the part of the operation that failed.
-        return graph.execute_graphql(operation(name), variables, format_exception=False)
-
-
-def requesting(graph: DataHubGraph, name: str) -> AbstractContextManager[None]:
-    """Translate errors of DataHub's client into this package's errors, in a `with` block.
-
-    Args:
-        graph: DataHub's server.
-        name: Name of the request, for the error message.
-
-    Raises:
-        DeniedError: The server refuses the request.
-        UnknownEntityTypeError: The server is too old for relationships.
-        UnansweredError: The server cannot be reached or fails.
-    """
-    return translate_errors(
-        graph,
-        lambda error, reason: (DeniedError if is_denied(error) else UnansweredError).to(
-            name, reason=reason
-        ),
-        entity=_ENTITY,
-    )
+        data = graph.execute_graphql(operation(name), variables, format_exception=False)
+        return dict(data.items())  # a list or a number has none
 
 
 @contextmanager
-def parsing(name: str) -> Iterator[None]:
-    """Translate the errors of parsing a response in a `with` block into one of this package.
+def requesting(graph: DataHubGraph, name: str) -> Iterator[None]:
+    """Translate client errors in a `with` block into errors of this package.
 
     Args:
+        graph: DataHub's server.
         name: Name of the request, for the error message.
 
     Yields:
         Nothing.
 
     Raises:
+        DeniedError: The server refuses the request.
+        UnknownEntityTypeError: The server is too old for relationships.
+        UnansweredError: The server cannot be reached or fails.
+    """
+    with (
+        parsing(name),
+        translate_errors(
+            graph,
+            lambda error, reason: (DeniedError if is_denied(error) else UnansweredError).to(
+                name, reason=reason
+            ),
+            entity=_ENTITY,
+        ),
+    ):
+        yield
+
+
+def parsing(name: str) -> AbstractContextManager[None]:
+    """Translate parsing errors in a `with` block into errors of this package.
+
+    Args:
+        name: Name of the request, for the error message.
+
+    Raises:
         UnansweredError: The response lacks a part, or has another form.
     """
-    try:
-        yield
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        reason = "the response is not from DataHub's metadata service"
-        raise UnansweredError.to(name, reason=reason) from error
+    return translate_malformed(lambda reason: UnansweredError.to(name, reason=reason))
 
 
 def search(graph: DataHubGraph, name: str, /, **variables: Any) -> Iterator[GraphQLObject]:  # noqa: ANN401 - JSON

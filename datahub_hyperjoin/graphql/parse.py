@@ -8,12 +8,12 @@ from datahub.utilities.urns.error import InvalidUrnError
 from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.graphql.operations import parsing
 from datahub_hyperjoin.joins import Cardinality, Role, Verdict
-from datahub_hyperjoin.relationship_aspect import BANDS
+from datahub_hyperjoin.relationship_aspect import BAND_NAMES
 from datahub_hyperjoin.role_context import RoleContext
 from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.urns import ACCEPTED, REJECTED, band_urn, plain_path, role_urn, table_id
 
-_BANDS = {band_urn(band): band for band in BANDS}
+_BANDS = {band_urn(band): band for band in BAND_NAMES}
 _ROLES = {role_urn(role): role for role in Role}
 _VERDICTS = {REJECTED: Verdict.REJECTED, ACCEPTED: Verdict.ACCEPTED}
 
@@ -73,12 +73,15 @@ def _join(entity: dict[str, Any] | None) -> CatalogJoin | None:
         joinability=joinability,
         band=band,
         role=role,
+        # The source of a directed join is the referring table.
         referenced=pairs[0][1] if role and role.is_directed else None,
         declared=bool(context and context.declared),
         left_fan_out=context.source_fan_out if context else None,
         right_fan_out=context.destination_fan_out if context else None,
         left_containment=context.source_containment if context else None,
         right_containment=context.destination_containment if context else None,
+        compared_as=context.compared_as if context else "",
+        via=context.crosswalk if context else None,
         verdicts=tuple(verdict for tag, verdict in _VERDICTS.items() if tag in _tags(entity)),
         removed=bool((entity.get("status") or {}).get("removed")),
         description=edited.get("description") or "",
@@ -100,13 +103,13 @@ def _pairs(properties: dict[str, Any]) -> tuple[tuple[ColumnId, ColumnId], ...]:
 
 
 def _tags(entity: dict[str, Any]) -> dict[str, str]:
-    """Return an entity's tags, as a mapping from tag URNs to context texts."""
+    """Map the URN of each tag on an entity to the text stored with the tag."""
     assignments = (entity.get("tags") or {}).get("tags") or ()
     return {entry["tag"]["urn"]: entry.get("context") or "" for entry in assignments}
 
 
 def _score(entity: dict[str, Any]) -> tuple[str, float | None]:
-    """Read a join's confidence band and joinability from one of the join's tags.
+    """Read a join's confidence band and joinability from its tags.
 
     The context text of the tag holds the joinability.
     """
@@ -120,7 +123,7 @@ def _score(entity: dict[str, Any]) -> tuple[str, float | None]:
 
 
 def _role(entity: dict[str, Any]) -> tuple[Role | None, RoleContext | None]:
-    """Read a join's role, and facts such as the fan-out, from one of the join's tags.
+    """Read a join's role and the facts stored with it, such as the fan-out, from its tags.
 
     The context text of the tag holds the facts.
     """

@@ -1,31 +1,32 @@
-"""Convert the joins of a run to `CatalogJoin` objects, as if read from the catalog."""
+"""Convert the joins of a run to `CatalogJoin` objects."""
 
 from datahub_hyperjoin.graphql.joins import CatalogJoin
-from datahub_hyperjoin.joins import Join
-from datahub_hyperjoin.relationship_aspect import band, join_urn, oriented, to_aspect
+from datahub_hyperjoin.joins import Cardinality, Join
+from datahub_hyperjoin.relationship_aspect import band_of, join_urn, oriented, to_aspect
 from datahub_hyperjoin.role_context import RoleContext
 from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.urns import plain_path
 
 
 def catalog_join(join: Join) -> CatalogJoin:
-    """Convert a run's `Join` to a `CatalogJoin`, as `all_joins` would read it from DataHub.
+    """Convert a `Join` of this run to the `CatalogJoin` that DataHub would return.
 
     Programs without a server can so search for paths among the joins of a run.
 
     Args:
         join: The join.
     """
-    pairs, evidence = oriented(join)
+    pairs, _ = oriented(join)
+    aspect = to_aspect(join, "")
     context = RoleContext.of(join)
     verdict = join.catalog.verdict
     return CatalogJoin(
         urn=join_urn(join),
-        name=to_aspect(join, "").name,
+        name=aspect.name,
         pairs=tuple((_plain(left), _plain(right)) for left, right in pairs),
-        cardinality=evidence.cardinality,
+        cardinality=Cardinality(aspect.cardinality),
         joinability=round(join.joinability, 4),
-        band=band(join.joinability),
+        band=band_of(join),
         role=join.role,
         referenced=_plain(join.referenced) if join.referenced else None,
         declared=context.declared,
@@ -33,6 +34,8 @@ def catalog_join(join: Join) -> CatalogJoin:
         right_fan_out=context.destination_fan_out,
         left_containment=context.source_containment,
         right_containment=context.destination_containment,
+        compared_as=context.compared_as,
+        via=context.crosswalk,
         verdicts=(verdict,) if verdict else (),
     )
 

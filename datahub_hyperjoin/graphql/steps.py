@@ -1,4 +1,4 @@
-"""A path of joins between two tables: its steps, its reliability and its effect on rows."""
+"""A path of joins between two tables, and its effect on rows."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from datahub_hyperjoin.graphql.joins import CatalogJoin
 from datahub_hyperjoin.joins import Role
 from datahub_hyperjoin.tables import TableId
 
-_DIGITS = 12
+STRENGTH_DIGITS = 12
 """Digits to which products are compared; they hide rounding that depends on the factors' order."""
 
 
@@ -18,11 +18,11 @@ def strength(joins: Iterable[CatalogJoin]) -> float:
     Args:
         joins: The joins.
     """
-    return round(prod(join.strength for join in joins), _DIGITS)
+    return round(prod(join.strength for join in joins), STRENGTH_DIGITS)
 
 
 def count_losses(joins: Iterable[CatalogJoin]) -> int:
-    """Count the joins after which no table of a chain is known to stay unrepeated.
+    """Count the joins after which the rows of every table may repeat.
 
     A chain keeps such a table while it follows keys: first from keys to the rows that refer to
     them, then from rows to the keys that they refer to. Columns of one domain that have no
@@ -33,14 +33,34 @@ def count_losses(joins: Iterable[CatalogJoin]) -> int:
     """
     climbed, losses = False, 0
     for join in joins:
-        climbs, descends = leads_from_key(join.reversed), leads_from_key(join)
-        losses += not join.is_reference or (descends and (climbed or climbs))
-        climbed = climbed or climbs
+        losses += loses_grain(join, climbed=climbed)
+        climbed = climbed or climbs(join)
     return losses
 
 
+def loses_grain(join: CatalogJoin, *, climbed: bool) -> bool:
+    """Return whether the rows of every table may repeat after a further join.
+
+    Args:
+        join: The further join, with the last table of the chain on the left.
+        climbed: Whether the chain already led from a row to a key.
+    """
+    return not join.is_reference or (leads_from_key(join) and (climbed or climbs(join)))
+
+
+def climbs(join: CatalogJoin) -> bool:
+    """Return whether a join leads from rows to a key that they refer to.
+
+    Args:
+        join: The join, read from left to right.
+    """
+    return leads_from_key(join.reversed)
+
+
 def leads_from_key(join: CatalogJoin) -> bool:
-    """Return whether a join leads from a key to rows that refer to it, or multiplies rows.
+    """Return whether a join goes from a key to the rows that refer to it.
+
+    A join that multiplies rows counts, too.
 
     Args:
         join: The join, read from left to right.
@@ -59,7 +79,10 @@ def _is_to_one(join: CatalogJoin) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One join of a path; its left table is the one that the path reaches first."""
+    """One join of a path.
+
+    The path reaches the left table first.
+    """
 
     join: CatalogJoin
     """The join."""
@@ -83,12 +106,15 @@ class JoinPath:
 
     @property
     def joins(self) -> tuple[CatalogJoin, ...]:
-        """The joins in the order of the path, each with its start table on the left."""
+        """The joins of the path, in order.
+
+        The left table of each is the one that the path reaches first.
+        """
         return tuple(step.join for step in self.steps)
 
     @property
     def tables(self) -> tuple[TableId, ...]:
-        """The tables in order, from the first to the last."""
+        """The tables of the path, in order."""
         return (self.joins[0].left.table, *(join.right.table for join in self.joins))
 
     @property
@@ -98,7 +124,7 @@ class JoinPath:
 
     @property
     def grain(self) -> TableId | None:
-        """The table whose rows do not repeat in the result of the joins.
+        """The table whose rows do not repeat in the result.
 
         From this table, every join in either direction leads to at most one row, or to a key with
         a few duplicates.
@@ -110,7 +136,7 @@ class JoinPath:
 
     @property
     def is_safe(self) -> bool:
-        """Whether each row of the table `grain` occurs at most once in the result of the joins.
+        """Whether each row of the table `grain` occurs at most once in the result.
 
         Sums over columns of that table are then right.
         """
@@ -120,13 +146,14 @@ class JoinPath:
         if count_losses(self.joins):
             return None
         last = [at for at, join in enumerate(self.joins) if not leads_to_one(join)][-1:]
+        # Only the table behind the last join that repeats rows can be the grain.
         first = last[0] + 1 if last else 0
         is_grain = all(leads_to_one(join.reversed) for join in self.joins[:first])
         return self.tables[first] if is_grain else None
 
     @property
     def multiplies_by(self) -> float | None:
-        """Mean number of result rows per row of the first table; None if unknown.
+        """Mean number of result rows for each row of the first table; None if unknown.
 
         It assumes that rows with many matches in one join have average numbers in the next one.
         """

@@ -1,0 +1,149 @@
+"""Search the cheapest chain of joins between two tables.
+
+What a join adds to the cost of a chain is computed once for each direction of the join, because
+the search compares many more chains than there are joins.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from datahub_hyperjoin.graphql.joins import CatalogJoin
+from datahub_hyperjoin.graphql.steps import STRENGTH_DIGITS, climbs, loses_grain
+from datahub_hyperjoin.joins import Role
+from datahub_hyperjoin.tables import TableId
+
+_DISTANCES = {Role.REFERENCE: 0, Role.ONE_TO_ONE: 0, Role.SIBLING: 1, Role.SAME_DOMAIN: 2}
+"""How far a join of each role is from a reference."""
+
+_State = tuple[TableId, bool]
+"""The last table of a chain, and whether the chain already led from a row to a key."""
+
+_Cost = tuple[int, int, int, int, int, float]
+"""A sort key: the best chain has the smallest cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """A join in one direction, with what it adds to the cost of a chain."""
+
+    join: CatalogJoin
+    climbs: bool
+    loses_grain: tuple[bool, bool]
+    """Whether the rows of every table may repeat after it: in a chain that has not led from a row
+    to a key, and in one that has."""
+    distance: int
+
+    @classmethod
+    def of(cls, join: CatalogJoin) -> "_Link":
+        distance = 0 if join.is_confirmed else _DISTANCES[join.likely_role]
+        losses = loses_grain(join, climbed=False), loses_grain(join, climbed=True)
+        return cls(join, climbs(join), losses, distance)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """Joins in order, each with the table on the left that the chain reaches first."""
+
+    joins: tuple[CatalogJoin, ...] = ()
+    climbed: bool = False
+    """Whether the chain led from a row to a key, which decides which joins may follow."""
+    counts: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
+    """Losses of the grain, distance from references, joins that multiply rows, joins that nobody
+    confirmed, and joins."""
+    strength: float = 1.0
+
+    @property
+    def cost(self) -> _Cost:
+        return (*self.counts, -round(self.strength, STRENGTH_DIGITS))
+
+    def extended(self, link: _Link) -> "_Chain":
+        """Add a join at the end."""
+        join = link.join
+        losses, distance, multiplied, unconfirmed, length = self.counts
+        return _Chain(
+            (*self.joins, join),
+            self.climbed or link.climbs,
+            (
+                losses + link.loses_grain[self.climbed],
+                distance + link.distance,
+                multiplied + join.multiplies,
+                unconfirmed + (not join.is_confirmed),
+                length + 1,
+            ),
+            self.strength * join.strength,
+        )
+
+
+_Links = Mapping[TableId, Sequence[_Link]]
+
+
+def search_chain(
+    neighbours: Mapping[TableId, Iterable[CatalogJoin]],
+    start: TableId,
+    end: TableId,
+    *,
+    most: int | None,
+    many_to_many: bool,
+) -> tuple[CatalogJoin, ...]:
+    """Find the cheapest chain of joins between two tables.
+
+    After round n, `best` holds the cheapest chain of at most n joins to each state, as in the
+    algorithm of Bellman and Ford. Unlike Dijkstra's, it respects a limit on the number of joins. A
+    join never makes a chain cheaper, so no cheapest chain visits a table twice and the rounds end,
+    and a chain that costs more than one that has arrived need not be extended.
+
+    Args:
+        neighbours: The joins of each table, which is on their left.
+        start: The first table.
+        end: The last table.
+        most: Maximum number of joins; None for no limit.
+        many_to_many: Whether the rows of every table may repeat.
+
+    Returns:
+        The joins in order; none if there is no chain, or if both tables are the same.
+    """
+    if start == end:
+        return ()
+    links = {table: [_Link.of(join) for join in joins] for table, joins in neighbours.items()}
+    best = {(start, False): _Chain()}
+    frontier = dict(best)
+    hops = 0
+    while frontier and (most is None or hops < most):
+        frontier = _extend(frontier, best, links, many_to_many=many_to_many)
+        best |= frontier
+        hops += 1
+        arrived = _arrived(best, end)
+        if arrived:
+            frontier = {
+                state: chain for state, chain in frontier.items() if chain.cost <= arrived.cost
+            }
+    found = _arrived(best, end)
+    return found.joins if found else ()
+
+
+def _arrived(best: Mapping[_State, _Chain], end: TableId) -> _Chain | None:
+    # Of equal chains, the first that arrived is chosen, so that the order of states matters.
+    chains = (chain for (table, _), chain in best.items() if table == end)
+    return min(chains, key=lambda chain: chain.cost, default=None)
+
+
+def _extend(
+    frontier: Mapping[_State, _Chain],
+    best: Mapping[_State, _Chain],
+    links: _Links,
+    *,
+    many_to_many: bool,
+) -> dict[_State, _Chain]:
+    """Extend chains by one join, and return those cheaper than all known chains."""
+    reached: dict[_State, _Chain] = {}
+    for (table, climbed), chain in sorted(frontier.items(), key=lambda item: item[0]):
+        for link in links.get(table, ()):
+            # The chain itself has lost nothing, so only the further join can.
+            if not many_to_many and link.loses_grain[climbed]:
+                continue
+            longer = chain.extended(link)
+            state = (link.join.right.table, longer.climbed)
+            known = reached.get(state, best.get(state))
+            if known is None or longer.cost < known.cost:
+                reached[state] = longer
+    return reached
