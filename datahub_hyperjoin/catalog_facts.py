@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from datahub_hyperjoin.described import DescribedTable
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
 from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
 
@@ -46,7 +47,7 @@ class ForeignKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredKeys:
-    """Unique columns, composite keys and foreign keys that databases or the catalog declare."""
+    """The keys that databases or the catalog declare."""
 
     unique: frozenset[ColumnId] = frozenset()
     """Columns that are a whole primary key or have a unique constraint of their own."""
@@ -58,7 +59,7 @@ class DeclaredKeys:
     """The foreign keys."""
 
     def united(self, other: "DeclaredKeys") -> "DeclaredKeys":
-        """Merge these declared keys with other declared keys.
+        """Return the union of these declared keys and others.
 
         A foreign key in both keeps the name that it has in this object.
         """
@@ -72,7 +73,7 @@ class DeclaredKeys:
 
 
 def declared_pairs(keys: Iterable[ForeignKey]) -> dict[Pair, str]:
-    """Return the pair of columns in each single-column foreign key, with the key's name.
+    """Map the two columns of each single-column foreign key to the key's name.
 
     A composite key declares one join of several columns, and says nothing of any single pair.
 
@@ -94,13 +95,16 @@ def declared_pairs(keys: Iterable[ForeignKey]) -> dict[Pair, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogFacts:
-    """Everything that the catalog says about tables, columns and pairs.
+    """Everything that the catalog says about tables, columns and pairs of columns.
 
     All facts are empty if the run reads no catalog.
     """
 
     pairs: Mapping[Pair, CatalogEvidence] = field(default_factory=dict)
     """Catalog evidence of the pairs that the catalog mentions."""
+
+    composites: Mapping[str, CatalogEvidence] = field(default_factory=dict)
+    """Catalog evidence of composite joins, by the URN of the relationship of their columns."""
 
     unique: frozenset[ColumnId] = frozenset()
     """Columns that are a whole primary key or have a unique constraint of their own."""
@@ -118,9 +122,21 @@ class CatalogFacts:
     """Plain paths of the columns of each table that the catalog knows. A table that is missing here
     may have any columns."""
 
+    described: Mapping[TableId, DescribedTable] = field(default_factory=dict)
+    """The tables that the catalog knows, with the declared types of their columns."""
+
+    unread: frozenset[TableId] = frozenset()
+    """Those of them that the run does not read, and that get suggestions by names."""
+
+    @cached_property
+    def referenced(self) -> Mapping[Pair, ColumnId]:
+        """The referenced column of each pair with a foreign key of one column."""
+        keys = (key.pairs[0] for key in self.foreign_keys if not key.is_composite)
+        return {pair_of(referring, referenced): referenced for referring, referenced in keys}
+
     @cached_property
     def connected(self) -> frozenset[Pair]:
-        """The pairs that a foreign key, a relationship or a person confirms and nobody rejects."""
+        """The pairs that the catalog or a person confirms, except rejected pairs."""
         return frozenset(pair for pair, evidence in self.pairs.items() if evidence.connects)
 
     @cached_property
@@ -149,7 +165,7 @@ class CatalogFacts:
         return self.pairs.get(pair, CatalogEvidence())
 
     def declaring(self, keys: DeclaredKeys) -> "CatalogFacts":
-        """Return a copy of these facts with further declared keys.
+        """Return a copy of these facts with some declared keys added.
 
         Args:
             keys: The keys. Of a foreign key that the catalog declares too, the catalog's name is

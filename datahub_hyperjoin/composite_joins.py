@@ -1,4 +1,4 @@
-"""Find composite joins, which compare several pairs of columns at once.
+"""Find composite joins, which compare several pairs of columns.
 
 The steps are: search composite keys, propose references to them, verify the references on the data
 and decide which of them hold.
@@ -20,6 +20,7 @@ from datahub_hyperjoin.model.composite.partners import find_partners
 from datahub_hyperjoin.model.composite.propose import Proposal, propose
 from datahub_hyperjoin.model.config import RankingConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.relationship_aspect import catalog_evidence
 from datahub_hyperjoin.tables import Pair, TableId, pair_of
 
 
@@ -50,10 +51,10 @@ def find_composite_joins(
 
 
 def with_composite_joins(joins: Sequence[Join], composites: Sequence[Join]) -> tuple[Join, ...]:
-    """Merge single-column joins and composite joins, best first.
+    """Merge single-column joins and composite joins, and sort them best first.
 
-    A part of a composite join that joins many rows to many is left out: it would lead people to the
-    wrong rows. Parts that people accepted with the whole join are left out, too.
+    A part of a composite join that joins many rows to many is left out, unless people decided about
+    it: it would lead them to the wrong rows.
 
     Args:
         joins: Joins of single columns.
@@ -62,19 +63,13 @@ def with_composite_joins(joins: Sequence[Join], composites: Sequence[Join]) -> t
     Returns:
         All joins, best first.
     """
-    accepted = {
-        pair_of(*pair)
-        for join in composites
-        for pair in join.pairs
-        if join.catalog.verdict is Verdict.ACCEPTED
-    }
     parts = {pair_of(*pair) for join in composites for pair in join.pairs}
     kept = {}
     for join in joins:
         pair = (join.left, join.right)
         is_decided = bool(join.catalog.verdict or join.catalog.related)
-        superfluous = join.evidence.cardinality is Cardinality.MANY_MANY and not is_decided
-        if pair not in accepted and not (pair in parts and superfluous):
+        superfluous = join.measured.cardinality is Cardinality.MANY_MANY and not is_decided
+        if not (pair in parts and superfluous):
             kept[pair] = join
     # A relationship is named by its first pair of columns, so no two joins may share it.
     named = [turned for join in composites for turned in [_led_by_other(join, kept)] if turned]
@@ -88,7 +83,10 @@ def with_composite_joins(joins: Sequence[Join], composites: Sequence[Join]) -> t
 def _with_declared_keys(
     found: Mapping[TableId, tuple[tuple[str, ...], ...]], facts: CatalogFacts, max_columns: int
 ) -> dict[TableId, list[tuple[str, ...]]]:
-    """Return each table's composite keys: first the declared ones, then those found in the data."""
+    """Return each table's composite keys.
+
+    Declared keys precede those that were found in the data.
+    """
     keys: dict[TableId, list[tuple[str, ...]]] = {}
     for key in sorted(facts.composite_keys):
         if len(key) <= max_columns:
@@ -103,7 +101,7 @@ def _with_declared_keys(
 def _with_declared(
     proposals: Sequence[Proposal], index: LakeIndex, facts: CatalogFacts
 ) -> list[Proposal]:
-    """Add the declared composite foreign keys to the proposed references."""
+    """Add declared composite foreign keys to the proposed references."""
     known = set(index.lake.ids)
     declared = {
         frozenset(key.pairs): _proposal(key)
@@ -124,6 +122,7 @@ def _join(reference: CompositeReference, index: LakeIndex, facts: CatalogFacts) 
     The pair whose referenced column has the most distinct values comes first and names the join.
     """
     distinct = {profile.id: profile.distinct for profile in index.lake.profiles}
+    # The most distinct pair leads; one that consists of the same column twice must not.
     pairs = sorted(reference.pairs, key=lambda pair: (pair[0] == pair[1], -distinct[pair[1]], pair))
     evidence = reference.evidence.evidence
     join = Join(
@@ -140,20 +139,20 @@ def _join(reference: CompositeReference, index: LakeIndex, facts: CatalogFacts) 
 
 
 def _sorted(join: Join) -> Join:
-    """Swap the sides of a join if its left column has the greater identifier."""
+    """Swap the sides of a join if its columns are not in sorted order."""
     if join.left <= join.right:
         return join
     return replace(
         join,
         left=join.right,
         right=join.left,
-        evidence=join.evidence.reversed,
+        evidence=join.measured.reversed,
         further=tuple((right, left) for left, right in join.further),
     )
 
 
 def _led_by_other(join: Join, taken: Mapping[Pair, Join]) -> Join | None:
-    """Reorder the pairs of a composite join so that its first pair belongs to no other join.
+    """Reorder a composite join so that its first pair is not a join itself.
 
     Return None if each pair is another join or consists of one column twice.
     """
@@ -168,12 +167,10 @@ def _led_by_other(join: Join, taken: Mapping[Pair, Join]) -> Join | None:
 
 
 def _catalog_evidence(reference: CompositeReference, facts: CatalogFacts) -> CatalogEvidence:
-    """Combine the catalog evidence of all pairs in a composite reference."""
-    parts = [facts.of(pair_of(*pair)) for pair in reference.pairs]
-    verdicts = {part.verdict for part in parts}
-    return CatalogEvidence(
+    """Combine the catalog evidence for all pairs of a composite reference."""
+    return replace(
+        catalog_evidence(reference.pairs, facts),
         declared=reference.declared,
-        queries=min(part.queries for part in parts),
-        verdict=parts[0].verdict if len(verdicts) == 1 else None,
-        by=parts[0].by if len(verdicts) == 1 else "",
+        # A query joins all pairs only if it joins each of them.
+        queries=min(facts.of(pair_of(*pair)).queries for pair in reference.pairs),
     )

@@ -1,4 +1,7 @@
-"""Find composite keys and measure composite references, reusing results of earlier runs."""
+"""Find composite keys and measure composite references.
+
+Results of earlier runs are reused.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,8 +10,8 @@ from dataclasses import asdict
 from datahub_hyperjoin.composites import ColumnPairs, CompositeEvidence, KeySearch
 from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
-from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.profiles.store import Store, result_key
+from datahub_hyperjoin.spark.profiles.store import Store
+from datahub_hyperjoin.spark.profiles.store_keys import result_key
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.spark.verification.composites import verify_composites
 from datahub_hyperjoin.spark.verification.key_search import search_keys
@@ -22,13 +25,15 @@ TableKeys = Mapping[TableId, tuple[tuple[str, ...], ...]]
 
 
 class CompositeReader:
-    """A cache of composite keys and of the evidence for composite references, filled on demand.
+    """A reader of composite keys and of evidence for composite references.
+
+    It stores its results for later runs.
 
     Args:
         index: The lake.
         tables: The tables of the run.
         session: Starts the Spark session.
-        config: How tables are read, and where results are stored.
+        store: Keeps the results, and says how tables are read.
         note_unread: Receives the tables that can no longer be read.
     """
 
@@ -37,19 +42,19 @@ class CompositeReader:
         index: LakeIndex,
         tables: Sequence[Table],
         session: Session,
-        config: ProfileConfig,
+        store: Store,
         note_unread: NoteUnread = log_unread,
     ) -> None:
         lake = index.lake
         self._texts = {column for column, text in zip(lake.ids, lake.is_text, strict=True) if text}
         self._tables = {table.id: table for table in tables}
         self._session = session
-        self._config = config
+        self._config = store.config
         self._note_unread = note_unread
-        self._store = Store(config)
+        self._store = store
 
     def keys(self, searches: Sequence[KeySearch]) -> TableKeys:
-        """Find composite keys among the given columns of tables.
+        """Find the composite keys among some columns of each table.
 
         Args:
             searches: The columns among which to search.
@@ -81,6 +86,7 @@ class CompositeReader:
                 if search.table in found
             },
         )
+        # Tables without keys are stored, too, so that they are not searched again.
         return {table: keys for table, keys in found.items() if keys}
 
     def evidence(self, references: Sequence[ColumnPairs]) -> dict[ColumnPairs, CompositeEvidence]:
@@ -125,6 +131,7 @@ def _to_json(evidence: CompositeEvidence) -> str:
 
 def _from_json(text: str) -> CompositeEvidence:
     fields = json.loads(text)
+    # JSON has no nested classes, enumerations or tuples.
     measures = fields.pop("evidence")
     measures["cardinality"] = Cardinality(measures["cardinality"])
     fields["by_chance"] = tuple(fields["by_chance"])

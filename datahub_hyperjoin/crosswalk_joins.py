@@ -1,18 +1,17 @@
-"""Find and verify joins through crosswalks for the suggested pairs."""
+"""Find and verify joins through crosswalks."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin, as_compared
-from datahub_hyperjoin.joins import Evidence, Join, Suggestion
+from datahub_hyperjoin.joins import Evidence, Join, Suggestion, best_scores
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
-from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.spark.verification.bridges import verify_bridges
 from datahub_hyperjoin.spark.verification.verify import NoteUnread, log_unread
-from datahub_hyperjoin.tables import ColumnId, Pair, Table, pair_of
+from datahub_hyperjoin.tables import ColumnId, Pair, Table
 
 _MIN_GAIN = 2.0
 """How many times higher the containment through a crosswalk must be than that of values as they
@@ -20,14 +19,14 @@ are. A join that compares values then misses most of the rows."""
 
 
 def list_bridges(index: LakeIndex, pairs: Iterable[Pair]) -> tuple[Bridge, ...]:
-    """Find a crosswalk between the two columns of each pair, if there is one.
+    """Find a crosswalk for each pair that has one.
 
     Args:
         index: The lake, with its crosswalks.
         pairs: The pairs.
     """
     ids = index.lake.ids
-    number = {column: at for at, column in enumerate(ids)}
+    number = index.lake.number_of
     found = ((pair, index.crosswalks.steps(*(number[end] for end in pair))) for pair in pairs)
     return tuple(
         Bridge(left, ids[via[0]], ids[via[1]], right) for (left, right), via in found if via
@@ -38,11 +37,11 @@ def measure_bridges(
     bridges: Sequence[Bridge],
     tables: Sequence[Table],
     session: Session,
-    config: ProfileConfig,
+    store: Store,
     index: LakeIndex,
     note_unread: NoteUnread = log_unread,
 ) -> dict[Bridge, Evidence]:
-    """Measure joins through crosswalks, or reuse the evidence of an earlier run.
+    """Measure joins through crosswalks.
 
     Evidence is reused if both tables and the crosswalk are unchanged.
 
@@ -50,14 +49,13 @@ def measure_bridges(
         bridges: The columns.
         tables: All tables.
         session: Starts the Spark session; not called if nothing has changed.
-        config: How tables are read, and where evidence is stored.
+        store: Keeps the evidence, and says how tables are read.
         index: The lake, which says which columns hold text.
         note_unread: Receives the tables that can no longer be read.
 
     Returns:
         Evidence by bridge, without bridges that cannot be measured.
     """
-    store = Store(config)
     stored = store.bridge_evidence(bridges, tables)
     changed = [bridge for bridge in bridges if bridge not in stored]
     measured: Mapping[Bridge, Evidence] = {}
@@ -65,7 +63,7 @@ def measure_bridges(
         columns = zip(index.lake.ids, index.lake.is_text, strict=True)
         texts = frozenset(column for column, is_text in columns if is_text)
         measured = verify_bridges(
-            session(), tables, changed, texts=texts, config=config, note_unread=note_unread
+            session(), tables, changed, texts=texts, config=store.config, note_unread=note_unread
         )
     evidence = {**stored, **measured}
     store.keep_bridge_evidence(evidence, tables)
@@ -78,7 +76,7 @@ def choose_evidence(
     *,
     accepted: AbstractSet[Pair],
 ) -> dict[Pair, Evidence]:
-    """Choose, for each pair, between direct evidence and evidence through a crosswalk.
+    """For each pair, choose direct evidence or evidence through a crosswalk.
 
     An accepted pair gets the evidence through a crosswalk if that has a much higher containment.
     Other pairs keep their own evidence, so that a pair that meets only in a crosswalk is no join
@@ -95,13 +93,25 @@ def choose_evidence(
     chosen = dict(direct)
     for bridge, evidence in bridged.items():
         own = chosen.get(bridge.pair) if bridge.pair in accepted else None
-        if own and not own.compared_as and evidence.containment > _MIN_GAIN * own.containment:
+        if own and not own.compared_as and _reaches_more(evidence, own):
             chosen[bridge.pair] = as_compared(bridge, evidence)
     return chosen
 
 
+def _adds_to(own: Evidence, bridged: Evidence) -> bool:
+    """Return whether a crosswalk is worth showing beside evidence of the columns themselves."""
+    if own.compared_as:
+        # Countries and other entities have no SQL but the crosswalk's, which should be about them.
+        return bridged.rows * _MIN_GAIN >= own.rows
+    return _reaches_more(bridged, own)
+
+
+def _reaches_more(bridged: Evidence, own: Evidence) -> bool:
+    return bridged.containment > _MIN_GAIN * own.containment
+
+
 def with_crosswalks(joins: Iterable[Join], crosswalks: Iterable[CrosswalkJoin]) -> tuple[Join, ...]:
-    """Add the crosswalk's columns to each join that goes through a crosswalk.
+    """Add the columns of the crosswalk to each join through a crosswalk.
 
     Args:
         joins: The joins of the run.
@@ -124,6 +134,8 @@ def collect_crosswalk_joins(
 ) -> tuple[CrosswalkJoin, ...]:
     """Build two-step joins through crosswalks, and keep those that the data confirms.
 
+    Columns with values in common need no crosswalk, unless it reaches far more of them.
+
     Args:
         ranked: The suggestions of the ranking, for the scores of the pairs.
         direct: Evidence of pairs, including those of a column and a crosswalk.
@@ -134,10 +146,7 @@ def collect_crosswalk_joins(
     Returns:
         The joins in two steps, best first.
     """
-    scores: dict[Pair, float] = {}
-    for suggestion in ranked:
-        pair = pair_of(suggestion.query, suggestion.candidate)
-        scores[pair] = max(scores.get(pair, 0.0), suggestion.joinability)
+    scores = best_scores(ranked)
     found = [
         CrosswalkJoin(
             bridge=bridge,
@@ -148,7 +157,10 @@ def collect_crosswalk_joins(
         )
         for bridge, evidence in bridged.items()
         for left, right in [bridge.steps]
+        for own in [direct.get(bridge.pair)]
+        # Without evidence for both steps, a join is not verified.
         if left in direct and right in direct
+        if own is None or _adds_to(own, evidence)
     ]
     return tuple(
         sorted(
@@ -159,5 +171,5 @@ def collect_crosswalk_joins(
 
 
 def _read_from(first: ColumnId, evidence: Evidence, pair: Pair) -> Evidence:
-    """Return a pair's evidence with the given column on the left."""
+    """Return a pair's evidence, with a given column on the left."""
     return evidence if pair[0] == first else evidence.reversed

@@ -4,6 +4,7 @@ A crosswalk is a table that holds codes and names of the same things in two colu
 table and names of another share no value, but both steps compare equal values.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from datahub_hyperjoin.joins import Evidence, Join
@@ -43,7 +44,10 @@ class Bridge:
 
     @property
     def steps(self) -> tuple[Pair, Pair]:
-        """The two pairs to join: left column with crosswalk, and crosswalk with right column."""
+        """The two joined pairs.
+
+        The first is left column and crosswalk, the second crosswalk and right column.
+        """
         return pair_of(self.left, self.left_via), pair_of(self.right_via, self.right)
 
 
@@ -71,6 +75,11 @@ class CrosswalkJoin:
     """
 
     @property
+    def measured(self) -> Evidence:
+        """The evidence, which every two-step join has."""
+        return self.evidence
+
+    @property
     def left(self) -> ColumnId:
         """The left column of the two-step join."""
         return self.bridge.left
@@ -82,13 +91,13 @@ class CrosswalkJoin:
 
     @property
     def pairs(self) -> tuple[tuple[ColumnId, ColumnId], ...]:
-        """The pairs of columns whose values must be equal, one pair for each step."""
+        """The two pairs of columns whose values must be equal, one for each step."""
         bridge = self.bridge
         return (bridge.left, bridge.left_via), (bridge.right_via, bridge.right)
 
     @property
     def as_join(self) -> Join:
-        """This two-step join as a `Join` between its left and right columns."""
+        """A `Join` of the left and the right column, without the two steps."""
         bridge = self.bridge
         return Join(
             left=bridge.left,
@@ -100,12 +109,37 @@ class CrosswalkJoin:
 
     @property
     def containment(self) -> float:
-        """The lowest containment among the first step, the second step and the whole join."""
+        """The lowest containment: of the first step, the second step or both together."""
         return min(each.containment for each in (self.left_step, self.right_step, self.evidence))
 
 
+def is_in_two_steps(evidence: Evidence) -> bool:
+    """Return whether evidence was measured through a crosswalk.
+
+    Args:
+        evidence: The evidence.
+    """
+    return evidence.compared_as.startswith(_THROUGH)
+
+
+def lone_joins(crosswalks: Iterable[CrosswalkJoin], joins: Iterable[Join]) -> Iterator[Join]:
+    """Yield the joins through crosswalks whose two columns have no direct join.
+
+    Args:
+        crosswalks: The two-step joins.
+        joins: The other joins.
+
+    Yields:
+        Each as a `Join` between its left and right columns.
+    """
+    joined = {(join.left, join.right) for join in joins}
+    for crosswalk in crosswalks:
+        if (crosswalk.left, crosswalk.right) not in joined:
+            yield crosswalk.as_join
+
+
 def as_compared(bridge: Bridge, evidence: Evidence) -> Evidence:
-    """Mark the evidence of a pair as measured through a crosswalk.
+    """Note in a pair's evidence that it was measured through a crosswalk.
 
     Args:
         bridge: The steps.

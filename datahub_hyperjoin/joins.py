@@ -3,16 +3,17 @@
 Like the types of `tables`, these are immutable and depend on no engine.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from typing_extensions import assert_never
 
-from datahub_hyperjoin.tables import ColumnId
+from datahub_hyperjoin.tables import ColumnId, Pair, pair_of
 
 
 class Cardinality(str, Enum):
-    """The cardinality of a join, read from left to right: one-to-one, one-to-many and so on.
+    """The cardinality of a join from left to right, such as one-to-many.
 
     The values are those of DataHub's `ERModelRelationshipCardinality`.
     """
@@ -34,7 +35,7 @@ class Cardinality(str, Enum):
 
     @property
     def words(self) -> str:
-        """The cardinality in words.
+        """The cardinality written as words.
 
         >>> Cardinality.MANY_ONE.words
         'many-to-one'
@@ -44,7 +45,7 @@ class Cardinality(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Facts about a left and a right column, measured by comparing their values in normal form."""
+    """Facts about a pair of columns, measured on their values in normal form."""
 
     shared: int
     """Number of distinct values that are on both sides."""
@@ -73,12 +74,12 @@ class Evidence:
 
     @property
     def containment(self) -> float:
-        """The greater of the left and the right containment."""
+        """The greater of the left containment and the right containment."""
         return max(self.left_containment, self.right_containment)
 
     @property
     def reversed(self) -> "Evidence":
-        """The same evidence with the left and the right column swapped."""
+        """The same evidence with left and right swapped."""
         return replace(
             self,
             left_containment=self.right_containment,
@@ -111,7 +112,7 @@ class Role(str, Enum):
 
     @property
     def place(self) -> int:
-        """The role's rank when joins are sorted; references come first.
+        """The role's rank for sorting joins; references come first.
 
         >>> [role.value for role in sorted(Role, key=lambda role: role.place)]
         ['reference', 'one-to-one', 'sibling', 'same domain']
@@ -147,7 +148,9 @@ class CatalogEvidence:
 
     @property
     def connects(self) -> bool:
-        """Whether the catalog or a person confirms the join; False if a person rejected it.
+        """Whether the catalog or a person confirms the join.
+
+        A rejection overrides everything else.
 
         A foreign key or a relationship confirms a join; SQL queries alone do not.
 
@@ -162,7 +165,7 @@ class CatalogEvidence:
 
     @property
     def descriptions(self) -> tuple[str, ...]:
-        """One English phrase for each fact of the catalog and each decision of a person.
+        """English phrases, one for each fact of the catalog and each decision of a person.
 
         >>> CatalogEvidence(queries=2, verdict=Verdict.ACCEPTED).descriptions
         ('joined in 2 SQL queries', 'accepted by people')
@@ -194,9 +197,24 @@ class Suggestion:
     """Score shown to users, in [0, 1]."""
 
 
+def best_scores(suggestions: Iterable[Suggestion]) -> dict[Pair, float]:
+    """Return the higher score of both directions of each suggested pair.
+
+    Args:
+        suggestions: The suggestions.
+    """
+    scores: dict[Pair, float] = {}
+    for suggestion in suggestions:
+        pair = pair_of(suggestion.query, suggestion.candidate)
+        scores[pair] = max(scores.get(pair, 0.0), suggestion.joinability)
+    return scores
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Join:
-    """A pair of columns that was verified on the data and is written to the catalog.
+    """A join of two columns, ready to be written to the catalog.
+
+    It was verified on the data, unless no row of one of the tables was read.
 
     The columns are sorted, so that a pair has one name whichever column it was suggested for.
     """
@@ -210,8 +228,8 @@ class Join:
     joinability: float
     """The higher score of both directions, in [0, 1]."""
 
-    evidence: Evidence
-    """Measures of the data."""
+    evidence: Evidence | None
+    """Measures of the data; None if no rows of one of the tables were read."""
 
     catalog: CatalogEvidence = CatalogEvidence()
     """The catalog's facts and people's decisions."""
@@ -230,13 +248,33 @@ class Join:
     None if the lake has none."""
 
     @property
+    def measured(self) -> Evidence:
+        """The evidence of a join that was verified on the data.
+
+        Raises:
+            TypeError: It was not, so that nobody knows its rows.
+        """
+        if self.evidence is None:
+            message = f"{self.left} = {self.right} was not verified on data"
+            raise TypeError(message)
+        return self.evidence
+
+    @property
     def pairs(self) -> tuple[tuple[ColumnId, ColumnId], ...]:
-        """All pairs of columns that must be equal, each with the left table's column first."""
+        """All pairs of columns that must be equal.
+
+        The left table's column comes first in each pair.
+        """
         return ((self.left, self.right), *self.further)
 
     @property
+    def steps(self) -> tuple[tuple[ColumnId, ColumnId], ...]:
+        """The two pairs that a join through a crosswalk compares; empty without a crosswalk."""
+        return ((self.left, self.via[0]), (self.via[1], self.right)) if self.via else ()
+
+    @property
     def referring(self) -> ColumnId | None:
-        """The column that refers to the other one, if the role has a direction."""
+        """The column that refers to the other column; None without a direction."""
         if self.referenced is None:
             return None
         return self.left if self.referenced == self.right else self.right
@@ -256,14 +294,14 @@ def reference(join: Join) -> tuple[ColumnId, ColumnId] | None:
     left, right = join.left, join.right
     if join.referring and join.referenced:
         return join.referring, join.referenced
-    match join.evidence.cardinality:
+    match join.measured.cardinality:
         case Cardinality.ONE_MANY:
             return right, left
         case Cardinality.MANY_ONE:
             return left, right
         case Cardinality.ONE_ONE:
-            within_right = join.evidence.left_containment > join.evidence.right_containment
+            within_right = join.measured.left_containment > join.measured.right_containment
             return (left, right) if within_right else (right, left)
         case Cardinality.MANY_MANY:
             return None
-    assert_never(join.evidence.cardinality)
+    assert_never(join.measured.cardinality)

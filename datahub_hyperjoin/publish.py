@@ -1,4 +1,4 @@
-"""Write the joins of a run to the catalog, and withdraw stale metadata of earlier runs."""
+"""Write the joins of a run to the catalog, and withdraw outdated metadata."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +16,7 @@ from datahub_hyperjoin.catalog import (
     read_upstreams,
 )
 from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
+from datahub_hyperjoin.elders import read_led
 from datahub_hyperjoin.emit import (
     EmitConfig,
     ExistingState,
@@ -39,6 +40,7 @@ from datahub_hyperjoin.model.domains import without_cliques
 from datahub_hyperjoin.pipelines import OtherPipeline, shared_joins, without_shared
 from datahub_hyperjoin.relationship_aspect import join_urn
 from datahub_hyperjoin.report import HyperJoinReport
+from datahub_hyperjoin.settled_scores import scores_to_remember, settle
 from datahub_hyperjoin.suggest import Findings
 from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
 from datahub_hyperjoin.urns import column_id, column_urn, dataset_urn, query_urn, table_id
@@ -52,7 +54,7 @@ _CHECKED_COLUMNS = 20
 def prepare(
     findings: Findings, catalog: Catalog, others: Sequence[OtherPipeline] = ()
 ) -> Publication:
-    """Collect the joins and suggestions that a run writes to the catalog.
+    """Collect the joins that a run writes to the catalog.
 
     Columns are named by the catalog's field paths.
 
@@ -64,7 +66,11 @@ def prepare(
     Returns:
         The joins of this run and those that are carried over, best first.
     """
-    joins = [*findings.joins, *carry_over(findings, catalog)]
+    carried = carry_over(findings, catalog)
+    # What an earlier run verified is better known than what names suggest now.
+    known = set(map(join_urn, carried))
+    named = [join for join in findings.named if join_urn(join) not in known]
+    joins = [*findings.joins, *named, *carried]
     renamed = [_rename(join, catalog.field_path) for join in joins]
     shared = [
         _rename(join, catalog.field_path)
@@ -74,20 +80,17 @@ def prepare(
     kept = {join.pairs for join in without_cliques(findings.joins, large)}
     implied = [join for join in findings.joins if join.pairs not in kept]
     return Publication(
-        suggestions=[
-            replace(
-                suggestion,
-                query=catalog.field_path(suggestion.query),
-                candidate=catalog.field_path(suggestion.candidate),
-            )
-            for suggestion in findings.suggestions
-        ],
         joins=sorted(renamed, key=lambda join: (-join.joinability, join.left, join.right)),
+        ranks={
+            (catalog.field_path(each.query), catalog.field_path(each.candidate)): each.rank
+            for each in findings.suggestions
+        },
         implied=frozenset(_rename(join, catalog.field_path).pairs for join in implied),
         crosswalks=[_rename_bridge(join, catalog.field_path) for join in findings.crosswalks],
         shared=shared,
         titles=_titles(catalog, [*renamed, *shared]),
         unread=findings.unread | catalog.absent,
+        described=findings.described,
         now=get_sys_time(),
         model_version=findings.model_version,
         statements={
@@ -124,7 +127,7 @@ def _titles(catalog: Catalog, joins: Iterable[Join]) -> dict[TableId, str]:
 
 
 def recall(handler: WrittenStateHandler, others: Iterable[OtherPipeline] = ()) -> History:
-    """Load the history: joins that earlier runs wrote, and joins that people rejected.
+    """Load what earlier runs wrote and what people rejected.
 
     Args:
         handler: Loads the state that the last run of this pipeline wrote.
@@ -156,7 +159,7 @@ def _pairs(ends: Mapping[str, tuple[str, str]]) -> dict[str, Pair]:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishContext:
-    """The server, settings and stored state that a run needs to write metadata."""
+    """Everything that a run needs to write metadata: server, settings and stored state."""
 
     config: EmitConfig
     """The layers to write."""
@@ -179,28 +182,14 @@ class PublishContext:
     others: Sequence[OtherPipeline] = ()
     """The other pipelines, whose metadata stays."""
 
+    elders: Sequence[OtherPipeline] = ()
+    """Those of them that write the joins which they share with this one."""
+
     @property
     def hiders(self) -> frozenset[str]:
-        """IDs of the runs of any pipeline that hid entities."""
+        """IDs of the runs, of any pipeline, that hid relationships or queries."""
         states = [self.handler.last() or WrittenState(), *(one.state for one in self.others)]
         return frozenset(run for state in states for run in state.hidden.values())
-
-
-def protect(catalog: Catalog, others: Iterable[OtherPipeline]) -> set[str]:
-    """Return the entities that this run never hides, although it does not write them.
-
-    Args:
-        catalog: The relationships of the catalog.
-        others: The other pipelines.
-
-    Returns:
-        URNs of relationships that people edited, of those that are hidden already, and of what
-        other active pipelines show. To hide once more what a person hid would make it look like
-        the work of this run, which shows it again later.
-    """
-    kept = {urn for urn, found in catalog.relationships.items() if not found.ours or found.removed}
-    shown = ({*other.state.relationships, *other.state.queries} for other in others if other.active)
-    return kept.union(*shown)
 
 
 def publish(
@@ -221,10 +210,15 @@ def publish(
     """
     last, written = context.handler.last() or WrittenState(), WrittenState()
     config, existing = context.config, ExistingState()
+    publication = settle(publication, catalog, last.scores)
+    led = read_led(publication, catalog, context.elders, context.others)
+    publication, written.since = led.adopt(publication), last.since or publication.now
+    written.scores = scores_to_remember(publication)
+    written.model_version = publication.model_version
     if context.graph:
         config = _supported(context, context.graph)
-        existing = _read_existing(
-            publication, catalog, replace(context, config=config), context.graph
+        existing = led.protect(
+            _read_existing(publication, catalog, replace(context, config=config), context.graph)
         )
     written.rejected = {
         urn: (column_urn(left), column_urn(right))
@@ -232,7 +226,7 @@ def publish(
     }
     written.deleted_queries = sorted(existing.deleted_queries)
     # Without a graph, definitions become workunits, which a dry run drops like all others.
-    yield from emit_findings(
+    units = emit_findings(
         publication,
         config=config,
         existing=existing,
@@ -240,6 +234,7 @@ def publish(
         graph=None if context.dry else context.graph,
         count=context.report.count,
     )
+    yield from led.leave(units, led.news(publication, last))
     if config.properties:
         yield from list_rejected(catalog, config.namespace)
     managed = last.without_queries(existing.closed_queries)
@@ -250,7 +245,7 @@ def publish(
 
 
 def _supported(context: PublishContext, graph: DataHubGraph) -> EmitConfig:
-    """Return the configuration without the kinds of metadata that the server does not support."""
+    """Return the settings without the kinds of metadata that the server does not support."""
     missing = find_unsupported(graph, context.config)
     if missing:
         context.report.warn(
@@ -266,9 +261,13 @@ def _supported(context: PublishContext, graph: DataHubGraph) -> EmitConfig:
 def _withdraw(
     last: WrittenState, written: WrittenState, existing: ExistingState, context: PublishContext
 ) -> Iterator[MetadataWorkUnit]:
-    """Withdraw stale metadata if the recipe allows removal, and store the new written state."""
+    """Withdraw outdated metadata if the recipe allows it.
+
+    In any case, store the new written state.
+    """
     removal = context.handler.removal
     if removal is None:
+        # What is outdated stays in the state, for a later run that may remove it.
         context.handler.store(written.merged_with(last).with_seen(existing.present))
         return
     units, stored = withdraw(
@@ -284,7 +283,7 @@ def _withdraw(
 
 
 def _hidden(last: WrittenState, written: WrittenState, run_id: str) -> dict[str, str]:
-    """Map the URN of each hidden entity to the ID of the run that hid the entity.
+    """Map the URN of each hidden entity to the ID of the run that hid it.
 
     Entities that a fail-safe kept visible may be included. That does no harm: a run shows only
     entities that the catalog really hides.
@@ -296,6 +295,7 @@ def _hidden(last: WrittenState, written: WrittenState, run_id: str) -> dict[str,
         *written.rejected,
         *written.deleted_queries,
     }
+    # An entity that was hidden before stays the work of that earlier run.
     hidden = withdrawn | last.hidden
     return {urn: run for urn, run in hidden.items() if urn not in visible}
 
@@ -303,7 +303,7 @@ def _hidden(last: WrittenState, written: WrittenState, run_id: str) -> dict[str,
 def _read_existing(
     publication: Publication, catalog: Catalog, context: PublishContext, graph: DataHubGraph
 ) -> ExistingState:
-    """Read the catalog's existing metadata for the entities that this run writes."""
+    """Read the metadata that the catalog already holds for the entities of this run."""
     config, last = context.config, context.handler.last() or WrittenState()
     relationships = catalog.relationships.values()
     foreign = [relationship for relationship in relationships if not relationship.ours]

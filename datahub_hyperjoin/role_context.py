@@ -1,4 +1,4 @@
-"""Facts about a join, stored as text with the DataHub tag for the join's role.
+"""Facts about a join, stored as text with the tag for its role.
 
 GraphQL shows neither the custom properties nor the structured properties of a relationship, but it
 shows the text that is stored with a tag. Paths of joins need these facts, so that text holds them.
@@ -9,32 +9,50 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from datahub.utilities.urns.error import InvalidUrnError
 from typing_extensions import Self
 
+from datahub_hyperjoin.crosswalks import is_in_two_steps
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.relationship_aspect import oriented
+from datahub_hyperjoin.tables import ColumnId
+from datahub_hyperjoin.urns import column_id, column_urn
 
 _DIGITS = 4
+_MEASURES = (
+    "source_fan_out",
+    "destination_fan_out",
+    "source_containment",
+    "destination_containment",
+)
+"""What is measured on the data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleContext:
-    """Facts about a join that are stored with the DataHub tag for its role."""
+    """Facts about a join, stored as text with the tag for its role."""
 
-    source_fan_out: float
-    """Mean rows of the join for each row of the source that has a value."""
+    source_fan_out: float | None = None
+    """Mean rows of the join for each row of the source that has a value; None if unknown, as are
+    all measures of a join that was not verified on data."""
 
-    destination_fan_out: float
+    destination_fan_out: float | None = None
     """Mean rows of the join for each row of the destination that has a value."""
 
-    source_containment: float
+    source_containment: float | None = None
     """Share of the source's distinct values that the destination holds, in [0, 1]."""
 
-    destination_containment: float
+    destination_containment: float | None = None
     """Share of the destination's distinct values that the source holds, in [0, 1]."""
 
     declared: bool = False
     """Whether a foreign key or a relationship of someone else declares the join."""
+
+    compared_as: str = ""
+    """The form in which values were compared, as in `countries`; empty for values as written."""
+
+    via: tuple[str, str] | None = None
+    """URNs of the two columns of the join's crosswalk, that of the source first; None without."""
 
     @classmethod
     def of(cls, join: Join) -> Self:
@@ -44,18 +62,35 @@ class RoleContext:
             join: The join.
         """
         _, evidence = oriented(join)
+        declared = bool(join.catalog.declared or join.catalog.related)
+        if evidence is None:
+            return cls(declared=declared)
         return cls(
             source_fan_out=round(evidence.left_fan_out, _DIGITS),
             destination_fan_out=round(evidence.right_fan_out, _DIGITS),
-            source_containment=round(evidence.left_containment, _DIGITS),
-            destination_containment=round(evidence.right_containment, _DIGITS),
-            declared=bool(join.catalog.declared or join.catalog.related),
+            source_containment=_share(evidence.left_containment),
+            destination_containment=_share(evidence.right_containment),
+            compared_as="" if is_in_two_steps(evidence) else evidence.compared_as,
+            via=_crosswalk(join),
+            declared=declared,
         )
 
     @property
     def text(self) -> str:
         """The facts as compact JSON."""
-        return json.dumps(asdict(self), separators=(",", ":"))
+        facts = asdict(self)
+        # Most joins have none of these; without them, their text is that of earlier versions.
+        rare = {name for name in ("compared_as", "via") if not facts[name]}
+        kept = {name: fact for name, fact in facts.items() if name not in rare}
+        return json.dumps(kept, separators=(",", ":"))
+
+    @property
+    def crosswalk(self) -> tuple[ColumnId, ColumnId] | None:
+        """The two columns of the join's crosswalk; None if it has none.
+
+        The column that joins the source is first.
+        """
+        return (column_id(self.via[0]), column_id(self.via[1])) if self.via else None
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
@@ -70,15 +105,44 @@ class RoleContext:
         try:
             facts: Any = json.loads(text)
             return cls._from(facts) if isinstance(facts, dict) else None
-        except (KeyError, TypeError, ValueError):
+        except (InvalidUrnError, KeyError, TypeError, ValueError):
             return None
 
     @classmethod
     def _from(cls, facts: Mapping[str, Any]) -> Self:
+        measures = {name: facts[name] for name in _MEASURES}
+        unknown = all(measure is None for measure in measures.values())
         return cls(
-            source_fan_out=float(facts["source_fan_out"]),
-            destination_fan_out=float(facts["destination_fan_out"]),
-            source_containment=float(facts["source_containment"]),
-            destination_containment=float(facts["destination_containment"]),
+            **({} if unknown else {name: float(value) for name, value in measures.items()}),
             declared=facts.get("declared") is True,
+            compared_as=str(facts.get("compared_as", "")),
+            via=_read_crosswalk(facts.get("via")),
         )
+
+
+def _share(containment: float) -> float:
+    """Round a containment; it stays below 1 unless all values match."""
+    return 1.0 if containment == 1.0 else min(round(containment, _DIGITS), 1 - 10**-_DIGITS)
+
+
+def _crosswalk(join: Join) -> tuple[str, str] | None:
+    """Return the URNs of a join's crosswalk columns.
+
+    The column that joins the source is first.
+    """
+    if join.via is None:
+        return None
+    source = oriented(join)[0][0][0]
+    first, second = join.via if source == join.left else join.via[::-1]
+    return column_urn(first), column_urn(second)
+
+
+def _read_crosswalk(urns: Any) -> tuple[str, str] | None:  # noqa: ANN401 (parsed JSON)
+    """Return the URNs of two crosswalk columns, after a check.
+
+    Return None if there are none.
+    """
+    if urns is None:
+        return None
+    first, second = (column_urn(column_id(str(urn))) for urn in urns)
+    return first, second

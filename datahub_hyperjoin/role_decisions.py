@@ -1,9 +1,11 @@
-"""Decide which pairs are joins and in which role, and rank the join partners of each column."""
+"""Decide which pairs are joins and in which role.
+
+Then rank the join partners of each column.
+"""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from datahub_hyperjoin.joins import (
     Role,
     Suggestion,
     Verdict,
+    best_scores,
     reference,
 )
 from datahub_hyperjoin.model.config import RankingConfig
@@ -42,7 +45,7 @@ _VALUE_FORMS = {"", *(form.value for form in ValueForm)}
 
 
 def propose_references(index: LakeIndex) -> set[Pair]:
-    """Return pairs whose profiles suggest that one column refers to the other.
+    """Propose pairs in which one column probably refers to the other.
 
     Args:
         index: The lake.
@@ -61,7 +64,7 @@ def propose_references(index: LakeIndex) -> set[Pair]:
 
 
 def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Relations:
-    """Decide from measured evidence which key each column refers to.
+    """Decide which key each column refers to, based on measured evidence.
 
     Earlier decisions are based on profiles, which are estimates.
 
@@ -72,10 +75,11 @@ def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Rel
     Returns:
         The keys, without those whose values repeat.
     """
-    number = {column: position for position, column in enumerate(index.lake.ids)}
+    number = index.lake.number_of
     measured: dict[tuple[int, int], float] = {}
     refuted = set()
     for (left, right), both in evidence.items():
+        # Codes that match names are no reference: a foreign key repeats the values of its key.
         if both.compared_as in _VALUE_FORMS:
             ends = number[left], number[right]
             measured[ends] = both.left_containment
@@ -87,7 +91,7 @@ def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Rel
 
 
 def _repeats_key(evidence: Evidence) -> bool:
-    """Return whether left rows match several right rows, so that the right column is no key.
+    """Return whether the right column repeats values and so cannot be a key.
 
     Rows without a match count in the fan-out, too. How many they are is only known of values.
     """
@@ -112,7 +116,7 @@ def decide_joins(
     facts: CatalogFacts,
     config: RankingConfig,
 ) -> tuple[Join, ...]:
-    """Decide which verified pairs are joins, and the role of each join.
+    """Decide which verified pairs are joins, and in which role.
 
     Args:
         index: The lake.
@@ -124,10 +128,7 @@ def decide_joins(
     Returns:
         The joins, the most probable first.
     """
-    scores: dict[Pair, float] = {}
-    for suggestion in ranked:
-        pair = pair_of(suggestion.query, suggestion.candidate)
-        scores[pair] = max(scores.get(pair, 0.0), suggestion.joinability)
+    scores = best_scores(ranked)
     relations = decide_relations(index, evidence)
     decisions = _Decisions(index, relations, facts, config.min_joinability)
     joins = [decisions.join(pair, scores.get(pair), both) for pair, both in evidence.items()]
@@ -137,25 +138,15 @@ def decide_joins(
 
 @dataclass(frozen=True)
 class _Decisions:
-    """The facts from which `join` decides whether a pair is a join, and in which role."""
+    """The facts that decide whether a pair is a join, and in which role."""
 
     index: LakeIndex
     relations: Relations
     facts: CatalogFacts
     min_joinability: float
 
-    @cached_property
-    def _declared(self) -> Mapping[Pair, ColumnId]:
-        """Referenced columns of the declared single-column foreign keys, by pair."""
-        keys = (key.pairs[0] for key in self.facts.foreign_keys if not key.is_composite)
-        return {pair_of(referring, referenced): referenced for referring, referenced in keys}
-
-    @cached_property
-    def _number(self) -> Mapping[ColumnId, int]:
-        return {column: position for position, column in enumerate(self.index.lake.ids)}
-
     def join(self, pair: Pair, score: float | None, evidence: Evidence) -> Join | None:
-        """Return a pair as a join in the most useful role, or None if the pair is no join."""
+        """Convert a pair to a join in the most useful role; None if it is no join."""
         catalog = self.facts.of(pair)
         if catalog.verdict is Verdict.REJECTED:  # Measured as a step through a crosswalk.
             return None
@@ -166,8 +157,9 @@ class _Decisions:
             evidence=evidence,
             catalog=catalog,
         )
-        ends = self._number[pair[0]], self._number[pair[1]]
-        likely, target = self._with_role(join, *ends), self._declared.get(pair)
+        number = self.index.lake.number_of
+        ends = number[pair[0]], number[pair[1]]
+        likely, target = self._with_role(join, *ends), self.facts.referenced.get(pair)
         is_meant = target is None or (likely is not None and likely.referenced == target)
         if likely and is_meant and likely.joinability >= self.min_joinability:
             return likely
@@ -178,33 +170,34 @@ class _Decisions:
         return join if catalog.queries or self._may_share_domain(*ends) else None
 
     def _with_role(self, join: Join, left: int, right: int) -> Join | None:
-        """Derive a join's role from the keys that its columns refer to, or return None.
+        """Give a join the role that follows from the keys of its columns.
 
-        Two columns are siblings if they refer to the same key.
+        Return None if no role does. Two columns are siblings if they refer to the same key.
         """
         relations = self.relations
-        if join.evidence.compared_as not in _VALUE_FORMS:
+        if join.measured.compared_as not in _VALUE_FORMS:
             return None
         if right == relations.key[left] or left == relations.key[right]:
             refers = left if right == relations.key[left] else right
             directed = _directed(join, join.right if refers == left else join.left)
             return replace(directed, joinability=float(relations.probability[refers]))
         if relations.key[left] == relations.key[right] != NO_KEY:
+            # Both references must hold, and they are taken for independent.
             both = float(relations.probability[left] * relations.probability[right])
             return replace(join, role=Role.SIBLING, joinability=both)
         return None
 
     def _as_stated(self, join: Join, target: ColumnId | None) -> Join:
-        """Add a direction to a join that the catalog or a person confirms, if the data allow one.
+        """Add a direction to a join that the catalog or a person confirms.
 
         Several keys of one column may be stated, of which the relations hold one.
         """
-        if not self.index.roles or join.evidence.compared_as not in _VALUE_FORMS:
+        if not self.index.roles or join.measured.compared_as not in _VALUE_FORMS:
             return join
         if target is None:
             ends = reference(join)
             return _directed(join, ends[1]) if ends else join
-        evidence = join.evidence if target == join.right else join.evidence.reversed
+        evidence = join.measured if target == join.right else join.measured.reversed
         return join if _repeats_key(evidence) else _directed(join, target)
 
     def _may_share_domain(self, left: int, right: int) -> bool:
@@ -222,22 +215,32 @@ class _Decisions:
         return not (is_near and (self._refers_nearby(left) or self._refers_nearby(right)))
 
     def _refers_nearby(self, column: int) -> bool:
-        """Return whether a column refers to a key in its own folder or schema."""
+        """Return whether a column refers to a key in the same folder or schema."""
         key, ids = int(self.relations.key[column]), self.index.lake.ids
         is_sure = self.relations.probability[column] >= self.min_joinability
         return bool(is_sure and ids[key].table.parent == ids[column].table.parent)
 
 
 def _directed(join: Join, referenced: ColumnId) -> Join:
-    """Give a join a direction, as a reference or as a one-to-one join."""
-    is_one = join.evidence.cardinality is Cardinality.ONE_ONE
+    """Make a join a reference or a one-to-one join, depending on the data."""
+    is_one = join.measured.cardinality is Cardinality.ONE_ONE
     return replace(join, role=Role.ONE_TO_ONE if is_one else Role.REFERENCE, referenced=referenced)
+
+
+def _use(join: Join, query: ColumnId) -> tuple[bool, bool, int]:
+    """Return a sort key: joins with keys first, and of these the ones that repeat no row."""
+    on_left = any(left == query for left, _ in join.pairs)
+    repeats = join.role is Role.REFERENCE and (join.referenced == join.left) is on_left
+    return not join.role.is_directed, repeats, join.role.place
 
 
 def rank_partners(
     joins: Sequence[Join], ranked: Iterable[Suggestion], count: int
 ) -> tuple[Suggestion, ...]:
-    """Rank the columns that each column joins with: accepted joins first, then references.
+    """Rank the join partners of each column.
+
+    Accepted joins come first, then joins that repeat no row of the column's table, references
+    before others, then references to the column.
 
     Args:
         joins: The joins of a lake.
@@ -258,7 +261,7 @@ def rank_partners(
         undecided, rank = not join.catalog.verdict, rank_of.get((query, partner), _UNRANKED)
         # Scores of one domain are often equal, and the ranking prefers partners that agree.
         score = -join.joinability if join.role is not Role.SAME_DOMAIN else 0.0
-        return undecided, join.role.place, score, rank, -join.joinability, partner
+        return undecided, *_use(join, query), score, rank, -join.joinability, partner
 
     return tuple(
         Suggestion(query=query, candidate=partner, rank=rank, joinability=join.joinability)

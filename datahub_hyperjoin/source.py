@@ -1,4 +1,4 @@
-"""The DataHub source, which reads the catalog, finds joins and writes suggestions."""
+"""The DataHub source: it reads the catalog, finds joins and writes suggestions."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -27,16 +27,26 @@ from typing_extensions import Self
 from datahub_hyperjoin.catalog import Catalog, read_catalog, read_database_keys
 from datahub_hyperjoin.catalog.errors import MissingServerError
 from datahub_hyperjoin.config import HyperJoinConfig
+from datahub_hyperjoin.crosswalks import lone_joins
 from datahub_hyperjoin.demo import write_lake
-from datahub_hyperjoin.emit import ReadBack, WrittenStateHandler, keep_changes, stale_removal
+from datahub_hyperjoin.elders import find_elders
+from datahub_hyperjoin.emit import (
+    ReadBack,
+    WrittenStateHandler,
+    keep_changes,
+    mark_withdrawn,
+    stale_removal,
+)
 from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.model.config.network_keys import find_unused_keys
 from datahub_hyperjoin.page import write_page
-from datahub_hyperjoin.pipelines import OtherPipeline, keep_shown, read_other_pipelines
-from datahub_hyperjoin.publish import PublishContext, prepare, protect, publish, recall
+from datahub_hyperjoin.pipelines import OtherPipeline, keep_shown, protect, read_other_pipelines
+from datahub_hyperjoin.profiling import open_store
+from datahub_hyperjoin.publish import PublishContext, prepare, publish, recall
+from datahub_hyperjoin.recipe import check_requirements, in_sentences, read_recipe
 from datahub_hyperjoin.recipe_secrets import refuse_literal_secrets
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.scan import check, scan
-from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import Session, lazy_session
 from datahub_hyperjoin.sql import LakeInSql, state_joins
 from datahub_hyperjoin.storage import using
@@ -53,7 +63,7 @@ _STATUS: SupportStatus = getattr(SupportStatus, "ALPHA", None) or SupportStatus.
 @capability(SourceCapability.DELETION_DETECTION, "By stateful ingestion")
 @capability(SourceCapability.TEST_CONNECTION, "Checks the folder, each connection and Java")
 class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
-    """A DataHub source that finds columns to join, and writes the joins to the catalog.
+    """A DataHub source that finds joinable columns and writes them to the catalog.
 
     Args:
         config: The recipe's `source.config`.
@@ -69,7 +79,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         self.config = config
         self.report = HyperJoinReport()
         self._written_state = WrittenStateHandler(self.state_provider, ctx)
-        ReadBack(self._written_state, self.state_provider, ctx)
+        self._read_back = ReadBack(self._written_state, self.state_provider, ctx, self.platform)
         self._others: tuple[OtherPipeline, ...] = ()
         self._protected: set[str] = set()
 
@@ -85,19 +95,25 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             A source that has not read any data yet.
 
         Raises:
-            LiteralSecretError: The recipe's file contains passwords or keys as plain text.
+            RefusedRecipeError: The recipe has unknown keys or invalid values, contains passwords
+                as plain text, or lacks something that it needs.
         """
-        config = HyperJoinConfig.model_validate(config_dict)
-        if not config.allow_literal_secrets:
-            refuse_literal_secrets(ctx)
+        config = read_recipe(config_dict)
+        with in_sentences():
+            if not config.allow_literal_secrets:
+                refuse_literal_secrets(ctx)
+            check_requirements(config, ctx)
         return cls(config, ctx)
 
     def get_report(self) -> HyperJoinReport:
-        """Return the report of this run; every call returns the same object."""
+        """Return the report of this run.
+
+        Every call returns the same object.
+        """
         return self.report
 
     def get_workunit_processors(self) -> list[MetadataWorkUnitProcessor | None]:
-        """Return DataHub's own processors, followed by a processor that drops unchanged metadata.
+        """Return DataHub's own processors, and one that drops unchanged metadata.
 
         Returns:
             The processors in the order in which they are applied.
@@ -108,6 +124,8 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             partial(keep_shown, protected=self._protected),
         ]
         if self.ctx.graph:
+            processors.append(partial(mark_withdrawn, graph=self.ctx.graph, run_id=self.ctx.run_id))
+            processors.append(self._read_back.watch)
             send_changes = partial(
                 keep_changes,
                 graph=self.ctx.graph,
@@ -123,6 +141,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         Yields:
             The metadata to write into the catalog.
         """
+        self._warn_of_unused_keys()
         try:
             with using(self.config.kept_folders), lazy_session(self.config.spark) as session:
                 catalog = self._read(session)
@@ -136,15 +155,26 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                 log=False,
             )
 
+    def _warn_of_unused_keys(self) -> None:
+        if keys := find_unused_keys(self.config.model):
+            self.report.warn(
+                "Keys without effect",
+                "Only a network reads them, and none is trained by default. Remove them, or set "
+                "`model.ranking.scoring: blend`",
+                ", ".join(keys),
+            )
+
     def _read(self, session: Session) -> Catalog:
-        """List the recipe's tables and, if DataHub's server is configured, read the catalog."""
+        """List the recipe's tables, and read the catalog if a server is configured."""
         config, graph = self.config.catalog, self.ctx.graph
         with self.report.stage("Reading the catalog"):
             if config.demo and config.folder and not config.folder.exists():
                 write_lake(config.folder)
             if config.dataset_filter and not graph:
                 raise MissingServerError.to_choose_datasets()
-            tables = scan(self.config, self.report.warn, session)
+            if config.described and not graph:
+                raise MissingServerError.to_describe_tables()
+            tables = scan(self.config, self.report.warn, session, count=self.report.count)
             catalog = Catalog(tables=tables)
             if graph:
                 self._others = read_other_pipelines(graph, self.ctx.pipeline_name, self.report.warn)
@@ -162,8 +192,9 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             catalog.datasets,
             catalog.facts,
             catalog.deleted,
-            read=[table.id for table in tables],
+            read=[table.id for table in catalog.tables],
         )
+        self.report.show_matches(catalog.matched)
         return catalog
 
     def _find(self, catalog: Catalog, session: Session) -> Findings:
@@ -175,13 +206,14 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             progress=self.report,
             facts=catalog.facts,
         )
+        # Only the HTML page and `query` entities show SQL.
         if not (self.config.page or self.config.emit.queries):
             return findings
         with self.report.stage("Running the SQL"):
             return self._run_sql(findings, catalog, session)
 
     def _run_sql(self, findings: Findings, catalog: Catalog, session: Session) -> Findings:
-        """Run the SQL of all joins, so that only statements that work are shown."""
+        """Run the SQL of all joins, so that people see only statements that work."""
         lake = LakeInSql(
             tables={table.id: table for table in catalog.tables},
             columns={column.id: column for table in findings.profiles for column in table.columns},
@@ -189,7 +221,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         statements = state_joins(
             [*findings.joins, *findings.crosswalks],
             lake,
-            store=Store(self.config.profile),
+            store=open_store(self.config.profile, self.report),
             session=session,
             timeout=self.config.emit.sql_timeout,
             progress=self.report,
@@ -198,8 +230,8 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         return replace(findings, statements=statements)
 
     def _write(self, catalog: Catalog, findings: Findings) -> Iterator[MetadataWorkUnit]:
-        """Yield the metadata to write, then write the HTML page if `page` is set."""
-        self.report.show_joins(findings.joins, findings.crosswalks)
+        """Yield the metadata to write, then write the HTML page if the recipe asks for one."""
+        self.report.show_joins(findings.joins, findings.crosswalks, findings.named)
         context = PublishContext(
             config=self.config.emit,
             graph=self.ctx.graph,
@@ -208,6 +240,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             run_id=self.ctx.run_id,
             report=self.report,
             others=self._others,
+            elders=find_elders(self._others, self._written_state.last(), self.ctx.pipeline_name),
         )
         self._protected.update(protect(catalog, self._others))
         with self.report.stage("Writing suggestions"):
@@ -217,14 +250,17 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                 self._write_page(self.config.page, findings)
 
     def _write_page(self, page: Path, findings: Findings) -> None:
-        """Write the HTML page, or warn if the file cannot be written."""
+        """Write the HTML page.
+
+        Warn if the file cannot be written.
+        """
         try:
             write_page(
                 page,
                 profiles=findings.profiles,
                 keys=findings.keys,
                 suggestions=findings.suggestions,
-                joins=findings.joins,
+                joins=[*findings.joins, *lone_joins(findings.crosswalks, findings.joins)],
                 statements=findings.statements,
             )
         except OSError as error:

@@ -1,11 +1,12 @@
-"""The pipeline from tables to joins: profile, index, encode, rank, verify.
+"""Find joins in tables: profile, index, encode, rank and verify.
 
 `suggest` at the end of the module calls the stages in order. Each stage takes and returns values,
 and reports its counts.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,26 +23,26 @@ from datahub_hyperjoin.crosswalk_joins import (
     with_crosswalks,
 )
 from datahub_hyperjoin.crosswalks import CrosswalkJoin
-from datahub_hyperjoin.joins import Evidence, Join, Suggestion
+from datahub_hyperjoin.described import DescribedTable
+from datahub_hyperjoin.joins import Join, Suggestion
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.domains import Domain, find_domains
 from datahub_hyperjoin.model.encode import Encoding, encode
+from datahub_hyperjoin.model.errors import EmptyIndexError, NothingToLearnError
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming
 from datahub_hyperjoin.model.ranking.rank import rank
-from datahub_hyperjoin.model.reference.lexicon import load_lexicon
 from datahub_hyperjoin.model.saved.training_state import Epoch
-from datahub_hyperjoin.profiling import drop_unknown_columns, read_profiles
+from datahub_hyperjoin.named_joins import describe_unread, find_named_joins
+from datahub_hyperjoin.pair_evidence import confirm_pairs, measure_pairs
+from datahub_hyperjoin.profiling import drop_unknown_columns, open_store, read_profiles
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.role_decisions import decide_joins, propose_references, rank_partners
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import Session
-from datahub_hyperjoin.spark.verification.verify import ColumnKinds, NoteUnread, verify_joins
 from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import ColumnId, DataType, Pair, Table, TableId, TableProfile, pair_of
-from datahub_hyperjoin.value_forms import Notation
 
 _NO_FACTS = CatalogFacts()
 
@@ -74,14 +75,21 @@ class Findings:
     crosswalks: tuple[CrosswalkJoin, ...] = ()
     """The joins that a crosswalk of the lake connects, with the evidence of both steps."""
 
+    named: tuple[Join, ...] = ()
+    """The joins that names and the catalog suggest, of tables of which no row was read. They have
+    no evidence."""
+
+    described: frozenset[TableId] = frozenset()
+    """These tables: unreadable ones, and those that only the catalog describes."""
+
     unverified: frozenset[TableId] = frozenset()
     """Tables that could be profiled, but no longer be read when joins were verified."""
 
     @cached_property
     def unread(self) -> frozenset[TableId]:
-        """Tables that could not be read, at all or when joins were verified."""
+        """Tables that could not be read, either for profiles or for verification."""
         faulty = (profile.table.id for profile in self.profiles if profile.fault)
-        return self.unverified.union(faulty)
+        return self.unverified.union(self.described, faulty)
 
     @cached_property
     def types(self) -> Mapping[ColumnId, DataType]:
@@ -132,7 +140,7 @@ def index_lake(
 
 
 def embed(index: LakeIndex, config: ModelConfig, progress: Progress) -> Encoding:
-    """Compute an embedding for each column with a saved or newly trained model.
+    """Compute the embedding of each column, with a saved or a new model.
 
     Args:
         index: The lake.
@@ -150,6 +158,7 @@ def embed(index: LakeIndex, config: ModelConfig, progress: Progress) -> Encoding
         if epoch.resumed:
             last = epoch.number - 1
             progress.say(f"Resuming training after epoch {last}, where an earlier run ended")
+        # An upper bound: training may stop early.
         remaining = epoch.seconds * (config.training.epochs - epoch.number)
         progress.say(
             f"Epoch {epoch.number} of at most {config.training.epochs}: loss {epoch.loss:.3f}, "
@@ -165,74 +174,12 @@ def _pair_of(suggestion: Suggestion) -> Pair:
     return pair_of(suggestion.query, suggestion.candidate)
 
 
-def _recognise_kinds(index: LakeIndex, pairs: Sequence[Pair]) -> dict[Pair, str]:
-    """Map pairs of columns to the entity kind that both columns hold."""
-    row = {column: number for number, column in enumerate(index.lake.ids)}
-    kinds = ((pair, index.entities.kind(row[pair[0]], row[pair[1]])) for pair in pairs)
-    return {pair: kind for pair, kind in kinds if kind}
-
-
-def _name_ways(
-    kinds: Mapping[Pair, str], notations: Mapping[ColumnId, Notation], pairs: Sequence[Pair]
-) -> dict[Pair, str]:
-    """Describe in one text how each pair is compared: its entity kind and its notations.
-
-    Pairs with neither are compared in the normal form only, and are left out.
-    """
-    named = {pair: [kinds.get(pair), *(notations.get(column) for column in pair)] for pair in pairs}
-    return {pair: "|".join(way or "" for way in ways) for pair, ways in named.items() if any(ways)}
-
-
-def _verify(
-    pairs: Sequence[Pair],
-    tables: Sequence[Table],
-    session: Session,
-    config: ProfileConfig,
-    index: LakeIndex,
-    note_unread: NoteUnread,
-) -> dict[Pair, Evidence]:
-    """Measure each pair on the data, or reuse stored evidence if both tables are unchanged."""
-    store, kinds = Store(config), _recognise_kinds(index, pairs)
-    ways = _name_ways(kinds, index.lake.notations, pairs)
-    stored = store.evidence(pairs, tables, ways)
-    changed = [pair for pair in pairs if pair not in stored]
-    lake, needed = index.lake, {kinds[pair] for pair in changed if pair in kinds}
-    columns = ColumnKinds(
-        kinds=kinds,
-        synonyms={kind: load_lexicon().synonyms(kind) for kind in needed},
-        notations=lake.notations,
-        texts=frozenset(id_ for id_, text in zip(lake.ids, lake.is_text, strict=True) if text),
-    )
-    measured: Mapping[Pair, Evidence] = {}
-    if changed:
-        measured = verify_joins(
-            session(), tables, changed, kinds=columns, config=config, note_unread=note_unread
-        )
-    evidence = {**stored, **measured}
-    store.keep_evidence(evidence, tables, ways)
-    return evidence
-
-
-def _confirm(
-    evidence: Mapping[Pair, Evidence], *, min_containment: float, accepted: frozenset[Pair]
-) -> dict[Pair, Evidence]:
-    """Keep the pairs that the data or a person confirms.
-
-    A pair without evidence could not be measured: it is neither confirmed nor refuted, and is not
-    shown. A pair that a person accepted stays, however little its values overlap.
-    """
-    return {
-        pair: measured
-        for pair, measured in evidence.items()
-        if pair in accepted or measured.containment >= min_containment
-    }
-
-
 def _report_findings(findings: Findings, progress: Progress) -> None:
     composite = sum(bool(join.further) for join in findings.joins)
     progress.count("suggestions", len(findings.suggestions))
     progress.count("joins", len(findings.joins))
     progress.count("joins_of_several_columns", composite)
+    progress.count("joins_not_verified", len(findings.named))
     progress.count("joins_through_crosswalks", len(findings.crosswalks))
     progress.count("value_domains", len(findings.domains))
     for table in sorted(findings.unverified):
@@ -253,7 +200,7 @@ def suggest(
     progress: Progress,
     facts: CatalogFacts = _NO_FACTS,
 ) -> Findings:
-    """Suggest joinable columns for every key column.
+    """Suggest columns that join with each key column.
 
     Args:
         tables: The tables.
@@ -273,6 +220,58 @@ def suggest(
     with progress.stage("Profiling tables"):
         read = read_profiles(tables, session, profile, progress)
         profiles = drop_unknown_columns(read, facts, progress)
+    described = describe_unread(profiles, facts)
+    findings = Findings(
+        profiles=profiles, keys=(), suggestions=(), joins=(), model_version=__version__
+    )
+    try:
+        findings = _suggest_by_values(
+            profiles, session=session, profile=profile, model=model, progress=progress, facts=facts
+        )
+    except (EmptyIndexError, NothingToLearnError):
+        # With one table that can be read, or none, names are all that can be compared.
+        if not described:
+            raise
+    if described:
+        with progress.stage("Comparing names"):
+            named = find_named_joins(profiles, described, model, facts)
+        findings = _with_named(findings, named, described, model.ranking.top_k)
+    _report_findings(findings, progress)
+    return findings
+
+
+def _with_named(
+    findings: Findings, named: tuple[Join, ...], described: Sequence[DescribedTable], count: int
+) -> Findings:
+    """Add joins that names suggest.
+
+    They come after all verified joins.
+    """
+    verified = Counter(suggestion.query for suggestion in findings.suggestions)
+    further = [
+        replace(suggestion, rank=verified[suggestion.query] + suggestion.rank)
+        for suggestion in rank_partners(named, (), count)
+    ]
+    suggestions = [*findings.suggestions, *(each for each in further if each.rank <= count)]
+    return replace(
+        findings,
+        suggestions=tuple(sorted(suggestions, key=lambda each: (each.query, each.rank))),
+        named=named,
+        described=frozenset(table.id for table in described),
+    )
+
+
+def _suggest_by_values(
+    profiles: tuple[TableProfile, ...],
+    *,
+    session: Session,
+    profile: ProfileConfig,
+    model: ModelConfig,
+    progress: Progress,
+    facts: CatalogFacts,
+) -> Findings:
+    """Suggest joins of the tables whose rows were read, and verify them on the data."""
+    tables = [each.table for each in profiles]
     with progress.stage("Building the hypergraph"):
         index = index_lake(profiles, model, facts, progress)
     with progress.stage("Encoding columns"):
@@ -280,26 +279,30 @@ def suggest(
     with progress.stage("Ranking candidates"):
         ranked = tuple(rank(index, encoding.embeddings, model))
     unverified: set[TableId] = set()
-    note = unverified.add
+    note, store = unverified.add, open_store(profile, progress)
     with progress.stage("Verifying on the data"):
+        # A probable reference is verified even if the ranking did not select the pair.
         pairs = sorted(propose_references(index).union(map(_pair_of, ranked)))
         bridges = list_bridges(index, pairs)
         steps = {step for bridge in bridges for step in bridge.steps}
-        direct = _verify(sorted(steps.union(pairs)), tables, session, profile, index, note)
-        bridged = measure_bridges(bridges, tables, session, profile, index, note)
+        # Steps and pairs are verified together, so that each table is read once.
+        direct = measure_pairs(sorted(steps.union(pairs)), tables, session, store, index, note)
+        bridged = measure_bridges(bridges, tables, session, store, index, note)
         evidence = choose_evidence(direct, bridged, accepted=facts.accepted)
     min_containment = model.ranking.min_containment
     with progress.stage("Deciding roles"):
-        confirmed = _confirm(evidence, min_containment=min_containment, accepted=facts.accepted)
+        confirmed = confirm_pairs(
+            evidence, min_containment=min_containment, accepted=facts.accepted
+        )
         single = decide_joins(index, ranked, confirmed, facts, model.ranking)
     with progress.stage("Finding keys of several columns"):
-        reader = CompositeReader(index, tables, session, profile, note)
+        reader = CompositeReader(index, tables, session, store, note)
         composite = find_composite_joins(index, facts, reader=reader, ranking=model.ranking)
         joins = with_composite_joins(single, composite)
         suggestions = rank_partners(joins, ranked, model.ranking.top_k)
     crosswalks = collect_crosswalk_joins(ranked, direct, bridged, min_containment=min_containment)
     joins = with_crosswalks(joins, crosswalks)
-    findings = Findings(
+    return Findings(
         profiles=profiles,
         keys=tuple(index.lake.ids[key] for key in np.asarray(index.keys)),
         suggestions=suggestions,
@@ -309,5 +312,3 @@ def suggest(
         unverified=frozenset(unverified),
         model_version=f"{__version__}-{encoding.fingerprint}",
     )
-    _report_findings(findings, progress)
-    return findings

@@ -110,7 +110,7 @@ def write(
     return path.read_text(encoding="utf-8")
 
 
-def data_of(page: str) -> dict[str, list[Any]]:
+def data_of(page: str) -> dict[str, Any]:
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)
     assert data
     return json.loads(data[1])

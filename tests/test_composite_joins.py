@@ -21,8 +21,10 @@ from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.relationship_aspect import columns_urn
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
+from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.tables import ColumnId, Table, TableId, pair_of
 
@@ -89,7 +91,7 @@ def find(
     config = config or ProfileConfig()
     lake = Lake.from_tables(profile_lake(spark, tables, config))
     index = build_lake_index(lake, ModelConfig(), facts)
-    reader = CompositeReader(index, tables, session or (lambda: spark), config)
+    reader = CompositeReader(index, tables, session or (lambda: spark), Store(config))
     return find_composite_joins(index, facts, reader=reader, ranking=ranking)
 
 
@@ -109,8 +111,8 @@ def test_a_reference_of_two_columns_is_found(spark: SparkSession, shop: list[Tab
         [("order_no", "order_no"), ("line_no", "line_no")],
     )
     assert (join.role, join.referenced) == (Role.REFERENCE, column("lines.order_no"))
-    assert join.evidence.cardinality is Cardinality.ONE_MANY
-    assert join.evidence.right_containment == join.evidence.right_fan_out == 1
+    assert join.measured.cardinality is Cardinality.ONE_MANY
+    assert join.measured.right_containment == join.measured.right_fan_out == 1
     assert join.joinability > 0.8
 
 
@@ -133,19 +135,24 @@ def test_without_a_width_only_declared_keys_are_used(
     assert join.joinability > 0.98
 
 
-def test_what_people_decided_about_all_columns_counts(
+def test_what_people_decided_about_the_whole_join_counts(
     spark: SparkSession, shop: list[Table]
 ) -> None:
     pairs = [
         pair_of(column(f"shipments.{path}"), column(f"lines.{path}"))
         for path in ("order_no", "line_no")
     ]
+    urn = columns_urn(pairs)
     rejected = CatalogEvidence(verdict=Verdict.REJECTED)
     accepted = CatalogEvidence(verdict=Verdict.ACCEPTED, by="urn:li:corpuser:ada")
-    assert find(spark, shop, CatalogFacts(pairs=dict.fromkeys(pairs, rejected))) == ()
-    [join] = find(spark, shop, CatalogFacts(pairs=dict.fromkeys(pairs, accepted)))
+    assert find(spark, shop, CatalogFacts(composites={urn: rejected})) == ()
+    [join] = find(spark, shop, CatalogFacts(composites={urn: accepted}))
     assert join.catalog == accepted
-    [join] = find(spark, shop, CatalogFacts(pairs={pairs[1]: rejected}))
+    for said in (rejected, accepted):
+        [join] = find(spark, shop, CatalogFacts(pairs=dict.fromkeys(pairs, said)))
+        assert join.catalog == CatalogEvidence()
+    wider = columns_urn([*pairs, pair_of(column("shipments.shipment"), column("lines.quantity"))])
+    [join] = find(spark, shop, CatalogFacts(composites={wider: rejected}))
     assert join.catalog == CatalogEvidence()
 
 
@@ -270,13 +277,11 @@ def test_a_join_whose_parts_all_stay_has_no_name_and_is_left_out() -> None:
     assert with_composite_joins(parts, [both()]) == tuple(parts)
 
 
-def test_parts_that_were_accepted_with_the_whole_are_left_out() -> None:
-    parts = [
-        single(f"lines.{path}", f"shipments.{path}", verdict=Verdict.ACCEPTED)
-        for path in ("line", "order")
-    ]
+def test_an_accepted_part_stays_beside_the_accepted_whole() -> None:
+    accepted = single("lines.order", "shipments.order", verdict=Verdict.ACCEPTED)
+    other = single("lines.line", "shipments.line")
     whole = both(verdict=Verdict.ACCEPTED)
-    assert with_composite_joins(parts, [whole]) == (whole,)
+    assert with_composite_joins([accepted, other], [whole]) == (accepted, whole)
 
 
 @pytest.fixture(params=["postgresql", "mariadb", "sqlite"])
@@ -313,8 +318,8 @@ def test_a_declared_key_of_three_columns_is_one_join(server: Server, spark: Spar
         ("org", "a"),
     ]
     assert join.catalog.declared == "fk_doc"
-    assert join.evidence.right_containment == 1
-    assert join.evidence.rows == 28
+    assert join.measured.right_containment == 1
+    assert join.measured.rows == 28
 
 
 def test_a_declared_key_of_a_table_to_itself_keeps_the_shared_column(
@@ -332,4 +337,4 @@ def test_a_declared_key_of_a_table_to_itself_keeps_the_shared_column(
     [join] = find(spark, [table], CatalogFacts(foreign_keys=(key,)))
     assert (join.left, join.right, join.further) == (boss, identifier, ((tenant, tenant),))
     assert (join.role, join.referenced) == (Role.REFERENCE, identifier)
-    assert join.evidence.cardinality is Cardinality.MANY_ONE
+    assert join.measured.cardinality is Cardinality.MANY_ONE

@@ -11,8 +11,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.crosswalk_joins import collect_crosswalk_joins
 from datahub_hyperjoin.crosswalks import Bridge
-from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Verdict
+from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Suggestion, Verdict
 from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring
 from datahub_hyperjoin.spark.config import ProfileConfig
@@ -124,8 +125,8 @@ def test_an_accepted_pair_has_the_evidence_of_its_crosswalk(
     facts = CatalogFacts(pairs={(BEER, PRODUCT): ACCEPTED})
     found = find(lambda: spark, write_all(tmp_path, BREWERY), facts)
     (join,) = (each for each in found.joins if (each.left, each.right) == (BEER, PRODUCT))
-    assert join.evidence.compared_as == "values through articles"
-    assert join.evidence.rows == 90
+    assert join.measured.compared_as == "values through articles"
+    assert join.measured.rows == 90
     assert join.via == (column("articles.article"), column("articles.label"))
 
 
@@ -156,7 +157,7 @@ def test_country_codes_and_names_are_offered_the_crosswalk_of_the_lake(
     (offered,) = (each for each in found.crosswalks if each.bridge.pair == ends)
     assert offered.bridge.crosswalk.name == "nations"
     joins = [join for join in found.joins if (join.left, join.right) == ends]
-    assert all(join.evidence.compared_as == "countries" and join.via for join in joins)
+    assert all(join.measured.compared_as == "countries" and join.via for join in joins)
 
 
 def test_unchanged_joins_through_crosswalks_are_not_measured_again(
@@ -179,3 +180,36 @@ def test_a_changed_crosswalk_is_measured_again(spark: SparkSession, tmp_path: Pa
     changed = [replace(write(tmp_path, "articles", shifted), state="2"), *lake[1:]]
     (two_steps,) = find(lambda: spark, changed, store=store).crosswalks
     assert two_steps.evidence.rows == 93
+
+
+def evidence_of(containment: float, compared_as: str = "") -> Evidence:
+    return Evidence(
+        shared=9,
+        left_containment=containment,
+        right_containment=containment,
+        cardinality=Cardinality.ONE_ONE,
+        left_fan_out=1.0,
+        right_fan_out=1.0,
+        rows=9,
+        compared_as=compared_as,
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "offered"),
+    [
+        (None, True),
+        (evidence_of(0.5), False),
+        (evidence_of(0.4), True),
+        (evidence_of(0.5, "countries"), True),
+        (replace(evidence_of(0.5, "countries"), rows=19), False),
+    ],
+)
+def test_columns_that_share_values_need_no_crosswalk(own: Evidence | None, offered: bool) -> None:  # noqa: FBT001
+    bridge = Bridge(BEER, column("articles.article"), column("articles.label"), PRODUCT)
+    direct = dict.fromkeys(bridge.steps, evidence_of(1.0))
+    if own:
+        direct[bridge.pair] = own
+    ranked = [Suggestion(query=BEER, candidate=PRODUCT, rank=1, joinability=0.9)]
+    found = collect_crosswalk_joins(ranked, direct, {bridge: evidence_of(0.9)}, min_containment=0.1)
+    assert bool(found) is offered

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from datahub_hyperjoin.joins import CatalogEvidence, Join, Role, Suggestion, Verdict
 from datahub_hyperjoin.role_decisions import rank_partners
+from datahub_hyperjoin.tables import ColumnId
 from deciding import Ends, compare, pair
 from handmade import column
 
@@ -38,11 +39,14 @@ any_ranks = st.dictionaries(
 )
 
 
-def order(join: Join, rank: int | None) -> list[object]:
+def order(join: Join, rank: int | None, query: ColumnId) -> list[object]:
     """What a partner is ranked by, least first."""
     score, place = -join.joinability, rank or 10
     is_domain = join.role is Role.SAME_DOMAIN
-    use = [join.catalog.verdict is None, list(Role).index(join.role)]
+    is_referenced = join.role is Role.REFERENCE and query == join.referenced
+    steps = ["reference", "one-to-one", "referenced", "sibling", "same domain"]
+    step = steps.index("referenced" if is_referenced else join.role.value)
+    use = [join.catalog.verdict is None, step]
     return [*use, place, score] if is_domain else [*use, score, place]
 
 
@@ -62,7 +66,8 @@ def test_partners_are_ranked_by_use(joins: list[Join], ranks: dict[Ends, int], c
             if query in {join.left, join.right}
         }
         orders = {
-            other: order(join, ranks.get((str(query), str(other)))) for other, join in own.items()
+            other: order(join, ranks.get((str(query), str(other))), query)
+            for other, join in own.items()
         }
         mine = [one for one in suggestions if one.query == query]
         assert [one.rank for one in mine] == [*range(1, min(len(own), count) + 1)]
@@ -80,6 +85,16 @@ def test_a_reference_is_the_first_partner_though_siblings_are_more_joinable() ->
     user = column("orders.user")
     partners = [str(one.candidate) for one in rank_partners(joins, [], 5) if one.query == user]
     assert partners == ["users.id", "visits.user", "towns.code"]
+
+
+def test_a_one_to_one_join_precedes_references_to_the_column() -> None:
+    joins = [
+        make_join(("orders.user", "users.id"), Role.REFERENCE, 1.0, None),
+        make_join(("people.id", "users.id"), Role.ONE_TO_ONE, 0.6, None),
+    ]
+    user = column("users.id")
+    partners = [str(one.candidate) for one in rank_partners(joins, [], 5) if one.query == user]
+    assert partners == ["people.id", "orders.user"]
 
 
 def test_partners_of_one_domain_keep_the_coherent_order_of_the_ranking() -> None:

@@ -14,9 +14,7 @@ from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
 from datahub_hyperjoin.joins import (
     Cardinality,
     CatalogEvidence,
-    Evidence,
     Join,
-    Suggestion,
     Verdict,
 )
 from datahub_hyperjoin.kept_metadata import carry_over
@@ -27,18 +25,10 @@ from datahub_hyperjoin.relationship_aspect import from_aspect, join_urn, pairs_i
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.suggest import Findings
 from datahub_hyperjoin.tables import Table, TableProfile
-from lake import column, table
+from lake import EVIDENCE, column, table
 
 CARRIER, AIRLINE = column("flights.csv.carrier"), column("airlines.csv.carrier")
 ORIGIN, FAA = column("flights.csv.origin"), column("airports.csv.faa")
-EVIDENCE = Evidence(
-    shared=16,
-    left_containment=1.0,
-    right_containment=0.8,
-    cardinality=Cardinality.ONE_MANY,
-    left_fan_out=9.0,
-    right_fan_out=1.0,
-)
 AIRLINES = Join(left=AIRLINE, right=CARRIER, joinability=0.9, evidence=EVIDENCE)
 AIRPORTS = Join(left=FAA, right=ORIGIN, joinability=0.8, evidence=EVIDENCE)
 STATEMENT = Statement(sql="SELECT 1", dialect="duckdb", rows=9)
@@ -51,7 +41,7 @@ def recorded(join: Join) -> Relationship:
     return Relationship(
         urn=join_urn(join),
         aspect=aspect,
-        pairs=tuple(pairs_in(aspect)),
+        pairs=pairs_in(aspect),
         ours=True,
         recorded=True,
         join=from_aspect(aspect),
@@ -107,6 +97,19 @@ def test_only_what_this_pipeline_shows_is_carried_over(change: dict[str, Any]) -
     assert carry_over(NOTHING, catalog(changed, said=ACCEPTED)) == []
 
 
+@pytest.mark.parametrize(("whole", "carried"), [(ACCEPTED, True), (REJECTED, False), (None, False)])
+def test_a_join_of_several_columns_is_carried_over_by_its_own_decision(
+    *, whole: CatalogEvidence | None, carried: bool
+) -> None:
+    parts = {AIRLINES.pairs[0]: ACCEPTED if whole is None else REJECTED}
+    join = replace(AIRLINES, further=((replace(AIRLINE, path="since"), ORIGIN),))
+    known = catalog(recorded(join))
+    composites = {join_urn(join): whole} if whole else {}
+    facts = CatalogFacts(pairs=parts, composites=composites)
+    found = carry_over(NOTHING, replace(known, facts=facts))
+    assert [one.further for one in found] == ([join.further] if carried else [])
+
+
 def test_what_was_found_again_is_not_carried_over() -> None:
     found = replace(NOTHING, joins=(replace(AIRLINES, joinability=0.7),))
     assert carry_over(found, catalog(recorded(AIRLINES), said=ACCEPTED)) == []
@@ -118,7 +121,7 @@ def test_everything_is_written_by_the_catalogs_own_paths() -> None:
     found = Findings(
         profiles=(read("flights.csv"), read("airlines.csv")),
         keys=(CARRIER,),
-        suggestions=(Suggestion(query=CARRIER, candidate=AIRLINE, rank=1, joinability=0.9),),
+        suggestions=(),
         joins=(AIRLINES,),
         statements={AIRLINES.pairs: STATEMENT},
         model_version="1",
@@ -127,7 +130,6 @@ def test_everything_is_written_by_the_catalogs_own_paths() -> None:
     written = prepare(found, known)
     airline = replace(AIRLINE, path=path)
     assert [join.left for join in written.joins] == [airline, FAA]
-    assert written.suggestions == [replace(found.suggestions[0], candidate=airline)]
     assert written.titles[own.table] == "Airlines"
     assert written.titles[FAA.table] == "airports.csv"
     assert written.statements == {written.joins[0].pairs: STATEMENT}

@@ -8,21 +8,23 @@ from hypothesis import strategies as st
 
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role
 from datahub_hyperjoin.role_context import RoleContext
+from datahub_hyperjoin.urns import column_urn
 from lake import column
 
 CITIES, STATES = column("cities.csv.state_id"), column("states.csv.id")
+EVIDENCE = Evidence(
+    shared=50,
+    left_containment=1.0,
+    right_containment=0.98,
+    cardinality=Cardinality.MANY_ONE,
+    left_fan_out=1.0,
+    right_fan_out=12.34567,
+)
 JOIN = Join(
     left=CITIES,
     right=STATES,
     joinability=0.9,
-    evidence=Evidence(
-        shared=50,
-        left_containment=1.0,
-        right_containment=0.98,
-        cardinality=Cardinality.MANY_ONE,
-        left_fan_out=1.0,
-        right_fan_out=12.34567,
-    ),
+    evidence=EVIDENCE,
     role=Role.REFERENCE,
     referenced=STATES,
 )
@@ -34,6 +36,13 @@ def test_the_facts_follow_the_direction() -> None:
     other_way = RoleContext.of(replace(JOIN, referenced=CITIES))
     assert (other_way.source_fan_out, other_way.destination_fan_out) == (12.3457, 1.0)
     assert (other_way.source_containment, other_way.destination_containment) == (0.98, 1.0)
+
+
+def test_all_values_match_only_if_none_is_missing() -> None:
+    nearly = replace(EVIDENCE, left_containment=0.99999, right_containment=0.123456)
+    facts = RoleContext.of(replace(JOIN, evidence=nearly))
+    assert (facts.source_containment, facts.destination_containment) == (0.9999, 0.1235)
+    assert FACTS.source_containment == 1.0
 
 
 @pytest.mark.parametrize(
@@ -49,6 +58,25 @@ def test_a_declared_join_says_so(catalog: CatalogEvidence, *, declared: bool) ->
     assert RoleContext.of(replace(JOIN, catalog=catalog)).declared is declared
 
 
+def test_a_crosswalk_follows_the_direction() -> None:
+    via = column("codes.csv.name"), column("codes.csv.iata")
+    two_steps = replace(JOIN, via=via)
+    assert RoleContext.of(two_steps).crosswalk == via
+    assert RoleContext.of(replace(two_steps, referenced=CITIES)).crosswalk == via[::-1]
+    assert FACTS.crosswalk is None
+    assert "via" not in FACTS.text
+
+
+def test_entities_are_named_and_the_values_of_a_crosswalk_are_not() -> None:
+    def compared(form: str) -> str:
+        return RoleContext.of(
+            replace(JOIN, evidence=replace(EVIDENCE, compared_as=form))
+        ).compared_as
+
+    assert compared("countries") == "countries"
+    assert compared("values through codes.csv") == ""
+
+
 @given(
     st.builds(
         RoleContext,
@@ -57,6 +85,8 @@ def test_a_declared_join_says_so(catalog: CatalogEvidence, *, declared: bool) ->
         source_containment=st.floats(0, 1),
         destination_containment=st.floats(0, 1),
         declared=st.booleans(),
+        compared_as=st.sampled_from(["", "countries"]),
+        via=st.sampled_from([None, (column_urn(CITIES), column_urn(STATES))]),
     )
 )
 def test_facts_are_read_as_they_were_written(facts: RoleContext) -> None:
@@ -76,6 +106,8 @@ def test_facts_are_read_as_they_were_written(facts: RoleContext) -> None:
         FACTS.text[:-1],
         FACTS.text.replace("1.0", '"much"'),
         FACTS.text.replace("1.0", "null"),
+        FACTS.text.replace("}", ',"via":["states.csv.id","states.csv.name"]}'),
+        FACTS.text.replace("}", ',"via":[]}'),
     ],
 )
 def test_other_texts_hold_no_facts(text: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from datahub.configuration.common import PipelineExecutionError
 from datahub.entrypoints import datahub
-from datahub.ingestion.run.pipeline import Pipeline
+from datahub.ingestion.run.pipeline import Pipeline, PipelineInitError
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.report import HyperJoinReport
@@ -24,9 +24,10 @@ pytestmark = [
     pytest.mark.usefixtures("spark"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
-QUICK = {
+NETWORK = {
     "network": {"width": 32},
     "training": {"epochs": 2},
+    "ranking": {"scoring": "blend"},
 }
 
 
@@ -47,7 +48,7 @@ def run(folder: Path, out: Path, *, dry: bool = False, **config: Any) -> Pipelin
     recipe = {
         "source": {
             "type": "hyperjoin",
-            "config": {"catalog": {"folder": str(folder)}, "model": QUICK, **config},
+            "config": {"catalog": {"folder": str(folder)}, **config},
         },
         "sink": {"type": "file", "config": {"filename": str(out)}},
     }
@@ -159,16 +160,23 @@ def test_an_unusual_table_is_profiled_like_any_other(
 
 
 def test_a_missing_folder_is_one_clear_failure(tmp_path: Path) -> None:
-    pipeline = run(tmp_path / "lost", tmp_path / "out.json")
+    with pytest.raises(PipelineInitError, match=r"lost', and no such folder exists\. Correct"):
+        run(tmp_path / "lost", tmp_path / "out.json")
+
+
+def test_a_folder_without_tables_is_one_clear_failure(tmp_path: Path) -> None:
+    tmp_path.joinpath("lake").mkdir()
+    pipeline = run(tmp_path / "lake", tmp_path / "out.json")
     [failure] = report_of(pipeline).failures
-    assert "lost', and no such folder exists. Correct the path" in str(list(failure.context))
+    assert "has 0 files, but no table" in str(list(failure.context))
     with pytest.raises(PipelineExecutionError, match="Source reported errors"):
         pipeline.raise_from_status()
 
 
 def test_a_lake_without_joins_to_learn_is_one_clear_failure(tmp_path: Path) -> None:
     tmp_path.joinpath("one.csv").write_text("code\nAA\nUA\nDL\n")
-    [failure] = report_of(run(tmp_path, tmp_path / "out.json")).failures
+    assert report_of(run(tmp_path, tmp_path / "out.json")).joins == 0
+    [failure] = report_of(run(tmp_path, tmp_path / "out.json", model=NETWORK)).failures
     assert "1 key columns in 1 tables are too few" in str(list(failure.context))
 
 
@@ -181,13 +189,13 @@ def test_an_unknown_key_is_named_by_the_command_line(tmp_path: Path) -> None:
     result = CliRunner().invoke(datahub, ["ingest", "-c", str(recipe)])
     assert result.exit_code != 0
     assert "rankings" in f"{result.output}{result.exception}"
-    assert "Extra inputs are not permitted" in f"{result.output}{result.exception}"
+    assert "is not a key. Did you mean `model.ranking`?" in f"{result.output}{result.exception}"
 
 
 def test_a_dry_run_keeps_the_model_and_nothing_else(tmp_path: Path) -> None:
     write_good_tables(tmp_path / "lake")
     page, model = tmp_path / "joins.html", tmp_path / "model"
-    kept = {"model": {**QUICK, "path": str(model)}, "page": str(page)}
+    kept = {"model": {**NETWORK, "path": str(model)}, "page": str(page)}
     pipeline = run(tmp_path / "lake", tmp_path / "out.json", dry=True, **kept)
     assert report_of(pipeline).joins >= 1
     assert not page.exists()
@@ -218,14 +226,24 @@ def test_counts_and_seconds_stand_in_the_report(tmp_path: Path) -> None:
     report = report_of(run(tmp_path / "lake", tmp_path / "out.json"))
     assert (report.tables_found, report.tables_profiled, report.columns_profiled) == (2, 2, 4)
     assert report.key_columns == 3
-    assert report.models_trained == 1
+    assert report.models_trained == 0
     assert len(report.ingestion_stage_durations) == 9
     assert "flights.csv.carrier" in report.as_string()
 
 
+def test_keys_that_only_a_network_reads_are_a_warning_without_one(tmp_path: Path) -> None:
+    write_good_tables(tmp_path / "lake")
+    model = {"network": {"width": 64}, "training": {"epochs": 2}}
+    report = report_of(run(tmp_path / "lake", tmp_path / "out.json", model=model))
+    (warning,) = report.warnings
+    assert warning.title == "Keys without effect"
+    assert warning.message.endswith("set `model.ranking.scoring: blend`")
+    assert list(warning.context) == ["model.network, model.training"]
+
+
 def test_a_kept_model_is_not_learnt_twice(tmp_path: Path) -> None:
     write_good_tables(tmp_path / "lake")
-    kept = {**QUICK, "path": str(tmp_path / "model")}
+    kept = {**NETWORK, "path": str(tmp_path / "model")}
     first = report_of(run(tmp_path / "lake", tmp_path / "1.json", model=kept))
     again = report_of(run(tmp_path / "lake", tmp_path / "2.json", model=kept))
     assert (first.models_trained, again.models_trained) == (1, 0)
@@ -237,7 +255,7 @@ def test_a_kept_model_is_not_learnt_twice(tmp_path: Path) -> None:
     [
         ({"folder": "empty"}, "has 0 files, but no table"),
         ({"folder": "lost"}, "no such folder exists"),
-        ({"folder": "lake", "tabels": []}, "catalog.tabels\n  Extra inputs are not permitted"),
+        ({"folder": "lake", "tabels": []}, "Did you mean `catalog.tables`?"),
         ({"folder": "lake"}, None),
         ({"folder": "lost", "demo": True}, None),
     ],
@@ -283,7 +301,7 @@ def test_a_second_run_on_one_folder_is_refused(tmp_path: Path, key: str) -> None
     write_good_tables(tmp_path / "lake")
     section, _, name = key.partition(".")
     kept = tmp_path / "kept"
-    config: dict[str, Any] = {section: {**(QUICK if section == "model" else {}), name: str(kept)}}
+    config: dict[str, Any] = {section: {**(NETWORK if section == "model" else {}), name: str(kept)}}
     with using({key: kept}):
         refused = run(tmp_path / "lake", tmp_path / "a.json", **config)
         with pytest.raises(PipelineExecutionError, match=r"another run uses it now"):

@@ -18,6 +18,7 @@ from datahub_hyperjoin.model.config import (
     ModelConfig,
     NetworkConfig,
     RankingConfig,
+    Scoring,
     TrainingConfig,
 )
 from datahub_hyperjoin.spark.config import ProfileConfig
@@ -30,7 +31,7 @@ QUICK = ModelConfig(
     setting=replace(OURS, dimension=16, heads=4),
     network=NetworkConfig(width=32),
     training=TrainingConfig(epochs=2),
-    ranking=RankingConfig(top_k=2),
+    ranking=RankingConfig(top_k=2, scoring=Scoring.BLEND),
 )
 
 
@@ -132,7 +133,7 @@ def test_what_people_decided_is_kept_and_left_out(spark: SparkSession, tables: l
     found, _ = find(spark, tables, CatalogFacts(pairs={CARRIERS: REJECTED, ODD: ACCEPTED}))
     [join] = found.joins
     assert (join.left, join.right, join.catalog) == (*ODD, ACCEPTED)
-    assert join.evidence.shared == 0
+    assert join.measured.shared == 0
     asked = [(one.query, one.candidate, one.rank) for one in found.suggestions]
     assert asked == [(*ODD, 1), (*ODD[::-1], 1)]
     assert {column("airlines.name"), column("memos.memo")} <= set(found.keys)
@@ -223,9 +224,9 @@ def test_codes_and_names_are_confirmed_as_what_they_stand_for(
     ]
     (join,) = find(spark, lake)[0].joins
     assert (join.left, join.right) == pair("iso.code", "offices.country")
-    assert (join.evidence.shared, join.evidence.compared_as) == (30, "countries")
-    assert join.evidence.right_containment == 1
-    assert join.evidence.cardinality is Cardinality.ONE_MANY
+    assert (join.measured.shared, join.measured.compared_as) == (30, "countries")
+    assert join.measured.right_containment == 1
+    assert join.measured.cardinality is Cardinality.ONE_MANY
 
 
 def test_what_has_not_changed_is_not_read_again(

@@ -5,22 +5,27 @@ from datahub_hyperjoin.catalog.config import CatalogConfig, ConnectionConfig
 from datahub_hyperjoin.catalog.database_keys import read_database_keys
 from datahub_hyperjoin.catalog.databases import scan_database
 from datahub_hyperjoin.catalog.datasets import PlatformInstance
-from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.folder import check_folder, scan_folder
 from datahub_hyperjoin.catalog.history import History
+from datahub_hyperjoin.catalog.known_tables import FolderNames
 from datahub_hyperjoin.catalog.lineage import read_upstreams
 from datahub_hyperjoin.catalog.published_queries import PublishedQueries, read_published_queries
 from datahub_hyperjoin.catalog.read import Catalog, Scope, read_catalog
 from datahub_hyperjoin.catalog.remote import scan_remote_folder
 from datahub_hyperjoin.catalog.spark_catalogs import scan_spark_catalog
+from datahub_hyperjoin.catalog.table_selection import TableSelection
 
 __all__ = [
     "Catalog",
     "CatalogConfig",
     "ConnectionConfig",
+    "FolderNames",
     "History",
     "PlatformInstance",
     "PublishedQueries",
     "Scope",
+    "TableSelection",
+    "check_folder",
     "read_catalog",
     "read_column_properties",
     "read_database_keys",

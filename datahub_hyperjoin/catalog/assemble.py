@@ -1,13 +1,16 @@
 """Build the catalog facts from the metadata that was read from DataHub."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.decisions import Decision
 from datahub_hyperjoin.catalog.keys import declared_keys
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics
-from datahub_hyperjoin.joins import CatalogEvidence
+from datahub_hyperjoin.joins import CatalogEvidence, Verdict
+from datahub_hyperjoin.relationship_aspect import columns_urn
+from datahub_hyperjoin.statements import JoinedColumns
 from datahub_hyperjoin.tables import ColumnId, Pair
 
 
@@ -15,16 +18,20 @@ def assemble_facts(
     *,
     datasets: Iterable[Dataset],
     relationships: Iterable[Relationship] = (),
-    decisions: Mapping[Pair, Decision] | None = None,
+    decisions: Mapping[JoinedColumns, Decision] | None = None,
+    deleted: Iterable[str] = (),
     queries: Mapping[Pair, int] | None = None,
     statistics: Mapping[ColumnId, ColumnStatistics] | None = None,
 ) -> CatalogFacts:
-    """Build catalog facts from datasets, relationships, decisions, queries and statistics.
+    """Build the catalog facts from everything that was read from DataHub.
+
+    That is datasets, relationships, decisions, queries and statistics.
 
     Args:
         datasets: The datasets, with their columns and declared keys.
         relationships: Relationships of all authors, ours included.
-        decisions: People's decision about each pair that has one.
+        decisions: People's decision about each join that has one, by its columns.
+        deleted: URNs of the composite joins that people hard-deleted.
         queries: Number of SQL queries that join a pair.
         statistics: Statistics from the catalog's profiles of columns.
 
@@ -32,41 +39,59 @@ def assemble_facts(
         Facts about all columns, and about each pair that the catalog mentions.
     """
     datasets = tuple(datasets)
-    related = related_pairs(relationships)
-    decisions, queries = decisions or {}, queries or {}
-    pairs = {}
-    for pair in sorted({*related, *decisions, *queries}):
-        decision = decisions.get(pair)
-        pairs[pair] = CatalogEvidence(
-            related=related.get(pair, ""),
-            queries=queries.get(pair, 0),
+    related = related_columns(relationships)
+    decisions = decisions or {}
+    counts: dict[JoinedColumns, int] = {(pair,): count for pair, count in (queries or {}).items()}
+    stated = {}
+    for columns in sorted({*related, *decisions, *counts}):
+        decision = decisions.get(columns)
+        stated[columns] = CatalogEvidence(
+            related=related.get(columns, ""),
+            queries=counts.get(columns, 0),
             verdict=decision.verdict if decision else None,
             by=decision.by if decision else "",
         )
     facts = CatalogFacts(
-        pairs=pairs,
+        pairs={columns[0]: found for columns, found in stated.items() if len(columns) == 1},
+        composites=_composites(stated, deleted),
         statistics=statistics or {},
         columns={
             dataset.table: frozenset(path for path, _ in dataset.columns)
             for dataset in datasets
             if dataset.columns
         },
+        described={dataset.table: dataset.described for dataset in datasets if dataset.columns},
     )
     return facts.declaring(declared_keys(datasets))
 
 
-def related_pairs(relationships: Iterable[Relationship]) -> dict[Pair, str]:
-    """Return the pairs joined by relationships that people or other tools created.
+def _composites(
+    stated: Mapping[JoinedColumns, CatalogEvidence], deleted: Iterable[str]
+) -> dict[str, CatalogEvidence]:
+    """Return the catalog evidence of composite joins.
+
+    Any other decision overrides a deletion.
+    """
+    composites = {columns_urn(columns): one for columns, one in stated.items() if len(columns) > 1}
+    for urn in deleted:
+        evidence = composites.get(urn, CatalogEvidence())
+        if evidence.verdict is None:
+            composites[urn] = replace(evidence, verdict=Verdict.REJECTED)
+    return composites
+
+
+def related_columns(relationships: Iterable[Relationship]) -> dict[JoinedColumns, str]:
+    """Map the columns of joins to the relationships that people or other tools created.
 
     Args:
         relationships: Relationships of all authors; ours and hidden ones are ignored.
 
     Returns:
-        URN of the relationship of each pair; the smallest if there are several.
+        URN of the relationship of each pair and of each composite key; the smallest if there are
+        several.
     """
-    related: dict[Pair, str] = {}
+    related: dict[JoinedColumns, str] = {}
     for relationship in sorted(relationships, key=lambda relationship: relationship.urn):
-        if not relationship.ours and not relationship.removed:
-            for pair in relationship.pairs:
-                related.setdefault(pair, relationship.urn)
+        if relationship.pairs and not relationship.ours and not relationship.removed:
+            related.setdefault(relationship.pairs, relationship.urn)
     return related

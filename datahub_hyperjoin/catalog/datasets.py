@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.ingestion.graph.filters import RawSearchFilter
@@ -9,6 +10,7 @@ from datahub.metadata.schema_classes import (
     DataPlatformInstanceClass,
     DatasetPropertiesClass,
     ForeignKeyConstraintClass,
+    SchemaFieldClass,
     SchemaMetadataClass,
     StatusClass,
 )
@@ -16,10 +18,19 @@ from datahub.metadata.urns import DataPlatformInstanceUrn, DataPlatformUrn
 from datahub.utilities.urns.error import InvalidUrnError
 
 from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
-from datahub_hyperjoin.catalog.entities import Aspects, NoteSkipped, aspect_of, log_skipped, scroll
+from datahub_hyperjoin.catalog.entities import (
+    Aspects,
+    NoteSkipped,
+    aspect_of,
+    log_skipped,
+    parse_entity,
+    scroll,
+)
 from datahub_hyperjoin.catalog.labels import LABEL_ASPECTS, read_labels
+from datahub_hyperjoin.catalog.types import declared_type
 from datahub_hyperjoin.catalog_facts import ForeignKey
-from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.described import DescribedTable, describe_columns
+from datahub_hyperjoin.tables import ColumnId, DataType, TableId
 from datahub_hyperjoin.urns import column_id, plain_path, table_id
 
 _ASPECTS = tuple(
@@ -39,10 +50,10 @@ _MESSAGE_KEY = "[key=True]"
 
 @dataclass(frozen=True, kw_only=True)
 class PlatformInstance:
-    """A DataHub platform in one environment, or a single instance of that platform."""
+    """A data platform in one DataHub environment, or one instance of it."""
 
     platform: str
-    """DataHub platform."""
+    """DataHub platform; empty for all platforms."""
 
     env: str
     """DataHub environment."""
@@ -63,7 +74,15 @@ class PlatformInstance:
         False
         """
         within = not self.instance or table.name.startswith(f"{self.instance}.")
-        return within and (table.platform, table.env) == (self.platform, self.env)
+        return within and self.covers(table)
+
+    def covers(self, table: TableId) -> bool:
+        """Return whether a table is on this platform and in this environment.
+
+        Args:
+            table: The table.
+        """
+        return self.platform in {"", table.platform} and table.env == self.env
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +98,9 @@ class Dataset:
     columns: tuple[tuple[str, str], ...]
     """Plain path and DataHub field path of each column, in the order of the schema."""
 
+    types: tuple[DataType, ...] = ()
+    """Declared type of each column."""
+
     primary_key: tuple[str, ...] = ()
     """Plain paths of the columns of the primary key; empty if none is declared."""
 
@@ -89,9 +111,17 @@ class Dataset:
     """Plain paths of columns and the URNs of their tags and glossary terms; the path is empty for
     those of the dataset itself."""
 
+    @property
+    def described(self) -> DescribedTable:
+        """The table with its declared columns, without reading its rows."""
+        paths = (path for path, _ in self.columns)
+        types = self.types or (DataType.TEXT,) * len(self.columns)
+        columns = describe_columns(self.table, zip(paths, types, strict=True))
+        return DescribedTable(id=self.table, title=self.title, columns=columns)
+
 
 def _columns(schema: SchemaMetadataClass) -> tuple[tuple[str, str], ...]:
-    """Return the path of each column in two forms: plain, and as DataHub writes it.
+    """Return two forms of each column's path: the plain path and DataHub's field path.
 
     A plain path contains no types. Members of a union have the same plain path; only the first
     member is returned.
@@ -101,6 +131,14 @@ def _columns(schema: SchemaMetadataClass) -> tuple[tuple[str, str], ...]:
         field_paths.setdefault(plain_path(field.fieldPath), field.fieldPath)
     # The root of a nested schema is a field, too; its plain path is empty.
     return tuple((plain, path) for plain, path in field_paths.items() if plain)
+
+
+def _types(schema: SchemaMetadataClass) -> tuple[DataType, ...]:
+    """Return the declared type of each column, in the order of `_columns`."""
+    fields: dict[str, SchemaFieldClass] = {}
+    for field in schema.fields:
+        fields.setdefault(plain_path(field.fieldPath), field)
+    return tuple(declared_type(field) for plain, field in fields.items() if plain)
 
 
 def _primary_key(schema: SchemaMetadataClass) -> tuple[str, ...]:
@@ -173,6 +211,7 @@ def dataset_of(urn: str, aspects: Aspects, *, warn: NoteSkipped = log_skipped) -
         table=table,
         title=_title(table, aspect_of(aspects, DatasetPropertiesClass)),
         columns=_columns(schema),
+        types=_types(schema),
         primary_key=_primary_key(schema),
         foreign_keys=tuple(key for key in keys if key),
         labels=frozenset(read_labels(aspects)),
@@ -189,7 +228,14 @@ def _belongs_to(instance: PlatformInstance, table: TableId, aspects: Aspects) ->
         return instance.contains(table)
     platform = DataPlatformUrn(table.platform).urn()
     within = declared.instance == DataPlatformInstanceUrn(platform, instance.instance).urn()
-    return within and (table.platform, table.env) == (instance.platform, instance.env)
+    return within and instance.covers(table)
+
+
+def _search_rules(platform: str, env: str) -> list[dict[str, str | bool | list[str]]]:
+    fields = {"platform": DataPlatformUrn(platform).urn()} if platform else {}
+    return [
+        {"field": field, "values": [value]} for field, value in [*fields.items(), ("origin", env)]
+    ]
 
 
 def read_datasets(
@@ -221,12 +267,7 @@ def read_datasets(
     """
     # The search does not filter by instance: datasets without the aspect belong to one by name.
     filters: RawSearchFilter = [
-        {
-            "and": [
-                {"field": "platform", "values": [DataPlatformUrn(platform).urn()]},
-                {"field": "origin", "values": [env]},
-            ]
-        }
+        {"and": _search_rules(platform, env)}
         for platform, env in dict.fromkeys(
             (instance.platform, instance.env) for instance in instances
         )
@@ -234,7 +275,7 @@ def read_datasets(
     datasets = []
     aspect_names = list(dict.fromkeys([*_ASPECTS, *dataset_filter.aspects]))
     for urn, aspects in scroll(graph, "dataset", aspect_names, filters=filters, warn=warn):
-        dataset = dataset_of(urn, aspects, warn=warn)
+        dataset = parse_entity(urn, partial(dataset_of, urn, aspects, warn=warn), warn)
         if not dataset or not dataset_filter.matches(aspects):
             continue
         if any(_belongs_to(instance, dataset.table, aspects) for instance in instances):

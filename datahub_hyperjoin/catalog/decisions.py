@@ -1,4 +1,4 @@
-"""Read people's decisions about pairs from relationships and structured properties."""
+"""Read people's decisions about joins from relationships and structured properties."""
 
 import logging
 from collections import defaultdict
@@ -17,7 +17,9 @@ from datahub_hyperjoin.catalog.relationships import Relationship, report_skipped
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.tables import Pair, TableId, pair_of
+from datahub_hyperjoin.relationship_aspect import columns_urn
+from datahub_hyperjoin.statements import JoinedColumns
+from datahub_hyperjoin.tables import ColumnId, Pair, TableId, in_order, pair_of
 from datahub_hyperjoin.urns import (
     ACCEPTED,
     CONFIRMED_JOINS,
@@ -35,7 +37,7 @@ _PROPERTIES = {CONFIRMED_JOINS: Verdict.ACCEPTED, REJECTED_JOINS: Verdict.REJECT
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A person's decision about a pair of columns."""
+    """A person's decision about a join."""
 
     verdict: Verdict
     """Accepted or rejected."""
@@ -44,8 +46,8 @@ class Decision:
     """URN of the person; empty if the catalog does not record it."""
 
 
-PairDecision = tuple[Pair, Decision]
-"""A pair and one decision about it; decisions about a pair may contradict each other."""
+JoinDecision = tuple[JoinedColumns, Decision]
+"""The columns of a join and one decision about it; decisions may contradict each other."""
 
 
 def read_decisions(
@@ -55,38 +57,51 @@ def read_decisions(
     relationships: Iterable[Relationship],
     deleted: Mapping[str, Pair],
     warn: Warn,
-) -> dict[Pair, Decision]:
-    """Read people's decisions about pairs of columns.
+) -> dict[JoinedColumns, Decision]:
+    """Read people's decisions about joins.
 
     Args:
         graph: DataHub's server.
         namespace: Namespace of this package's structured properties.
         relationships: All relationships of the catalog.
-        deleted: Pairs of our relationships that people hard-deleted, by URN.
+        deleted: Pairs of our relationships that people hard-deleted, by URN. Those of several
+            columns are left out, because their other columns are unknown.
         warn: Receives contradictions and entities that cannot be read.
 
     Returns:
-        The decision about each pair that has one; a rejection overrides an acceptance.
+        The decision about each join that has one, by its columns; a rejection overrides an
+        acceptance. A decision about a composite join is none about its pairs.
     """
     decisions = [decision for entity in relationships for decision in decisions_on(entity)]
     decisions += _read_properties(graph, namespace, warn)
-    deletions = dict.fromkeys(deleted.values(), Decision(Verdict.REJECTED))
+    composite = deleted_composites(deleted)
+    pairs = [(pair,) for urn, pair in deleted.items() if urn not in composite]
+    deletions = dict.fromkeys(pairs, Decision(Verdict.REJECTED))
     # A deletion leaves nothing behind that a person could withdraw, so any other decision about the
-    # pair is newer and overrides it.
+    # join is newer and overrides it.
     return deletions | merge_decisions(decisions, warn)
 
 
-def decisions_on(relationship: Relationship) -> Iterator[PairDecision]:
-    """Yield the decisions that a relationship's tags and status express.
+def deleted_composites(deleted: Mapping[str, Pair]) -> frozenset[str]:
+    """Return the URNs of the deleted relationships that joined several pairs of columns.
 
-    Hiding one of our relationships rejects its pairs. A relationship that another author wrote and
+    Args:
+        deleted: The first pair of each deleted relationship, by URN.
+    """
+    return frozenset(urn for urn, pair in deleted.items() if urn != columns_urn([pair]))
+
+
+def decisions_on(relationship: Relationship) -> Iterator[JoinDecision]:
+    """Yield the decisions that people recorded in a relationship's tags and status.
+
+    Hiding one of our relationships rejects its join. A relationship that another author wrote and
     that is hidden counts as withdrawn: an acceptance tag on it is ignored.
 
     Args:
         relationship: A relationship of any author.
 
     Yields:
-        The decisions of its tags and of its status, for each of its pairs.
+        The decisions of its tags and of its status; none if it joins nothing.
     """
     decisions = [
         Decision(verdict, relationship.tagged_by.get(tag) or next(iter(relationship.owners), ""))
@@ -97,11 +112,12 @@ def decisions_on(relationship: Relationship) -> Iterator[PairDecision]:
         decisions.append(Decision(Verdict.REJECTED))
     elif relationship.removed and not relationship.removed_by_us:
         decisions = [decision for decision in decisions if decision.verdict is Verdict.REJECTED]
-    yield from ((pair, decision) for pair in relationship.pairs for decision in decisions)
+    if relationship.pairs:
+        yield from ((relationship.pairs, decision) for decision in decisions)
 
 
-def merge_decisions(decisions: Iterable[PairDecision], warn: Warn) -> dict[Pair, Decision]:
-    """Merge the decisions about each pair into one decision.
+def merge_decisions(decisions: Iterable[JoinDecision], warn: Warn) -> dict[JoinedColumns, Decision]:
+    """Merge the decisions about each join into one decision.
 
     The result does not depend on the order of the decisions: a rejection overrides acceptances, and
     of several people with the same verdict, the greatest URN is named.
@@ -111,35 +127,35 @@ def merge_decisions(decisions: Iterable[PairDecision], warn: Warn) -> dict[Pair,
         warn: Receives each contradiction.
 
     Returns:
-        One decision for each pair.
+        One decision for each join.
     """
     # Sets, since a person may state one decision in several places.
-    by_pair: defaultdict[Pair, set[Decision]] = defaultdict(set)
-    for pair, decision in decisions:
-        by_pair[pair].add(decision)
+    by_join: defaultdict[JoinedColumns, set[Decision]] = defaultdict(set)
+    for columns, decision in decisions:
+        by_join[columns].add(decision)
     merged = {}
-    for pair, pair_decisions in by_pair.items():
-        verdicts = {decision.verdict for decision in pair_decisions}
+    for columns, made in by_join.items():
+        verdicts = {decision.verdict for decision in made}
         if len(verdicts) > 1:
             warn(
                 "Join accepted and rejected",
                 "The rejection takes precedence. Remove the tag or property value that is wrong",
-                f"{pair[0]} = {pair[1]}",
+                " and ".join(f"{left} = {right}" for left, right in columns),
             )
         verdict = Verdict.REJECTED if Verdict.REJECTED in verdicts else Verdict.ACCEPTED
         # The empty URN is the smallest, so a recorded person precedes an unrecorded one.
-        by = max(decision.by for decision in pair_decisions if decision.verdict is verdict)
-        merged[pair] = Decision(verdict, by)
+        by = max(decision.by for decision in made if decision.verdict is verdict)
+        merged[columns] = Decision(verdict, by)
     return merged
 
 
 def follow(
-    decisions: Mapping[Pair, Decision], new_names: Mapping[TableId, TableId]
-) -> dict[Pair, Decision]:
-    """Let the decisions about renamed tables hold under the new names, too.
+    decisions: Mapping[JoinedColumns, Decision], new_names: Mapping[TableId, TableId]
+) -> dict[JoinedColumns, Decision]:
+    """Copy people's decisions about renamed tables to the new table names.
 
     Args:
-        decisions: The decision about each pair that has one.
+        decisions: The decision about each join that has one, by its columns.
         new_names: The new name of each renamed table.
 
     Returns:
@@ -147,16 +163,18 @@ def follow(
         precedes one that follows it.
     """
     moved = {}
-    for pair, decision in decisions.items():
-        left, right = (
-            replace(column, table=new_names.get(column.table, column.table)) for column in pair
-        )
-        if left != right:
-            moved[pair_of(left, right)] = decision
+    for columns, decision in decisions.items():
+        renamed = [(_rename(left, new_names), _rename(right, new_names)) for left, right in columns]
+        if any(left != right for left, right in renamed):
+            moved[in_order(renamed)] = decision
     return moved | dict(decisions)
 
 
-def _read_properties(graph: DataHubGraph, namespace: str, warn: Warn) -> Iterator[PairDecision]:
+def _rename(column: ColumnId, new_names: Mapping[TableId, TableId]) -> ColumnId:
+    return replace(column, table=new_names.get(column.table, column.table))
+
+
+def _read_properties(graph: DataHubGraph, namespace: str, warn: Warn) -> Iterator[JoinDecision]:
     """Read the decisions stored in the structured properties of all columns."""
     verdicts = {property_urn(namespace, name): verdict for name, verdict in _PROPERTIES.items()}
     try:
@@ -176,7 +194,7 @@ def _assigner(assignment: StructuredPropertyValueAssignmentClass) -> str:
 
 def decisions_of_column(
     urn: str, properties: StructuredPropertiesClass, *, verdicts: Mapping[str, Verdict], warn: Warn
-) -> Iterator[PairDecision]:
+) -> Iterator[JoinDecision]:
     """Yield the decisions stored in the structured properties of one column.
 
     Args:
@@ -202,4 +220,4 @@ def decisions_of_column(
             if column == listed:
                 report_skipped(warn)(urn, "it is listed among its own joins")
             else:
-                yield pair_of(column, listed), decision
+                yield (pair_of(column, listed),), decision

@@ -1,4 +1,4 @@
-"""Remember suggestions that people deleted, in the catalog itself.
+"""Record in the catalog which suggestions people deleted.
 
 A hard-deleted relationship leaves nothing behind, and checkpoints may be lost: DataHub keeps them
 in its search index only. So every run lists deleted suggestions in a structured property of one of
@@ -46,7 +46,7 @@ _IN_TWO_STEPS = "in two steps)"
 def scroll_columns(
     graph: DataHubGraph, properties: Collection[str], warn: Warn
 ) -> Iterator[tuple[str, StructuredPropertiesClass]]:
-    """Read the structured properties of all columns that have one of the given properties.
+    """Read the structured properties of each column that has a given property.
 
     Args:
         graph: DataHub's server.
@@ -92,7 +92,9 @@ def _is_defined(aspects: Aspects) -> bool:
 def read_deleted_joins(
     graph: DataHubGraph, namespace: str, warn: Warn
 ) -> list[tuple[ColumnId, ColumnId]]:
-    """Read the suggestions that earlier runs of any pipeline have recorded as rejected.
+    """Read the suggestions that earlier runs recorded as rejected.
+
+    Runs of every pipeline count.
 
     Args:
         graph: DataHub's server.
@@ -110,7 +112,7 @@ def read_deleted_joins(
 
 
 def by_urn(pairs: Iterable[tuple[ColumnId, ColumnId]]) -> dict[str, Pair]:
-    """Return pairs of columns by the URN of the relationship that joins them.
+    """Map the URN of each pair's relationship to the pair.
 
     Args:
         pairs: The pairs, in any order of their columns.
@@ -122,7 +124,7 @@ def by_urn(pairs: Iterable[tuple[ColumnId, ColumnId]]) -> dict[str, Pair]:
 def infer_deleted(
     graph: DataHubGraph, namespace: str, relationships: Mapping[str, Relationship], warn: Warn
 ) -> dict[str, Pair]:
-    """Find the deleted suggestions of a pipeline whose checkpoint is lost.
+    """Find the deleted suggestions of a pipeline that has lost its checkpoint.
 
     Columns still list the joins of its last run. One without a relationship was deleted, unless it
     never had one: a join in two steps, or a join that others of the same value domain imply.
@@ -160,19 +162,24 @@ def infer_deleted(
 def _read_partners(
     graph: DataHubGraph, namespace: str, name: str, warn: Warn
 ) -> dict[ColumnId, set[ColumnId]]:
-    """Read the columns that a property of each column lists."""
+    """For each column, read the columns that a given property lists."""
     found: defaultdict[ColumnId, set[ColumnId]] = defaultdict(set)
     try:
         for urn, properties in scroll_columns(graph, [property_urn(namespace, name)], warn):
-            column = column_id(urn)
-            found[column] |= _partners(urn, _values(properties, namespace, name), warn) - {column}
+            own = _columns(urn, [urn], warn)
+            listed = _columns(urn, _values(properties, namespace, name), warn)
+            for column in own:
+                found[column] |= listed - own
     except UnknownEntityTypeError:
         return {}
     return found
 
 
-def _partners(urn: str, values: Iterable[str], warn: Warn) -> set[ColumnId]:
-    """Return the columns that a property lists; a value that names no column lists none."""
+def _columns(urn: str, values: Iterable[str], warn: Warn) -> set[ColumnId]:
+    """Parse the URNs of columns.
+
+    One that names no column makes the result empty, with a warning.
+    """
     try:
         return set(map(column_id, values))
     except InvalidUrnError as error:
@@ -181,7 +188,10 @@ def _partners(urn: str, values: Iterable[str], warn: Warn) -> set[ColumnId]:
 
 
 def _values(properties: StructuredPropertiesClass, namespace: str, name: str) -> list[str]:
-    """Return the values of one property, without joins in two steps."""
+    """Return the values of one property.
+
+    Leave out joins in two steps, which have no relationship of their own.
+    """
     by_urn = {one.propertyUrn: [*map(str, one.values)] for one in properties.properties}
     values = by_urn.get(property_urn(namespace, name), [])
     texts = by_urn.get(property_urn(namespace, JOIN_SUGGESTIONS), [])

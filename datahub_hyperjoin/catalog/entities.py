@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from typing import TypeVar
 
@@ -11,7 +11,12 @@ from datahub.ingestion.graph.filters import RawSearchFilter, RemovedStatusFilter
 from datahub.metadata.schema_classes import SystemMetadataClass, _Aspect
 
 from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
-from datahub_hyperjoin.client_errors import response_of, translate_errors
+from datahub_hyperjoin.client_errors import (
+    MALFORMED,
+    response_of,
+    translate_errors,
+    translate_malformed,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -26,11 +31,9 @@ _BATCH = 500
 _UNSUPPORTED = {400, 404, 405}
 """HTTP status codes of servers without the scroll endpoint."""
 
-_MALFORMED = (AssertionError, AttributeError, KeyError, TypeError, ValueError)
-"""Errors that the client raises for an aspect that lacks what its model requires."""
-
 _Item = TypeVar("_Item")
 _Kind = TypeVar("_Kind", bound=_Aspect)
+_Parsed = TypeVar("_Parsed")
 
 
 def log_skipped(urn: str, reason: str) -> None:
@@ -64,6 +67,27 @@ def aspect_of(aspects: Aspects, kind: type[_Kind]) -> _Kind | None:
     return value if isinstance(value, kind) else None
 
 
+def parse_entity(urn: str, parse: Callable[[], _Parsed], warn: NoteSkipped) -> _Parsed | None:
+    """Parse an entity's aspects with a function.
+
+    If that fails, warn and return None. The client accepts values of other types than its models
+    declare, such as a list for a text.
+
+    Args:
+        urn: URN of the entity.
+        parse: Parses its aspects.
+        warn: Receives the entity if it cannot be parsed.
+
+    >>> parse_entity("urn:li:tag:a", lambda: float([]), lambda urn, _: print(urn))
+    urn:li:tag:a
+    """
+    try:
+        return parse()
+    except MALFORMED as error:
+        warn(urn, f"it cannot be parsed: {type(error).__name__}: {error}")
+        return None
+
+
 def batches(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
     """Split items into lists of at most `size` items.
 
@@ -75,18 +99,32 @@ def batches(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
         yield batch
 
 
-def reading(graph: DataHubGraph, subject: str, *, entity: str = "") -> AbstractContextManager[None]:
-    """Return a context manager that translates client errors into errors of this package.
+@contextmanager
+def reading(graph: DataHubGraph, subject: str, *, entity: str = "") -> Iterator[None]:
+    """Translate request and parsing errors in a `with` block into errors of this package.
 
     Args:
         graph: The client.
         subject: The subject of the error message, capitalised, for example `Profiles of datasets`.
         entity: The entity type that is read; empty if the request does not depend on one.
 
+    Yields:
+        Nothing.
+
     Raises:
         UnknownEntityTypeError: The server has no such entity type.
-        UnreadableCatalogError: The server cannot be reached, denies access or fails.
+        UnreadableCatalogError: The server cannot be reached, denies access or fails, or its answer
+            has another form.
     """
+    with (
+        translate_malformed(lambda reason: UnreadableCatalogError.because(subject, reason)),
+        _requesting(graph, subject, entity),
+    ):
+        yield
+
+
+def _requesting(graph: DataHubGraph, subject: str, entity: str) -> AbstractContextManager[None]:
+    """Translate request errors in a `with` block, but no parsing errors."""
     return translate_errors(
         graph, lambda _, reason: UnreadableCatalogError.because(subject, reason), entity=entity
     )
@@ -97,7 +135,7 @@ def _subject(entity: str) -> str:
 
 
 class _NoScrollError(Exception):
-    """Entities cannot be read through the scroll endpoint.
+    """Entities cannot be read page by page.
 
     The client or the server does not support it, or the client cannot parse a page.
     """
@@ -121,7 +159,7 @@ def _pages(
     cursor: str | None = None
     while True:
         try:
-            with reading(graph, _subject(entity), entity=entity):
+            with _requesting(graph, _subject(entity), entity):
                 page = graph.scroll_entities(
                     entity_names=[entity],
                     aspects=list(aspects),
@@ -139,7 +177,7 @@ def _pages(
             if response is not None and response.status_code in _UNSUPPORTED:
                 raise _NoScrollError from error
             raise
-        except _MALFORMED as error:
+        except MALFORMED as error:
             raise _NoScrollError from error
         yield from page.entities.items()
         cursor = page.scroll_id
@@ -250,9 +288,9 @@ def _fetch_batch(
     with about 2 log2(n) requests instead of n.
     """
     try:
-        with reading(graph, _subject(entity), entity=entity):
+        with _requesting(graph, _subject(entity), entity):
             return graph.get_entities(entity, urns, list(aspects), with_system_metadata=True)
-    except _MALFORMED as error:
+    except MALFORMED as error:
         if len(urns) == 1:
             warn(urns[0], f"DataHub's client cannot read it: {error}")
             return {}

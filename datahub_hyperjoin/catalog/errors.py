@@ -6,12 +6,20 @@ from datahub_hyperjoin.errors import CatalogError
 
 
 class MissingFolderError(CatalogError, FileNotFoundError):
-    """The recipe names a folder that does not exist."""
+    """The recipe names a folder that does not exist or is a file."""
 
     @classmethod
     def at(cls, folder: str) -> Self:
         """Report that the configured folder does not exist."""
         return cls(f"`catalog.folder` is {folder!r}, and no such folder exists. Correct the path")
+
+    @classmethod
+    def but_file(cls, file: str) -> Self:
+        """Report that the configured folder is a file."""
+        return cls(
+            f"`catalog.folder` is {file!r}, which is a file. Set the folder that contains it, and "
+            "choose tables with `catalog.tables`"
+        )
 
 
 class NoTablesError(CatalogError, ValueError):
@@ -22,7 +30,8 @@ class NoTablesError(CatalogError, ValueError):
         """Report that a local folder contains no table that the recipe allows."""
         return cls(
             f"`catalog.folder` {folder!r} has {seen} files, but no table that `catalog.tables` "
-            "allows. Check both; table files end in .csv, .tsv, .jsonl, .parquet, .orc or .avro"
+            "allows. Check both; table files end in .csv, .tsv, .json, .jsonl, .parquet, .orc, "
+            ".avro or .xlsx"
         )
 
     @classmethod
@@ -35,11 +44,14 @@ class NoTablesError(CatalogError, ValueError):
 
 
 class UnreadableCatalogError(CatalogError, OSError):
-    """The catalog cannot be read: the server is unreachable, denies access or fails."""
+    """The catalog cannot be read.
+
+    The server is unreachable, denies access or fails.
+    """
 
     @classmethod
     def because(cls, what: str, reason: str) -> Self:
-        """Report the part of the catalog that cannot be read, and the reason."""
+        """Report which part of the catalog cannot be read, and why."""
         return cls(
             f"{what} cannot be read from DataHub: {reason.rstrip('.')}. Check the URL and the "
             "token of the recipe's `sink` or `datahub_api`, and that the token's owner may read "
@@ -48,7 +60,7 @@ class UnreadableCatalogError(CatalogError, OSError):
 
     @classmethod
     def incomplete(cls, urn: str) -> Self:
-        """Report an entity that the server has, but leaves out of an answer."""
+        """Report that the server left an existing entity out of its answer."""
         return cls(
             f"DataHub's answers are incomplete: it has {urn}, but left it out of a list. Nothing "
             "was changed. Run again when the server is well"
@@ -60,11 +72,21 @@ class UnknownDatasetsError(CatalogError, LookupError):
 
     @classmethod
     def on_platform(cls, platform: str, env: str, *, example: str) -> Self:
-        """Report that DataHub lists none of the run's tables on a platform."""
+        """Report that DataHub knows none of the run's tables on their platform."""
         return cls(
             f"DataHub knows none of the tables on platform {platform!r} in env {env!r}, for "
             f"example {example!r}. Ingest them with their own source first, correct "
-            "`catalog.platform`, `platform_instance` and `env`, or set `catalog.known_only: false`"
+            "`catalog.platform`, `platform_instance` and `env`, state their names in "
+            "`catalog.names`, or set `catalog.known_only: false`"
+        )
+
+    @classmethod
+    def unclear(cls, candidates: str) -> Self:
+        """Report that several datasets may be those of the run's files."""
+        return cls(
+            "several datasets may be those of the files, and none is certain. Set `catalog.names` "
+            "to the names that the right datasets have, as in `mnt/lake/{table}`: "
+            f"{candidates}"
         )
 
 
@@ -73,10 +95,18 @@ class MissingServerError(CatalogError, ValueError):
 
     @classmethod
     def to_choose_datasets(cls) -> Self:
-        """Report that the recipe filters datasets but configures no DataHub server."""
+        """Report that filtering datasets needs a DataHub server."""
         return cls(
             "`catalog.domains`, `containers` and `tags` filter datasets by what a DataHub server "
             "stores. Configure a `datahub-rest` sink, or remove these keys"
+        )
+
+    @classmethod
+    def to_describe_tables(cls) -> Self:
+        """Report that suggestions by names alone need a DataHub server."""
+        return cls(
+            "`catalog: datahub` takes the tables from a DataHub server. Configure a `datahub-rest` "
+            "sink, or set `catalog.folder` or `connections`"
         )
 
 
@@ -88,6 +118,6 @@ class NoRemoteTablesError(NoTablesError):
         """Report that a connection's remote folder contains no table that the recipe allows."""
         return cls(
             f"the folder of `{connection}` has {seen} files, but no table that its `tables` allow. "
-            "Check `folder` and `tables`; table files end in .csv, .tsv, .jsonl, .parquet, .orc or "
-            ".avro"
+            "Check `folder` and `tables`; table files end in .csv, .tsv, .json, .jsonl, .parquet, "
+            ".orc or .avro"
         )

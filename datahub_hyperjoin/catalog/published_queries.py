@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import (
@@ -10,8 +11,14 @@ from datahub.metadata.schema_classes import (
     StatusClass,
 )
 
-from datahub_hyperjoin.catalog.entities import aspect_of, fetch
-from datahub_hyperjoin.catalog.relationships import expect_absent, find_deleted
+from datahub_hyperjoin.catalog.entities import aspect_of, fetch, parse_entity
+from datahub_hyperjoin.catalog.relationships import (
+    expect_absent,
+    find_deleted,
+    hidden_by,
+    is_withdrawal,
+    report_skipped,
+)
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.urns import AUTHOR
 
@@ -23,7 +30,7 @@ _ASPECTS = [
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedQueries:
-    """URNs of published SQL queries that were later edited, hidden or deleted."""
+    """The SQL queries that earlier runs published, and what people did to them."""
 
     hidden: frozenset[str] = frozenset()
     """Queries that an earlier run hid; a run may show them again."""
@@ -67,14 +74,15 @@ def read_published_queries(
     Returns:
         The queries that may be shown again, and those that must be left alone.
     """
-    entities = fetch(graph, _ENTITY, sorted({*urns, *written}), _ASPECTS)
+    skip = report_skipped(warn)
+    entities = fetch(graph, _ENTITY, sorted({*urns, *written}), _ASPECTS, warn=skip)
     hidden_by_us: set[str] = set()
     changed_by_people: set[str] = set()
     for urn, aspects in entities.items():
-        status, stamp = aspects.get(StatusClass.ASPECT_NAME, (None, None))
         properties = aspect_of(aspects, QueryPropertiesClass)
-        if isinstance(status, StatusClass) and status.removed:
-            ours = stamp is not None and stamp.runId in hiders
+        removed, run = hidden_by(aspects)
+        if removed:
+            ours = is_withdrawal(run, properties.customProperties if properties else {}, hiders)
             (hidden_by_us if ours else changed_by_people).add(urn)
         elif properties is not None and properties.lastModified.actor != AUTHOR:
             changed_by_people.add(urn)
@@ -88,8 +96,12 @@ def read_published_queries(
         deleted=deleted,
         existing=frozenset(entities),
         subjects={
-            urn: frozenset(subject.entity for subject in shown.subjects)
+            urn: parse_entity(urn, partial(_subjects, shown), skip) or frozenset()
             for urn, aspects in entities.items()
             if (shown := aspect_of(aspects, QuerySubjectsClass))
         },
     )
+
+
+def _subjects(shown: QuerySubjectsClass) -> frozenset[str]:
+    return frozenset(subject.entity for subject in shown.subjects)

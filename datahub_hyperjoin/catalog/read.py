@@ -5,7 +5,7 @@ The catalog is read before any table is opened.
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from datahub.ingestion.graph.client import DataHubGraph
@@ -15,15 +15,21 @@ from datahub_hyperjoin.catalog.absent_tables import find_absent
 from datahub_hyperjoin.catalog.assemble import assemble_facts
 from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
 from datahub_hyperjoin.catalog.datasets import Dataset, PlatformInstance, read_datasets
-from datahub_hyperjoin.catalog.decisions import Decision, follow, read_decisions
+from datahub_hyperjoin.catalog.decisions import (
+    Decision,
+    deleted_composites,
+    follow,
+    read_decisions,
+)
 from datahub_hyperjoin.catalog.deleted_joins import (
     by_urn,
     infer_deleted,
     read_deleted_joins,
 )
 from datahub_hyperjoin.catalog.entities import aspect_of, fetch
-from datahub_hyperjoin.catalog.errors import UnknownDatasetsError, UnreadableCatalogError
+from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.catalog.history import History
+from datahub_hyperjoin.catalog.known_tables import FolderNames, find_datasets, select_known
 from datahub_hyperjoin.catalog.labels import mark_personal, name_labels
 from datahub_hyperjoin.catalog.relationships import (
     Relationship,
@@ -38,9 +44,9 @@ from datahub_hyperjoin.catalog.usage import count_joins
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.progress import Warn
+from datahub_hyperjoin.statements import JoinedColumns
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
 from datahub_hyperjoin.urns import REJECTED, property_urn
-from datahub_hyperjoin.wording import name_some
 
 logger = logging.getLogger(__name__)
 
@@ -55,11 +61,17 @@ class Scope:
     instances: tuple[PlatformInstance, ...]
     """Platform instances of the run's tables."""
 
+    folder: FolderNames | None = None
+    """How the tables of the local folder are named; None if the recipe has no such folder."""
+
     dataset_filter: DatasetFilter
     """Keeps datasets by domain, container and tag."""
 
     known_only: bool
     """Whether tables and columns that the catalog does not know are left out."""
+
+    described: bool = False
+    """Whether datasets that the run does not read get suggestions by names."""
 
     max_queries: int
     """Maximum number of SQL queries that are read."""
@@ -103,8 +115,11 @@ class Catalog:
     absent: frozenset[TableId] = frozenset()
     """Tables of earlier runs that this run does not read, although nobody removed them."""
 
+    matched: Mapping[TableId, TableId] = field(default_factory=dict)
+    """The datasets of files by the tables' own names, where both differ."""
+
     def field_path(self, column: ColumnId) -> ColumnId:
-        """Replace a column's plain path by the field path that DataHub uses for it.
+        """Return a column under the path that DataHub uses for it.
 
         Args:
             column: A column with its plain path.
@@ -125,13 +140,14 @@ class _JoinHistory:
     rejected: dict[str, Pair]
     listed: list[tuple[ColumnId, ColumnId]]
     deleted: list[Pair]
-    decisions: dict[Pair, Decision]
+    decisions: dict[JoinedColumns, Decision]
+    deleted_composites: frozenset[str]
 
 
 def read_catalog(
     graph: DataHubGraph, tables: Sequence[Table], *, scope: Scope, history: History, warn: Warn
 ) -> Catalog:
-    """Read from DataHub the metadata of tables, and people's decisions about joins.
+    """Read the tables' metadata and people's decisions about joins from DataHub.
 
     Args:
         graph: DataHub's server.
@@ -151,21 +167,24 @@ def read_catalog(
         graph, scope.instances, dataset_filter=scope.dataset_filter, warn=report_skipped(warn)
     )
     datasets = {dataset.table: dataset for dataset in read}
+    found = find_datasets(tables, datasets, names=scope.folder, earlier=history.tables)
     # If the catalog knows no table, the run ends here, before the slower requests.
-    selected = _select(tables, datasets, scope=scope, warn=warn)
-    absent = find_absent(graph, history.tables.difference(table.id for table in selected), warn)
+    filtered = bool(scope.dataset_filter)
+    if scope.known_only:
+        found = select_known(found, datasets, filtered=filtered, warn=warn)
+    read_tables = {table.id for table in found.tables}
+    unread = frozenset(datasets).difference(read_tables if scope.described else datasets)
+    covered = unread | read_tables
+    absent = find_absent(graph, history.tables - covered, warn)
     joins = _read_join_history(graph, scope=scope, history=history, warn=warn)
     queries = _if_readable(
         lambda: count_joins(graph, datasets.values(), most=scope.max_queries, warn=warn), warn
     )
-    statistics = _if_readable(
-        lambda: read_statistics(graph, [table.id for table in selected]), warn
-    )
-    decided = (column for pair in joins.decisions for column in pair)
-    read_tables = {table.id for table in selected}
+    statistics = _if_readable(lambda: read_statistics(graph, sorted(covered)), warn)
+    decided = (column for columns in joins.decisions for pair in columns for column in pair)
     new_names = find_new_names(
         graph,
-        [column for column in decided if column.table not in read_tables],
+        [column for column in decided if column.table not in covered],
         datasets,
         instances=scope.instances,
         renamed=scope.renamed,
@@ -176,25 +195,29 @@ def read_catalog(
         datasets=datasets.values(),
         relationships=joins.relationships.values(),
         decisions=follow(joins.decisions, new_names),
+        deleted=joins.deleted_composites,
         queries=queries,
         statistics=statistics,
     )
     return Catalog(
-        tables=mark_personal(selected, datasets, labels, scope.personal_tags),
-        facts=facts,
+        tables=mark_personal(found.tables, datasets, labels, scope.personal_tags),
+        facts=replace(facts, unread=unread),
         datasets=datasets,
         relationships=joins.relationships,
         rejected=joins.rejected,
         listed=joins.listed,
         deleted=joins.deleted,
         absent=absent,
+        matched=found.matched,
     )
 
 
 def _read_join_history(
     graph: DataHubGraph, *, scope: Scope, history: History, warn: Warn
 ) -> _JoinHistory:
-    """Read relationships and decisions, including rejections known only from earlier runs.
+    """Read relationships and people's decisions.
+
+    Some rejections are known only from earlier runs.
 
     A relationship that people hard-deleted leaves no trace in the catalog. It is recognised once,
     as written by the last run and missing now, and recorded as rejected from then on, until a
@@ -238,6 +261,7 @@ def _read_join_history(
         listed=listed,
         deleted=sorted(pair for urn, pair in missing.items() if urn not in rejected),
         decisions=decisions,
+        deleted_composites=deleted_composites(deleted),
     )
 
 
@@ -248,7 +272,10 @@ def _find_missing(
     scope: Scope,
     warn: Warn,
 ) -> dict[str, Pair]:
-    """Return the relationships of any pipeline's last run that people hard-deleted since."""
+    """Find the relationships that people hard-deleted after the last run of a pipeline.
+
+    Every pipeline counts, not only that of this run.
+    """
     # DataHub deletes what another pipeline has hidden after some time.
     hidden = {urn for one in history.all for urn in one.hidden}
     missing: dict[str, Pair] = {}
@@ -266,7 +293,7 @@ def _find_missing(
 
 
 def _have_writes_arrived(graph: DataHubGraph, history: History, namespace: str, warn: Warn) -> bool:
-    """Return whether the catalog contains a structured property that the last run wrote."""
+    """Return whether the catalog holds any structured property from the last run."""
     prefix = property_urn(namespace, "")
     name = StructuredPropertiesClass.ASPECT_NAME
     columns = _if_readable(lambda: fetch(graph, "schemaField", history.columns, [name]), warn)
@@ -280,7 +307,7 @@ def _have_writes_arrived(graph: DataHubGraph, history: History, namespace: str, 
 
 
 def _if_supported(read: Callable[[], dict[Key, Value]]) -> dict[Key, Value]:
-    """Return the result of `read`, or an empty dictionary if the server lacks the entity type.
+    """Call `read`; return an empty dictionary if the server lacks the entity type.
 
     There is no warning here, because writing entities of that type reports the problem.
     """
@@ -292,7 +319,7 @@ def _if_supported(read: Callable[[], dict[Key, Value]]) -> dict[Key, Value]:
 
 
 def _if_readable(read: Callable[[], dict[Key, Value]], warn: Warn) -> dict[Key, Value]:
-    """Return the result of `read`; if the call fails, warn and return an empty dictionary."""
+    """Call `read`; if it fails, warn and return an empty dictionary."""
     try:
         return _if_supported(read)
     except UnreadableCatalogError as error:
@@ -302,30 +329,3 @@ def _if_readable(read: Callable[[], dict[Key, Value]], warn: Warn) -> dict[Key, 
             str(error),
         )
         return {}
-
-
-def _select(
-    tables: Sequence[Table], datasets: Mapping[TableId, Dataset], *, scope: Scope, warn: Warn
-) -> list[Table]:
-    """Keep the tables that the catalog lists, or all tables if `catalog.known_only` is false.
-
-    A dataset filter leaves out tables on purpose, so then nothing is reported: the datasets that it
-    excludes cannot be distinguished from unknown ones.
-    """
-    known = [table for table in tables if table.id in datasets]
-    unknown = [table.id for table in tables if table.id not in datasets]
-    if not scope.known_only or not unknown:
-        return list(tables)
-    if not known:
-        first = unknown[0]
-        raise UnknownDatasetsError.on_platform(first.platform, first.env, example=first.name)
-    if scope.dataset_filter:
-        logger.info("%s tables are unknown or excluded by domain, container or tag", len(unknown))
-        return known
-    warn(
-        "Tables not in the catalog",
-        "These tables are skipped. Ingest them with their own source, or set "
-        "`catalog.known_only: false`",
-        name_some([*map(str, unknown)]),
-    )
-    return known

@@ -1,7 +1,8 @@
-"""Read the relationships in the catalog and detect deleted relationships."""
+"""Read relationships from the catalog, and detect which ones were deleted."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import (
@@ -17,13 +18,14 @@ from datahub_hyperjoin.catalog.entities import (
     NoteSkipped,
     aspect_of,
     fetch,
+    parse_entity,
     reading,
     scroll,
 )
 from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.relationship_aspect import from_aspect, is_ours, pairs_in
+from datahub_hyperjoin.relationship_aspect import WITHDRAWN_BY, from_aspect, is_ours, pairs_in
 from datahub_hyperjoin.tables import Pair
 
 _ENTITY = "erModelRelationship"
@@ -59,7 +61,8 @@ class Relationship:
     """The relationship as DataHub stores it."""
 
     pairs: tuple[Pair, ...]
-    """The pairs of columns that it joins; empty if its URNs cannot be read."""
+    """The pairs of columns that it joins, several for a composite key; empty if its URNs cannot be
+    read."""
 
     ours: bool
     """Whether this package wrote it and no person has edited it since."""
@@ -87,7 +90,7 @@ class Relationship:
 
     @property
     def hidden_by_people(self) -> bool:
-        """Whether a person hid the relationship after this package wrote it.
+        """Whether this package wrote the relationship and a person hid it.
 
         Returns:
             False for a relationship of another author, whoever hid it.
@@ -120,11 +123,18 @@ def read_relationships(
     """
     skip = report_skipped(warn)
     entities = dict(scroll(graph, _ENTITY, _ASPECTS, removed=True, warn=skip))
+    # The search index may lag behind, so what earlier runs wrote is also read by URN.
     not_indexed = sorted({*written, *others} - entities.keys())
     if not_indexed:
         entities |= fetch(graph, _ENTITY, not_indexed, _ASPECTS, warn=skip)
     relationships = (
-        read_relationship(urn, aspects, recorded=urn in written, hiders=hiders, warn=warn)
+        parse_entity(
+            urn,
+            partial(
+                read_relationship, urn, aspects, recorded=urn in written, hiders=hiders, warn=warn
+            ),
+            skip,
+        )
         for urn, aspects in entities.items()
     )
     return {relationship.urn: relationship for relationship in relationships if relationship}
@@ -149,7 +159,7 @@ def read_relationship(
     if properties is None:
         return None
     pairs = _pairs(urn, properties, warn)
-    removed, run = _status(aspects)
+    removed, run = hidden_by(aspects)
     tags, ownership = aspect_of(aspects, GlobalTagsClass), aspect_of(aspects, OwnershipClass)
     assigned = tags.tags if tags else []
     return Relationship(
@@ -160,33 +170,50 @@ def read_relationship(
         recorded=recorded,
         join=from_aspect(properties) if pairs else None,
         removed=removed,
-        removed_by_us=removed and run in hiders,
+        removed_by_us=removed and is_withdrawal(run, properties.customProperties, hiders),
         tags=frozenset(tag.tag for tag in assigned),
         owners=tuple(owner.owner for owner in ownership.owners) if ownership else (),
         tagged_by={tag.tag: tag.attribution.actor for tag in assigned if tag.attribution},
     )
 
 
-def _status(aspects: Aspects) -> tuple[bool, str | None]:
-    """Return whether an entity is hidden, and the ID of the run that last wrote its status.
+def hidden_by(aspects: Aspects) -> tuple[bool, str | None]:
+    """Return whether an entity is hidden, and which run last wrote its status.
 
     The run is compared because the pipeline's name does not tell: the server keeps the name of the
     pipeline that wrote first.
+
+    Args:
+        aspects: Aspects of the entity, with its status.
     """
     status, stamp = aspects.get(StatusClass.ASPECT_NAME, (None, None))
     removed = isinstance(status, StatusClass) and bool(status.removed)
     return removed, stamp.runId if stamp else None
 
 
+def is_withdrawal(run: str | None, properties: Mapping[str, str], hiders: Collection[str]) -> bool:
+    """Return whether a run of this source hid an entity, rather than a person.
+
+    The entity itself names the run that withdrew it, because checkpoints may be lost.
+
+    Args:
+        run: ID of the run that last wrote the entity's status.
+        properties: The entity's custom properties.
+        hiders: IDs of the runs of any pipeline that hid entities, as far as checkpoints know them.
+    """
+    return run is not None and (run == properties.get(WITHDRAWN_BY) or run in hiders)
+
+
 def _pairs(
     urn: str, properties: ERModelRelationshipPropertiesClass, warn: Warn
 ) -> tuple[Pair, ...]:
     try:
-        # A relationship between a column and itself joins nothing.
-        return tuple(pair for pair in pairs_in(properties) if pair[0] != pair[1])
+        pairs = pairs_in(properties)
     except InvalidUrnError as error:
         report_skipped(warn)(urn, f"one of its ends is not a dataset: {error}")
         return ()
+    # A relationship between a column and itself joins nothing, unless other columns are equal, too.
+    return pairs if any(left != right for left, right in pairs) else ()
 
 
 def find_deleted(
@@ -197,7 +224,7 @@ def find_deleted(
     writes_arrived: bool,
     warn: Warn,
 ) -> frozenset[str]:
-    """Find the entities that an earlier run wrote and that people then hard-deleted.
+    """Find the entities of an earlier run that people hard-deleted.
 
     A missing entity is a rejection only if a person deleted it. Three other causes look the same.
     An entity that no run has seen in the catalog was lost on its way there. People delete entities
@@ -238,7 +265,7 @@ def find_deleted(
 
 
 def expect_absent(graph: DataHubGraph, urns: Iterable[str]) -> None:
-    """Ask the server for single entities that its answers for many entities leave out.
+    """Check one by one that entities no longer exist.
 
     Entities that are missing from an answer count as deleted by people, for good. So an answer that
     is well-formed but incomplete must not be believed.

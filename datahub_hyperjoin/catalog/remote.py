@@ -5,7 +5,9 @@ from pyspark.sql import SparkSession
 from datahub_hyperjoin.catalog.errors import NoRemoteTablesError
 from datahub_hyperjoin.catalog.files import tables_of
 from datahub_hyperjoin.catalog.table_selection import TableSelection
+from datahub_hyperjoin.catalog.unread_files import tell_unread_files
 from datahub_hyperjoin.locations import RemoteFolder
+from datahub_hyperjoin.progress import Count, Warn, count_nothing
 from datahub_hyperjoin.spark.errors import UnreachableSourceError
 from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, spark_error_text
 from datahub_hyperjoin.spark.native.remote import list_delta_logs, list_files
@@ -13,7 +15,13 @@ from datahub_hyperjoin.tables import Table
 
 
 def scan_remote_folder(
-    session: SparkSession, connection: str, folder: RemoteFolder, selection: TableSelection
+    session: SparkSession,
+    connection: str,
+    folder: RemoteFolder,
+    selection: TableSelection,
+    *,
+    warn: Warn,
+    count: Count = count_nothing,
 ) -> list[Table]:
     """List the tables in a remote folder and its subfolders.
 
@@ -22,6 +30,8 @@ def scan_remote_folder(
         connection: The folder's recipe key, for messages.
         folder: The folder.
         selection: The tables to keep, and the pattern of their names.
+        warn: Receives the kinds of files that are not read.
+        count: Receives the number of these files.
 
     Returns:
         Tables, ordered by path.
@@ -39,6 +49,7 @@ def scan_remote_folder(
         raise UnreachableSourceError.of_folder(connection, spark_error_text(error)) from error
     name = folder.uri.partition("://")[2].strip("/")
     tables = tables_of([*files, *logs], selection, folder=name)
+    tell_unread_files([*files, *logs], selection, warn=warn, count=count)
     if not tables:
         raise NoRemoteTablesError.in_folder_of(connection, seen=len(files))
     return tables

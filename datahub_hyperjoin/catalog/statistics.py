@@ -52,7 +52,7 @@ def _share(part: float, whole: float) -> float:
 
 
 def statistics_of(rows: int | None, field: dict[str, Any]) -> ColumnStatistics | None:
-    """Compute the statistics of a column from its profile in DataHub.
+    """Compute a column's statistics from its profile in DataHub.
 
     Proportions are used only where counts are missing.
 
@@ -121,7 +121,7 @@ def read_statistics(
     for urns in batches(map(dataset_urn, tables), _BATCH):
         with reading(graph, "Profiles of datasets"):
             response = graph.execute_graphql(LATEST_PROFILES, {"urns": urns})
-        for entity in response["entities"] or ():
-            for profile in (entity or {}).get("datasetProfiles") or ():
-                statistics.update(_of_table(table_id(entity["urn"]), profile))
+            for entity in response["entities"] or ():
+                for profile in (entity or {}).get("datasetProfiles") or ():
+                    statistics.update(_of_table(table_id(entity["urn"]), profile))
     return statistics

@@ -1,6 +1,6 @@
-"""Selection of the tables to read, and their names in DataHub."""
+"""Select the tables to read, and determine their names in DataHub."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from datahub.configuration.common import AllowDenyPattern
@@ -39,7 +39,7 @@ _NAMED_WITH_DATABASE = {"postgresql", "redshift", "cockroachdb", "mssql", "snowf
 
 @dataclass(frozen=True, kw_only=True)
 class TableSelection:
-    """Rules that select the tables of a source and determine their names in DataHub."""
+    """Rules that select the tables of a source and give them names in DataHub."""
 
     platform: str
     """DataHub platform of the tables."""
@@ -47,20 +47,20 @@ class TableSelection:
     env: str
     """DataHub environment of the tables."""
 
-    instance: str | None
+    instance: str | None = None
     """DataHub platform instance of the tables."""
 
-    names: str
+    names: str = "{table}"
     """Pattern of the tables' names in DataHub, built from `{database}`, `{schema}`, `{folder}` and
     `{table}`."""
 
-    schemas: AllowDenyPattern
+    schemas: AllowDenyPattern = field(default_factory=AllowDenyPattern.allow_all)
     """Schemas to list."""
 
-    tables: AllowDenyPattern
+    tables: AllowDenyPattern = field(default_factory=AllowDenyPattern.allow_all)
     """Tables to keep, as `schema.table` or by their path below the folder."""
 
-    views: bool
+    views: bool = True
     """Whether views are kept."""
 
     dialect: Dialect = DEFAULT_DIALECT
@@ -108,6 +108,7 @@ def platform_of(source: TableSource) -> str:
     """
     match source:
         case SparkCatalog():
+            # Spark's own catalog; for another one the recipe has to set `platform`.
             return "hive"
         case Database():
             system = _backend(source)

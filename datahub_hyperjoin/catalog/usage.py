@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from heapq import nlargest
 
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import QueryPropertiesClass, QuerySubjectsClass
 
 from datahub_hyperjoin.catalog.datasets import Dataset
-from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, scroll
+from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, parse_entity, scroll
 from datahub_hyperjoin.catalog.relationships import report_skipped
 from datahub_hyperjoin.catalog.sql_joins import find_joins
 from datahub_hyperjoin.catalog.sql_names import TableLookup
@@ -26,7 +27,7 @@ _ASPECTS = [QueryPropertiesClass.ASPECT_NAME, QuerySubjectsClass.ASPECT_NAME]
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class SqlQuery:
-    """A SQL query that the catalog records."""
+    """A SQL query in the catalog."""
 
     changed: int
     """Time of the last change, in milliseconds since 1970."""
@@ -47,7 +48,7 @@ class SqlQuery:
 def count_joins(
     graph: DataHubGraph, datasets: Iterable[Dataset], *, most: int, warn: Warn
 ) -> dict[Pair, int]:
-    """Read the SQL queries in the catalog and count how many join each pair.
+    """Count how many SQL queries in the catalog join each pair of columns.
 
     Parsing a statement takes some milliseconds, a large one seconds.
 
@@ -64,8 +65,11 @@ def count_joins(
         return {}
     columns = {dataset.table: [path for path, _ in dataset.columns] for dataset in datasets}
     tables = {dataset_urn(table): table for table in columns}
-    entities = scroll(graph, "query", _ASPECTS, warn=report_skipped(warn))
-    queries = (read_query(urn, aspects, tables) for urn, aspects in entities)
+    skip = report_skipped(warn)
+    queries = (
+        parse_entity(urn, partial(read_query, urn, aspects, tables), skip)
+        for urn, aspects in scroll(graph, "query", _ASPECTS, warn=skip)
+    )
     # Search does not sort by age; the heap keeps no more than `most` statements in memory.
     newest = nlargest(most, (query for query in queries if query))
     return count_statements(newest, TableLookup(columns), warn)

@@ -1,4 +1,4 @@
-"""Collect the data of the HTML page as compact records.
+"""Collect the content of the HTML page.
 
 Records refer to each other by index.
 """
@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from datahub_hyperjoin.crosswalks import is_in_two_steps
 from datahub_hyperjoin.joins import Evidence, Join, Role, Suggestion
 from datahub_hyperjoin.model.domains import Domain, find_domains, without_cliques
 from datahub_hyperjoin.statements import JoinedColumns, Statement
@@ -21,7 +22,7 @@ Record = tuple[str | int | float | bool, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """The data of the HTML page: tables, columns and joins.
+    """The content of the HTML page: tables, columns and joins.
 
     They refer to each other by index.
     """
@@ -38,12 +39,20 @@ class Contents:
     joins: tuple[Record, ...]
     """Left and right column; rank and score of the right column as a suggestion for the left one,
     and then the reverse, with rank 0 where it is not suggested; number of shared values;
-    containments, cardinality and fan-outs, left side first; notes on the evidence; the role's place
+    containments, cardinality and fan-outs, left side first; notes of the catalog; the role's place
     in the order of use; 1 if the left column refers to the right one, -1 for the reverse and 0
     without a direction; and the value domain, or -1."""
 
     statements: tuple[tuple[str, str], ...]
     """For each join, its SQL and what it did when it was run; or an empty text and the reason."""
+
+    compared: Mapping[int, str]
+    """The form in which values were compared, as in `countries`, by the join's number; missing for
+    values as written and for joins through a crosswalk."""
+
+    crosswalks: Mapping[int, tuple[str, str, str, str, str]]
+    """Title of the crosswalk table, its column that the left column equals and its column that the
+    right one equals, and the SQL of both steps as in `statements`, by the join's number."""
 
     further: Mapping[int, tuple[tuple[str, str], ...]]
     """Paths of the further columns of each composite key, left side first, by its join."""
@@ -60,7 +69,7 @@ class Contents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pair:
-    """A join with up to two suggestions, one in each direction."""
+    """A join with the suggestions for it, at most one in each direction."""
 
     join: Join
     domain: int
@@ -72,7 +81,7 @@ class _Pair:
 
     @property
     def order(self) -> tuple[bool, int, float, ColumnId, ColumnId]:
-        """A sort key that puts joins first whose role has a direction, such as references.
+        """A sort key that puts references and other directed joins first.
 
         The best join of each key column comes before all second-best joins.
         """
@@ -83,28 +92,25 @@ class _Pair:
 
     def record(self, indices: dict[ColumnId, int]) -> Record:
         """Return the join as a record for the page's script."""
-        join, evidence = self.join, self.join.evidence
+        join, evidence = self.join, self.join.measured
         return (
             indices[join.left],
             indices[join.right],
             *_rank_and_score(self.forward, join),
             *_rank_and_score(self.backward, join),
             *_evidence_values(evidence),
-            "; ".join(_notes(join)),
+            "; ".join(join.catalog.descriptions),
             join.role.place,
             _direction(join),
             self.domain,
         )
 
 
-def _notes(join: Join) -> Iterator[str]:
-    if join.evidence.compared_as:
-        yield f"compared as {join.evidence.compared_as}"
-    yield from join.catalog.descriptions
-
-
 def _direction(join: Join) -> int:
-    """Return a join's direction: 1 from left to right, -1 from right to left, 0 for none."""
+    """Return a join's direction.
+
+    1 is left to right, -1 is right to left, and 0 is none.
+    """
     if join.referenced is None:
         return 0
     return 1 if join.referenced == join.right else -1
@@ -125,7 +131,9 @@ def _evidence_values(evidence: Evidence) -> Iterator[str | int | float]:
 
 
 def publisher_of(table: TableId) -> str:
-    """Return the publisher of a table: the first folder in the table's name, or else the platform.
+    """Return the publisher of a table.
+
+    This is the first folder in the table's name, or else the platform.
 
     Args:
         table: The table.
@@ -155,7 +163,7 @@ def list_contents(
         profiles: Profiles of all tables; those with an error are not listed.
         keys: The key columns.
         suggestions: The suggestions for the key columns.
-        joins: The suggested joins, with evidence.
+        joins: The suggested joins, with evidence, also those that only a crosswalk connects.
         statements: The SQL of joins, or the reasons why they have none.
 
     Returns:
@@ -185,6 +193,8 @@ def list_contents(
         statements=tuple(
             _statement(statements.get(pair.join.pairs, Statement())) for pair in shown
         ),
+        compared=_compared(shown),
+        crosswalks=_crosswalks(shown, readable, statements),
         domains=tuple(_domain(domain, columns) for domain in domains),
         further={
             number: tuple((left.path, right.path) for left, right in pair.join.further)
@@ -201,7 +211,7 @@ def list_contents(
 def _rank_joins(
     joins: Sequence[Join], suggestions: Sequence[Suggestion], domains: Sequence[Domain]
 ) -> list[_Pair]:
-    """Sort joins, best first, and add the suggestions and value domain of each join."""
+    """Sort joins, best first, and attach their suggestions and value domains."""
     by_pair = {(each.query, each.candidate): each for each in suggestions}
     domain_of = {
         member: number for number, domain in enumerate(domains) for member in domain.members
@@ -219,7 +229,7 @@ def _rank_joins(
 
 
 def _common_domain(join: Join, domain_of: Mapping[ColumnId, int]) -> int:
-    """Return the index of the value domain that a join's columns share, or -1.
+    """Return the index of the value domain that contains both columns; -1 without one.
 
     Joins of another role have none.
     """
@@ -233,8 +243,37 @@ def _domain(domain: Domain, indices: Mapping[ColumnId, int]) -> tuple[str, tuple
     return domain.name, tuple(indices[member] for member in members if member in indices)
 
 
+def _compared(pairs: Sequence[_Pair]) -> dict[int, str]:
+    return {
+        number: pair.join.measured.compared_as
+        for number, pair in enumerate(pairs)
+        if pair.join.measured.compared_as and not is_in_two_steps(pair.join.measured)
+    }
+
+
+def _crosswalks(
+    pairs: Sequence[_Pair],
+    profiles: Sequence[TableProfile],
+    statements: Mapping[JoinedColumns, Statement],
+) -> dict[int, tuple[str, str, str, str, str]]:
+    titles = {profile.table.id: profile.table.title for profile in profiles}
+    return {
+        number: (
+            titles[via[0].table],
+            via[0].path,
+            via[1].path,
+            *_statement(statements.get(pair.join.steps, Statement())),
+        )
+        for number, pair in enumerate(pairs)
+        if (via := pair.join.via)
+    }
+
+
 def _statement(statement: Statement) -> tuple[str, str]:
-    """Return a join's SQL with a note on its rows, or the reason why the join has no SQL."""
+    """Return a join's SQL and a note.
+
+    Without SQL, the note gives the reason.
+    """
     if not statement.sql:
         return "", statement.reason
     compared = f", comparing values as {statement.compared}" if statement.compared else ""

@@ -34,7 +34,7 @@ def write_page(
         profiles: Profiles of all tables, including those with an error.
         keys: The key columns.
         suggestions: The suggestions for the key columns.
-        joins: The suggested joins, with evidence.
+        joins: The suggested joins, with evidence, also those that only a crosswalk connects.
         statements: The SQL of joins, or the reasons why they have none.
     """
     contents = list_contents(
@@ -51,6 +51,7 @@ def write_page(
             "key columns": len(keys),
             "joins": len(joins),
             "references": sum(join.role is Role.REFERENCE for join in joins),
+            **({"joins in two steps": len(contents.crosswalks)} if contents.crosswalks else {}),
         },
         errors=sorted((str(profile.table.id), profile.fault) for profile in profiles),
     )

@@ -6,6 +6,7 @@ people see it, at the cost of reading each file once.
 """
 
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from threading import Timer
@@ -13,6 +14,7 @@ from threading import Timer
 import duckdb
 
 from datahub_hyperjoin.locations import File, Folder
+from datahub_hyperjoin.spark.files.header import ROW_NAME
 from datahub_hyperjoin.sql.dialects import DUCKDB
 from datahub_hyperjoin.sql.engines import SqlEngine
 from datahub_hyperjoin.sql.errors import (
@@ -25,13 +27,14 @@ from datahub_hyperjoin.sql.write import TableInSql, name_in_sql
 from datahub_hyperjoin.tables import Table, TableId
 from datahub_hyperjoin.temporary import temporary_folder
 
+_NUMBERED = re.compile(r"column0+")
 _THREADS = 4
 _MEMORY = "2GB"
 """Beyond it, DuckDB writes to a private temporary folder."""
 
 
 class _WaysToRead:
-    """The ways to read a table; the rows are loaded when a way is first used."""
+    """The ways to read a table, each loaded on first use."""
 
     def __init__(self, unread: Iterator[TableInSql]) -> None:
         self._unread = unread
@@ -39,7 +42,7 @@ class _WaysToRead:
         self._error: TimeLimitError | None = None
 
     def get(self, number: int) -> TableInSql | None:
-        """Return one way to read the table, by index; None after the last way.
+        """Return the n-th way to read the table; None after the last one.
 
         Raises:
             TimeLimitError: Loading it took too long. It is not tried again.
@@ -52,12 +55,13 @@ class _WaysToRead:
             except StopIteration:
                 return None
             except TimeLimitError as error:
+                # Kept, because another attempt would take as long.
                 self._error = error
         return self._read[number]
 
 
 class DuckDbEngine(SqlEngine):
-    """DuckDB in memory, which loads the joined columns of local files and runs SQL on them.
+    """DuckDB in memory, which runs SQL on local files.
 
     Args:
         columns: The paths of the columns that joins need, by table.
@@ -101,7 +105,7 @@ class DuckDbEngine(SqlEngine):
             self._connection.execute(statement)
 
     def readings(self, table: Table) -> Iterator[TableInSql]:
-        """Yield the ways in which DuckDB can read a table; each loads the rows when first used."""
+        """Yield the ways in which DuckDB can read a table, each loaded on first use."""
         ways = self._ways.setdefault(table.id, _WaysToRead(self._load_all(table)))
         number = 0
         while (reading := ways.get(number)) is not None:
@@ -111,7 +115,7 @@ class DuckDbEngine(SqlEngine):
             raise TableUnavailableError.in_system(str(table.id), DUCKDB.title)
 
     def _load_all(self, table: Table) -> Iterator[TableInSql]:
-        """Load a table once for each way in which DuckDB can read its files.
+        """Load a table in each way in which DuckDB can read its files.
 
         As text, the table is loaded in one encoding only.
         """
@@ -134,6 +138,7 @@ class DuckDbEngine(SqlEngine):
         names = [str(row[0]) for row in self.fetch(f"DESCRIBE FROM {source}")]
         members = {path: _members(path, names) for path in paths}
         tops = dict.fromkeys(DUCKDB.write(name_in_sql(first)) for first, *_ in members.values())
+        # People's statement reads all columns of all rows, where a guess may turn out to be wrong.
         if reading.is_guess:
             self.execute(f"SELECT COUNT(COLUMNS(*)) FROM {source}")  # noqa: S608 (own names)
         self.execute(
@@ -142,7 +147,7 @@ class DuckDbEngine(SqlEngine):
         return TableInSql(shown=reading.shown, run=loaded, members=members)
 
     def _unused(self, name: str) -> str:
-        """Return a table name that is still unused, regardless of case.
+        """Return a new table name, unique regardless of case.
 
         DuckDB ignores the case of names, and file systems do not.
 
@@ -155,7 +160,10 @@ class DuckDbEngine(SqlEngine):
 
     @contextmanager
     def _limited(self) -> Iterator[None]:
-        """Interrupt queries after the time limit, and raise errors that contain no data."""
+        """Interrupt queries at the time limit.
+
+        Errors that it raises contain no data.
+        """
         timer = Timer(self._timeout, self._connection.interrupt)
         timer.start()
         try:
@@ -169,14 +177,18 @@ class DuckDbEngine(SqlEngine):
 
 
 def _members(path: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Split a path into the name of a column and the names of struct members.
+    """Split a path into the names of its column and struct members.
 
     Raises:
         TableUnavailableError: DuckDB gives the table other columns.
     """
     starts = [name for name in names if path == name or path.startswith(f"{name}.")]
+    # DuckDB numbers columns without a name.
+    if not starts and path == ROW_NAME and _NUMBERED.fullmatch(names[0]):
+        return (names[0],)
     if not starts:
         raise TableUnavailableError.in_system(path, DUCKDB.title)
+    # A column may be named like a path, such as `a.b` beside a struct `a`.
     name = max(starts, key=len)
     inner = path.removeprefix(name).removeprefix(".")
     return (name, *(inner.split(".") if inner else ()))

@@ -1,4 +1,4 @@
-"""For each join, find the plainest SQL that returns as many rows as the evidence says."""
+"""Find the simplest SQL that returns as many rows as a join's evidence says."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ _TOLERANCE = 0.02
 
 @dataclass(frozen=True, kw_only=True)
 class LakeInSql:
-    """The tables that SQL statements join, and the profiles of their columns."""
+    """The tables to join in SQL, and the profiles of their columns."""
 
     tables: Mapping[TableId, Table]
     """Tables by their identifiers."""
@@ -35,7 +35,7 @@ class LakeInSql:
     """Profiles of columns, whose samples show how values are written."""
 
     def notations(self, left: ColumnId, right: ColumnId) -> Notations:
-        """Return the notations in which the values of two columns are written.
+        """Return the notations of two columns.
 
         Args:
             left: A column.
@@ -49,7 +49,7 @@ class LakeInSql:
 
 
 def agrees(counted: int, expected: int) -> bool:
-    """Return whether a statement returns about as many rows as the evidence says.
+    """Return whether a row count agrees with the evidence, within a tolerance.
 
     Args:
         counted: Rows of the statement.
@@ -63,7 +63,7 @@ def agrees(counted: int, expected: int) -> bool:
 
 
 def find_statement(join: Join | CrosswalkJoin, lake: LakeInSql, engine: SqlEngine) -> Statement:
-    """Try SQL statements for a join until one returns as many rows as the evidence says.
+    """Try SQL statements for a join until one returns the expected number of rows.
 
     Args:
         join: A join of tables of the engine.
@@ -73,7 +73,7 @@ def find_statement(join: Join | CrosswalkJoin, lake: LakeInSql, engine: SqlEngin
     Returns:
         The first statement whose rows agree with the evidence, or the reason why there is none.
     """
-    search = _Search(engine, join.evidence.rows)
+    search = _Search(engine, join.measured.rows)
     try:
         match join:
             case Join():
@@ -87,12 +87,13 @@ def find_statement(join: Join | CrosswalkJoin, lake: LakeInSql, engine: SqlEngin
                 return statement
     except NoStatementError as error:
         return error.as_statement
+    # Without any count, no statement has run; the next run may succeed.
     return Statement(reason=search.reason, untested=search.closest is None)
 
 
 @dataclass(slots=True)
 class _Search:
-    """The search for a join's SQL statement."""
+    """A search for a join's SQL statement."""
 
     engine: SqlEngine
     expected: int
@@ -103,7 +104,7 @@ class _Search:
 
     @property
     def reason(self) -> str:
-        """The reason why no statement was found."""
+        """Why no statement was found."""
         if self.closest is None:
             return self.refusal
         differing = NoStatementError.for_differing_rows(
@@ -112,7 +113,9 @@ class _Search:
         return str(differing)
 
     def attempt(self, candidate: _Candidate) -> Statement | None:
-        """Run one candidate statement, and return it if its row count agrees with the evidence.
+        """Run one candidate statement.
+
+        Return it if its number of rows agrees with the evidence.
 
         Raises:
             TimeLimitError: It takes too long, as the following candidates would.
@@ -136,15 +139,16 @@ class _Search:
 
 
 def _candidates(join: Join, lake: LakeInSql, engine: SqlEngine) -> Iterator[JoinInSql]:
-    """List the ways to write a join in SQL, the plainest first.
+    """List the ways to write a join in SQL, simplest first.
 
     They differ in how the tables are read and how the columns are compared.
     """
     firsts, seconds = sides_of(join)
     pairs = tuple((first.path, second.path) for first, second in zip(firsts, seconds, strict=True))
-    compared_as = join.evidence.compared_as
+    compared_as = join.measured.compared_as
     form = ValueForm(compared_as) if compared_as else None
     ends = zip(firsts, seconds, strict=True)
+    # Values that match in normal form need no notation.
     notations = [lake.notations(*each) if form else _NO_NOTATIONS for each in ends]
     tables = (lake.tables[firsts[0].table], lake.tables[seconds[0].table])
     for first, second in _read_all(*(engine.readings(table) for table in tables)):
@@ -155,7 +159,7 @@ def _candidates(join: Join, lake: LakeInSql, engine: SqlEngine) -> Iterator[Join
 def _in_two_steps(
     join: CrosswalkJoin, lake: LakeInSql, engine: SqlEngine
 ) -> Iterator[TwoStepsInSql]:
-    """List the ways to write a join through a crosswalk in SQL, the plainest first."""
+    """List the ways to write a join through a crosswalk in SQL, simplest first."""
     columns = columns_in_order(join)
     first, into, out, second = columns
     notations = [_NO_NOTATIONS, _NO_NOTATIONS]
@@ -168,7 +172,7 @@ def _in_two_steps(
 
 
 def _read_all(*tables: Iterator[TableInSql]) -> Iterator[list[TableInSql]]:
-    """Yield lists with one way to read each table, the plainest ways first.
+    """Yield combinations of ways to read the tables, simplest first.
 
     A table with fewer ways than another keeps its last one.
     """

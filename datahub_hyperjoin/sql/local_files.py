@@ -19,11 +19,12 @@ _FUNCTIONS = {
     FileFormat.CSV: "read_csv",
     FileFormat.TSV: "read_csv",
     FileFormat.JSON_LINES: "read_json",
+    FileFormat.JSON: "read_json",
     FileFormat.PARQUET: "read_parquet",
 }
 """DuckDB's functions by format; it reads neither ORC nor, without an extension, Avro."""
 
-_NAMED = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson")
+_NAMED = (".parquet", ".csv", ".tsv", ".json", ".jsonl", ".ndjson")
 _COMPRESSED = ("", ".gz", ".zst")
 _ENCODINGS = {"iso8859-1": "latin-1", "utf-16": "utf-16", "utf-16-le": "utf-16"}
 """DuckDB's names of the encodings that it reads besides UTF-8, by Python's names."""
@@ -31,7 +32,7 @@ _ENCODINGS = {"iso8859-1": "latin-1", "utf-16": "utf-16", "utf-16-le": "utf-16"}
 
 @dataclass(frozen=True, slots=True)
 class FileReading:
-    """One way in which DuckDB reads the files of a table."""
+    """One way in which DuckDB can read the files of a table."""
 
     name: str
     """The name of the loaded rows."""
@@ -59,7 +60,7 @@ def is_readable(location: File | Folder) -> bool:
 
 
 def file_readings(table: Table, location: File | Folder) -> Iterator[FileReading]:
-    """Yield the ways in which DuckDB can read the files of a table, the simplest SQL first.
+    """Yield the ways in which DuckDB can read the files of a table, simplest first.
 
     Args:
         table: The table.
@@ -74,7 +75,7 @@ def file_readings(table: Table, location: File | Folder) -> Iterator[FileReading
     pattern = _pattern(location)
     uri = str(local_path(location.uri).absolute())
     is_text = location.format in {FileFormat.CSV, FileFormat.TSV}
-    guesses = is_text or location.format is FileFormat.JSON_LINES
+    guesses = is_text or location.format in {FileFormat.JSON_LINES, FileFormat.JSON}
     if isinstance(location, File) and not options and _is_named(shown):
         yield FileReading(shown, name_in_sql(shown), name_in_sql(uri), is_guess=guesses)
     else:
@@ -82,6 +83,7 @@ def file_readings(table: Table, location: File | Folder) -> Iterator[FileReading
         yield FileReading(shown, calls[0], calls[1], is_guess=guesses)
     if not is_text:
         return
+    # Our reader takes text that is not UTF-8 for Windows-1252, which Latin-1 nearly equals.
     for encoding in dict.fromkeys([options.get("encoding"), "latin-1"]):
         added = {"encoding": encoding} if encoding else {}
         as_text = {**options, "header": True, "all_varchar": True, **added}
@@ -101,7 +103,7 @@ def _is_named(path: str) -> bool:
 
 
 def _pattern(location: File | Folder) -> str:
-    """Return the glob pattern of the files in a folder, or an empty text for a single file."""
+    """Return the glob pattern of a folder's files; empty for a single file."""
     if isinstance(location, File):
         return ""
     endings = {"".join(PurePosixPath(part).suffixes[-2:]) for part in location.parts}
@@ -113,6 +115,7 @@ def _options(location: File | Folder) -> dict[str, str | bool]:
     """Return the options that DuckDB needs to read a file or folder."""
     options: dict[str, str | bool] = {}
     if isinstance(location, Folder):
+        # The files of a folder may lack columns, or have them in another order.
         options |= {"hive_partitioning": True, "union_by_name": True}
     if location.format in {FileFormat.CSV, FileFormat.TSV}:
         options |= _text_options(location.dialect)

@@ -1,4 +1,4 @@
-"""Run the SQL of each join in the system that holds the join's tables."""
+"""Run the SQL of each join in the system that holds its tables."""
 
 import logging
 from collections import defaultdict
@@ -18,6 +18,7 @@ from datahub_hyperjoin.locations import (
     IcebergFolder,
     Relation,
     TableLocation,
+    WorkbookSheet,
     is_remote,
 )
 from datahub_hyperjoin.progress import Progress
@@ -35,6 +36,7 @@ from datahub_hyperjoin.value_forms import ValueForm
 
 logger = logging.getLogger(__name__)
 
+# Columns compared as any other form hold codes and names of entities.
 _FORMS = {"", *(form.value for form in ValueForm)}
 _STEP = 100
 """Joins between two lines of progress."""
@@ -65,6 +67,7 @@ def run_joins(
         For each join its statement, or the reason why it has none.
     """
     statements: dict[JoinedColumns, Statement] = {}
+    # The joins of one system share an engine, which connects or loads each table once.
     by_system: dict[_System, list[_AnyJoin]] = defaultdict(list)
     for join in joins:
         system = _system_of_join(join, lake)
@@ -82,7 +85,7 @@ def run_joins(
 
 
 class _Opener:
-    """A factory for the engine that runs SQL in one system."""
+    """A factory for the SQL engine of one system."""
 
     def __init__(self, system: _System, session: Session, timeout: float) -> None:
         self._system = system
@@ -124,9 +127,9 @@ def _find_safely(join: _AnyJoin, lake: LakeInSql, engine: SqlEngine) -> Statemen
 
 
 def _system_of_join(join: _AnyJoin, lake: LakeInSql) -> _System | NoStatementError:
-    """Return the system that has all tables of a join, or the reason why there is none."""
-    if join.evidence.compared_as not in _FORMS:
-        return NoStatementError.of_entities(join.evidence.compared_as)
+    """Return the system that holds all tables of a join, or why there is none."""
+    if join.measured.compared_as not in _FORMS:
+        return NoStatementError.of_entities(join.measured.compared_as)
     tables = dict.fromkeys(column.table for pair in join.pairs for column in pair)
     first, *others = [_system_of_table(lake.tables[table].location) for table in tables]
     errors = (each for each in (first, *others) if isinstance(each, NoStatementError))
@@ -145,6 +148,8 @@ def _system_of_table(location: TableLocation) -> _System | NoStatementError:
             return SparkEngine
         case File() | Folder():
             return _system_of_files(location)
+        case WorkbookSheet():
+            return NoStatementError.of_format("sheets of workbooks")
         case DeltaFolder():
             return NoStatementError.of_format("Delta tables")
         case IcebergFolder() | IcebergDataFile():
@@ -162,7 +167,7 @@ def _system_of_files(location: File | Folder) -> _System | NoStatementError:
 
 
 def _columns_of(joins: Sequence[_AnyJoin]) -> Mapping[TableId, dict[str, None]]:
-    """Return the paths of all joined columns, grouped by table and without duplicates."""
+    """Return the paths of all joined columns by table, without duplicates."""
     columns: dict[TableId, dict[str, None]] = defaultdict(dict)
     for join in joins:
         for pair in join.pairs:

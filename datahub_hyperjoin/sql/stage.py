@@ -1,4 +1,4 @@
-"""Run the SQL of the joins whose tables have changed since the last run."""
+"""Find SQL for joins, and reuse the SQL of unchanged tables."""
 
 import json
 from collections.abc import Sequence
@@ -7,7 +7,8 @@ from dataclasses import asdict
 from datahub_hyperjoin.crosswalks import CrosswalkJoin
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.progress import Progress
-from datahub_hyperjoin.spark.profiles.store import Store, result_key
+from datahub_hyperjoin.spark.profiles.store import Store
+from datahub_hyperjoin.spark.profiles.store_keys import result_key
 from datahub_hyperjoin.spark.session import Session
 from datahub_hyperjoin.sql.find import LakeInSql, agrees
 from datahub_hyperjoin.sql.run import run_joins
@@ -27,7 +28,7 @@ def state_joins(
     timeout: float,
     progress: Progress,
 ) -> dict[JoinedColumns, Statement]:
-    """Find working SQL for each join, or reuse stored SQL if the join's tables are unchanged.
+    """Find working SQL for each join, or reuse the stored SQL of unchanged tables.
 
     Args:
         joins: The joins that are published.
@@ -68,6 +69,7 @@ def _key(join: Join | CrosswalkJoin, lake: LakeInSql, timeout: float) -> str:
         [lake.tables[table] for table in tables],
         repr(columns),
         repr(join.evidence),
+        # A statement that took too long may end within another limit.
         repr(timeout),
     )
 
@@ -75,7 +77,7 @@ def _key(join: Join | CrosswalkJoin, lake: LakeInSql, timeout: float) -> str:
 def _with_two_steps(
     joins: Sequence[Join | CrosswalkJoin], statements: dict[JoinedColumns, Statement]
 ) -> dict[JoinedColumns, Statement]:
-    """Where a join has no SQL, add the SQL that joins through its crosswalk in two steps.
+    """Add the SQL through a crosswalk to joins that have no other SQL.
 
     The statement must return as many rows as the evidence of the join says.
     """
@@ -84,6 +86,6 @@ def _with_two_steps(
         if isinstance(join, Join) and join.via and not statements[join.pairs].sql:
             steps = (join.left, join.via[0]), (join.via[1], join.right)
             statement = statements.get(steps)
-            if statement and agrees(statement.rows, join.evidence.rows):
+            if statement and agrees(statement.rows, join.measured.rows):
                 lent[join.pairs] = statement
     return {**statements, **lent}

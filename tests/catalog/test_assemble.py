@@ -6,12 +6,14 @@ from datahub.metadata.schema_classes import (
     RelationshipFieldMappingClass,
 )
 
-from datahub_hyperjoin.catalog.assemble import assemble_facts, related_pairs
+from datahub_hyperjoin.catalog.assemble import assemble_facts, related_columns
 from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.decisions import Decision
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.catalog_facts import CatalogFacts, ColumnStatistics, ForeignKey
 from datahub_hyperjoin.joins import CatalogEvidence, Verdict
+from datahub_hyperjoin.relationship_aspect import columns_urn
+from datahub_hyperjoin.statements import JoinedColumns
 from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
 from datahub_hyperjoin.urns import dataset_urn
 
@@ -44,7 +46,7 @@ THEIRS = Relationship(
         destination=dataset_urn(AIRPORTS),
         relationshipFieldMappings=[RelationshipFieldMappingClass("origin", "code")],
     ),
-    pairs=(PAIR, OTHER),
+    pairs=(PAIR,),
     ours=False,
     recorded=False,
     join=None,
@@ -59,7 +61,10 @@ def test_all_evidence_of_a_pair_is_combined() -> None:
     facts = assemble_facts(
         datasets=DATASETS,
         relationships=[THEIRS],
-        decisions={PAIR: Decision(Verdict.ACCEPTED, ADA), THIRD: Decision(Verdict.REJECTED)},
+        decisions={
+            (PAIR,): Decision(Verdict.ACCEPTED, ADA),
+            (THIRD,): Decision(Verdict.REJECTED),
+        },
         queries={PAIR: 3},
     )
     assert facts.pairs == {
@@ -70,11 +75,30 @@ def test_all_evidence_of_a_pair_is_combined() -> None:
             verdict=Verdict.ACCEPTED,
             by=ADA,
         ),
-        OTHER: CatalogEvidence(related=THEIRS.urn),
         THIRD: CatalogEvidence(verdict=Verdict.REJECTED),
     }
-    assert facts.connected == {PAIR, OTHER}
+    assert facts.connected == {PAIR}
     assert facts.rejected == {THIRD}
+
+
+def test_a_relationship_of_several_columns_says_nothing_of_any_single_pair() -> None:
+    both = replace(THEIRS, pairs=(PAIR, OTHER))
+    accepted = {both.pairs: Decision(Verdict.ACCEPTED, ADA)}
+    facts = assemble_facts(datasets=(), relationships=[both], decisions=accepted)
+    assert facts.pairs == {}
+    said = CatalogEvidence(related=both.urn, verdict=Verdict.ACCEPTED, by=ADA)
+    assert facts.composites == {columns_urn(both.pairs): said}
+
+
+def test_a_deleted_join_of_several_columns_is_rejected_unless_people_decided_since() -> None:
+    columns: JoinedColumns = (PAIR, OTHER)
+    urn = columns_urn(columns)
+    facts = assemble_facts(datasets=(), deleted=[urn])
+    assert facts.composites == {urn: CatalogEvidence(verdict=Verdict.REJECTED)}
+    accepted = {columns: Decision(Verdict.ACCEPTED)}
+    facts = assemble_facts(datasets=(), decisions=accepted, deleted=[urn])
+    assert facts.composites == {urn: CatalogEvidence(verdict=Verdict.ACCEPTED)}
+    assert facts.pairs == {}
 
 
 def test_columns_have_plain_paths() -> None:
@@ -93,9 +117,10 @@ def test_columns_have_plain_paths() -> None:
     "silent", [replace(THEIRS, ours=True), replace(THEIRS, removed=True), replace(THEIRS, pairs=())]
 )
 def test_our_and_hidden_relationships_are_no_evidence(silent: Relationship) -> None:
-    assert related_pairs([silent]) == {}
+    assert related_columns([silent]) == {}
 
 
 def test_the_smallest_of_several_relationships_is_named() -> None:
     others = [replace(THEIRS, urn=f"urn:li:erModelRelationship:{n}", pairs=(PAIR,)) for n in (3, 1)]
-    assert related_pairs([*others, THEIRS]) == {PAIR: others[1].urn, OTHER: THEIRS.urn}
+    both = replace(THEIRS, pairs=(PAIR, OTHER))
+    assert related_columns([*others, both]) == {(PAIR,): others[1].urn, both.pairs: both.urn}

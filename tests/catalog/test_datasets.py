@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable
 
 import pytest
@@ -18,7 +19,7 @@ from datahub_hyperjoin.catalog.datasets import (
 )
 from datahub_hyperjoin.catalog.entities import Aspects, NoteSkipped, log_skipped
 from datahub_hyperjoin.catalog_facts import ForeignKey
-from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.tables import ColumnId, DataType, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn
 from gms import Gms
 
@@ -56,8 +57,13 @@ def test_datasets_are_sorted_and_have_columns(
     put(gms, LINES, describe("order"))
     gms.put(dataset_urn(ORDERS), DatasetPropertiesClass(name="Orders"))
     assert read(graph) == [
-        Dataset(table=LINES, title="lines", columns=(("order", "order"),)),
-        Dataset(table=ORDERS, title="Orders", columns=(("id", "id"), ("customer", "customer"))),
+        Dataset(table=LINES, title="lines", columns=(("order", "order"),), types=(DataType.TEXT,)),
+        Dataset(
+            table=ORDERS,
+            title="Orders",
+            columns=(("id", "id"), ("customer", "customer")),
+            types=(DataType.TEXT, DataType.TEXT),
+        ),
     ]
 
 
@@ -131,6 +137,20 @@ def test_an_invalid_urn_is_reported(describe: Describe) -> None:
     assert dataset_of(urn, aspects, warn=warn) is None
     reason = "its URN cannot be read: DatasetUrn name contains reserved characters"
     assert told == [(urn, reason)]
+
+
+def test_a_malformed_dataset_is_reported_and_skipped(
+    gms: Gms, graph: DataHubGraph, describe: Describe
+) -> None:
+    schema = describe("id").to_obj()
+    schema["fields"][0]["fieldPath"] = {"path": "id"}
+    entity = {"urn": dataset_urn(ORDERS), "schemaMetadata": {"value": schema}}
+    gms.reply("entity/scroll", json.dumps({"entities": [entity]}))
+    told: list[tuple[str, str]] = []
+    assert read(graph, warn=lambda *words: told.append(words)) == []
+    ((urn, reason),) = told
+    assert urn == dataset_urn(ORDERS)
+    assert reason.startswith("it cannot be parsed: AttributeError: 'dict' object has no attribute")
 
 
 def test_skipped_entities_are_logged_by_default(

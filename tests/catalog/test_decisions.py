@@ -18,12 +18,15 @@ from datahub_hyperjoin.catalog.decisions import (
     Decision,
     decisions_of_column,
     decisions_on,
+    deleted_composites,
+    follow,
     merge_decisions,
     read_decisions,
 )
 from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.catalog.relationships import Relationship
 from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.relationship_aspect import columns_urn
 from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
 from datahub_hyperjoin.urns import (
     ACCEPTED,
@@ -67,7 +70,8 @@ THEIRS = replace(SEEN, ours=False, recorded=False)
 
 
 def opinions(relationship: Relationship) -> list[tuple[Pair, Decision]]:
-    return list(decisions_on(relationship))
+    """The decisions on a relationship of one pair."""
+    return [(pair, decision) for (pair,), decision in decisions_on(relationship)]
 
 
 def test_without_a_tag_nothing_is_decided() -> None:
@@ -81,9 +85,34 @@ def test_a_tag_decides_on_relationships_of_any_author(relationship: Relationship
     assert opinions(replace(relationship, tags=frozenset([REJECTED]))) == [(PAIR, NO)]
 
 
-def test_a_tag_decides_on_every_pair_of_a_composite_key() -> None:
-    composite = replace(THEIRS, pairs=(PAIR, OTHER), tags=frozenset([REJECTED]))
-    assert opinions(composite) == [(PAIR, NO), (OTHER, NO)]
+@pytest.mark.parametrize(("tag", "decision"), [(ACCEPTED, YES), (REJECTED, NO)])
+def test_a_tag_on_a_composite_key_decides_on_the_whole_key_only(
+    tag: str, decision: Decision
+) -> None:
+    composite = replace(THEIRS, pairs=(PAIR, OTHER), tags=frozenset([tag]))
+    assert list(decisions_on(composite)) == [((PAIR, OTHER), decision)]
+
+
+def test_a_relationship_that_joins_nothing_decides_nothing() -> None:
+    assert list(decisions_on(replace(SEEN, pairs=(), tags=frozenset([REJECTED])))) == []
+
+
+def test_a_deleted_join_of_several_columns_rejects_no_pair(graph: DataHubGraph, warn: Warn) -> None:
+    urn = columns_urn([PAIR, OTHER])
+    deleted = {urn: PAIR, columns_urn([OTHER]): OTHER}
+    assert deleted_composites(deleted) == {urn}
+    decisions = read_decisions(
+        graph, namespace=NAMESPACE, relationships=(), deleted=deleted, warn=warn
+    )
+    assert decisions == {(OTHER,): NO}
+
+
+def test_a_decision_about_several_columns_follows_a_renamed_table() -> None:
+    new = TableId("postgres", "shop.public.airfields")
+    moved = tuple(
+        pair_of(replace(one, table=new), other) for one, other in ((CODE, ORIGIN), (NAME, CARRIER))
+    )
+    assert follow({(PAIR, OTHER): NO}, {AIRPORTS: new}) == {(PAIR, OTHER): NO, moved: NO}
 
 
 def test_a_decision_names_the_tagger_or_else_the_first_owner() -> None:
@@ -115,9 +144,14 @@ def test_a_hidden_relationship_of_another_author_is_not_accepted() -> None:
 
 
 def test_a_rejection_overrides_an_acceptance(warn: Warn, warnings: Warnings) -> None:
-    said = [(PAIR, replace(NO, by=BOB)), (PAIR, replace(YES, by=ADA)), (OTHER, YES), (PAIR, NO)]
+    said = [
+        ((PAIR,), replace(NO, by=BOB)),
+        ((PAIR,), replace(YES, by=ADA)),
+        ((PAIR, OTHER), YES),
+        ((PAIR,), NO),
+    ]
     settled = merge_decisions(said, warn)
-    assert settled == {PAIR: replace(NO, by=BOB), OTHER: YES}
+    assert settled == {(PAIR,): replace(NO, by=BOB), (PAIR, OTHER): YES}
     assert merge_decisions(reversed(said), warn) == settled
     assert warnings[0] == (
         "Join accepted and rejected",
@@ -139,7 +173,8 @@ def of_column(
     values: StructuredPropertiesClass, warn: Warn, column: ColumnId = ORIGIN
 ) -> list[tuple[Pair, Decision]]:
     urn = column_urn(column)
-    return list(decisions_of_column(urn, values, verdicts=VERDICTS, warn=warn))
+    found = decisions_of_column(urn, values, verdicts=VERDICTS, warn=warn)
+    return [(pair, decision) for (pair,), decision in found]
 
 
 def test_columns_list_confirmed_and_rejected_joins(warn: Warn, warnings: Warnings) -> None:
@@ -196,13 +231,14 @@ def define(gms: Gms, *urns: str) -> None:
 
 
 def read(graph: DataHubGraph, warn: Warn, *relationships: Relationship) -> dict[Pair, Decision]:
-    return read_decisions(
+    decisions = read_decisions(
         graph,
         namespace=NAMESPACE,
         relationships=relationships,
-        deleted={"urn:li:erModelRelationship:2": OTHER},
+        deleted={columns_urn([OTHER]): OTHER},
         warn=warn,
     )
+    return {pair: decision for (pair,), decision in decisions.items()}
 
 
 def test_decisions_are_read_from_everywhere(

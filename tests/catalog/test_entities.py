@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from avro.errors import AvroException
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.ingestion.graph.filters import RawSearchFilter
 from datahub.metadata.schema_classes import (
@@ -31,14 +32,16 @@ def put(gms: Gms, *urns: str) -> None:
         gms.put(urn, DatasetPropertiesClass(name=urn), pipeline="nightly")
 
 
-def refuse_to_read(urn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def refuse_to_read(
+    urn: str, monkeypatch: pytest.MonkeyPatch, error: type[Exception] = ValueError
+) -> None:
     """Make the client fail to parse one entity, as it does for values that its models forbid."""
     original = DatasetPropertiesClass.from_obj
 
     def from_obj(obj: dict[str, Any]) -> DatasetPropertiesClass:
         if obj["name"] == urn:
             reason = "name is of no known kind"
-            raise ValueError(reason)
+            raise error(reason)
         return original(obj)
 
     monkeypatch.setattr(DatasetPropertiesClass, "from_obj", from_obj)
@@ -153,6 +156,17 @@ def test_entities_are_fetched_in_batches(gms: Gms, graph: DataHubGraph) -> None:
     assert paths(gms).count("/openapi/v3/entity/dataset/batchGet") == 3
 
 
+def test_a_malformed_list_of_urns_is_an_error(gms: Gms, graph: DataHubGraph) -> None:
+    gms.fail("/openapi/v3/entity/scroll", status=404)
+    gms.reply("/api/graphql", '{"data": {"scrollAcrossEntities": []}}')
+    message = (
+        "^Entities of type dataset cannot be read from DataHub: the response is not from DataHub's "
+        "metadata service. Check the URL"
+    )
+    with pytest.raises(UnreadableCatalogError, match=message):
+        list(scroll(graph, "dataset", NAMES))
+
+
 def test_no_urns_take_no_request(gms: Gms, graph: DataHubGraph) -> None:
     assert fetch(graph, "dataset", [], NAMES) == {}
     assert not [path for path in paths(gms) if path.startswith("/openapi")]
@@ -165,13 +179,18 @@ def test_a_refused_batch_is_an_error(gms: Gms, graph: DataHubGraph) -> None:
         fetch(graph, "dataset", [urn_of("shop")], NAMES)
 
 
+@pytest.mark.parametrize("error", [ValueError, AvroException, RecursionError])
 @pytest.mark.parametrize("read", ["scroll", "fetch"])
 def test_entities_that_the_client_cannot_read_are_reported(
-    gms: Gms, graph: DataHubGraph, monkeypatch: pytest.MonkeyPatch, read: str
+    gms: Gms,
+    graph: DataHubGraph,
+    monkeypatch: pytest.MonkeyPatch,
+    read: str,
+    error: type[Exception],
 ) -> None:
     urns = [urn_of(f"shop.{number}") for number in range(9)]
     put(gms, *urns)
-    refuse_to_read(urns[4], monkeypatch)
+    refuse_to_read(urns[4], monkeypatch, error)
     told: list[tuple[str, str]] = []
 
     def warn(urn: str, reason: str) -> None:

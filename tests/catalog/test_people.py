@@ -99,7 +99,7 @@ def read(gms: Gms, graph: DataHubGraph) -> Read:
             warn=warn,
         )
         assert warned == []
-        return decided
+        return {pair: decision for (pair,), decision in decided.items()}
 
     return decisions
 

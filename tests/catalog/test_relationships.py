@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable
 
 import pytest
@@ -96,6 +97,19 @@ def test_a_composite_key_is_several_pairs(warn: Warn) -> None:
     assert [str(pair[0].path) for pair in found.pairs] == ["code1", "code2"]
 
 
+def test_a_composite_key_of_one_table_keeps_the_column_that_both_sides_share(warn: Warn) -> None:
+    mappings = [
+        RelationshipFieldMappingClass(sourceField=source, destinationField=destination)
+        for source, destination in (("tenant", "tenant"), ("boss", "id"))
+    ]
+    airports = dataset_urn(CODE.table)
+    found = read(edited(source=airports, relationshipFieldMappings=mappings), warn=warn)
+    assert [(left.path, right.path) for left, right in found.pairs] == [
+        ("boss", "id"),
+        ("tenant", "tenant"),
+    ]
+
+
 def test_a_column_related_to_itself_is_no_pair(warn: Warn) -> None:
     mapping = RelationshipFieldMappingClass(sourceField="code", destinationField="code")
     airports = dataset_urn(CODE.table)
@@ -132,6 +146,16 @@ def test_hiding_by_us_and_by_people_is_distinguished(
     found = read(MADE, status, warn=warn, remover=remover, hider=hider)
     assert (found.removed, found.removed_by_us) == (True, by_us)
     assert found.hidden_by_people is not by_us
+
+
+@pytest.mark.parametrize(("remover", "by_us"), [("run 1", True), ("run 2", False), (None, False)])
+def test_a_relationship_says_which_run_withdrew_it(
+    warn: Warn, *, remover: str | None, by_us: bool
+) -> None:
+    marked = ERModelRelationshipPropertiesClass.from_obj(MADE.to_obj())
+    marked.customProperties["withdrawn_by"] = "run 1"
+    found = read(marked, StatusClass(removed=True), warn=warn, remover=remover)
+    assert found.removed_by_us is by_us
 
 
 def test_an_edited_relationship_is_hidden_by_people(warn: Warn) -> None:
@@ -173,6 +197,17 @@ def test_relationships_that_are_not_indexed_are_fetched(
     found = read_relationships(graph, written=[URN, late], hiders=(), warn=warn)
     assert found.keys() == {URN}
     assert gms.requests[-1].path.partition("?")[0].endswith("/erModelRelationship/batchGet")
+
+
+def test_a_malformed_relationship_is_skipped(
+    gms: Gms, graph: DataHubGraph, warn: Warn, warnings: Warnings
+) -> None:
+    columns = {"relationshipFieldMappings": [{"sourceField": [], "destinationField": "code"}]}
+    entity = {"urn": URN, "erModelRelationshipProperties": {"value": {**MADE.to_obj(), **columns}}}
+    gms.reply("entity/scroll", json.dumps({"entities": [entity]}))
+    assert read_relationships(graph, written=[], hiders=(), warn=warn) == {}
+    assert [title for title, _, _ in warnings] == ["Entities skipped"]
+    assert warnings[0][2].startswith(f"{URN}: it cannot be parsed: ")
 
 
 def test_entities_that_people_deleted_are_returned(warn: Warn, warnings: Warnings) -> None:

@@ -51,14 +51,28 @@ def lake(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
     spark.conf.unset(key)
 
 
-def scan(spark: SparkSession, folder: str, **config: Any) -> list[Table]:  # noqa: ANN401
+def scan(
+    spark: SparkSession,
+    folder: str,
+    warnings: list[str] | None = None,
+    **config: Any,  # noqa: ANN401
+) -> list[Table]:
     connection = ConnectionConfig.model_validate({"folder": folder, **config})
     assert isinstance(connection.source, RemoteFolder)
-    return scan_remote_folder(spark, KEY, connection.source, connection.selection)
+    told = [] if warnings is None else warnings
+    return scan_remote_folder(
+        spark,
+        KEY,
+        connection.source,
+        connection.selection,
+        warn=lambda *warning: told.append(warning[2]),
+    )
 
 
 def test_tables_are_recognised_as_in_a_local_folder(spark: SparkSession, lake: str) -> None:
-    tables = scan(spark, f"{lake}/")
+    warnings: list[str] = []
+    tables = scan(spark, f"{lake}/", warnings)
+    assert warnings == [".txt: 1 file, for example notes.txt"]
     name = lake.removeprefix("viewfs://")
     assert [(table.id, table.title, table.size) for table in tables] == [
         (TableId("viewfs", f"{name}/a/codes.csv.gz"), "codes", 8),
@@ -93,7 +107,7 @@ def test_file_systems_have_the_platforms_of_datahub(scheme: str, platform: str) 
 
 
 def test_the_recipe_sets_names_and_patterns(spark: SparkSession, lake: str) -> None:
-    config = {"platform": "s3", "platform_instance": "eu", "names": "lake/{table}"}
+    config: dict[str, Any] = {"platform": "s3", "platform_instance": "eu", "names": "lake/{table}"}
     tables = scan(spark, lake, **config, tables={"allow": ["a/.*"]})
     assert [table.id.name for table in tables] == [
         "eu.lake/a/codes.csv.gz",

@@ -169,6 +169,27 @@ def test_a_refusal_names_the_profiles(gms: Gms, graph: DataHubGraph) -> None:
         read_statistics(graph, [ORDERS])
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "null",
+        '{"data": {"profiles": []}}',
+        '{"data": {"entities": [{"urn": "orders", "datasetProfiles": [{"fieldProfiles": [{}]}]}]}}',
+        '{"data": {"entities": [{"datasetProfiles": [{"rowCount": 1}]}]}}',
+    ],
+)
+def test_malformed_profiles_are_an_error_that_names_them(
+    gms: Gms, graph: DataHubGraph, body: str
+) -> None:
+    gms.reply("/api/graphql", body)
+    message = (
+        "^Profiles of datasets cannot be read from DataHub: the response is not from DataHub's "
+        "metadata service. Check the URL"
+    )
+    with pytest.raises(UnreadableCatalogError, match=message):
+        read_statistics(graph, [ORDERS])
+
+
 def _put_many(gms: Gms, describe: Describe, count: int) -> list[TableId]:
     """Store tables of seven columns, each with a primary key, a foreign key and a profile."""
     tables = [TableId("postgres", f"shop.table_{number:05}") for number in range(count)]

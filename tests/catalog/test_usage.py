@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable
 
 import pytest
@@ -142,6 +143,18 @@ def test_statements_that_cannot_be_parsed_are_counted(
             f"2 of 3, for example {newest}",
         )
     ]
+
+
+def test_a_malformed_query_is_skipped(gms: Gms, put: Put, count: Count, warnings: Warnings) -> None:
+    urn = put(JOIN)
+    subjects = {"subjects": [{"entity": {"urn": dataset_urn(ORDERS)}}]}
+    entity = {**{name: {"value": value} for name, value in gms.aspects(urn).items()}, "urn": urn}
+    entity["querySubjects"] = {"value": subjects}
+    gms.reply("entity/scroll", json.dumps({"entities": [entity]}))
+    assert count() == {}
+    (warning,) = warnings
+    assert warning[0] == "Entities skipped"
+    assert warning[2] == f"{urn}: it cannot be parsed: TypeError: unhashable type: 'dict'"
 
 
 def test_very_long_statements_are_ignored(put: Put, count: Count, warnings: Warnings) -> None:

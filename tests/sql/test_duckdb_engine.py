@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from datahub_hyperjoin.joins import Join
-from datahub_hyperjoin.locations import Dialect, File, FileFormat, Folder
+from datahub_hyperjoin.locations import Dialect, File, FileFormat, Folder, WorkbookSheet
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.tables import Table, TableId
 
@@ -179,3 +179,47 @@ def test_duckdb_has_a_time_limit(make_file: MakeFile, make_join: MakeJoin, run: 
     join = make_join(((table, "x"), (table, "x")), rows=1)
     [found] = run(join, tables=[table], timeout=0.001)
     assert found.reason == "its SQL ran for more than 0.001 s; raise `emit.sql_timeout`"
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_a_column_of_row_names_is_read_by_the_name_that_duckdb_gives_it(
+    suffix: str, make_file: MakeFile, make_join: MakeJoin, run: Run, rows_of: RowsOf
+) -> None:
+    text = ",mpg,gear\nMazda RX4,21,4\nFiat 128,32,4\nHonda Civic,30,4\n"
+    text = text if suffix == "csv" else text.replace(",", "\t")
+    cars = make_file(f"cars.{suffix}", text)
+    owners = make_file("owners.csv", "car,owner\nFiat 128,Ann\nMazda RX4,Bob\n")
+    [found] = run(make_join(((cars, "row_name"), (owners, "car")), rows=2), tables=[cars, owners])
+    assert "column0" in found.sql
+    assert rows_of(found) == 2
+
+
+def test_json_arrays_are_read_and_other_json_has_a_reason(
+    make_file: MakeFile, make_join: MakeJoin, run: Run, rows_of: RowsOf
+) -> None:
+    array = make_file("a.json", '[{"x": "A", "y": {"z": 1}},\n {"x": "B"}]')
+    columns = make_file("b.json", '{"x": ["A", "B"]}')
+    other = make_file("c.csv", "x,n\nA,1\nB,2\n")
+    tables = [array, columns, other]
+    found, without = run(
+        make_join(((array, "x"), (other, "x")), rows=2),
+        make_join(((columns, "x"), (other, "x")), rows=2),
+        tables=tables,
+    )
+    assert '"a.json"' in found.sql
+    assert rows_of(found) == 2
+    assert without.reason.startswith("no SQL condition returns the 2 rows that were measured")
+
+
+def test_sheets_of_workbooks_have_a_reason(
+    make_file: MakeFile, make_join: MakeJoin, run: Run
+) -> None:
+    file = make_file("c.csv", "x,n\nA,1\nB,2\n")
+    sheet = Table(
+        id=TableId("file", "a.xlsx/Sheet1"),
+        title="Sheet1",
+        location=WorkbookSheet(uri="a.xlsx", sheet="Sheet1"),
+        size=1,
+    )
+    [found] = run(make_join(((sheet, "x"), (file, "x")), rows=2), tables=[sheet, file])
+    assert found.reason.endswith("CSV, JSON and Parquet files, but not on sheets of workbooks")

@@ -21,11 +21,7 @@ pytestmark = [
 ]
 Rows = Sequence[tuple[Any, ...]]
 
-QUICK = {
-    "network": {"width": 32},
-    "training": {"epochs": 2},
-    "ranking": {"top_k": 9, "min_joinability": 0.0},
-}
+MANY = {"ranking": {"top_k": 9, "min_joinability": 0.0}}
 CODES = [f"{a}{b}{c}" for a in "ABD" for b in "EFGHJ" for c in "KLMN"]
 random = np.random.default_rng(7)
 
@@ -65,7 +61,7 @@ def publish(out: Path, **config: Any) -> tuple[list[str], dict[str, Any]]:  # no
     recipe = {
         "source": {
             "type": "hyperjoin",
-            "config": {"model": QUICK, "emit": {"queries": True}, **config},
+            "config": {"model": MANY, "emit": {"queries": True}, **config},
         },
         "sink": {"type": "file", "config": {"filename": str(out)}},
     }

@@ -97,7 +97,7 @@ def test_only_joins_of_changed_tables_or_evidence_run_again(
     joins: list[Join], tables: list[Table], tmp_path: Path
 ) -> None:
     stated(joins, tables, tmp_path / "store")
-    more = replace(joins[0], evidence=replace(joins[0].evidence, rows=3))
+    more = replace(joins[0], evidence=replace(joins[0].measured, rows=3))
     found, counts = stated([more, *joins[1:]], tables, tmp_path / "store")
     assert counts["sql_from_profile_store"] == 2
     assert found[more.pairs].reason.endswith("returns 2")

@@ -47,7 +47,7 @@ def make_crosswalk(make_join: MakeJoin) -> Callable[..., CrosswalkJoin]:
         cardinality: Cardinality = Cardinality.MANY_MANY,
     ) -> CrosswalkJoin:
         table, into, out = crosswalk
-        evidence = make_join((left, right), rows=rows, cardinality=cardinality).evidence
+        evidence = make_join((left, right), rows=rows, cardinality=cardinality).measured
         return CrosswalkJoin(
             bridge=Bridge(
                 ColumnId(left[0].id, left[1]),
@@ -220,7 +220,7 @@ def test_a_pair_that_a_crosswalk_connects_has_the_sql_of_both_steps(
         make_file("prices.csv", PRICES),
     )
     join = make_crosswalk((orders, "beer"), (beers, "code", "name"), (prices, "product"), rows=4)
-    other = replace(join.as_join, evidence=replace(join.as_join.evidence, rows=9))
+    other = replace(join.as_join, evidence=replace(join.as_join.measured, rows=9))
     for pair, has_sql in ((join.as_join, True), (other, False)):
         statements = state_joins(
             [pair, join],
