@@ -1,4 +1,4 @@
-"""Reads a table in a worker, as a stream of Arrow batches."""
+"""Read a table in a worker, as a stream of Arrow batches."""
 
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -18,6 +18,7 @@ from datahub_hyperjoin.locations import (
     IcebergFolder,
     Relation,
     TableLocation,
+    WorkbookSheet,
     is_remote,
 )
 from datahub_hyperjoin.spark.batches import with_usable_values
@@ -32,8 +33,10 @@ from datahub_hyperjoin.spark.errors import (
 from datahub_hyperjoin.spark.files.avro import read_avro
 from datahub_hyperjoin.spark.files.delimited import read_delimited
 from datahub_hyperjoin.spark.files.delta import read_delta
+from datahub_hyperjoin.spark.files.excel import read_sheet
 from datahub_hyperjoin.spark.files.folder import read_folder
 from datahub_hyperjoin.spark.files.iceberg import read_iceberg
+from datahub_hyperjoin.spark.files.json_arrays import read_json_file
 from datahub_hyperjoin.spark.files.json_lines import read_json_lines
 from datahub_hyperjoin.spark.files.orc import read_orc
 from datahub_hyperjoin.spark.files.parquet import read_parquet
@@ -44,6 +47,7 @@ _DELIMITERS = {FileFormat.CSV: None, FileFormat.TSV: "\t"}
 """Delimiters where the recipe names none; None to detect it."""
 _READERS: Mapping[FileFormat, Callable[[Path, Collection[str] | None], TableStream]] = {
     FileFormat.JSON_LINES: read_json_lines,
+    FileFormat.JSON: read_json_file,
     FileFormat.PARQUET: read_parquet,
     FileFormat.ORC: read_orc,
     FileFormat.AVRO: read_avro,
@@ -58,7 +62,9 @@ def read_table(
     max_bytes: int = sys.maxsize,
     paths: Collection[str] | None = None,
 ) -> TableStream:
-    """Open a table as a stream of rows, within limits on rows and bytes.
+    """Open a table as a stream of rows.
+
+    Limits apply to rows and bytes.
 
     Args:
         table: The table.
@@ -80,10 +86,10 @@ def read_table(
 def _open(
     table: Table, databases: Databases, paths: Collection[str] | None, *, max_rows: int
 ) -> TableStream:
-    """Open a table with the reader for its kind of location."""
+    """Open a table with the reader for its location."""
     location = table.location
     match location:
-        case File():
+        case File() | WorkbookSheet():
             return read_file(location, paths)
         case Folder():
             return read_folder(location, paths, open_file=read_file)
@@ -113,11 +119,11 @@ def _read_data_file(file: IcebergDataFile, paths: Collection[str] | None) -> Tab
     return read_data_file(file, paths)
 
 
-def read_file(file: File, paths: Collection[str] | None) -> TableStream:
+def read_file(file: File | WorkbookSheet, paths: Collection[str] | None) -> TableStream:
     """Open a file with the reader for its format.
 
     Args:
-        file: The file.
+        file: The file, or a sheet in it.
         paths: The columns to read; all if None.
 
     Returns:
@@ -131,6 +137,8 @@ def read_file(file: File, paths: Collection[str] | None) -> TableStream:
         # No reader is asked: each would report an empty file in another way.
         if not path.stat().st_size:
             raise EmptyTableError.without_content()
+        if isinstance(file, WorkbookSheet):
+            return read_sheet(file, path, paths)
         if file.format in _DELIMITERS:
             delimiter = file.dialect.delimiter or _DELIMITERS[file.format]
             return read_delimited(path, paths, replace(file.dialect, delimiter=delimiter))
@@ -156,7 +164,9 @@ def local_path(uri: str) -> Path:
 
 
 def with_absolute_paths(tables: Sequence[Table]) -> list[Table]:
-    """Make the paths of tables absolute, because workers may run in another folder.
+    """Make the paths of tables absolute.
+
+    Workers may run in another folder.
 
     Args:
         tables: Tables with paths that are relative to the driver's folder.
@@ -171,6 +181,8 @@ def _absolute(location: TableLocation) -> TableLocation:
     match location:
         case Relation() | CatalogTable():
             return location
+        case WorkbookSheet():
+            return replace(location, uri=str(local_path(location.uri).absolute()))
         case File() | Folder() | DeltaFolder() | IcebergFolder() | IcebergDataFile():
             if is_remote(location.uri):
                 return location

@@ -1,4 +1,7 @@
-"""Draws a reproducible random sample of rows while a table is read."""
+"""Draw a random sample of rows while a table is read.
+
+The same table gives the same sample.
+"""
 
 from collections.abc import Generator
 from contextlib import closing
@@ -18,7 +21,7 @@ SEED = 0
 def draw(
     stream: TableStream, *, max_rows: int, max_bytes: int
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Draw rows at random from each batch, in proportion to the batch's size.
+    """Draw rows at random from each batch, in proportion to its size.
 
     If n rows are still wanted, and N rows remain including this batch of b rows, then n b / N rows
     of the batch are drawn at random: proportional allocation to strata (Cochran, Sampling
@@ -51,7 +54,8 @@ def draw(
                 stream.notes.append(f"read up to row {seen}; there are more")
                 break
     if not seen:
-        raise EmptyTableError.without_rows()
+        header = [column.path for column in stream.columns if not column.opaque]
+        raise EmptyTableError.without_rows().with_header(header)
     if drawn < seen:
         stream.notes.append(f"read a sample of {drawn / seen:.2%} of {seen} rows")
 

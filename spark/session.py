@@ -1,4 +1,6 @@
-"""Provides the active Spark session, or a new session that is stopped after use.
+"""Provide the active Spark session or a new one.
+
+A new session is stopped after use.
 
 Other modules use only data frames and SQL, and never the driver's Java process, so that they work
 on Spark Connect, too.
@@ -32,6 +34,8 @@ Session = Callable[[], SparkSession]
 _CONNECT = "sc://"
 _ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 """Variable from which PySpark takes the arguments of the driver's Java process."""
+_JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
+"""Setting of the driver's Java options, before those that the recipe adds as `extraJavaOptions`."""
 _QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -39,6 +43,8 @@ _QUIET = {
 }
 _DRIVER = {"spark.driver.memory": "2g", "spark.driver.maxResultSize": "0"}
 """Settings of the driver, which receives the profiles: those of a large lake are gigabytes."""
+# The loopback address keeps the driver out of reach of other machines, and 200 partitions, which is
+# Spark's default, would be too many for one machine.
 _LOCAL = {
     "spark.pyspark.python": sys.executable,
     "spark.driver.bindAddress": "127.0.0.1",
@@ -49,7 +55,7 @@ _LOCAL = {
 
 @contextmanager
 def borrow_session(config: SessionConfig) -> Iterator[SparkSession]:
-    """Provide a Spark session for the length of a `with` block.
+    """Provide a Spark session for a `with` block.
 
     Args:
         config: The session to create if none is active.
@@ -74,7 +80,7 @@ def borrow_session(config: SessionConfig) -> Iterator[SparkSession]:
 
 @contextmanager
 def lazy_session(config: SessionConfig) -> Iterator[Session]:
-    """Provide a function that opens a Spark session when first called.
+    """Provide a function that opens a Spark session on first use.
 
     Args:
         config: The session to create if none is active.
@@ -107,11 +113,12 @@ def settings_for(config: SessionConfig) -> dict[str, str]:
         return dict(config.settings)
     local = _LOCAL if config.master.startswith("local") else {}
     python = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    # Later entries win, so a recipe can override every setting.
     return {"spark.pyspark.python": python, **_QUIET, **_DRIVER, **local, **config.settings}
 
 
 def find_java() -> str:
-    """Return the path of the Java executable that Spark would start.
+    """Find the Java executable that Spark would start.
 
     Raises:
         MissingJavaError: Neither JAVA_HOME nor PATH leads to Java.
@@ -145,7 +152,7 @@ def _create(config: SessionConfig) -> SparkSession:
     java = find_java()
     try:
         with _environment(_variables(config.master, settings)):
-            _start_java({"spark.master": config.master, **settings})
+            _start_java({"spark.master": config.master, **settings, **_java_options(settings)})
             return builder.master(config.master).getOrCreate()
     except PySparkRuntimeError as error:
         if error.getCondition() == "JAVA_GATEWAY_EXITED":
@@ -155,21 +162,32 @@ def _create(config: SessionConfig) -> SparkSession:
 
 @cache
 def _spill_folder() -> Path:
-    """Return a private folder for what Spark writes to disk, which everyone could read elsewhere.
+    """Return a private folder for the data that Spark writes to disk.
 
-    It stays until this process ends, because Java uses the first session's folder for all.
+    Elsewhere, every user of the machine could read it. It stays until this process ends, because
+    Java uses the first session's folder for all.
     """
     opened = ExitStack()
     atexit.register(opened.close)
     return opened.enter_context(temporary_folder())
 
 
-def _start_java(settings: dict[str, str]) -> None:
-    """Start the driver's Java process, unless it runs already, with settings from a private file.
+def _java_options(settings: dict[str, str]) -> dict[str, str]:
+    """Return the driver's Java options, so that Java leaves nothing outside the private folder.
 
-    PySpark would pass them as arguments, which every user of the machine can read. The file is
-    read before Java answers. The session receives the settings again afterwards, because Spark
-    trims those of a file, and ignores the file if the user's own arguments name another one.
+    Java does not read TMPDIR. Killed, it leaves libraries that it unpacked and Spark's folders.
+    """
+    ours = f'"-Djava.io.tmpdir={_spill_folder()}"'
+    return {_JAVA_OPTIONS: f"{ours} {settings.get(_JAVA_OPTIONS, '')}".rstrip()}
+
+
+def _start_java(settings: dict[str, str]) -> None:
+    """Start the driver's Java process with settings from a private file.
+
+    A process that runs already is kept. PySpark would pass them as arguments, which every user of
+    the machine can read. The file is read before Java answers. The session receives the settings
+    again afterwards, because Spark trims those of a file, and ignores the file if the user's own
+    arguments name another one.
     """
     arguments = os.environ.get(_ARGUMENTS, "pyspark-shell")
     with temporary_folder() as folder:
@@ -182,7 +200,7 @@ def _start_java(settings: dict[str, str]) -> None:
 
 
 def _property(setting: tuple[str, str]) -> str:
-    r"""Return the line of a setting in a properties file.
+    r"""Write a setting as a line of a properties file.
 
     >>> _property(("spark.a:b", " x=1\n"))
     'spark.a\\u003ab=\\u0020x\\u003d1\\u000a\n'

@@ -1,4 +1,7 @@
-"""Reads Spark catalog tables, remote Delta tables and large files with Spark's own readers."""
+"""Read tables with Spark's own readers.
+
+These are tables of Spark catalogs, remote Delta tables and large files.
+"""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +25,7 @@ from datahub_hyperjoin.locations import (
     IcebergFolder,
     Relation,
     TableLocation,
+    WorkbookSheet,
     is_remote,
 )
 from datahub_hyperjoin.redact import in_short
@@ -60,7 +64,7 @@ _PY4J_PREFIX = "An error occurred while calling"
 
 @dataclass(frozen=True, slots=True)
 class TableFrame:
-    """A table to be profiled, as a Spark data frame."""
+    """A table to profile, as a Spark data frame."""
 
     frame: DataFrame | None
     """Its rows or a sample of them, with the columns whose values are read. None if no column's
@@ -77,7 +81,7 @@ class TableFrame:
 
 
 def load_frame(session: SparkSession, location: TableLocation) -> DataFrame:
-    """Load a table as a data frame.
+    """Load a table as a Spark data frame.
 
     Args:
         session: Reads the table.
@@ -101,7 +105,7 @@ def load_frame(session: SparkSession, location: TableLocation) -> DataFrame:
         case Folder():
             frame = _load_files(session, location)
             return _with_partition_keys(frame, partition_keys(location.parts[0]))
-        case IcebergFolder() | IcebergDataFile() | Relation():
+        case IcebergFolder() | IcebergDataFile() | WorkbookSheet() | Relation():
             message = f"Spark has no reader for {location}"
             raise TypeError(message)
         case _:
@@ -109,7 +113,7 @@ def load_frame(session: SparkSession, location: TableLocation) -> DataFrame:
 
 
 def leaf_expressions(frame: DataFrame) -> tuple[list[Column], dict[str, Expression]]:
-    """Return a table's columns and the Spark expressions that select their values.
+    """Return a table's columns, with the Spark expressions for their values.
 
     Each struct is replaced by its members.
 
@@ -131,7 +135,7 @@ def leaf_expressions(frame: DataFrame) -> tuple[list[Column], dict[str, Expressi
 def select_columns(
     frame: DataFrame, paths: Collection[str] | None
 ) -> tuple[DataFrame, tuple[Column, ...], list[str]]:
-    """Select the columns to read from a table.
+    """Choose the columns of a table to read.
 
     Args:
         frame: Its rows.
@@ -163,7 +167,9 @@ def spark_error_text(error: Exception) -> str:
 
 
 def is_lost_worker(error: Exception) -> bool:
-    """Return whether a Spark job failed because one of its workers crashed or was killed.
+    """Return whether a Spark job failed because it lost a worker.
+
+    The worker crashed or was killed.
 
     Args:
         error: The job's error.
@@ -172,7 +178,7 @@ def is_lost_worker(error: Exception) -> bool:
 
 
 def table_error(location: TableLocation, error: Exception) -> TableError:
-    """Return a `TableError` for a Spark error that occurred while a table was read.
+    """Build a `TableError` from the error that Spark raised for a table.
 
     Args:
         location: The table's location.
@@ -211,7 +217,8 @@ def _load_files(session: SparkSession, location: File | Folder) -> DataFrame:
 
 
 def _with_partition_keys(frame: DataFrame, keys: Collection[str]) -> DataFrame:
-    """Add a text column to a data frame for each missing partition key."""
+    """Add missing partition keys to a data frame, as text columns."""
+    # Spark ignores the case of column names.
     names = {name.lower() for name in frame.columns}
     for key in keys:
         if key.lower() not in names:
@@ -228,7 +235,10 @@ def _partition_value(key: str) -> Expression:
 
 
 def _spark_uri(uri: str) -> str:
-    """Prefix a local path with `file://`, because Spark may default to another file system."""
+    """Put `file://` before a local path.
+
+    Spark may default to another file system.
+    """
     return uri if is_remote(uri) or urlsplit(uri).scheme else f"file://{uri}"
 
 

@@ -1,4 +1,4 @@
-"""Copies remote files to Spark's workers, with many files per task.
+"""Copy remote files to Spark's workers, many files in each task.
 
 A worker reads the copy like any local file, so remote files need no readers of their own.
 """
@@ -24,6 +24,7 @@ from datahub_hyperjoin.locations import (
     IcebergDataFile,
     IcebergFolder,
     Relation,
+    WorkbookSheet,
 )
 from datahub_hyperjoin.spark.errors import MissingIcebergError
 from datahub_hyperjoin.spark.files.folder import reading_order
@@ -41,7 +42,7 @@ CopyLocation = File | Folder | IcebergDataFile
 
 @dataclass(frozen=True, slots=True)
 class ShippedFile:
-    """A file of a table, to be copied to a worker."""
+    """A file to copy to a worker."""
 
     table: Table
     """The table."""
@@ -64,7 +65,10 @@ class ShippedFile:
 
 @dataclass(frozen=True, slots=True)
 class Shipment:
-    """The files to copy to workers, and the tables whose files cannot be determined."""
+    """The files to copy to workers.
+
+    Tables whose files are unknown are listed apart.
+    """
 
     files: Mapping[str, ShippedFile]
     """Files by URI."""
@@ -74,7 +78,7 @@ class Shipment:
 
 
 def plan_shipment(session: SparkSession, tables: Sequence[Table]) -> Shipment:
-    """Determine which files to copy to workers for the given tables.
+    """Choose the files to copy to workers for the given tables.
 
     Args:
         session: Reads the metadata of Iceberg tables.
@@ -100,7 +104,7 @@ def plan_shipment(session: SparkSession, tables: Sequence[Table]) -> Shipment:
 def _locate_copies(
     session: SparkSession, table: Table
 ) -> list[tuple[str, str, CopyLocation]] | TableError:
-    """List the files to copy to workers for one table.
+    """List the files of one table to copy to workers.
 
     A file has its URI, its relative path, and the location from which a worker reads the copy.
     """
@@ -118,7 +122,7 @@ def _locate_copies(
                 return _plan_iceberg(session, location)
             except (TableError, *SPARK_ERRORS) as error:
                 return error if isinstance(error, TableError) else table_error(location, error)
-        case DeltaFolder() | IcebergDataFile() | Relation() | CatalogTable():
+        case DeltaFolder() | IcebergDataFile() | WorkbookSheet() | Relation() | CatalogTable():
             message = f"Files of {location} are not shipped"
             raise TypeError(message)
         case _:
@@ -145,7 +149,7 @@ def _plan_iceberg(
 def receive_files(
     batches: Iterator[pa.RecordBatch], files: Mapping[str, ShippedFile]
 ) -> Iterator[tuple[ShippedFile, Table]]:
-    """Write the received files to the worker's local disk, one at a time.
+    """Write received files to the worker's disk, one at a time.
 
     While they are read, the memory of the worker is limited.
 

@@ -1,4 +1,6 @@
-"""Profiles each table in its own Spark job, in which many tasks read the table.
+"""Profile each table in a Spark job of its own.
+
+Many tasks read the table.
 
 Each task aggregates the partition that Spark reads for it, and only aggregates are merged.
 Several jobs run at a time.
@@ -25,6 +27,7 @@ from datahub_hyperjoin.locations import (
     IcebergDataFile,
     IcebergFolder,
     Relation,
+    WorkbookSheet,
     database_of,
 )
 from datahub_hyperjoin.spark.batches import with_usable_values
@@ -68,7 +71,7 @@ def profile_distributed(
     config: ProfileConfig,
     result_folder: ResultFolder = temporary_results,
 ) -> list[TableProfile]:
-    """Profile tables through Spark's own readers.
+    """Profile tables with Spark's own readers.
 
     Args:
         session: Runs the Spark jobs.
@@ -88,7 +91,10 @@ def profile_distributed(
         queues[database_of(table.location) or table.id].append(table)
 
     def profile(queue: Sequence[Table]) -> list[TableProfile]:
-        """Profile tables one by one, because one table may use all connections of a database."""
+        """Profile tables one by one.
+
+        One table may use all connections of a database.
+        """
         profiles = []
         for table in queue:
             profiles.append(_profile(session, table, config))
@@ -136,6 +142,9 @@ def _load(session: SparkSession, table: Table, config: ProfileConfig) -> TableFr
     match location:
         case Relation():
             return load_relation(session, location, max_rows=config.max_rows, share=share)
+        case WorkbookSheet():
+            message = f"One task reads {location} as a whole"
+            raise TypeError(message)
         case (
             File() | Folder() | DeltaFolder() | IcebergFolder() | IcebergDataFile() | CatalogTable()
         ):

@@ -1,4 +1,7 @@
-"""Profiles tables in one Spark job, in which each task may read many tables."""
+"""Profile many tables in one Spark job.
+
+Each task may read many tables.
+"""
 
 import logging
 import pickle
@@ -10,10 +13,15 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from datahub_hyperjoin.described import describe_columns
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.errors import LostWorkerError, UnreadableTableError
+from datahub_hyperjoin.spark.errors import (
+    EmptyTableError,
+    LostWorkerError,
+    UnreadableTableError,
+)
 from datahub_hyperjoin.spark.gc_tuning import exempt_imports
 from datahub_hyperjoin.spark.memory import limited_memory
 from datahub_hyperjoin.spark.packing import pack
@@ -28,7 +36,7 @@ from datahub_hyperjoin.spark.profiles.result_transfer import (
     temporary_results,
 )
 from datahub_hyperjoin.spark.read import with_absolute_paths
-from datahub_hyperjoin.tables import Table, TableProfile
+from datahub_hyperjoin.tables import DataType, Table, TableProfile
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +47,7 @@ def profile_local_batch(
     config: ProfileConfig,
     result_folder: ResultFolder = temporary_results,
 ) -> list[TableProfile]:
-    """Profile tables in one Spark job, and in more if a table ends its worker.
+    """Profile tables in one Spark job, or in several if a table ends its worker.
 
     Args:
         session: Runs the Spark jobs.
@@ -105,7 +113,7 @@ def profile_each(
         The profiles that are computed together, in the order of the tables. An unreadable table
         has a profile with a fault.
     """
-    batch, members = ColumnBatch(config, databases), list[tuple[Table, str]]()
+    batch, members = ColumnBatch(config, databases), list[tuple[Table, TableProfile | None]]()
     for table in tables:
         members.append((table, _try_add(table, batch)))
         if batch.is_full:
@@ -132,25 +140,36 @@ def fault_text(error: Exception) -> str:
 
 
 def _printable(text: str) -> str:
-    """Escape what UTF-8 cannot write, such as the bytes of a file name in another encoding."""
+    """Escape characters that UTF-8 cannot encode.
+
+    File names in another encoding may have some.
+    """
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _try_add(table: Table, batch: ColumnBatch) -> str:
-    """Add a table to a batch, and return the error message if adding fails.
+def _faulty(table: Table, error: Exception) -> TableProfile:
+    """Return the profile of a table that cannot be used.
 
-    The message is empty on success.
+    It lists columns if the table has a header.
     """
+    header = error.header if isinstance(error, EmptyTableError) else ()
+    # A header names columns, but does not say their types.
+    columns = describe_columns(table.id, ((path, DataType.TEXT) for path in header))
+    return TableProfile(table=table, columns=columns, fault=fault_text(error))
+
+
+def _try_add(table: Table, batch: ColumnBatch) -> TableProfile | None:
+    """Add a table to a batch, or return its profile with a fault if that fails."""
     try:
         batch.add(table)
     except Exception as error:  # noqa: BLE001 (the guard that keeps one table from ending the run)
-        return fault_text(error)
-    return ""
+        return _faulty(table, error)
+    return None
 
 
 def _profile_batch(
     batch: ColumnBatch,
-    members: list[tuple[Table, str]],
+    members: list[tuple[Table, TableProfile | None]],
     config: ProfileConfig,
     databases: Databases,
 ) -> list[TableProfile]:
@@ -158,13 +177,10 @@ def _profile_batch(
         profiles = iter(batch.profiles())
     except Exception as error:  # noqa: BLE001 (the same guard)
         if len(members) == 1:
-            return [TableProfile(table=members[0][0], fault=fault_text(error))]
+            return [_faulty(members[0][0], error)]
         # The error does not tell which table caused it; reading each alone does.
         return [profile_table(table, config, databases) for table, _ in members]
-    return [
-        TableProfile(table=table, fault=fault) if fault else next(profiles)
-        for table, fault in members
-    ]
+    return [faulty or next(profiles) for _, faulty in members]
 
 
 def _worker(

@@ -1,4 +1,4 @@
-"""Chooses how to read the rows of a table."""
+"""Choose how to read each table."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -14,6 +14,7 @@ from datahub_hyperjoin.locations import (
     IcebergDataFile,
     IcebergFolder,
     Relation,
+    WorkbookSheet,
     database_of,
     is_remote,
 )
@@ -28,7 +29,7 @@ _SMALL_BYTES = 1 << 25
 
 
 class Route(Enum):
-    """A way to read a table with Spark tasks."""
+    """A way to read tables with Spark tasks."""
 
     LOCAL_BATCH = "local batch"
     """A task opens many tables and reads each as a whole."""
@@ -59,7 +60,7 @@ def route_of(table: Table, config: ProfileConfig) -> Route:
             return Route.DISTRIBUTED
         case DeltaFolder(uri=uri):
             return Route.DISTRIBUTED if is_remote(uri) else Route.LOCAL_BATCH
-        case IcebergFolder(uri=uri) | IcebergDataFile(uri=uri):
+        case IcebergFolder(uri=uri) | IcebergDataFile(uri=uri) | WorkbookSheet(uri=uri):
             return Route.SHIPPED if is_remote(uri) else Route.LOCAL_BATCH
         case File(uri=uri, format=format_) | Folder(uri=uri, format=format_):
             if is_large and format_ in _SPLITTABLE:
@@ -70,7 +71,7 @@ def route_of(table: Table, config: ProfileConfig) -> Route:
 
 
 def are_small(tables: Sequence[Table], config: ProfileConfig) -> bool:
-    """Return whether tables are so small that reading them without Spark is faster.
+    """Return whether tables are small enough to be read without Spark.
 
     Args:
         tables: The tables.

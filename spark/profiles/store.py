@@ -1,4 +1,4 @@
-"""Keeps profiles and evidence, so that unchanged tables are not read again.
+"""Store profiles and evidence, so that unchanged tables are not read again.
 
 A profile is kept under a key made of everything it depends on: the table's location and state, the
 profile settings and this package's version. The key of evidence is made of both tables' states and
@@ -11,10 +11,9 @@ checksum. What cannot be read as it was written is computed again, with a warnin
 import json
 import logging
 import shutil
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -22,7 +21,6 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from datahub_hyperjoin import __version__
 from datahub_hyperjoin.crosswalks import Bridge
 from datahub_hyperjoin.errors import StoredFileError
 from datahub_hyperjoin.joins import Cardinality, Evidence
@@ -30,6 +28,7 @@ from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.gc_tuning import gc_paused
 from datahub_hyperjoin.spark.profiles.result_transfer import read_results
 from datahub_hyperjoin.spark.profiles.rows import PROFILE_ROW, from_rows, to_rows
+from datahub_hyperjoin.spark.profiles.store_keys import bridge_keys, pair_keys, table_key
 from datahub_hyperjoin.storage import read_sealed, replacing_sealed
 from datahub_hyperjoin.tables import Pair, Table, TableId, TableProfile
 from datahub_hyperjoin.temporary import temporary_folder
@@ -67,20 +66,39 @@ _EVIDENCE_SCHEMA = pa.schema(
 _RESULT_SCHEMA = pa.schema([_KEY, pa.field("json", pa.string())])
 
 
+NoteDamaged = Callable[[Path, str], None]
+"""Receives a file or folder of a store that cannot be read, and the reason."""
+
+
+def log_damaged(path: Path, reason: str) -> None:
+    """Log that a part of a store cannot be read.
+
+    Args:
+        path: The file or folder.
+        reason: Why it cannot be read.
+    """
+    logger.warning("Ignoring the stored file %s, and reading again: %s", path, reason)
+
+
 class Store:
-    """Storage of profiles and evidence between runs, if a folder is configured.
+    """A store that keeps profiles and evidence for later runs.
+
+    It stays empty unless a folder is configured.
 
     Args:
         config: The folder, and the settings that profiles depend on.
+        note_damaged: Receives what cannot be read; it is computed again.
     """
 
-    def __init__(self, config: ProfileConfig) -> None:
+    def __init__(self, config: ProfileConfig, note_damaged: NoteDamaged = log_damaged) -> None:
+        self.config = config
         self._folder = config.store
         self._ignores_content = config.force
         self._settings = repr(replace(config, store=None, force=False))
+        self._note_damaged = note_damaged
 
     def profiles(self, tables: Sequence[Table]) -> dict[TableId, TableProfile]:
-        """Return the kept profiles of unchanged tables.
+        """Return the stored profiles of unchanged tables.
 
         Args:
             tables: The tables of this run.
@@ -88,7 +106,7 @@ class Store:
         Returns:
             Profiles by table, without tables that were changed or never profiled.
         """
-        by_key = {_key(table, self._settings): table for table in tables if table.state}
+        by_key = {table_key(table, self._settings): table for table in tables if table.state}
         with gc_paused():
             return {
                 profile.table.id: profile
@@ -99,7 +117,7 @@ class Store:
 
     @contextmanager
     def result_folder(self, tables: Sequence[Table]) -> Iterator[Path]:
-        """Provide a folder in which workers write profiles as soon as they have them.
+        """Provide a folder in which workers write finished profiles.
 
         If this run ends early, the next one finds them there.
 
@@ -110,18 +128,18 @@ class Store:
             The folder; a temporary one if nothing is stored.
         """
         with ExitStack() as opened:
-            folder = self._new_results([_key(table, self._settings) for table in tables])
+            folder = self._new_results([table_key(table, self._settings) for table in tables])
             yield folder or opened.enter_context(temporary_folder())
 
     def keep_profiles(self, profiles: Sequence[TableProfile]) -> None:
-        """Keep this run's profiles, and discard all earlier profiles.
+        """Store this run's profiles, and delete all earlier profiles.
 
         Args:
             profiles: The profiles of this run. Unreadable tables are not kept, so that the next run
                 tries them again.
         """
         kept = [profile for profile in profiles if profile.table.state and not profile.fault]
-        keys = pa.array([_key(profile.table, self._settings) for profile in kept], pa.string())
+        keys = pa.array([table_key(profile.table, self._settings) for profile in kept], pa.string())
         batches = [
             pa.RecordBatch.from_arrays(
                 [keys[start : start + _BATCH], *to_rows(kept[start : start + _BATCH]).columns],
@@ -133,7 +151,7 @@ class Store:
         self._discard_results()
 
     def discard_profiles(self) -> None:
-        """Delete all kept profiles, which hold values of the data."""
+        """Delete all stored profiles, because they contain values of the data."""
         if self._folder is not None:
             (self._folder / _PROFILES_FILE).unlink(missing_ok=True)
             self._discard_results()
@@ -142,7 +160,7 @@ class Store:
     def evidence(
         self, pairs: Sequence[Pair], tables: Sequence[Table], ways: Mapping[Pair, str]
     ) -> dict[Pair, Evidence]:
-        """Return the kept evidence for pairs whose tables are unchanged.
+        """Return the stored evidence for pairs of unchanged tables.
 
         Args:
             pairs: The pairs of this run.
@@ -152,24 +170,24 @@ class Store:
         Returns:
             Evidence by pair, without pairs that were never verified.
         """
-        return self._read_evidence(_EVIDENCE_FILE, _pair_keys(pairs, tables, ways))
+        return self._read_evidence(_EVIDENCE_FILE, pair_keys(pairs, tables, ways))
 
     def keep_evidence(
         self, evidence: Mapping[Pair, Evidence], tables: Sequence[Table], ways: Mapping[Pair, str]
     ) -> None:
-        """Keep this run's evidence, and discard all earlier evidence.
+        """Store this run's evidence, and delete all earlier evidence.
 
         Args:
             evidence: The evidence of this run.
             tables: The tables of the pairs' columns.
             ways: The names of the ways in which pairs are compared besides as written.
         """
-        self._write_evidence(_EVIDENCE_FILE, evidence, _pair_keys([*evidence], tables, ways))
+        self._write_evidence(_EVIDENCE_FILE, evidence, pair_keys([*evidence], tables, ways))
 
     def bridge_evidence(
         self, bridges: Sequence[Bridge], tables: Sequence[Table]
     ) -> dict[Bridge, Evidence]:
-        """Return kept evidence for joins through crosswalks, if the joined tables are unchanged.
+        """Return the stored evidence for joins of unchanged tables through crosswalks.
 
         The crosswalk must be unchanged, too.
 
@@ -180,21 +198,23 @@ class Store:
         Returns:
             Evidence by bridge, without bridges that were never verified.
         """
-        return self._read_evidence(_BRIDGES_FILE, _bridge_keys(bridges, tables))
+        return self._read_evidence(_BRIDGES_FILE, bridge_keys(bridges, tables))
 
     def keep_bridge_evidence(
         self, evidence: Mapping[Bridge, Evidence], tables: Sequence[Table]
     ) -> None:
-        """Replace kept evidence for joins through crosswalks by this run's evidence.
+        """Store this run's evidence for joins through crosswalks, and delete earlier evidence.
 
         Args:
             evidence: The evidence of this run.
             tables: The tables of the bridges' columns.
         """
-        self._write_evidence(_BRIDGES_FILE, evidence, _bridge_keys([*evidence], tables))
+        self._write_evidence(_BRIDGES_FILE, evidence, bridge_keys([*evidence], tables))
 
     def results(self, name: str) -> dict[str, str]:
-        """Return the last run's results of the given kind: a JSON text for each result key.
+        """Return the stored results of one kind.
+
+        They are JSON texts by result key.
 
         Args:
             name: The kind of result, which names the file.
@@ -204,7 +224,7 @@ class Store:
         return {row["key"]: row["json"] for row in rows}
 
     def keep_results(self, name: str, results: Mapping[str, str]) -> None:
-        """Replace kept results of the given kind by this run's results.
+        """Store this run's results of one kind, and delete earlier results.
 
         Args:
             name: The kind of result, which names the file.
@@ -222,8 +242,10 @@ class Store:
             return None
         folder = self._folder / _RESULTS_FOLDER / uuid4().hex
         try:
+            # One by one, because `mkdir(parents=True)` ignores the mode for outer folders.
             for new in (self._folder, folder.parent, folder):
                 new.mkdir(mode=0o700, exist_ok=True)
+            # Created before it is written, so that other users can never read it.
             (folder / _KEYS_FILE).touch(mode=0o600)
             (folder / _KEYS_FILE).write_text(json.dumps(keys))
         except OSError as error:
@@ -232,12 +254,12 @@ class Store:
         return folder
 
     def _stored_profiles(self) -> Iterator[pa.RecordBatch]:
-        """Yield what the last complete run has kept, and what incomplete runs have left."""
+        """Yield the stored profiles of complete and of interrupted runs."""
         yield from self._read(_PROFILES_FILE, _PROFILE_SCHEMA)
         if self._folder is None or self._ignores_content:
             return
         for folder in sorted((self._folder / _RESULTS_FOLDER).glob("*")):
-            yield from _unfinished_profiles(folder)
+            yield from _unfinished_profiles(folder, self._note_damaged)
 
     def _read_evidence(self, name: str, keys: Mapping[_Compared, str]) -> dict[_Compared, Evidence]:
         batches = self._read(name, _EVIDENCE_SCHEMA)
@@ -261,8 +283,7 @@ class Store:
                 message = "another version of this package wrote it"
                 raise pa.ArrowInvalid(message)
         except (StoredFileError, pa.ArrowException, OSError) as error:
-            path = self._folder / name
-            logger.warning("Ignoring the stored file %s, and reading again: %s", path, error)
+            self._note_damaged(self._folder / name, str(error))
             return []
         return rows.to_batches()
 
@@ -276,51 +297,7 @@ class Store:
             logger.warning("Cannot store results for the next run in %s: %s", self._folder, error)
 
 
-def result_key(tables: Sequence[Table], *parts: str) -> str:
-    """Return the key under which a result computed from tables is kept.
-
-    Args:
-        tables: The tables.
-        *parts: Everything else that the result depends on.
-
-    Returns:
-        A key that differs if a table has changed; empty if a table's state is unknown.
-    """
-    if not all(table.state for table in tables):
-        return ""
-    return sha256(repr([*map(_key, tables), *parts]).encode()).hexdigest()
-
-
-def _key(table: Table, *settings: str) -> str:
-    # The version is part of the key, because another one may compute other profiles.
-    parts = [__version__, repr(table.id), repr(table.location), table.state, *settings]
-    return sha256(repr(parts).encode()).hexdigest()
-
-
-def _pair_keys(
-    pairs: Sequence[Pair], tables: Sequence[Table], ways: Mapping[Pair, str]
-) -> dict[Pair, str]:
-    states = {table.id: _key(table) for table in tables if table.state}
-    keys = {}
-    for pair in pairs:
-        if all(column.table in states for column in pair):
-            ends = [(states[column.table], column.path) for column in pair]
-            keys[pair] = sha256(repr([*ends, ways.get(pair, "")]).encode()).hexdigest()
-    return keys
-
-
-def _bridge_keys(bridges: Sequence[Bridge], tables: Sequence[Table]) -> dict[Bridge, str]:
-    states = {table.id: _key(table) for table in tables if table.state}
-    keys = {}
-    for bridge in bridges:
-        columns = (bridge.left, bridge.left_via, bridge.right_via, bridge.right)
-        if all(column.table in states for column in columns):
-            parts = [(states[column.table], column.path) for column in columns]
-            keys[bridge] = sha256(repr(parts).encode()).hexdigest()
-    return keys
-
-
-def _unfinished_profiles(folder: Path) -> Iterator[pa.RecordBatch]:
+def _unfinished_profiles(folder: Path, note_damaged: NoteDamaged) -> Iterator[pa.RecordBatch]:
     try:
         keys = json.loads((folder / _KEYS_FILE).read_text())
         for rows in read_results(folder):
@@ -328,7 +305,7 @@ def _unfinished_profiles(folder: Path) -> Iterator[pa.RecordBatch]:
             columns = [pa.array(of_rows, pa.string()), *rows.columns[1:]]
             yield pa.RecordBatch.from_arrays(columns, schema=_PROFILE_SCHEMA)
     except (pa.ArrowException, OSError, ValueError, LookupError, TypeError) as error:
-        logger.warning("Ignoring the results of an unfinished run in %s: %s", folder, error)
+        note_damaged(folder, f"{type(error).__name__}: {error}")
 
 
 def _matching_profiles(rows: pa.RecordBatch, by_key: Mapping[str, Table]) -> list[TableProfile]:

@@ -1,4 +1,4 @@
-"""Searches a sample of each table's rows for composite keys.
+"""Search a sample of each table's rows for composite keys.
 
 A composite key is a minimal set of columns that identifies a row. Two rows of the sample with the
 same values prove that a set of columns is no key. A set without such rows may still not be one, so
@@ -29,6 +29,7 @@ from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, load_frame, sele
 from datahub_hyperjoin.spark.native.remote import copy_files
 from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
 from datahub_hyperjoin.spark.packing import pack
+from datahub_hyperjoin.spark.profiles.lost_tables import run_in_halves
 from datahub_hyperjoin.spark.profiles.routes import Route, are_small, route_of
 from datahub_hyperjoin.spark.read import read_table, with_absolute_paths
 from datahub_hyperjoin.spark.verification.tuples import HashedColumn, hash_rows, hash_tuples
@@ -37,6 +38,8 @@ from datahub_hyperjoin.tables import Table, TableId
 SAMPLE_ROWS = 1 << 15
 """Rows of a table in which keys are searched; what they do not show is left to verification."""
 
+_Keys = dict[int, tuple[tuple[str, ...], ...]]
+"""Paths of the columns of each key, by the index of the table."""
 _KEY_ROW = pa.schema({"table": pa.int32(), "key": pa.list_(pa.string())})
 _MAX_KEYS = 16
 """Keys kept of one table: the narrowest, and of these the first columns."""
@@ -47,7 +50,7 @@ _MIN_ROWS = 4
 
 @dataclass(frozen=True, slots=True)
 class _Searched:
-    """A table, and the columns to search for keys."""
+    """A table, and the columns in which to search for keys."""
 
     table: Table
     search: KeySearch
@@ -62,7 +65,8 @@ def search_keys(
     """Find composite keys of two to four columns in a sample of each table's rows.
 
     Args:
-        session: Runs one Spark job, and one more for each table on the distributed route.
+        session: Runs one Spark job, and one more for each table on the distributed route; more if
+            a table ends its worker.
         tables: The tables of this run.
         searches: The columns among which to search, by table.
         config: Provides the size from which a table is read by many tasks.
@@ -77,16 +81,15 @@ def search_keys(
         for table in with_absolute_paths(tables)
         if table.id in by_table
     ]
-    keys: dict[TableId, list[tuple[str, ...]]] = {}
-    for rows in _search(session, jobs, config):
-        for row in rows.to_pylist():
-            found = keys.setdefault(jobs[row["table"]].table.id, [])
-            found.extend([tuple(row["key"])] if row["key"] else [])
-    return {table: tuple(found) for table, found in keys.items()}
+    return {
+        jobs[index].table.id: keys
+        for found in _search(session, jobs, config)
+        for index, keys in found.items()
+    }
 
 
 def minimal_keys(columns: Mapping[str, HashedColumn], most: int = 4) -> list[tuple[str, ...]]:
-    """Return the minimal sets of columns in which no two rows have the same values.
+    """Return the minimal sets of columns whose values together are unique.
 
     Args:
         columns: The hashed columns by path, the most promising first.
@@ -129,8 +132,8 @@ def _is_unique(columns: Mapping[str, HashedColumn], paths: Iterable[str]) -> boo
 
 def _search(
     session: SparkSession, jobs: Sequence[_Searched], config: ProfileConfig
-) -> Iterator[pa.Table | pa.RecordBatch]:
-    """Yield the composite keys of all tables as Arrow rows."""
+) -> Iterator[_Keys]:
+    """Yield the composite keys of all tables."""
     routes: dict[Route, list[int]] = {route: [] for route in Route}
     for index, job in enumerate(jobs):
         in_database = database_of(job.table.location) is not None
@@ -138,33 +141,56 @@ def _search(
     batch = routes[Route.LOCAL_BATCH]
     if are_small([jobs[index].table for index in batch], config):
         with Databases() as databases:
-            yield from (_search_table(jobs[index], index, databases) for index in batch)
-    else:
-        yield from _collect(lambda: _search_local_batch(session, jobs, batch))
+            for index in batch:
+                yield _by_table(_search_table(jobs[index], index, databases))
+    elif batch:
+        yield _collect(partial(_search_local_batch, session, jobs), batch)
     if shipped := routes[Route.SHIPPED]:
-        yield from _collect(lambda: _search_shipped_files(session, jobs, shipped))
+        yield _collect(partial(_search_shipped_files, session, jobs), shipped)
     for index in routes[Route.DISTRIBUTED]:
-        yield from _collect(partial(_search_distributed, session, jobs[index], index))
+        yield _collect(partial(_search_distributed, session, jobs), [index])
 
 
-def _collect(frame: Callable[[], DataFrame]) -> Iterator[pa.Table]:
-    """Yield the rows of a Spark job, or nothing if the job fails."""
+def _collect(search: Callable[[Sequence[int]], DataFrame], tables: Sequence[int]) -> _Keys:
+    """Search tables for keys in a Spark job.
+
+    If a table ends its worker, several jobs are run. A job that fails for another reason finds
+    nothing.
+    """
     with suppress(*SPARK_ERRORS):
-        yield frame().toArrow()
+        found, _ = run_in_halves(
+            lambda chosen: _by_table(search(chosen).toArrow()), tables, salvage=_Keys
+        )
+        return found
+    return {}
+
+
+def _by_table(rows: pa.Table | pa.RecordBatch) -> _Keys:
+    """Group keys by the index of their table.
+
+    A table without keys has an entry, too.
+    """
+    found: dict[int, list[tuple[str, ...]]] = {}
+    for row in rows.to_pylist():
+        found.setdefault(row["table"], []).extend([tuple(row["key"])] if row["key"] else [])
+    return {index: tuple(keys) for index, keys in found.items()}
 
 
 def _search_local_batch(
     session: SparkSession, jobs: Sequence[_Searched], indices: Sequence[int]
 ) -> DataFrame:
-    groups = pack([jobs[index].table for index in indices])
+    # The worker receives the tables that it searches, and no others of the lake.
+    groups = [
+        [(indices[at], jobs[indices[at]]) for at in group]
+        for group in pack([jobs[index].table for index in indices])
+    ]
 
     def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for group in batch.column("id").to_pylist():
                 with Databases() as databases:
-                    for member in groups[group]:
-                        index = indices[member]
-                        yield _search_table(jobs[index], index, databases)
+                    for index, job in groups[group]:
+                        yield _search_table(job, index, databases)
 
     return session.range(0, len(groups), numPartitions=len(groups)).mapInArrow(
         worker, from_arrow_schema(_KEY_ROW)
@@ -174,19 +200,24 @@ def _search_local_batch(
 def _search_shipped_files(
     session: SparkSession, jobs: Sequence[_Searched], indices: Sequence[int]
 ) -> DataFrame:
-    files = plan_shipment(session, [jobs[index].table for index in indices]).files
+    chosen = [jobs[index] for index in indices]
+    files = plan_shipment(session, [job.table for job in chosen]).files
     # The first file of a table is a sample of its rows.
     first = {uri: file for uri, file in files.items() if file.file_index == 0}
 
     def worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for file, table in receive_files(batches, first):
-            index = indices[file.table_index]
-            yield _search_table(_Searched(table, jobs[index].search), index, Databases())
+            search = chosen[file.table_index].search
+            yield _search_table(_Searched(table, search), indices[file.table_index], Databases())
 
     return copy_files(session, [*first]).mapInArrow(worker, from_arrow_schema(_KEY_ROW))
 
 
-def _search_distributed(session: SparkSession, job: _Searched, index: int) -> DataFrame:
+def _search_distributed(
+    session: SparkSession, jobs: Sequence[_Searched], indices: Sequence[int]
+) -> DataFrame:
+    [index] = indices
+    job = jobs[index]
     rows = load_frame(session, job.table.location).limit(SAMPLE_ROWS)
     frame, columns, _ = select_columns(rows, job.search.columns)
     paths = readable_paths(columns)
@@ -235,6 +266,9 @@ def _search_rows(
 
 
 def _as_rows(keys: Sequence[tuple[str, ...]], index: int) -> pa.RecordBatch:
-    """Build a row for each key, after one without a key, which says that the table was read."""
+    """Build a row for each key.
+
+    A first row without a key says that the table was read.
+    """
     rows = [{"table": index, "key": [*key]} for key in [(), *keys]]
     return pa.RecordBatch.from_pylist(rows, schema=_KEY_ROW)

@@ -1,43 +1,47 @@
 """Carry out all attacks and print how many of them the package survived.
 
-Run it from a checkout: `make test-faults`, or `make test-faults FAULTS=long` for more tries. The
+Run it from a checkout: `make test-faults`, or `make test-faults FAULTS=long` for more tries. Texts
+in `ONLY`, such as `ONLY="damaged server:"`, choose the attacks whose names contain one of them. The
 exit status is 1 if any attack succeeded.
 """
 
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 
 from tabulate import tabulate
 
-from faults import chaos, kills, mutations
-from faults.outcome import Outcome
+from faults import chaos, databases, kills, mutations
+from faults.outcome import Attack
 
-Attack = Callable[[int, bool], Outcome]
-"""Takes the seed of all random choices, and whether to try more often."""
-
-ATTACKS: Sequence[Attack] = (*mutations.ATTACKS, *kills.ATTACKS, *chaos.ATTACKS)
+ATTACKS: Mapping[str, Attack] = {
+    **mutations.ATTACKS,
+    **kills.ATTACKS,
+    **chaos.ATTACKS,
+    **databases.ATTACKS,
+}
 
 
 def main() -> int:
-    """Print a line for each attack, then the descriptions of those that succeeded."""
+    """Describe each try that breaks a promise when its attack ends, then print a table of all."""
     parser = argparse.ArgumentParser(prog="faults", description=__doc__)
     parser.add_argument("--long", action="store_true", help="try more often; takes an hour")
     parser.add_argument("--seed", type=int, default=0, help="seed of all random choices")
+    parser.add_argument("only", nargs="*", default=[""], help="texts in the names of attacks")
     options = parser.parse_args()
-    rows, failures = [], list[str]()
-    for attack in ATTACKS:
+    chosen = [name for name in ATTACKS if any(text in name for text in options.only)]
+    rows, all_survived = [], True
+    for name in chosen:
         began = time.monotonic()
-        outcome = attack(options.seed, options.long)
+        outcome = ATTACKS[name](options.seed, options.long)
         seconds = time.monotonic() - began
         survived = outcome.tries - len(outcome.failures)
-        rows.append((outcome.attack, outcome.tries, survived, outcome.worst, f"{seconds:.0f}"))
-        failures += outcome.failures
-        print(f"{outcome.attack}: {survived} of {outcome.tries} survived", file=sys.stderr)
+        rows.append((name, outcome.tries, survived, outcome.worst, f"{seconds:.0f}"))
+        all_survived = all_survived and not outcome.failures
+        print(f"{name}: {survived} of {outcome.tries} survived", *outcome.failures, sep="\n")
     print(tabulate(rows, headers=("attack", "tries", "survived", "worst case", "seconds")))
-    print(*failures, sep="\n")
-    return bool(failures)
+    return not all_survived
 
 
 if __name__ == "__main__":

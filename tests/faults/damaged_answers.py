@@ -1,6 +1,7 @@
 """Damaged answers of DataHub's server, to GraphQL, REST and the scroll endpoint."""
 
 import json
+import logging
 import random
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -9,22 +10,49 @@ from pathlib import Path
 from typing import Any
 
 from datahub.ingestion.graph.client import DataHubGraph
+from datahub.metadata.schema_classes import (
+    AuditStampClass,
+    DatasetFieldProfileClass,
+    DatasetProfileClass,
+    QueryPropertiesClass,
+    QueryStatementClass,
+    QuerySubjectClass,
+    QuerySubjectsClass,
+)
+from quick_runs import ALL, CARRIER, Runs, urn_of
 from requests import PreparedRequest, Response
 from requests.adapters import HTTPAdapter
 
 from datahub_hyperjoin.catalog import PlatformInstance, Scope
 from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
 from datahub_hyperjoin.catalog.history import History
+from datahub_hyperjoin.catalog.lineage import read_upstreams
+from datahub_hyperjoin.catalog.published_queries import read_published_queries
 from datahub_hyperjoin.catalog.read import read_catalog
 from datahub_hyperjoin.errors import HyperJoinError
-from datahub_hyperjoin.graphql import all_joins, find_dataset, find_path
+from datahub_hyperjoin.graphql import (
+    accept,
+    all_joins,
+    columns_above,
+    find_dataset,
+    find_join,
+    find_path,
+    joinable_columns,
+    joins_of_column,
+)
 from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.pipelines import read_other_pipelines
 from datahub_hyperjoin.tables import Table
+from datahub_hyperjoin.urns import column_urn
 from faults.damage import damage, damage_json
-from faults.shared_catalog import prepare
+from faults.shared_catalog import AIRLINES, FLIGHTS, prepare
 from faults.watched import Try
-from lake import write_flights
-from shop import open_shop, table
+from gms import Gms
+from lake import table, write_flights
+
+_NAMESPACE = "io.datahub.hyperjoin"
+_QUERY = "urn:li:query:by-hand"
+_NOW = AuditStampClass(time=1, actor="urn:li:corpuser:ada")
 
 Read = Callable[[DataHubGraph], object]
 
@@ -59,15 +87,11 @@ def _damage_answer(content: bytes, draw: random.Random) -> bytes:
 
 @contextmanager
 def answers() -> Iterator[Try]:
-    """Prepare a server with joins, and everything that reads from it."""
-    with tempfile.TemporaryDirectory() as name, open_shop() as shop:
-        write_flights(Path(name))
-        prepare(shop.gms, Path(name))
-        shop.suggest("orders.customer", "customers.id", 0.9)
-        shop.suggest("customers.region", "regions.id", 0.8)
-        shop.write("by hand", ("refunds.order", "orders.id"))
-        adapter = _Damaging()
-        graph = shop.graph
+    """Prepare a server with what runs and people wrote, and everything that reads from it."""
+    logging.disable()  # DataHub's client logs much of what it cannot read
+    with tempfile.TemporaryDirectory() as name, Gms() as gms:
+        _fill(gms, Path(name))
+        adapter, graph = _Damaging(), gms.graph(retry_max_times=0)
         graph._session.mount("http://", adapter)  # noqa: SLF001 - as its requests go
         reads = _reads(Path(name))
         lengths = [_count(read, graph, adapter) for read in reads]
@@ -86,34 +110,60 @@ def answers() -> Iterator[Try]:
         yield attempt
 
 
+def _fill(gms: Gms, folder: Path) -> None:
+    write_flights(folder)
+    prepare(gms, folder)
+    Runs(gms, folder)(ALL)
+    counts = DatasetFieldProfileClass(fieldPath="carrier", uniqueCount=40, nullCount=0)
+    gms.put(AIRLINES, DatasetProfileClass(timestampMillis=1, rowCount=40, fieldProfiles=[counts]))
+    sql = "SELECT * FROM flights JOIN airlines USING (carrier)"
+    query = QueryPropertiesClass(QueryStatementClass(sql, "SQL"), "MANUAL", _NOW, _NOW)
+    gms.put(_QUERY, query)
+    gms.put(_QUERY, QuerySubjectsClass([QuerySubjectClass(FLIGHTS), QuerySubjectClass(AIRLINES)]))
+
+
 def _count(read: Read, graph: DataHubGraph, adapter: _Damaging) -> int:
     adapter.seen = 0
     read(graph)
     return adapter.seen
 
 
+def _ignore(*_: str) -> None:
+    """Take a warning."""
+
+
 def _reads(folder: Path) -> Sequence[Read]:
-    ends = table("orders"), table("regions")
-    instances = [PlatformInstance(platform=name, env="PROD") for name in ("file", "postgres")]
+    ends = table("airports.csv"), table("planes.csv")
+    own, join, queries = column_urn(CARRIER[0]), urn_of(CARRIER), [_QUERY]
+    return (
+        lambda graph: all_joins(graph, hidden=True),
+        lambda graph: find_dataset(graph, "flights.csv"),
+        lambda graph: find_path(all_joins(graph), *ends, many_to_many=True),
+        lambda graph: find_join(graph, "flights.csv.carrier = airlines.csv.carrier"),
+        lambda graph: joins_of_column(graph, FLIGHTS, "carrier", hidden=True),
+        lambda graph: joinable_columns(graph, own, namespace=_NAMESPACE),
+        lambda graph: columns_above(graph, 0.5, namespace=_NAMESPACE),
+        lambda graph: accept(graph, join, why="same code"),
+        lambda graph: read_other_pipelines(graph, "another", _ignore),
+        lambda graph: read_upstreams(graph, [FLIGHTS]),
+        lambda graph: read_published_queries(
+            graph, queries, written=queries, unseen=(), hiders=(), warn=_ignore
+        ),
+        lambda graph: _read_all(graph, folder),
+    )
+
+
+def _read_all(graph: DataHubGraph, folder: Path) -> object:
     scope = Scope(
-        instances=tuple(instances),
+        instances=(PlatformInstance(platform="file", env="PROD"),),
         dataset_filter=DatasetFilter(),
         known_only=False,
         max_queries=100,
-        namespace="hyperjoin",
+        namespace=_NAMESPACE,
     )
     tables = [
         Table(id=id_, title=id_.name, location=File(uri=str(folder), format=FileFormat.CSV), size=1)
-        for id_ in (table("orders"), table("customers"))
+        for id_ in (table("flights.csv"), table("airlines.csv"))
     ]
-
-    def read_all(graph: DataHubGraph) -> object:
-        history = History()
-        return read_catalog(graph, tables, scope=scope, history=history, warn=lambda *_: None)
-
-    return (
-        lambda graph: all_joins(graph, hidden=True),
-        lambda graph: find_dataset(graph, "Orders"),
-        lambda graph: find_path(all_joins(graph), *ends),
-        read_all,
-    )
+    history = History(written={urn_of(pair): pair for pair in ALL})
+    return read_catalog(graph, tables, scope=scope, history=history, warn=_ignore)

@@ -3,7 +3,7 @@
 import logging
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -23,7 +23,7 @@ from datahub_hyperjoin.graphql import all_joins
 from datahub_hyperjoin.spark.config import SessionConfig
 from datahub_hyperjoin.spark.session import borrow_session
 from datahub_hyperjoin.spark.verification.verify import verify_joins
-from faults.outcome import Outcome
+from faults.outcome import Attack, Outcome
 from gms import Gms
 from lake import codes, describe
 
@@ -244,9 +244,7 @@ def _strike_all(kind: str, folder: Path, rounds: int, tallies: Mapping[str, Tall
 def _attack(fault: str, seed: int, long: bool) -> Outcome:  # noqa: ARG001, FBT001 - as all attacks
     """Take the results of one fault; the first call carries out all, on one server at a time."""
     tally = _results(_MANY if long else 1)[fault]
-    return Outcome(f"database: {fault}", tally.tries, tuple(tally.failures))
+    return Outcome(tally.tries, tuple(tally.failures))
 
 
-ATTACKS: Sequence[Callable[[int, bool], Outcome]] = tuple(
-    partial(_attack, fault) for fault in FAULTS
-)
+ATTACKS: Mapping[str, Attack] = {f"database: {fault}": partial(_attack, fault) for fault in FAULTS}

@@ -1,14 +1,12 @@
 """The result of one kind of attack."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Outcome:
     """How often the package survived one kind of attack."""
-
-    attack: str
-    """The attack, in a few words."""
 
     tries: int
     """How often it was tried."""
@@ -18,3 +16,7 @@ class Outcome:
 
     worst: str = ""
     """The worst case among the tries that kept all promises, such as the longest time."""
+
+
+Attack = Callable[[int, bool], Outcome]
+"""Takes the seed of all random choices, and whether to try more often."""

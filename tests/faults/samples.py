@@ -68,11 +68,14 @@ def csv_text() -> bytes:
 
 
 def text_files(folder: Path) -> list[Sample]:
-    """Delimited text and lines of JSON."""
+    """Delimited text, and JSON in lines, in an array and as columns."""
     rows = _COLUMNS.drop_columns(["day", "time"]).to_pylist()
     lines = "\n".join(json.dumps(row) for row in rows).encode()
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
     text = csv_text()
     return [
+        _file(folder / "array.json", FileFormat.JSON, json.dumps(rows, indent=1).encode()),
+        _file(folder / "columns.json", FileFormat.JSON, json.dumps(columns).encode()),
         _file(folder / "plain.csv", FileFormat.CSV, text),
         _file(folder / "wide.csv", FileFormat.CSV, text.decode().encode("utf-16")),
         _file(folder / "tabs.tsv", FileFormat.TSV, text.replace(b",", b"\t")),

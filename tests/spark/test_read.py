@@ -153,6 +153,51 @@ def test_columns_without_a_unique_name_are_left_out(make_table: MakeTable) -> No
     ]
 
 
+@pytest.mark.parametrize("header", [",mpg,gear", '"","mpg","gear"', "mpg,gear", "\ufeff,mpg,gear"])
+def test_the_column_of_row_names_has_a_name(make_table: MakeTable, header: str) -> None:
+    table = make_table("cars.csv", f"{header}\nMazda RX4,21,4\nFiat 128,32,4\nHonda Civic,30,4\n")
+    rows, notes = rows_of(table)
+    assert rows[0] == {"row_name": "Mazda RX4", "mpg": "21", "gear": "4"}
+    assert notes == []
+    reading = read_table(table, NOWHERE, max_rows=9, paths={"row_name"})
+    assert next(reading.batches).to_pylist()[1] == {"row_name": "Fiat 128"}
+    reading.batches.close()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ",mpg\n1,21\n2,32\n",
+        ",mpg\n0,21\n2,32\n",
+        "row_name,mpg,,\na,1,b,c\n",
+        ",mpg\n,21\n,32\n",
+        ",row_name,mpg\na,b,21\nb,c,32\n",
+    ],
+)
+def test_row_numbers_and_other_columns_get_no_name(make_table: MakeTable, text: str) -> None:
+    _, notes = rows_of(make_table("cars.csv", text))
+    assert [note.partition(":")[0] for note in notes] == ["skipped columns without a name"]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("titles", ["Cars of 1974\n", "Cars\n\n", "\nCars: 'all'\r\n\r\n1974\n\n"])
+def test_title_lines_are_skipped(make_table: MakeTable, titles: str, delimiter: str) -> None:
+    text = "name,made in,mpg,gear\nMazda,Japan,21,4\nFiat,Italy,32,4\nHonda,Japan,30,4\n"
+    table = make_table("cars.csv", titles + text.replace(",", delimiter))
+    rows, [note] = rows_of(table)
+    assert rows[0] == {"name": "Mazda", "made in": "Japan", "mpg": "21", "gear": "4"}
+    assert len(rows) == 3
+    assert note.startswith("lines above the header were skipped: ")
+    reading = read_table(table, NOWHERE, max_rows=9, paths={"mpg"})
+    assert next(reading.batches).to_pylist() == [{"mpg": "21"}, {"mpg": "32"}, {"mpg": "30"}]
+    reading.batches.close()
+
+
+def test_one_row_that_is_too_long_changes_no_name(make_table: MakeTable) -> None:
+    with pytest.raises(UnreadableTableError):
+        rows_of(make_table("cars.csv", "mpg,gear\nMazda RX4,21,4\n"))
+
+
 def test_a_long_table_is_sampled_with_a_note(make_table: MakeTable) -> None:
     table = make_table("cities.csv", CITIES)
     rows, notes = rows_of(table, max_rows=1)

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from clusters import LEFT_BY_CONNECT
 from datahub_hyperjoin.spark.config import SessionConfig
 from datahub_hyperjoin.spark.errors import MissingJavaError
 from datahub_hyperjoin.spark.session import borrow_session, find_java, settings_for
+from datahub_hyperjoin.temporary import remove_abandoned_folders
 
 ROOT = Path(__file__).parents[2]
 
@@ -207,6 +210,41 @@ def test_what_spark_writes_to_disk_is_private_and_removed(
 ) -> None:
     assert started["shuffled"]
     assert started["exposed"] == []
+    assert list(temporaries.iterdir()) == []
+
+
+@pytest.mark.spark
+def test_the_next_run_removes_what_a_killed_spark_has_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = """
+        from datahub_hyperjoin.spark.config import SessionConfig
+        from datahub_hyperjoin.spark.session import borrow_session
+
+        with borrow_session(SessionConfig(master="local[1]")) as session:
+            frame = session.range(1).mapInArrow(lambda batches: batches, "id long")
+            print(frame.repartition(2).count(), flush=True)
+            input()
+    """
+    variables = {name: value for name, value in os.environ.items() if name not in LEFT_BY_CONNECT}
+    temporaries = tmp_path / "with a space"
+    temporaries.mkdir()
+    run = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        env={**variables, "TMPDIR": str(temporaries)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    with run:
+        assert run.stdout
+        assert run.stdout.readline() == b"1\n"
+        os.killpg(run.pid, signal.SIGKILL)
+    before = set(temporaries.rglob("*"))
+    assert any(path.name.startswith("artifacts-") for path in before)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporaries))
+    remove_abandoned_folders()
     assert list(temporaries.iterdir()) == []
 
 

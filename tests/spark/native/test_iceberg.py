@@ -75,7 +75,7 @@ def scan(spark: SparkSession, lake: Lake) -> list[Table]:
     """List the tables: `lands`, then `people`."""
     config = ConnectionConfig.model_validate({"folder": lake.far})
     assert isinstance(config.source, RemoteFolder)
-    return scan_remote_folder(spark, "connections[0]", config.source, config.selection)
+    return scan_remote_folder(spark, "connections[0]", config.source, config.selection, warn=print)
 
 
 def people_of(lake: Lake) -> IcebergTable:

@@ -64,3 +64,9 @@ def test_only_the_table_that_cannot_be_profiled_has_a_fault(
     assert [bool(profile.fault) for profile in found] == [False, True, False]
     assert found[1].fault.startswith("cannot be read: UnicodeDecodeError: ")
     assert [found[0], found[2]] == [profile_table(tables[at], CONFIG, NOWHERE) for at in (0, 2)]
+
+
+def test_a_header_without_rows_names_the_columns(make_table: MakeTable) -> None:
+    profile = profile_table(make_table("empty.csv", "id,name\n"), CONFIG, NOWHERE)
+    assert "has a header but no rows" in profile.fault
+    assert [(column.id.path, column.rows) for column in profile.columns] == [("id", 0), ("name", 0)]

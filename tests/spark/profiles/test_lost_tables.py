@@ -95,13 +95,18 @@ def test_a_file_that_ends_its_worker_costs_no_other(
     assert found[2].fault.startswith(LOST)
 
 
-def test_a_lost_table_is_named_in_a_warning(spark: SparkSession, tables: list[Table]) -> None:
-    report = HyperJoinReport()
-    profiles = read_profiles(tables[6:9], lambda: spark, ProfileConfig(), report)
-    assert [bool(profile.fault) for profile in profiles] == [False, True, False]
-    [warning] = report.warnings
-    assert warning.title == "Table skipped"
-    assert next(iter(warning.context)).startswith(f"{tables[7].id}: {LOST}")
+def test_a_lost_table_is_named_in_a_warning_and_not_read_by_the_next_run(
+    spark: SparkSession, tmp_path: Path, tables: list[Table]
+) -> None:
+    config = ProfileConfig(store=tmp_path / "kept")
+    session = iter([spark])  # The second run has none.
+    for text in (LOST, "is not read: on "):
+        report = HyperJoinReport()
+        profiles = read_profiles(tables[6:9], lambda: next(session), config, report)
+        assert [bool(profile.fault) for profile in profiles] == [False, True, False]
+        [warning] = report.warnings
+        assert warning.title == "Table skipped"
+        assert next(iter(warning.context)).startswith(f"{tables[7].id}: {text}")
 
 
 def test_a_run_that_ends_early_leaves_its_profiles_to_the_next(

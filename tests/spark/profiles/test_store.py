@@ -17,6 +17,8 @@ from pydantic import SecretStr
 
 from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.locations import Database, File, FileFormat, Relation
+from datahub_hyperjoin.profiling import open_store
+from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.local_batch import profile_table
@@ -178,6 +180,19 @@ def test_an_unusable_store_is_reported_and_ignored(
     taken = replace(config, store=config.store / "profiles.parquet")
     Store(taken).keep_profiles([profiled(cities)])
     assert "Cannot store results for the next run in" in caplog.text
+
+
+def test_a_damaged_store_is_a_warning_of_the_run(config: ProfileConfig, cities: Table) -> None:
+    assert config.store
+    file = config.store / "profiles.parquet"
+    Store(config).keep_profiles([profiled(cities)])
+    file.write_bytes(file.read_bytes()[:-1])
+    report = HyperJoinReport()
+    assert open_store(config, report).profiles([cities]) == {}
+    [warning] = report.warnings
+    assert warning.title == "Stored results not read"
+    assert warning.message == "What they hold is made anew from the data, so this run takes longer"
+    assert next(iter(warning.context)).startswith(f"{file}: '{file}' ")
 
 
 def test_a_file_of_the_user_is_never_replaced(

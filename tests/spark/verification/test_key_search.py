@@ -1,6 +1,7 @@
 """Test that the search for keys finds what trying all sets of columns finds."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.composites import KeySearch
+from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles import routes
 from datahub_hyperjoin.spark.verification.key_search import (
@@ -97,6 +99,30 @@ def test_keys_are_found_on_every_route(
         spark, [large], [KeySearch(table=large.id, columns=columns)], ProfileConfig(split_bytes=1)
     )
     assert by_spark == {large.id: (("order", "line"),)}
+
+
+@pytest.mark.parametrize("remote", [False, True])
+def test_a_table_that_ends_its_worker_costs_no_other(
+    spark: SparkSession,
+    make_table: MakeTable,
+    deadly: Callable[[Table], Table],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    remote: bool,
+) -> None:
+    monkeypatch.setattr(routes, "_SMALL_BYTES", -1)
+    rows = "".join(f"{at // 2},{at % 2}\n" for at in range(8))
+    tables = [make_table(f"t{at}.csv", "a,b\n" + rows) for at in range(3)]
+    tables[1] = deadly(tables[1])
+    if remote:
+        tables = [
+            replace(table, location=replace(table.location, uri=f"file:{table.location.uri}"))
+            for table in tables
+            if isinstance(table.location, File)
+        ]
+    searches = [KeySearch(table=table.id, columns=("a", "b")) for table in tables]
+    found = search_keys(spark, tables, searches, CONFIG)
+    assert found == {table.id: (("a", "b"),) for table in tables if table is not tables[1]}
 
 
 def test_only_the_first_rows_are_searched(spark: SparkSession, make_table: MakeTable) -> None:
