@@ -1,4 +1,7 @@
-"""Find the metadata that stays because a run did not read all tables that it is about."""
+"""Find the metadata about unread tables.
+
+It stays as earlier runs wrote it.
+"""
 
 from dataclasses import replace
 
@@ -14,17 +17,17 @@ from datahub_hyperjoin.emit import (
     read_partners,
 )
 from datahub_hyperjoin.joins import Join, Verdict
-from datahub_hyperjoin.relationship_aspect import join_urn
+from datahub_hyperjoin.relationship_aspect import catalog_evidence, join_urn
 from datahub_hyperjoin.statements import Statement
 from datahub_hyperjoin.suggest import Findings
-from datahub_hyperjoin.tables import ColumnId, pair_of
-from datahub_hyperjoin.urns import column_id, dataset_urn, query_urn
+from datahub_hyperjoin.tables import ColumnId, TableId, pair_of
+from datahub_hyperjoin.urns import column_id, column_urn, dataset_urn, query_urn
 
 _NOT_RUN = Statement(untested=True)
 
 
 def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
-    """Return the joins of earlier runs that stay published although this run did not find them.
+    """Return the joins that stay published although this run did not find them.
 
     Args:
         findings: The results of this run, with the tables that it could not read.
@@ -32,17 +35,20 @@ def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
 
     Returns:
         Joins that people accepted, and undecided joins of tables that this run did not read: what
-        is not verified is not refuted.
+        is not verified is not refuted. What names alone suggested is judged by names again.
     """
-    current, unread = set(map(join_urn, findings.joins)), findings.unread | catalog.absent
+    unread = findings.unread | catalog.absent
+    verified, named = (set(map(join_urn, joins)) for joins in (findings.joins, findings.named))
     carried = []
     for relationship in catalog.relationships.values():
         join = relationship.join
         if join is None or relationship.removed or not relationship.recorded:
             continue
         pair = (join.left, join.right)
-        evidence = catalog.facts.of(pair)
-        is_open = evidence.verdict is None and any(end.table in unread for end in pair)
+        evidence = catalog_evidence(join.pairs, catalog.facts)
+        judged = findings.described if join.evidence is None else frozenset()
+        is_open = evidence.verdict is None and any(end.table in unread - judged for end in pair)
+        current = verified | named if join.evidence is None else verified
         if relationship.urn not in current and (is_open or evidence.verdict is Verdict.ACCEPTED):
             carried.append(replace(join, catalog=evidence))
     return carried
@@ -51,7 +57,7 @@ def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
 def about_unread_tables(
     last: WrittenState, publication: Publication, existing: ExistingState, config: EmitConfig
 ) -> WrittenState:
-    """Return what the last run wrote about tables that this run did not read.
+    """Return what the last run wrote about tables that this run could not read.
 
     Args:
         last: The state that the last run wrote.
@@ -64,16 +70,34 @@ def about_unread_tables(
     unread = {dataset_urn(table) for table in publication.unread}
     shown = {urn for urn, subjects in existing.query_subjects.items() if unread & subjects}
     kept = last.about(unread, shown)
+    listing = {column_urn(column) for column in existing.listed}
+    # Of tables that were judged by names, all that stays is written again.
+    judged = set(map(dataset_urn, publication.described))
+    columns = [
+        urn
+        for urn in kept.columns
+        if urn in listing or dataset_urn(column_id(urn).table) not in judged
+    ]
+    datasets = [urn for urn in kept.datasets if urn not in judged]
     return WrittenState(
-        columns=kept.columns if config.properties else [],
-        datasets=kept.datasets if config.properties else [],
+        columns=columns if config.properties else [],
+        datasets=datasets if config.properties else [],
         queries=kept.queries if config.queries else [],
         lineage=kept.lineage if config.lineage else [],
     )
 
 
+def _is_unjudged(partner: Partner, tables: set[TableId], publication: Publication) -> bool:
+    """Return whether this run had no means to judge a listed join partner.
+
+    Neither data nor names could decide.
+    """
+    judged = frozenset() if partner.is_verified else publication.described
+    return bool(tables & (publication.unread - judged))
+
+
 def untested_queries(last: WrittenState, publication: Publication) -> list[str]:
-    """Return the last run's queries for joins whose SQL could not be run this time.
+    """Return the last run's queries whose SQL this run could not test.
 
     Args:
         last: The state that the last run wrote.
@@ -94,7 +118,7 @@ def read_listed(
     graph: DataHubGraph,
     namespace: str,
 ) -> dict[ColumnId, list[Partner]]:
-    """Read the join partners that columns list and that this run cannot judge.
+    """Read the listed join partners that this run can neither confirm nor reject.
 
     Not every join has a relationship: those within a value domain and those through a crosswalk
     are listed with their columns only.
@@ -114,14 +138,16 @@ def read_listed(
     """
     if not publication.unread:
         return {}
+    # A property names the crosswalk of a join only in this text, see `emit.properties`.
     through = {f"through {table}, in two steps" for table in publication.unread}
     listed: dict[ColumnId, list[Partner]] = {}
     for urn, properties in read_column_properties(graph, last.columns).items():
         column = column_id(urn)
         kept = [
-            Partner(column=catalog.field_path(it.column), score=it.score, relation=it.relation)
+            replace(it, column=catalog.field_path(it.column))
             for it in read_partners(properties, namespace)
-            if {column.table, it.column.table} & publication.unread or it.relation in through
+            if _is_unjudged(it, {column.table, it.column.table}, publication)
+            or it.relation in through
             if catalog.facts.of(pair_of(column, it.column)).verdict is not Verdict.REJECTED
         ]
         if kept:

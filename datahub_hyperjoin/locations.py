@@ -1,4 +1,4 @@
-"""Table locations, and the databases, Spark catalogs and remote folders that list tables."""
+"""Table locations: files, folders, databases, Spark catalogs and remote folders."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -10,7 +10,7 @@ from datahub_hyperjoin.bounds import FewAtOnce, SecondsFromOne
 
 
 class FileFormat(str, Enum):
-    """The format of a file that holds rows of a table."""
+    """A file format for the rows of a table."""
 
     CSV = "csv"
     TSV = "tsv"
@@ -18,6 +18,7 @@ class FileFormat(str, Enum):
     ORC = "orc"
     AVRO = "avro"
     JSON_LINES = "jsonl"
+    JSON = "json"
 
 
 def _can_delimit(character: str) -> bool:
@@ -52,7 +53,7 @@ class Dialect:
     encoding of its byte order mark, UTF-8 or Windows-1252."""
 
     def __post_init__(self) -> None:
-        """Check that the encoding is known, and that the characters are valid and different."""
+        """Reject an unknown encoding, and characters that are invalid or equal."""
         for name in ("delimiter", "quote", "escape"):
             character = getattr(self, name)
             if character and not _can_delimit(character):
@@ -76,7 +77,7 @@ DEFAULT_DIALECT = Dialect()
 
 @dataclass(frozen=True, slots=True)
 class ListedFile:
-    """A file in a folder listing."""
+    """A file in the listing of a folder."""
 
     uri: str
     """Its path or URI, not percent-encoded, as Spark writes it."""
@@ -107,7 +108,7 @@ class File:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
-    """A table stored as a folder of files in one format, as Spark writes tables."""
+    """A table stored as a folder of files in one format."""
 
     uri: str
     """Path or URI."""
@@ -124,8 +125,19 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WorkbookSheet:
+    """A table stored as a sheet of a local Excel or OpenDocument file."""
+
+    uri: str
+    """Path of the file."""
+
+    sheet: str
+    """Name of the sheet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeltaFolder:
-    """A Delta table: a folder with a log that names the table's files."""
+    """A Delta table, stored as a folder of data files and a log."""
 
     uri: str
     """Path or URI."""
@@ -133,7 +145,7 @@ class DeltaFolder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IcebergFolder:
-    """An Iceberg table: a folder with metadata that lists the table's files and columns."""
+    """An Iceberg table, stored as a folder of data files and metadata."""
 
     uri: str
     """Path or URI."""
@@ -141,7 +153,7 @@ class IcebergFolder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IcebergDataFile:
-    """One data file of a remote Iceberg table, copied to this machine.
+    """A local copy of one data file of a remote Iceberg table.
 
     Only Spark's workers make such locations; no catalog lists them.
     """
@@ -158,7 +170,7 @@ class IcebergDataFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Database:
-    """A database to read, with its URL, its password, a connection limit and a time limit."""
+    """A database to read: its URL, its password and limits."""
 
     url: SecretStr
     """SQLAlchemy's URL: `postgresql+psycopg2://reader@host/shop`."""
@@ -193,7 +205,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogTable:
-    """A table or view in a Spark catalog, such as a catalog of Hive or Iceberg."""
+    """A table or view in a Spark catalog."""
 
     catalog: str
     """The catalog, as in `spark_catalog`."""
@@ -206,14 +218,21 @@ class CatalogTable:
 
 
 TableLocation = (
-    File | Folder | DeltaFolder | IcebergFolder | IcebergDataFile | Relation | CatalogTable
+    File
+    | Folder
+    | WorkbookSheet
+    | DeltaFolder
+    | IcebergFolder
+    | IcebergDataFile
+    | Relation
+    | CatalogTable
 )
 """Any location from which the rows of a table can be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkCatalog:
-    """A catalog that Spark's configuration defines."""
+    """A catalog in Spark's configuration."""
 
     name: str
     """Its name, as in `spark_catalog`."""
@@ -221,7 +240,7 @@ class SparkCatalog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteFolder:
-    """A folder in a file system that Spark is configured to reach."""
+    """A folder in a remote file system that Spark can read."""
 
     uri: str
     """URI, as in `s3a://lake/sales`."""
@@ -232,7 +251,7 @@ TableSource = Database | SparkCatalog | RemoteFolder
 
 
 def database_of(location: TableLocation) -> Database | None:
-    """Return the database that holds a table, if any.
+    """Return the database that contains a table; None for other tables.
 
     Args:
         location: The table's location.
@@ -245,7 +264,7 @@ def database_of(location: TableLocation) -> Database | None:
             return location.database
         case File() | Folder() | DeltaFolder() | IcebergFolder() | IcebergDataFile():
             return None
-        case CatalogTable():
+        case CatalogTable() | WorkbookSheet():
             return None
         case _:
             assert_never(location)

@@ -1,4 +1,4 @@
-"""Read what other pipelines of this source wrote, so that pipelines do not undo each other.
+"""Read what other pipelines wrote, so that pipelines do not undo each other.
 
 Every pipeline keeps its written state in a checkpoint of its own. A pipeline that was renamed is
 another pipeline, too: the record of what people deleted continues in the old name's checkpoint.
@@ -30,14 +30,15 @@ from datahub_hyperjoin.emit.written_state import JOB
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.joins import Join, Verdict
 from datahub_hyperjoin.progress import Warn
+from datahub_hyperjoin.relationship_aspect import catalog_evidence
 
-_ACTIVE_DAYS = 45
+_ACTIVE_DAYS, _RECENT_DAYS = 45, 8
 _DAY = 24 * 60 * 60 * 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherPipeline:
-    """Another pipeline of this source that writes to the same catalog."""
+    """Another HyperJoin pipeline that writes to the same catalog."""
 
     name: str
     """Its `pipeline_name`."""
@@ -48,11 +49,15 @@ class OtherPipeline:
     active: bool
     """Whether it has run in the last 45 days. What an inactive one wrote is not kept for it."""
 
+    recent: bool
+    """Whether it has run in the last 8 days, so that its evidence is not much older than that of
+    this run."""
+
 
 def read_other_pipelines(
     graph: DataHubGraph, own: str | None, warn: Warn
 ) -> tuple[OtherPipeline, ...]:
-    """Read the written states of all pipelines of this source but one.
+    """Read the written states of all other pipelines.
 
     Args:
         graph: DataHub's server.
@@ -63,7 +68,8 @@ def read_other_pipelines(
         The other pipelines that have a written state, sorted by name.
     """
     try:
-        names = sorted({*_list_pipelines(graph)} - {own})
+        with reading(graph, "The pipelines of this source"):
+            names = sorted({*_list_pipelines(graph)} - {own})
         found = [_read_pipeline(graph, name, warn) for name in names]
     except (UnreadableCatalogError, UnknownEntityTypeError) as error:
         warn(
@@ -109,11 +115,16 @@ def _read_pipeline(graph: DataHubGraph, name: str, warn: Warn) -> OtherPipeline 
     if aspect is None or checkpoint is None:
         return None
     age = time.time() * 1000 - aspect.timestampMillis
-    return OtherPipeline(name=name, state=checkpoint.state, active=age < _ACTIVE_DAYS * _DAY)
+    return OtherPipeline(
+        name=name,
+        state=checkpoint.state,
+        active=age < _ACTIVE_DAYS * _DAY,
+        recent=age < min(_RECENT_DAYS, _ACTIVE_DAYS) * _DAY,
+    )
 
 
 def without_shared(last: WrittenState, others: Iterable[OtherPipeline]) -> WrittenState:
-    """Return a written state without what other active pipelines have written too.
+    """Remove from a written state everything that another active pipeline wrote, too.
 
     Args:
         last: What the last run of this pipeline wrote.
@@ -131,7 +142,7 @@ def without_shared(last: WrittenState, others: Iterable[OtherPipeline]) -> Writt
 def shared_joins(
     catalog: Catalog, own: Container[str], others: Sequence[OtherPipeline]
 ) -> list[Join]:
-    """Return the joins that only other active pipelines show.
+    """Return the joins that other active pipelines write but this run does not.
 
     A column and a dataset have one list of joins, whichever pipeline writes it.
 
@@ -146,14 +157,31 @@ def shared_joins(
         for urn, relationship in catalog.relationships.items()
         if urn in shown and urn not in own and not relationship.removed
         if (join := relationship.join)
-        and catalog.facts.of((join.left, join.right)).verdict is not Verdict.REJECTED
+        and catalog_evidence(join.pairs, catalog.facts).verdict is not Verdict.REJECTED
     ]
+
+
+def protect(catalog: Catalog, others: Iterable[OtherPipeline]) -> set[str]:
+    """Return the entities that this run must not hide.
+
+    Args:
+        catalog: The relationships of the catalog.
+        others: The other pipelines.
+
+    Returns:
+        URNs of relationships that people edited, of those that are hidden already, and of what
+        other active pipelines show. To hide once more what a person hid would make it look like
+        the work of this run, which shows it again later.
+    """
+    kept = {urn for urn, found in catalog.relationships.items() if not found.ours or found.removed}
+    shown = ({*other.state.relationships, *other.state.queries} for other in others if other.active)
+    return kept.union(*shown)
 
 
 def keep_shown(
     units: Iterable[MetadataWorkUnit], protected: Container[str]
 ) -> Iterator[MetadataWorkUnit]:
-    """Drop the workunits that hide entities which this run may not hide.
+    """Drop the workunits that would hide a protected entity.
 
     DataHub's framework hides every entity that a pipeline wrote once and no longer writes.
 

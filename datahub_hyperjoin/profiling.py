@@ -1,12 +1,17 @@
-"""Profile the tables of a run, and drop columns that are not in the catalog."""
+"""Profile the tables of a run.
+
+Columns that are not in the catalog are dropped.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.counting.personal import hide_personal_columns
+from datahub_hyperjoin.spark.profiles.known_lost_tables import LostTables
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import Session
@@ -17,7 +22,7 @@ from datahub_hyperjoin.wording import name_some
 def read_profiles(
     tables: Sequence[Table], session: Session, config: ProfileConfig, progress: Progress
 ) -> tuple[TableProfile, ...]:
-    """Profile each table, or reuse its stored profile if the table has not changed.
+    """Profile each table, or reuse the stored profile of an unchanged table.
 
     Args:
         tables: The tables.
@@ -28,31 +33,53 @@ def read_profiles(
     Returns:
         One profile per table, in the same order, including unreadable tables.
     """
-    store = _store_of_profiles(config)
+    store, lost = _store_of_profiles(config, progress), LostTables(open_store(config, progress))
     stored = {
         id_: hide_personal_columns(profile, config)
         for id_, profile in store.profiles(tables).items()
     }
-    changed = [table for table in tables if table.id not in stored]
+    # What ended its worker has no profile, and would end it again.
+    known = stored | lost.known(table for table in tables if table.id not in stored)
+    changed = [table for table in tables if table.id not in known]
     read = profile_lake(session(), changed, config, store.result_folder) if changed else []
-    by_table = stored | {profile.table.id: profile for profile in read}
+    by_table = known | {profile.table.id: profile for profile in read}
     profiles = tuple(by_table[table.id] for table in tables)
     store.keep_profiles(profiles)
+    lost.keep(profiles)
     progress.count("tables_from_profile_store", len(stored))
     _report_personal_columns(profiles, progress)
     _report_profiles(profiles, progress)
     return profiles
 
 
-def _store_of_profiles(config: ProfileConfig) -> Store:
+def open_store(config: ProfileConfig, progress: Progress) -> Store:
+    """Open the store that keeps results for later runs.
+
+    Args:
+        config: The folder, and the settings that profiles depend on.
+        progress: Receives a warning for each file that cannot be read.
+    """
+
+    def warn(path: Path, reason: str) -> None:
+        progress.warn(
+            "Stored results not read",
+            "What they hold is made anew from the data, so this run takes longer",
+            f"{path}: {reason}",
+        )
+
+    return Store(config, warn)
+
+
+def _store_of_profiles(config: ProfileConfig, progress: Progress) -> Store:
+    store = open_store(config, progress)
     if config.keep_values:
-        return Store(config)
-    Store(config).discard_profiles()  # those of a run that kept values
+        return store
+    store.discard_profiles()  # those of a run that kept values
     return Store(replace(config, store=None))
 
 
 def _report_profiles(profiles: Sequence[TableProfile], progress: Progress) -> None:
-    """Count tables and columns, and warn about tables that were skipped or only partly read.
+    """Count tables and columns, and warn about unreadable tables.
 
     The table's name is in the context, since DataHub's report groups warnings by title and message.
     """
@@ -62,7 +89,8 @@ def _report_profiles(profiles: Sequence[TableProfile], progress: Progress) -> No
             progress.count("tables_skipped", 1)
             progress.warn(
                 "Table skipped",
-                "It gets no suggestions. All other tables do",
+                "If DataHub or a header names its columns, it gets suggestions by names, which are "
+                "not verified on data. All other tables are read",
                 f"{name}: {profile.fault}, or exclude it with `{profile.table.chosen_by}`",
             )
             continue
@@ -91,7 +119,9 @@ def _report_personal_columns(profiles: Sequence[TableProfile], progress: Progres
 def drop_unknown_columns(
     profiles: Sequence[TableProfile], facts: CatalogFacts, progress: Progress
 ) -> tuple[TableProfile, ...]:
-    """Drop columns that are not in the catalog, because joins on them cannot be published.
+    """Drop columns that are not in the catalog.
+
+    Joins on them cannot be published.
 
     Args:
         profiles: The tables as they were read.
@@ -104,6 +134,7 @@ def drop_unknown_columns(
     kept = []
     for profile in profiles:
         names = facts.columns.get(profile.table.id)
+        # A table that the catalog does not know may have any columns.
         if names is None:
             kept.append(profile)
             continue

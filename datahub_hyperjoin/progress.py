@@ -1,4 +1,4 @@
-"""Interfaces through which a run reports its progress, its counters and its warnings."""
+"""An interface through which a run reports progress, counts and warnings."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -14,8 +14,17 @@ Count = Callable[[str, float], None]
 """Adds to a counter of the run."""
 
 
+def count_nothing(name: str, by: float) -> None:
+    """Ignore a count.
+
+    Args:
+        name: The counter.
+        by: The increment.
+    """
+
+
 class Progress(Protocol):
-    """A receiver of a run's progress, counters and warnings."""
+    """A receiver of a run's progress, counts and warnings."""
 
     def stage(self, name: str) -> AbstractContextManager[object]:
         """Return a context manager that reports a named stage of the run."""

@@ -1,4 +1,4 @@
-"""Convert joins to DataHub's relationship aspect and back.
+"""Convert joins to DataHub relationships and back.
 
 The source of a directed join is the referring table and its destination the referenced one. Where
 a join has no direction, the source is the dataset with the greater URN, as in DataHub's server. The
@@ -9,6 +9,7 @@ that does not follow from the columns marks an edited relationship, too.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from datahub.metadata.schema_classes import (
     ERModelRelationshipPropertiesClass,
@@ -16,8 +17,9 @@ from datahub.metadata.schema_classes import (
 )
 from datahub.utilities.urns.error import InvalidUrnError
 
-from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Role
-from datahub_hyperjoin.tables import ColumnId, Pair, pair_of
+from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Join, Role
+from datahub_hyperjoin.tables import ColumnId, Pair, in_order, pair_of
 from datahub_hyperjoin.urns import (
     AUTHOR,
     column_id,
@@ -31,10 +33,26 @@ from datahub_hyperjoin.urns import (
 BANDS = {"high": 0.8, "medium": 0.65, "low": 0.0}
 """Lowest joinability of each confidence band."""
 
-MODEL_VERSION = "model_version"
-"""The custom property that marks the relationships and queries that this package wrote."""
+UNVERIFIED = "unverified"
+"""The band of joins of tables of which no row was read, whatever their joinability."""
 
-_COMPARED, _ROLE = "compared_as", "role"
+NOT_VERIFIED = "not verified on data"
+"""How texts mark these joins."""
+
+BAND_NAMES = (*BANDS, UNVERIFIED)
+"""All confidence bands."""
+
+MODEL_VERSION = "model_version"
+"""The custom property that marks the relationships and queries that this package wrote. It names
+the model of the run that changed the aspect; a newer model alone changes nothing."""
+
+SCORE_DIGITS = 4
+"""Decimals of a joinability that is written."""
+
+WITHDRAWN_BY = "withdrawn_by"
+"""The custom property that names the run which withdrew a relationship or query."""
+
+_BAND, _COMPARED, _ROLE = "band", "compared_as", "role"
 _CROSSWALK = ("source_crosswalk_column", "destination_crosswalk_column")
 
 _Pairs = tuple[tuple[ColumnId, ColumnId], ...]
@@ -46,33 +64,47 @@ def band(joinability: float) -> str:
     >>> band(0.93), band(0.7), band(0.5)
     ('high', 'medium', 'low')
     """
+    # The bands are listed from the highest to the lowest.
     return next(name for name, lowest in BANDS.items() if joinability >= lowest)
 
 
-def oriented(join: Join) -> tuple[_Pairs, Evidence]:
-    """Return a join's columns and evidence, with the source of the relationship on the left.
+def band_of(join: Join) -> str:
+    """Return the confidence band of a join.
+
+    Args:
+        join: The join.
+    """
+    return UNVERIFIED if join.evidence is None else band(join.joinability)
+
+
+def oriented(join: Join) -> tuple[_Pairs, Evidence | None]:
+    """Return a join's columns and evidence, with the relationship's source on the left.
 
     Args:
         join: The join.
 
     Returns:
         Its pairs of columns, those of the source first, and its evidence, with the source on the
-        left.
+        left; None if it was not verified.
     """
     forward = _precedes(join.pairs) if join.referenced is None else join.referenced == join.right
     if forward:
         return join.pairs, join.evidence
-    return _swapped(join.pairs), join.evidence.reversed
+    return _swapped(join.pairs), join.evidence and join.evidence.reversed
 
 
 def _precedes(pairs: Sequence[Pair]) -> bool:
-    """For a join without direction, return whether its left table is the relationship's source."""
+    """For a join without direction, return whether the left table becomes the source."""
     left, right = pairs[0]
     return dataset_urn(left.table) > dataset_urn(right.table)
 
 
 def _swapped(pairs: Sequence[Pair]) -> _Pairs:
     return tuple((right, left) for left, right in pairs)
+
+
+def _plain(column: ColumnId) -> ColumnId:
+    return replace(column, path=plain_path(column.path))
 
 
 def _name(pairs: _Pairs) -> str:
@@ -82,7 +114,9 @@ def _name(pairs: _Pairs) -> str:
 
 
 def join_urn(join: Join) -> str:
-    """Return the URN of a join's relationship, the same in every run.
+    """Return the URN of a join's relationship.
+
+    It is the same in every run.
 
     Args:
         join: The join.
@@ -91,7 +125,7 @@ def join_urn(join: Join) -> str:
 
 
 def columns_urn(columns: Sequence[Pair]) -> str:
-    """Return the URN of the relationship that joins the given pairs of columns.
+    """Return the URN of the relationship between the given pairs of columns.
 
     People's decisions are attached to the URN, so it depends on the columns only: neither on the
     direction of the join nor on the order of a composite key.
@@ -99,7 +133,9 @@ def columns_urn(columns: Sequence[Pair]) -> str:
     Args:
         columns: The pairs of columns, each with the same table's column first.
     """
-    pairs = sorted(columns if _precedes(columns) else _swapped(columns))
+    # Field paths that contain types would sort in another order.
+    pairs = in_order((_plain(left), _plain(right)) for left, right in columns)
+    pairs = pairs if _precedes(pairs) else tuple(sorted(_swapped(pairs)))
     source, destination = pairs[0]
     return relationship_urn(
         source=dataset_urn(source.table),
@@ -108,27 +144,60 @@ def columns_urn(columns: Sequence[Pair]) -> str:
     )
 
 
-def _custom_properties(join: Join, evidence: Evidence, model_version: str) -> dict[str, str]:
-    measured = f"{evidence.compared_as or 'values'} compared on the data"
+def catalog_evidence(columns: Sequence[Pair], facts: CatalogFacts) -> CatalogEvidence:
+    """Return what the catalog says about a single-column or composite join.
+
+    A decision about a composite join concerns this join only: none of its pairs, and no other join
+    that contains them.
+
+    Args:
+        columns: The pairs of columns, each with the same table's column first.
+        facts: The catalog facts.
+    """
+    if len(columns) == 1:
+        return facts.of(pair_of(*columns[0]))
+    return facts.composites.get(columns_urn(columns), CatalogEvidence())
+
+
+def _custom_properties(join: Join, evidence: Evidence | None, model_version: str) -> dict[str, str]:
+    how = f"{evidence.compared_as or 'values'} compared on the data" if evidence else NOT_VERIFIED
     return {
-        "joinability": f"{join.joinability:.4f}",
-        "band": band(join.joinability),
+        "joinability": f"{join.joinability:.{SCORE_DIGITS}f}",
+        _BAND: band_of(join),
         _ROLE: join.role.value,
+        **(_measured_properties(evidence) if evidence else {}),
+        "evidence": "; ".join([how, *join.catalog.descriptions]),
+        **_crosswalk_properties(join),
+        MODEL_VERSION: model_version,
+    }
+
+
+def _measured_properties(evidence: Evidence) -> dict[str, str]:
+    """Return the custom properties that hold measurements of the data."""
+    return {
         "shared_values": str(evidence.shared),
         "source_containment": f"{evidence.left_containment:.4f}",
         "destination_containment": f"{evidence.right_containment:.4f}",
         "source_fan_out": f"{evidence.left_fan_out:.4f}",
         "destination_fan_out": f"{evidence.right_fan_out:.4f}",
         "joined_rows": str(evidence.rows),
-        "evidence": "; ".join([measured, *join.catalog.descriptions]),
         **({_COMPARED: evidence.compared_as} if evidence.compared_as else {}),
-        **_crosswalk_properties(join),
-        MODEL_VERSION: model_version,
     }
 
 
+def _cardinality(join: Join, evidence: Evidence | None) -> Cardinality:
+    """Return the cardinality from the source to the destination.
+
+    Without evidence, only what the catalog or a person states is taken to be many-to-one.
+    """
+    if evidence:
+        return evidence.cardinality
+    stated = join.referenced is not None and join.catalog.connects
+    return Cardinality.MANY_ONE if stated else Cardinality.MANY_MANY
+
+
 def _crosswalk_properties(join: Join) -> dict[str, str]:
-    """Return the custom properties that name the columns of a join's crosswalk."""
+    """Return the custom properties that name a join's crosswalk columns."""
     if join.via is None:
         return {}
     source = oriented(join)[0][0][0]
@@ -156,13 +225,13 @@ def to_aspect(join: Join, model_version: str) -> ERModelRelationshipPropertiesCl
             RelationshipFieldMappingClass(sourceField=one.path, destinationField=other.path)
             for one, other in pairs
         ],
-        cardinality=evidence.cardinality.value,
+        cardinality=_cardinality(join, evidence).value,
         customProperties=_custom_properties(join, evidence, model_version),
     )
 
 
 def is_ours(aspect: ERModelRelationshipPropertiesClass) -> bool:
-    """Return whether this package wrote a relationship and no person has edited it since.
+    """Return whether a relationship was written by this package and not edited since.
 
     Args:
         aspect: The relationship.
@@ -176,7 +245,7 @@ def is_ours(aspect: ERModelRelationshipPropertiesClass) -> bool:
         return False
 
 
-def pairs_in(aspect: ERModelRelationshipPropertiesClass) -> list[Pair]:
+def pairs_in(aspect: ERModelRelationshipPropertiesClass) -> tuple[Pair, ...]:
     """Return the pairs of columns that a relationship joins.
 
     The column paths do not contain the types of DataHub's field paths.
@@ -185,13 +254,13 @@ def pairs_in(aspect: ERModelRelationshipPropertiesClass) -> list[Pair]:
         aspect: A relationship of any author.
 
     Returns:
-        Several pairs for a composite key.
+        Several pairs for a composite key, in the order of `in_order`.
     """
-    return [pair_of(*pair) for pair in _mapped(aspect)]
+    return in_order(_mapped(aspect))
 
 
 def _mapped(aspect: ERModelRelationshipPropertiesClass) -> _Pairs:
-    """Return the column pairs of a relationship, each with the source's column first."""
+    """Return the column pairs of a relationship, with the source's column first."""
     source, destination = table_id(aspect.source), table_id(aspect.destination)
     return tuple(
         (
@@ -240,7 +309,9 @@ def from_aspect(aspect: ERModelRelationshipPropertiesClass) -> Join | None:
         return None
     properties = aspect.customProperties
     try:
-        evidence = _read_evidence(Cardinality(aspect.cardinality), properties)
+        evidence = None
+        if properties.get(_BAND) != UNVERIFIED:
+            evidence = _read_evidence(Cardinality(aspect.cardinality), properties)
         joinability = float(properties["joinability"])
         role = Role(properties.get(_ROLE, Role.SAME_DOMAIN.value))
         via = _read_crosswalk(properties)
@@ -254,7 +325,7 @@ def from_aspect(aspect: ERModelRelationshipPropertiesClass) -> Join | None:
         left=left,
         right=right,
         joinability=joinability,
-        evidence=evidence if forward else evidence.reversed,
+        evidence=evidence if forward else evidence and evidence.reversed,
         role=role,
         referenced=destination if role.is_directed else None,
         further=tuple(further),

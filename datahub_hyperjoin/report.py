@@ -1,6 +1,7 @@
-"""The report of a run: counters, stages, warnings and a table of the best joins."""
+"""The report of a run: counters, stages, warnings and the best joins."""
 
 import logging
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from typing_extensions import LiteralString
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.crosswalks import CrosswalkJoin
-from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins import Join, Verdict
 from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import Pair, TableId
 
@@ -35,17 +36,21 @@ _HEADERS = (
 
 @dataclass
 class HyperJoinReport(StaleEntityRemovalSourceReport):
-    """DataHub's ingestion report, extended with the counters and best joins of this source."""
+    """DataHub's ingestion report with counters and joins of this source."""
 
     datasets_in_catalog: int = 0
     datasets_not_read: LossyList[str] = field(default_factory=LossyList)
     """Of these, the datasets that are no table of the recipe's folder and connections."""
+    files_matched: LossyList[str] = field(default_factory=LossyList)
+    """Files whose datasets have another name than their path below `catalog.folder`."""
     joins_declared: int = 0
     joins_accepted: int = 0
     joins_rejected: int = 0
     deleted_suggestions: LossyList[str] = field(default_factory=LossyList)
     """Suggestions of the last run that people deleted. They count as rejected from now on, unless
     one of the columns lists the other among its confirmed joins."""
+    files_not_read: int = 0
+    """Files below the recipe's folders that are no tables, without descriptions and checksums."""
     tables_found: int = 0
     tables_profiled: int = 0
     tables_from_profile_store: int = 0
@@ -71,6 +76,8 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     suggestions: int = 0
     joins: int = 0
     joins_of_several_columns: int = 0
+    joins_not_verified: int = 0
+    """Further joins that names and the catalog suggest, of tables of which no row was read."""
     value_domains: int = 0
     """Groups of at least three columns that hold the same kind of values, without a key among them.
     Relationships connect those of a large one as a star."""
@@ -137,7 +144,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         *,
         read: Collection[TableId],
     ) -> None:
-        """Count the catalog's datasets, and its declared, accepted and rejected joins.
+        """Count the datasets and joins that the catalog already has.
 
         Args:
             datasets: The tables that have a dataset in the catalog.
@@ -153,11 +160,21 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         composite = sum(key.is_composite for key in facts.foreign_keys)
         declared = sum(bool(evidence.declared) for evidence in facts.pairs.values())
         self.joins_declared = declared + composite
-        self.joins_accepted = len(facts.accepted)
-        self.joins_rejected = len(facts.rejected)
+        composites = Counter(evidence.verdict for evidence in facts.composites.values())
+        self.joins_accepted = len(facts.accepted) + composites[Verdict.ACCEPTED]
+        self.joins_rejected = len(facts.rejected) + composites[Verdict.REJECTED]
+
+    def show_matches(self, matched: Mapping[TableId, TableId]) -> None:
+        """List the files whose datasets are named otherwise.
+
+        Args:
+            matched: The datasets of files by the tables' own names.
+        """
+        for file, dataset in sorted(matched.items()):
+            self.files_matched.append(f"{file} is {dataset}")
 
     def show_missing_sql(self, statements: Mapping[JoinedColumns, Statement]) -> None:
-        """Add the joins without SQL to the report, with the reasons.
+        """Add the joins that have no SQL to the report, each with the reason.
 
         Args:
             statements: The SQL of all joins, or the reasons why they have none.
@@ -167,12 +184,18 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
                 equal = " and ".join(f"{left} = {right}" for left, right in pairs)
                 self.joins_without_sql.append(f"{equal}: {statement.reason}")
 
-    def show_joins(self, joins: Sequence[Join], crosswalks: Sequence[CrosswalkJoin] = ()) -> None:
+    def show_joins(
+        self,
+        joins: Sequence[Join],
+        crosswalks: Sequence[CrosswalkJoin] = (),
+        named: Sequence[Join] = (),
+    ) -> None:
         """Format the best joins as a table for the end of the report.
 
         Args:
             joins: The joins, best first.
             crosswalks: The joins in two steps, best first.
+            named: The joins that were not verified on data, best first.
         """
         by_use = sorted(joins, key=lambda join: join.role.place)
         rows = [*map(_row, by_use[:_MAX_JOINS])]
@@ -183,6 +206,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
             tabulate(rows, headers=_HEADERS, disable_numparse=True) if rows else "",
             f"... and {more} more." if more else "",
             *_list_crosswalks(crosswalks),
+            *_list_named(named),
         ]
         self._table = "\n".join(line for line in lines if line)
 
@@ -202,7 +226,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
 
 def _row(join: Join) -> tuple[str, ...]:
     """Return a join as a row of the report's table, with the referring column first."""
-    evidence = join.evidence
+    evidence = join.measured
     columns = (join.left, join.right)
     if join.referenced == join.left:
         columns, evidence = columns[::-1], evidence.reversed
@@ -226,3 +250,16 @@ def _list_crosswalks(crosswalks: Sequence[CrosswalkJoin]) -> Iterator[str]:
         yield f"{steps} ({crosswalk.joinability:.2f})"
     if len(crosswalks) > _MAX_JOINS:
         yield f"... and {len(crosswalks) - _MAX_JOINS} more."
+
+
+def _list_named(joins: Sequence[Join]) -> Iterator[str]:
+    if not joins:
+        return
+    noun = "join is" if len(joins) == 1 else "joins are"
+    yield f"\n{len(joins)} {noun} suggested by names, and not verified on data:"
+    for join in joins[:_MAX_JOINS]:
+        ends = (join.referring, join.referenced) if join.referenced else (join.left, join.right)
+        arrow = "→" if join.referenced else "="
+        yield f"{ends[0]} {arrow} {ends[1]} ({join.joinability:.2f})"
+    if len(joins) > _MAX_JOINS:
+        yield f"... and {len(joins) - _MAX_JOINS} more."

@@ -1,9 +1,10 @@
-"""Value types that describe tables and columns: identifiers and profiles.
+"""Value types for tables and columns: identifiers and profiles.
 
 These types are immutable and depend on no engine, because they pass from Spark's workers to the
 driver, from the driver to the model, and from the model to DataHub.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -12,7 +13,7 @@ from datahub_hyperjoin.value_forms import Notation
 
 
 class DataType(str, Enum):
-    """The data type of a column, simplified to what matters for joins."""
+    """A column's data type, as far as it matters for joins."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -26,7 +27,10 @@ class DataType(str, Enum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class TableId:
-    """The identifier of a table, with the same parts as the URN of a DataHub dataset."""
+    """The identifier of a table.
+
+    It has the same parts as the URN of a DataHub dataset.
+    """
 
     platform: str
     """DataHub's platform, for example `postgres` or `file`."""
@@ -78,7 +82,7 @@ Pair = tuple[ColumnId, ColumnId]
 
 
 def pair_of(left: ColumnId, right: ColumnId) -> Pair:
-    """Return the pair that two columns form, whatever their order.
+    """Return the pair of two columns, which is the same in either order.
 
     >>> code, iata = ColumnId(TableId("file", "b"), "code"), ColumnId(TableId("file", "a"), "iata")
     >>> pair_of(code, iata) == pair_of(iata, code) == (iata, code)
@@ -87,9 +91,29 @@ def pair_of(left: ColumnId, right: ColumnId) -> Pair:
     return (left, right) if left <= right else (right, left)
 
 
+def in_order(columns: Iterable[Pair]) -> tuple[Pair, ...]:
+    """Sort the pairs of columns that a join compares.
+
+    The result is the same if the sides of all pairs are swapped.
+
+    Args:
+        columns: The pairs, each with the same side's column first.
+
+    Returns:
+        The sorted pairs, with the side first that sorts before the other one.
+
+    >>> a, b = (TableId("file", name) for name in "ab")
+    >>> pairs = [(ColumnId(b, path), ColumnId(a, path)) for path in ("year", "org")]
+    >>> [tuple(map(str, pair)) for pair in in_order(pairs)]
+    [('a.org', 'b.org'), ('a.year', 'b.year')]
+    """
+    forward = sorted({*columns})
+    return tuple(min(forward, sorted((right, left) for left, right in forward)))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table to profile, with its identifier and the location of its rows."""
+    """A table to profile, with its identifier and location."""
 
     id: TableId
     """The table's identifier."""
@@ -118,7 +142,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lengths:
-    """Lengths of a column's values, in characters."""
+    """The lengths of a column's values, in characters."""
 
     shortest: int
     """Length of the shortest value."""
@@ -132,7 +156,10 @@ class Lengths:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """A shape of values, written with `A` for a letter, `9` for a digit and `+` for repetition."""
+    """A value pattern.
+
+    `A` stands for a letter, `9` for a digit and `+` for repetition.
+    """
 
     shape: str
     """For example `A9999` or `A+ A+`."""
@@ -192,7 +219,7 @@ class ColumnProfile:
 
     @property
     def completeness(self) -> float:
-        """Share of rows with a value, in [0, 1].
+        """Share of rows that have a value, in [0, 1].
 
         Returns:
             0 for a column without rows.
@@ -201,7 +228,7 @@ class ColumnProfile:
 
     @property
     def uniqueness(self) -> float:
-        """Number of distinct values divided by the number of rows with a value, in [0, 1].
+        """Share of values that are distinct, in [0, 1].
 
         Returns:
             0 for a column without values.
@@ -212,13 +239,14 @@ class ColumnProfile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableProfile:
-    """The profiles of a table's columns, or the reason why the table cannot be used."""
+    """The profiles of a table's columns, or why the table cannot be used."""
 
     table: Table
     """The table."""
 
     columns: tuple[ColumnProfile, ...] = ()
-    """Profiles of its columns, in their order; empty if `fault` is set."""
+    """Profiles of its columns, in their order. If `fault` is set, they have no rows, and are there
+    only for a table that has a header."""
 
     rows: int = 0
     """Number of rows read."""

@@ -1,4 +1,7 @@
-"""Provide temporary folders that only this user can enter and that no dead run leaves behind."""
+"""Provide private temporary folders.
+
+Later runs remove the folders of killed runs.
+"""
 
 import fcntl
 import os
@@ -11,11 +14,12 @@ from pathlib import Path
 
 _PREFIX = "hyperjoin-run-"
 _LOCK = ".lock"
+_FILES = "files"
 
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Provide a temporary folder that only this user can enter, and remove it at the end.
+    """Provide a temporary folder for this user only, and remove it at the end.
 
     The first call in a process also removes the folders that killed runs of this user have left.
 
@@ -25,7 +29,7 @@ def temporary_folder() -> Iterator[Path]:
     _sweep_once()
     with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name:
         descriptor = _lock(Path(name))
-        folder = Path(name, "files")  # the lock is not among the caller's files
+        folder = Path(name, _FILES)  # the lock is not among the caller's files
         folder.mkdir(mode=0o700)
         try:
             yield folder
@@ -34,7 +38,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def remove_abandoned_folders() -> None:
-    """Remove the temporary folders of this user's runs that no longer live."""
+    """Remove temporary folders that killed runs of this user left behind."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         try:
             descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
@@ -43,7 +47,11 @@ def remove_abandoned_folders() -> None:
         try:
             if os.fstat(descriptor).st_uid == os.getuid():
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
+                # The lock goes last: a process of the dead run may still write, and what is left
+                # then needs a lock, so that another run finds it.
+                shutil.rmtree(folder / _FILES, ignore_errors=True)
+                if not folder.joinpath(_FILES).exists():
+                    shutil.rmtree(folder, ignore_errors=True)
         except OSError:
             continue  # locked by a run that lives
         finally:
@@ -54,7 +62,9 @@ _sweep_once = cache(remove_abandoned_folders)
 
 
 def _lock(folder: Path) -> int:
-    """Lock a temporary folder for the life of this process, and return the lock's descriptor.
+    """Lock a temporary folder until this process ends.
+
+    Return the lock's file descriptor.
 
     The system releases the lock however the process ends. A process number would not do: systems
     assign it again, and containers that share a folder for temporary files don't share numbers.

@@ -1,4 +1,4 @@
-"""Build and parse the DataHub URNs of tables, columns and the entities that this package writes."""
+"""Build and parse the DataHub URNs of all entities that this package uses."""
 
 from datahub.emitter.mce_builder import datahub_guid
 from datahub.metadata.urns import (
@@ -19,6 +19,7 @@ from datahub_hyperjoin.tables import ColumnId, TableId
 
 JOINABLE_WITH, JOIN_SUGGESTIONS = "joinableWith", "joinSuggestions"
 BEST_JOIN_SCORE, SUGGESTED_JOINS = "bestJoinScore", "suggestedJoins"
+JOIN_LINKS = "joinLinks"
 CONFIRMED_JOINS, REJECTED_JOINS = "confirmedJoins", "rejectedJoins"
 DELETED_JOINS = "deletedJoins"
 
@@ -98,7 +99,9 @@ def plain_path(field_path: str) -> str:
 
 
 def relationship_urn(*, source: str, destination: str, name: str) -> str:
-    """Return the URN of a relationship, computed in the same way as in DataHub's web interface.
+    """Return the URN of a relationship.
+
+    DataHub's web interface computes it in the same way.
 
     The URN depends on the datasets and the name only, so the name must differ for each pair of
     columns.
@@ -113,7 +116,7 @@ def relationship_urn(*, source: str, destination: str, name: str) -> str:
 
 
 def query_urn(relationship: str) -> str:
-    """Return the URN of the query entity that shows a relationship's join.
+    """Return the URN of the `query` entity for a relationship.
 
     Args:
         relationship: URN of the relationship.
@@ -130,8 +133,19 @@ def property_urn(namespace: str, name: str) -> str:
     return StructuredPropertyUrn(f"{namespace}.{name}").urn()
 
 
+def flat_property_urn(namespace: str, name: str) -> str:
+    """Return the URN of a structured property whose name has no dots.
+
+    DataHub's pages fold properties with dots in their names, and show the others at once.
+
+    >>> flat_property_urn("io.datahub.hyperjoin", JOIN_LINKS)
+    'urn:li:structuredProperty:io_datahub_hyperjoin_joinLinks'
+    """
+    return StructuredPropertyUrn(f"{namespace}.{name}".replace(".", "_")).urn()
+
+
 def role_urn(role: Role) -> str:
-    """Return the URN of the tag that marks a join's role.
+    """Return the URN of the tag for a join's role.
 
     >>> role_urn(Role.SAME_DOMAIN)
     'urn:li:tag:join:same-domain'
@@ -140,7 +154,7 @@ def role_urn(role: Role) -> str:
 
 
 def band_urn(band: str) -> str:
-    """Return the URN of the tag that marks a confidence band, such as `high`.
+    """Return the URN of the tag for a confidence band, such as `high`.
 
     >>> band_urn("high")
     'urn:li:tag:join:suggested-high'

@@ -1,6 +1,9 @@
-"""Methods that rank candidates for query columns, such as this package's own pipeline."""
+"""Methods that rank candidates for query columns.
 
-from collections.abc import Iterator
+This package's own pipeline is one of them.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -19,8 +22,10 @@ from datahub_hyperjoin.evaluate.labelled_lake import (
 from datahub_hyperjoin.evaluate.metrics import RANKING_LENGTH
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.model.saved.fingerprints import fingerprint
+from datahub_hyperjoin.named_joins import describe_unread, index_by_names
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.suggest import embed, index_lake
 from datahub_hyperjoin.tables import ColumnId, TableProfile
@@ -41,7 +46,7 @@ class ProfiledLake:
 
 
 class RankingMethod(Protocol):
-    """A method that ranks candidates for query columns."""
+    """An interface of methods that rank candidates for query columns."""
 
     @property
     def name(self) -> str:
@@ -96,15 +101,50 @@ class Pipeline:
     """The `model` section of a recipe."""
 
     def rank(self, lake: ProfiledLake, *, seed: int, models: Path, progress: Progress) -> Rankings:
-        """Rank candidates for each query column that has values."""
+        """Rank candidates for each query column.
+
+        Columns of tables without rows are ranked by names, after all that have values.
+        """
         config = replace(self.config, seed=self.config.seed + seed)
-        index = index_lake(lake.profiles, config, CatalogFacts(), progress)
-        # The fingerprint names the network by its training, so equal training is found again.
-        config = replace(config, path=models / fingerprint(index, config))
-        encoding = embed(index, config, progress)
-        # Ranking goes over the key columns of the index: here they are the query columns.
+        described = describe_unread(lake.profiles, CatalogFacts())
+        rankings: Rankings = {}
+        if not described or len(Lake.from_tables(lake.profiles)):
+            rankings = _rank_by_values(lake, config, models, progress)
+        if not described:
+            return rankings
+        index, config = index_by_names(lake.profiles, described, config, CatalogFacts())
         queried = replace(index, keys=_query_columns(index, lake.labelled))
-        return dict(_rankings(queried, encoding.embeddings, config, lake.labelled))
+        named = dict(_rankings(queried, index.names.vectors(), config, lake.labelled))
+        unread = {table.title for table in described}
+        return {
+            query: _append(rankings.get(query, ()), named[query], query, unread) for query in named
+        }
+
+
+def _rank_by_values(
+    lake: ProfiledLake, config: ModelConfig, models: Path, progress: Progress
+) -> Rankings:
+    index = index_lake(lake.profiles, config, CatalogFacts(), progress)
+    # The fingerprint names the network by its training, so equal training is found again.
+    config = replace(config, path=models / fingerprint(index, config))
+    encoding = embed(index, config, progress)
+    # Ranking goes over the key columns of the index: here they are the query columns.
+    queried = replace(index, keys=_query_columns(index, lake.labelled))
+    return dict(_rankings(queried, encoding.embeddings, config, lake.labelled))
+
+
+def _append(
+    ranking: Sequence[RankedColumn],
+    named: Sequence[RankedColumn],
+    query: ColumnName,
+    unread: Collection[str],
+) -> list[RankedColumn]:
+    """Append candidates found by names to candidates found by values.
+
+    Only pairs with a table that was not read are appended.
+    """
+    further = (each for each in named if {query.table, each.candidate.table} & {*unread})
+    return [*ranking, *further][:RANKING_LENGTH]
 
 
 def _name(column: ColumnId) -> ColumnName:
