@@ -30,11 +30,19 @@ class Shop:
     graph: DataHubGraph
 
     def suggest(
-        self, one: str, other: str, joinability: float, *, role: Role = Role.REFERENCE
+        self,
+        one: str,
+        other: str,
+        joinability: float,
+        *,
+        role: Role = Role.REFERENCE,
+        compared_as: str = "",
+        via: tuple[str, str] | None = None,
     ) -> str:
         """Stores a suggestion of this project, from many rows of the first column to one.
 
-        Columns are written as "table.column". A role without a direction is many-to-many.
+        Columns are written as "table.column", also those of a crosswalk. Without a direction, the
+        join is many-to-many.
         """
         referring, referenced = column(one), column(other)
         left, right = pair_of(referring, referenced)
@@ -46,7 +54,9 @@ class Shop:
             cardinality=many,
             left_fan_out=1.0 if role.is_directed else 4.0,
             right_fan_out=2.0,
+            compared_as=compared_as,
         )
+        steps = via if left == referring or via is None else via[::-1]
         join = Join(
             left=left,
             right=right,
@@ -54,6 +64,7 @@ class Shop:
             evidence=evidence if left == referring else evidence.reversed,
             role=role,
             referenced=referenced if role.is_directed else None,
+            via=(column(steps[0]), column(steps[1])) if steps else None,
         )
         urn = join_urn(join)
         self.gms.put(urn, to_aspect(join, "1"))

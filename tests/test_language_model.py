@@ -20,10 +20,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 KEY = "sk-topsecret-0123456789"
-QUICK = {
-    "network": {"width": 32},
-    "training": {"epochs": 2},
-}
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +37,7 @@ def run(folder: Path, endpoint: Endpoint, **llm: Any) -> HyperJoinReport:  # noq
     """A run whose language model is the endpoint."""
     write_flights(folder / "lake")
     usual = {"model": "small", "base_url": endpoint.url, "api_key": KEY}
-    model = {**QUICK, "variants": {"llm": {**usual, "timeout": 2, **llm}}}
+    model = {"variants": {"llm": {**usual, "timeout": 2, **llm}}}
     config = {"catalog": {"folder": str(folder / "lake")}, "model": model}
     sink = {"type": "file", "config": {"filename": str(folder / "out.json")}}
     pipeline = Pipeline.create({"source": {"type": "hyperjoin", "config": config}, "sink": sink})

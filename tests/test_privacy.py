@@ -71,6 +71,7 @@ def keeping(folder: Path, endpoint: Endpoint) -> dict[str, Any]:
             "path": str(folder / "kept" / "model"),
             "network": {"width": 32},
             "training": {"epochs": 2},
+            "ranking": {"scoring": "blend"},
             "variants": {"llm": {**llm, "cache": str(folder / "kept" / "cache")}},
         },
     }
@@ -140,10 +141,9 @@ def test_what_a_run_keeps_is_for_its_user_alone(tmp_path: Path, endpoint: Endpoi
 def test_a_run_that_keeps_no_values_discards_those_of_earlier_runs(tmp_path: Path) -> None:
     write_lake(tmp_path / "lake")
     store = {"store": str(tmp_path / "kept" / "store"), "detect_personal": False}
-    model = {"network": {"width": 32}, "training": {"epochs": 2}}
-    run(tmp_path, profile=store, model=model)
+    run(tmp_path, profile=store)
     assert b"canary" in content(tmp_path)
-    report = run(tmp_path, profile={**store, "keep_values": False}, model=model)
+    report = run(tmp_path, profile={**store, "keep_values": False})
     assert report.tables_from_profile_store == 0
     kept = content(tmp_path)
     assert b"canary" not in kept

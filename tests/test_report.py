@@ -53,7 +53,7 @@ def test_the_table_lists_references_first_and_from_the_referring_column() -> Non
         same,
         left=same.right,
         right=same.left,
-        evidence=same.evidence.reversed,
+        evidence=same.measured.reversed,
         joinability=0.6,
         role=Role.REFERENCE,
         referenced=same.right,
@@ -74,7 +74,7 @@ def test_the_table_says_what_values_were_compared_as() -> None:
     report = HyperJoinReport()
     coded = join(0)
     report.show_joins(
-        [replace(coded, evidence=replace(coded.evidence, compared_as="countries")), coded]
+        [replace(coded, evidence=replace(coded.measured, compared_as="countries")), coded]
     )
     first, second = (line for line in report.as_string().splitlines() if "carrier_0" in line)
     assert " 16 countries " in first
@@ -135,7 +135,7 @@ def in_two_steps(number: int) -> CrosswalkJoin:
     codes = TableId("file", "codes.csv")
     pair = join(number)
     bridge = Bridge(pair.left, ColumnId(codes, "iata"), ColumnId(codes, "name"), pair.right)
-    evidence = pair.evidence
+    evidence = pair.measured
     return CrosswalkJoin(
         bridge=bridge,
         joinability=0.81,

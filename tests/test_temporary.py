@@ -1,6 +1,7 @@
 """Test that temporary folders are private, and that only the folders of dead runs are swept."""
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -68,3 +69,23 @@ def test_only_folders_of_dead_runs_are_swept(temporaries: Path) -> None:
         assert left.joinpath("files", "vectors.bin").exists()
         remove_abandoned_folders()
         assert {*temporaries.iterdir()} == {living.parent, not_ours}
+
+
+def test_a_folder_that_is_still_written_to_is_swept_later(
+    temporaries: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = temporaries / "hyperjoin-run-dead"
+    left.joinpath("files", "spark").mkdir(parents=True)
+    left.joinpath(".lock").touch()
+    remove, writes = shutil.rmtree, iter([True, False])
+
+    def remove_while_written_to(folder: Path, *, ignore_errors: bool) -> None:
+        remove(folder, ignore_errors=ignore_errors)
+        if next(writes, False):
+            folder.mkdir()
+
+    monkeypatch.setattr(shutil, "rmtree", remove_while_written_to)
+    remove_abandoned_folders()
+    assert {*left.iterdir()} == {left / "files", left / ".lock"}
+    remove_abandoned_folders()
+    assert list(temporaries.iterdir()) == []

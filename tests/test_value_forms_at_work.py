@@ -65,11 +65,11 @@ def test_values_that_are_written_differently_join_and_the_evidence_says_how(
 ) -> None:
     profile = ProfileConfig(store=tmp_path / "store")
     joins = joins_of(spark, tables, profile)
-    ways = {name: join.evidence.compared_as for name, join in joins.items()}
+    ways = {name: join.measured.compared_as for name, join in joins.items()}
     assert ways["customers.customer_no = orders.customer_no"] == "numbers without leading zeros"
     assert ways["labels.list_price = tariffs.list_price"] == "numbers"
     assert ways["diary.visit_date = visits.visit_date"] == "dates"
-    by_customer = joins["customers.customer_no = orders.customer_no"].evidence
+    by_customer = joins["customers.customer_no = orders.customer_no"].measured
     assert (by_customer.right_containment, by_customer.right_fan_out) == (1.0, 1.0)
     assert by_customer.cardinality.words == "one-to-many"
     assert joins_of(spark, tables, profile) == joins

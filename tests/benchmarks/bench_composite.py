@@ -9,18 +9,17 @@ F1 are given without and with these.
 
 import argparse
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from datahub.configuration.common import AllowDenyPattern
 from tabulate import tabulate
 
 from benchmarks.composite.schema import Declared
 from benchmarks.composite.schemas import SCHEMAS
-from datahub_hyperjoin.catalog import PlatformInstance, scan_folder
+from datahub_hyperjoin.catalog import TableSelection, scan_folder
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.composite_joins import find_composite_joins
 from datahub_hyperjoin.composite_reader import CompositeReader
@@ -31,9 +30,14 @@ from datahub_hyperjoin.model.hypergraph.lake_index import build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
+from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import Session, lazy_session
 from datahub_hyperjoin.tables import Table
 
+MAX_RATIO = 1.5
+"""A search takes at most this many times as long as profiling the same tables."""
+
+Row = tuple[object, ...]
 Columns = frozenset[tuple[str, str]]
 """Referring and referenced columns, each as `table.column`."""
 
@@ -45,6 +49,11 @@ class Measured:
     found: tuple[Join, ...]
     profiling: float
     searching: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times longer the search takes than profiling."""
+        return self.searching / self.profiling
 
 
 def write_schemas(folder: Path, seed: int) -> list[Declared]:
@@ -62,8 +71,7 @@ def measure_folder(folder: Path, session: Session) -> Measured:
     """Profile the tables of a folder, and find their references of several columns."""
     tables = scan_folder(
         folder,
-        PlatformInstance(platform="file", env="PROD"),
-        allowed=AllowDenyPattern.allow_all(),
+        TableSelection(platform="file", env="PROD"),
         warn=print,
     )
     return measure_tables(tables, session)
@@ -77,7 +85,7 @@ def measure_tables(tables: Sequence[Table], session: Session) -> Measured:
     profiled = time.perf_counter()
     index = build_lake_index(Lake.from_tables(profiles), ModelConfig(), facts)
     indexed = time.perf_counter()
-    reader = CompositeReader(index, tables, session, config)
+    reader = CompositeReader(index, tables, session, Store(config))
     found = find_composite_joins(index, facts, reader=reader, ranking=RankingConfig())
     return Measured(found, profiled - start, time.perf_counter() - indexed)
 
@@ -123,7 +131,13 @@ def score(
     return precision, recall, 2 * precision * recall / max(precision + recall, 1e-9)
 
 
-def _rows(seeds: int, folders: Sequence[Path], session: Session) -> Iterator[tuple[object, ...]]:
+def name_slow(measured: Mapping[str, Measured]) -> str:
+    """Name the lakes whose search takes longer than it may; an empty text if there are none."""
+    slow = [name for name, one in measured.items() if one.ratio > MAX_RATIO]
+    return f"The search exceeds {MAX_RATIO} times profiling: {', '.join(slow)}" if slow else ""
+
+
+def _rows(seeds: int, folders: Sequence[Path], session: Session) -> Iterator[tuple[Row, Measured]]:
     for seed in range(seeds):
         with TemporaryDirectory() as scratch:
             truth = [*map(declared_columns, write_schemas(Path(scratch), seed))]
@@ -132,7 +146,7 @@ def _rows(seeds: int, folders: Sequence[Path], session: Session) -> Iterator[tup
         _print_errors(found, truth)
         precision, recall, f1 = score(found, truth)
         lenient, _, lenient_f1 = score(found, truth, implied_columns(truth))
-        yield (
+        row = (
             f"seed {seed}",
             len(truth),
             len(found),
@@ -141,11 +155,12 @@ def _rows(seeds: int, folders: Sequence[Path], session: Session) -> Iterator[tup
             f"{f1:.3f} ({lenient_f1:.3f})",
             _ratio(measured),
         )
+        yield row, measured
     for folder in folders:
         measured = measure_folder(folder, session)
         for join in measured.found:
             print(f"  {join.joinability:.2f}", *sorted(map(" = ".join, columns_of(join))), sep=", ")
-        yield str(folder), "", len(measured.found), "", "", "", _ratio(measured)
+        yield (str(folder), "", len(measured.found), "", "", "", _ratio(measured)), measured
 
 
 def _print_errors(found: Sequence[Columns], truth: Sequence[Columns]) -> None:
@@ -158,8 +173,7 @@ def _print_errors(found: Sequence[Columns], truth: Sequence[Columns]) -> None:
 
 
 def _ratio(measured: Measured) -> str:
-    ratio = measured.searching / measured.profiling
-    return f"{measured.searching:.1f} s / {measured.profiling:.1f} s = {ratio:.2f}"
+    return f"{measured.searching:.1f} s / {measured.profiling:.1f} s = {measured.ratio:.2f}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -173,7 +187,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         session().range(100).mapInArrow(lambda batches: batches, "id long").count()
         rows = [*_rows(options.seeds, options.folders, session)]
     headers = ["lake", "declared", "found", "precision", "recall", "F1", "search / profiling"]
-    print(tabulate(rows, headers, disable_numparse=True))
+    print(tabulate([row for row, _ in rows], headers, disable_numparse=True))
+    slow = name_slow({str(row[0]): measured for row, measured in rows})
+    if slow:
+        parser.exit(1, f"{slow}\n")
 
 
 if __name__ == "__main__":

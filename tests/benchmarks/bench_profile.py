@@ -23,11 +23,10 @@ import psutil
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-from datahub.configuration.common import AllowDenyPattern
 from pyspark.sql import SparkSession
 from tabulate import tabulate
 
-from datahub_hyperjoin.catalog import PlatformInstance, scan_folder
+from datahub_hyperjoin.catalog import TableSelection, scan_folder
 from datahub_hyperjoin.evaluate.cost import peak_memory
 from datahub_hyperjoin.locations import File
 from datahub_hyperjoin.model.lake import Lake
@@ -133,8 +132,7 @@ def measure(session: SparkSession, folder: Path, tables: int) -> tuple[Run, list
     write_lake(folder / "lake", tables)
     lake = scan_folder(
         folder / "lake",
-        PlatformInstance(platform="file", env="PROD"),
-        allowed=AllowDenyPattern.allow_all(),
+        TableSelection(platform="file", env="PROD"),
         warn=print,
     )
     config = ProfileConfig(store=folder / "store")

@@ -20,12 +20,11 @@ from time import perf_counter
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from datahub.configuration.common import AllowDenyPattern
 from pyspark.sql import SparkSession
 from tabulate import tabulate
 
 from benchmarks.bench_profile import MIB, peaks_below
-from datahub_hyperjoin.catalog import PlatformInstance, scan_folder
+from datahub_hyperjoin.catalog import TableSelection, scan_folder
 from datahub_hyperjoin.evaluate.cost import measured
 from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
@@ -101,8 +100,8 @@ def limit(read: Mapping[Path, int]) -> float:
 
 def measure(session: SparkSession, folder: Path, scale: int, max_rows: int) -> Run:
     """Profile the database, and time the limit on the same rows."""
-    of = PlatformInstance(platform="file", env="PROD")
-    lake = scan_folder(folder, of, allowed=AllowDenyPattern.allow_all(), warn=print)
+    selection = TableSelection(platform="file", env="PROD")
+    lake = scan_folder(folder, selection, warn=print)
     with measured() as cost:
         profiles = profile_lake(session, lake, ProfileConfig(max_rows=max_rows))
     assert [profile.fault for profile in profiles] == [""] * 8

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -9,17 +10,13 @@ import pytest
 import yaml
 from click.testing import CliRunner
 from datahub.entrypoints import datahub
+from datahub.ingestion.sink import datahub_rest
+from datahub.utilities.partition_executor import BatchPartitionExecutor
 from pyspark.sql import SparkSession
 from quick_runs import Runs
 
 from gms import Gms
 from lake import describe_folder, write_flights
-
-QUICK = {
-    "network": {"width": 32},
-    "training": {"epochs": 2},
-}
-
 
 OURS = {
     "dataset": {"structuredProperties", "upstreamLineage"},
@@ -37,6 +34,13 @@ OURS = {
     },
 }
 """Aspects that a run may write: no status of datasets or columns, and no aspect of connectors."""
+
+
+class Prompt(BatchPartitionExecutor):
+    """Sends a run's last records when they are due, while DataHub's looks every three seconds."""
+
+    def __init__(self, **arguments: Any) -> None:  # noqa: ANN401 - DataHub's own
+        super().__init__(**arguments, read_from_pending_interval=timedelta(milliseconds=50))
 
 
 class Ingest(Protocol):
@@ -73,8 +77,14 @@ def gms(lake: Path) -> Iterator[Gms]:
 
 
 @pytest.fixture
-def run(lake: Path, tmp_path: Path, spark: SparkSession) -> Callable[..., str]:  # noqa: ARG001 - borrowed
+def run(
+    lake: Path,
+    tmp_path: Path,
+    spark: SparkSession,  # noqa: ARG001 - borrowed
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[..., str]:
     """Runs a recipe against a server."""
+    monkeypatch.setattr(datahub_rest, "BatchPartitionExecutor", Prompt)
 
     def ingest(
         server: Gms,
@@ -89,7 +99,6 @@ def run(lake: Path, tmp_path: Path, spark: SparkSession) -> Callable[..., str]: 
                 "type": "hyperjoin",
                 "config": {
                     "catalog": {"folder": str(lake)},
-                    "model": QUICK,
                     "stateful_ingestion": {"enabled": True},
                     **config,
                 },

@@ -31,7 +31,6 @@ def ingest(run: Run, gms: Gms, tmp_path: Path) -> Ingest:
         gms,
         "--no-default-report",
         profile={"store": str(tmp_path / "store")},
-        model={"network": {"width": 32}, "training": {"epochs": 1}},
         emit={"queries": True},
     )
 

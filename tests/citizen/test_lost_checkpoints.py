@@ -47,6 +47,42 @@ def test_a_deletion_that_is_undone_is_no_longer_listed(gms: Gms, quick: Runs) ->
     assert shown(gms) == set(ALL)
 
 
+HIDE = "mutation($urns: [String!]!) { batchUpdateSoftDeleted(input: {urns: $urns, deleted: true}) }"
+
+
+def test_what_a_run_withdrew_comes_back_without_checkpoints(gms: Gms, quick: Runs) -> None:
+    quick(ALL)
+    quick([CARRIER, ORIGIN])
+    forget(gms)
+    quick([CARRIER, ORIGIN])
+    assert shown(gms) == {CARRIER, ORIGIN}
+    forget(gms)
+    report = quick(ALL)
+    assert shown(gms) == set(ALL)
+    assert (report.joins_rejected, listing(gms)) == (0, [])
+
+
+def test_what_a_run_withdrew_is_told_from_what_a_person_hid(gms: Gms, quick: Runs) -> None:
+    quick(ALL)
+    quick([CARRIER, ORIGIN])
+    quick(ALL)
+    gms.graphql(HIDE, urns=[urn_of(PLANE)])
+    forget(gms)
+    quick(ALL)
+    assert shown(gms) == {CARRIER, ORIGIN}
+
+
+def test_the_mark_of_a_withdrawal_goes_with_it(gms: Gms, quick: Runs) -> None:
+    quick(ALL)
+    before = gms.get(urn_of(PLANE), ERModelRelationshipPropertiesClass)
+    quick([CARRIER, ORIGIN])
+    hidden = gms.get(urn_of(PLANE), ERModelRelationshipPropertiesClass)
+    assert hidden is not None
+    assert hidden.customProperties["withdrawn_by"] == "run 2"
+    quick(ALL)
+    assert gms.get(urn_of(PLANE), ERModelRelationshipPropertiesClass) == before
+
+
 def listing(gms: Gms) -> list[str]:
     """The columns that list deleted joins."""
     wanted = property_urn("io.datahub.hyperjoin", DELETED_JOINS)

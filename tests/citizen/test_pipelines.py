@@ -1,14 +1,25 @@
 """Several pipelines write to one catalog, and pipelines get new names."""
 
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytest
 from datahub.metadata.schema_classes import (
     DatahubIngestionCheckpointClass,
+    GlobalTagsClass,
     StructuredPropertiesClass,
+    TagAssociationClass,
 )
-from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, shown, urn_of
+from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, join_of, shown, urn_of
 
 from datahub_hyperjoin.emit.written_state import JOB
-from datahub_hyperjoin.urns import JOINABLE_WITH, column_urn, property_urn
+from datahub_hyperjoin.graphql import all_joins
+from datahub_hyperjoin.joins import Join, Role
+from datahub_hyperjoin.pipelines import read_other_pipelines
+from datahub_hyperjoin.relationship_aspect import join_urn
+from datahub_hyperjoin.tables import Pair, pair_of
+from datahub_hyperjoin.urns import JOINABLE_WITH, REJECTED, column_urn, property_urn
 from gms import Gms
 from lake import column
 
@@ -64,6 +75,74 @@ def test_a_column_lists_the_joins_of_all_pipelines(gms: Gms, quick: Runs) -> Non
     assert beside(gms, "airlines.csv.carrier") == {column_urn(flights)}
 
 
+def other_model(pair: Pair) -> Join:
+    """The join of a pair as another model sees it."""
+    return replace(join_of(pair, 0.71), role=Role.SAME_DOMAIN, referenced=None)
+
+
+LINEAGE = {"lineage": True}
+
+
+@pytest.mark.parametrize("order", [("first", "second"), ("z", "a")])
+def test_pipelines_with_different_models_leave_each_other_alone(
+    gms: Gms, quick: Runs, order: tuple[str, str]
+) -> None:
+    delays = pair_of(column("delays.csv.carrier"), column("airlines.csv.carrier"))
+    own = [other_model(pair) for pair in (CARRIER, PLANE, delays)]
+    models: dict[str, Sequence[Pair | Join]] = {order[0]: ALL, order[1]: own}
+    for pipeline in order:
+        quick(models[pipeline], pipeline=pipeline, emit=LINEAGE)
+    before = len(gms.writes)
+    for pipeline in order:
+        quick(models[pipeline], pipeline=pipeline, emit=LINEAGE)
+    assert {write.entity for write in gms.writes[before:]} == {"dataJob"}
+    found = {pair_of(join.left, join.right): join for join in all_joins(gms.graph())}
+    assert {pair: (join.joinability, join.role) for pair, join in found.items()} == {
+        **dict.fromkeys(ALL, (0.9, Role.REFERENCE)),
+        delays: (0.71, Role.SAME_DOMAIN),
+    }
+    assert beside(gms, "airlines.csv.carrier") == {
+        column_urn(column(f"{name}.csv.carrier")) for name in ("flights", "delays")
+    }
+
+
+def test_a_join_that_an_older_pipeline_withdraws_gets_the_evidence_of_the_other(
+    gms: Gms, quick: Runs
+) -> None:
+    own = [other_model(PLANE)]
+    quick(ALL, pipeline="first")
+    quick(own, pipeline="second")
+    quick([CARRIER], pipeline="first")
+    quick(own, pipeline="second")
+    (join,) = (one for one in all_joins(gms.graph()) if pair_of(one.left, one.right) == PLANE)
+    assert (join.joinability, join.role) == (0.71, Role.SAME_DOMAIN)
+
+
+@pytest.mark.parametrize("rejects", ["pair", "composite join"])
+def test_a_composite_join_of_another_pipeline_has_a_decision_of_its_own(
+    gms: Gms, quick: Runs, rejects: str
+) -> None:
+    origin, maker = column("flights.csv.origin"), column("planes.csv.maker")
+    title = column("airlines.csv.title")
+    composite = replace(join_of(PLANE), further=((origin, maker),))
+    quick([PLANE, composite], pipeline="first")
+    urn = urn_of(PLANE) if rejects == "pair" else join_urn(composite)
+    rejected = TagAssociationClass(tag=REJECTED)
+    gms.put(urn, GlobalTagsClass(tags=[rejected]))
+    quick([pair_of(maker, title)], pipeline="second")
+    listed = {"pair": {origin, title}, "composite join": {title}}[rejects]
+    assert beside(gms, "planes.csv.maker") == {column_urn(one) for one in listed}
+
+
+def test_evidence_of_a_pipeline_that_has_not_run_for_days_is_written_anew(
+    gms: Gms, quick: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick(ALL, pipeline="old name")
+    monkeypatch.setattr("datahub_hyperjoin.pipelines._RECENT_DAYS", -1)
+    quick([other_model(pair) for pair in ALL], pipeline="new name")
+    assert {join.joinability for join in all_joins(gms.graph())} == {0.71}
+
+
 def test_a_pipeline_that_no_longer_runs_keeps_nothing(
     gms: Gms, quick: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,6 +164,20 @@ def test_a_checkpoint_that_cannot_be_read_is_reported(gms: Gms, quick: Runs) -> 
     assert shown(gms) == set(ALL)
     (warning,) = [one for one in report.warnings if one.title == "Checkpoint not read"]
     assert [one.partition(":")[0] for one in warning.context] == ["first"]
+
+
+def test_a_malformed_list_of_pipelines_is_reported(gms: Gms) -> None:
+    key = {"value": {"jobId": "joins", "flow": "f"}}
+    page = {"entities": [{"urn": "no URN", "dataJobKey": key}], "scrollId": None}
+    gms.reply("entity/scroll", json.dumps(page))
+    told: list[tuple[str, str, str]] = []
+    assert read_other_pipelines(gms.graph(), None, lambda *words: told.append(words)) == ()
+    (warning,) = told
+    assert warning[0] == "Other pipelines not read"
+    assert warning[2].startswith(
+        "The pipelines of this source cannot be read from DataHub: the response is not from "
+        "DataHub's metadata service. Check the URL"
+    )
 
 
 def test_pipelines_that_cannot_be_listed_are_reported(gms: Gms, quick: Runs) -> None:

@@ -1,5 +1,6 @@
 """Tables that a run does not read keep what earlier runs suggested for them."""
 
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -74,7 +75,7 @@ def visible(gms: Gms) -> dict[str, object]:
         seen[urn] = (
             # The short name of a table is known only to a run that has its file.
             sorted(
-                str(it).replace(".csv.", ".")
+                re.sub(r"\.csv(?=[\] ])", "", str(it))
                 for each in properties.properties
                 for it in each.values
             )

@@ -40,7 +40,8 @@ def read(path: Path) -> Iterator[dict[str, str]]:
 @pytest.mark.usefixtures("spark")
 def test_tables_and_rankings_are_written(labelled_lake: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    result = succeed(labelled_lake, "--epochs", "2", "--out", out)
+    blend = ("--set", "model.ranking.scoring=blend")
+    result = succeed(labelled_lake, *blend, "--epochs", "2", "--out", out)
     assert {path.name for path in out.iterdir()} == {
         "evaluation.txt",
         "evaluation.csv",
@@ -52,13 +53,16 @@ def test_tables_and_rankings_are_written(labelled_lake: Path, tmp_path: Path) ->
     assert out.joinpath("evaluation.txt").read_text().strip() in result.stdout
     assert "[1/1] small, full, seed 0: Epoch 2 of at most 2" in result.stderr
     assert result.stderr.count("Profiling small") == 1
+    assert "Without effect" not in result.stderr
 
 
 @pytest.mark.usefixtures("spark")
 def test_answers_are_of_other_tables_ranked_without_gaps(
     labelled_lake: Path, tmp_path: Path
 ) -> None:
-    succeed(labelled_lake, "--epochs", "1", "--out", tmp_path)
+    result = succeed(labelled_lake, "--epochs", "1", "--out", tmp_path)
+    unused = "model.network, model.training"
+    assert f"Without effect, as no network is trained: {unused}" in result.stderr
     ranks: dict[tuple[str, str], list[int]] = {}
     for row in read(tmp_path / "predictions-full.csv"):
         assert row["query_table"] != row["candidate_table"]

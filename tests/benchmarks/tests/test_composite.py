@@ -8,8 +8,10 @@ import pytest
 
 from benchmarks.bench_composite import (
     Columns,
+    Measured,
     declared_columns,
     implied_columns,
+    name_slow,
     score,
     write_schemas,
 )
@@ -62,6 +64,12 @@ def test_fewer_columns_of_a_key_are_right_and_more_are_not() -> None:
     assert score([wide], [KEY])[0] == 0
     assert score([KEY, OTHER], [KEY]) == pytest.approx((0.5, 1.0, 2 / 3))
     assert score([], [KEY]) == (0.0, 0.0, 0.0)
+
+
+def test_a_search_that_takes_too_long_is_named() -> None:
+    assert name_slow({"quick": Measured((), profiling=2.0, searching=3.0)}) == ""
+    slow = {"slow": Measured((), profiling=2.0, searching=3.1)}
+    assert name_slow(slow) == "The search exceeds 1.5 times profiling: slow"
 
 
 def test_keys_one_after_the_other_imply_a_reference() -> None:
