@@ -65,7 +65,7 @@ test-connect: $(VENV)/.dev ## Run the Spark tests through a Spark Connect server
 	@HYPERJOIN_SPARK=connect OMP_NUM_THREADS=1 $(BIN)/pytest -m 'spark and not slow'
 
 test-faults: $(VENV)/.dev ## Attack runs with kills, damaged inputs and failing servers; minutes, FAULTS=long for an hour
-	@PYTHONPATH=tests $(BIN)/python -m faults $(if $(filter long,$(FAULTS)),--long)
+	@PYTHONPATH=tests $(BIN)/python -m faults $(if $(filter long,$(FAULTS)),--long) $(ONLY)
 
 compat: $(VENV)/.dev ## Run the tests of what DataHub receives with each supported release
 	@.ci/compat 1.5.0.1 1.6.0 1.7.0.4
@@ -92,8 +92,8 @@ bench-roles: $(VENV)/.dev ## Measure references and their direction on LAKES="FO
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_roles $(LAKES) $(ROLES)
 
 golden: $(VENV)/.dev ## Rewrite the golden files; review the difference
-	@HYPERJOIN_UPDATE_GOLDEN=1 $(BIN)/pytest tests/emit tests/evaluate/test_table.py
-	@git diff --stat -- tests/emit/golden tests/evaluate/golden
+	@HYPERJOIN_UPDATE_GOLDEN=1 $(BIN)/pytest tests/emit tests/evaluate/test_table.py tests/export
+	@git diff --stat -- tests/emit/golden tests/evaluate/golden tests/export/golden
 
 ##@ Ship it
 
@@ -123,11 +123,13 @@ prerequisites:
 
 # $(call install,EXTRA): a stamp is newer than the files it was made from, so `make` installs once.
 # pip would compile 20,000 modules on one core; compileall uses all, which saves a minute of three.
+# Nearly a third of their text is tests of libraries and models that nothing here loads.
 define install
 	@echo 'Installing into $(VENV); the first time takes minutes.'
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install -qq --no-compile -c constraints.txt -e '.[$(1)]'
-	@PYTHONWARNINGS=ignore $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
+	@PYTHONWARNINGS=ignore $(BIN)/python -m compileall -qq -j 0 \
+		-x '/tests?/|/transformers/models/' $(VENV)/lib || true
 endef
 
 $(VENV)/.quickstart: pyproject.toml constraints.txt | prerequisites
