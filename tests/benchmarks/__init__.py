@@ -1,1 +1,1 @@
-"""Benchmarks of this project: speed of its parts, and its rankings beside other methods."""
+"""Measure the speed of this project, and compare its rankings with those of other methods."""

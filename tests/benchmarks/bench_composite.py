@@ -1,4 +1,4 @@
-"""Measure how well references of several columns are found, and how long the search takes.
+"""Measure how well composite references are found, and how long the search takes.
 
 Run it from a checkout: `make bench-composite`. All schemas are in one lake, so that columns of one
 meet those of all others. A found reference is right if its columns are those of a declared key, or
@@ -44,7 +44,7 @@ Columns = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Measured:
-    """The references that were found in a lake, and the seconds of both stages."""
+    """References found in a lake, with the seconds of profiling and of the search."""
 
     found: tuple[Join, ...]
     profiling: float
@@ -52,12 +52,12 @@ class Measured:
 
     @property
     def ratio(self) -> float:
-        """How many times longer the search takes than profiling."""
+        """Ratio of the search time to the profiling time."""
         return self.searching / self.profiling
 
 
 def write_schemas(folder: Path, seed: int) -> list[Declared]:
-    """Write the tables of all schemas, and return their declared keys of several columns."""
+    """Write the tables of all schemas, and return their composite keys."""
     keys: list[Declared] = []
     for number, build in enumerate(SCHEMAS.values()):
         schema = build(np.random.default_rng((seed, number)))
@@ -68,7 +68,7 @@ def write_schemas(folder: Path, seed: int) -> list[Declared]:
 
 
 def measure_folder(folder: Path, session: Session) -> Measured:
-    """Profile the tables of a folder, and find their references of several columns."""
+    """Profile the tables of a folder, and search them for composite references."""
     tables = scan_folder(
         folder,
         TableSelection(platform="file", env="PROD"),
@@ -78,7 +78,7 @@ def measure_folder(folder: Path, session: Session) -> Measured:
 
 
 def measure_tables(tables: Sequence[Table], session: Session) -> Measured:
-    """Profile tables, and find their references of several columns."""
+    """Profile tables, and search them for composite references."""
     config, facts = ProfileConfig(), CatalogFacts()
     start = time.perf_counter()
     profiles = profile_lake(session(), tables, config)
@@ -91,7 +91,7 @@ def measure_tables(tables: Sequence[Table], session: Session) -> Measured:
 
 
 def columns_of(join: Join) -> Columns:
-    """Return the columns of a join, the referring ones first."""
+    """Return the column pairs of a join, each with the referring column first."""
     is_left = join.referenced == join.left
     return frozenset(
         (str(right), str(left)) if is_left else (str(left), str(right))
@@ -104,7 +104,7 @@ def _plain(column: object) -> str:
 
 
 def declared_columns(key: Declared) -> Columns:
-    """Return the columns of a declared key, the referring ones first."""
+    """Return the column pairs of a declared key, each with the referring column first."""
     pairs = zip(key.columns, key.referenced, strict=True)
     return frozenset(
         (f"{key.table}.{one}", f"{key.referenced_table}.{other}") for one, other in pairs
@@ -112,7 +112,11 @@ def declared_columns(key: Declared) -> Columns:
 
 
 def implied_columns(truth: Sequence[Columns]) -> list[Columns]:
-    """Return the references that follow from two declared keys, one after the other."""
+    """Return the references that two declared keys imply together.
+
+    If a column refers to a second one and the second one to a third, the first also refers to the
+    third.
+    """
     return [
         frozenset((start, end) for start, middle in first for same, end in second if middle == same)
         for first in truth
@@ -124,7 +128,10 @@ def implied_columns(truth: Sequence[Columns]) -> list[Columns]:
 def score(
     found: Sequence[Columns], truth: Sequence[Columns], implied: Sequence[Columns] = ()
 ) -> tuple[float, float, float]:
-    """Return precision, recall and F1 of the found references; implied ones are right, too."""
+    """Return precision, recall and F1 of the found references.
+
+    Implied references count as right.
+    """
     right = sum(any(columns <= key for key in [*truth, *implied]) for columns in found)
     hits = sum(any(columns <= key for columns in found) for key in truth)
     precision, recall = right / max(len(found), 1), hits / max(len(truth), 1)
@@ -132,7 +139,7 @@ def score(
 
 
 def name_slow(measured: Mapping[str, Measured]) -> str:
-    """Name the lakes whose search takes longer than it may; an empty text if there are none."""
+    """Return a message that names the lakes with too slow a search, or an empty text."""
     slow = [name for name, one in measured.items() if one.ratio > MAX_RATIO]
     return f"The search exceeds {MAX_RATIO} times profiling: {', '.join(slow)}" if slow else ""
 
@@ -177,7 +184,7 @@ def _ratio(measured: Measured) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure the generated lakes, and list what is found in other folders."""
+    """Measure the generated lakes, and list the references found in other folders."""
     parser = argparse.ArgumentParser(prog="benchmarks.bench_composite", description=__doc__)
     parser.add_argument("folders", nargs="*", type=Path, help="folders whose references to list")
     parser.add_argument("--seeds", type=int, default=3, help="number of generated lakes")

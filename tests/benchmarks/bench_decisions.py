@@ -1,4 +1,4 @@
-"""Measure how decisions improve the ranking of the pairs that nobody has decided.
+"""Measure how much people's decisions improve the ranking of undecided pairs.
 
 Each lake has a `decisions.csv` with draws of several sizes (draw, size, table_a, column_a, table_b,
 column_b, decision). Decided pairs count neither as answers nor as candidates, before and after.
@@ -37,12 +37,12 @@ Ranked = Mapping[ColumnName, list[ColumnName]]
 
 
 def name_of(column: ColumnId) -> ColumnName:
-    """Return the name of a column as the files of a labelled lake write it."""
+    """Return the name of a column as it is written in the files of a labelled lake."""
     return ColumnName(Path(column.table.name).stem, column.path)
 
 
 def read_decisions(file: Path, draws: int) -> Mapping[tuple[int, int], Decisions]:
-    """Read the decisions of the first draws, by size and draw.
+    """Read the decisions of the first draws, keyed by size and draw.
 
     Args:
         file: A `decisions.csv`.
@@ -59,7 +59,7 @@ def read_decisions(file: Path, draws: int) -> Mapping[tuple[int, int], Decisions
 
 
 def decide(index: LakeIndex, decisions: Decisions) -> LakeIndex:
-    """Return a lake about which people have decided.
+    """Return a copy of the lake with people's decisions added.
 
     Args:
         index: The lake.
@@ -77,7 +77,7 @@ def decide(index: LakeIndex, decisions: Decisions) -> LakeIndex:
 
 
 def rank_all(index: LakeIndex) -> Ranked:
-    """Rank the candidates of each query column.
+    """Return the ranked candidates of each query column.
 
     Args:
         index: The lake; its key columns are the query columns.
@@ -91,7 +91,7 @@ def rank_all(index: LakeIndex) -> Ranked:
 def average_precisions(
     ranked: Ranked, truth: Mapping[ColumnName, frozenset[ColumnName]], decisions: Decisions
 ) -> dict[ColumnName, float]:
-    """Return the average precision of each query column with an undecided answer.
+    """Return the average precision of each query column that has an undecided answer.
 
     Args:
         ranked: Candidates by query column, best first.
@@ -114,7 +114,7 @@ def average_precisions(
 
 
 def measure(lake: ProfiledLake, draws: int) -> None:
-    """Print the gain in MAP for each number of decisions.
+    """Print the gain in mean average precision for each number of decisions.
 
     Args:
         lake: The profiled lake.
@@ -143,7 +143,7 @@ def _report(line: str) -> None:
 
 
 def main() -> None:
-    """Measure the lakes that the command line names."""
+    """Run the benchmark on the lakes named on the command line."""
     parser = argparse.ArgumentParser(prog="benchmarks.bench_decisions", description=__doc__)
     parser.add_argument("folders", metavar="FOLDER", nargs="+", type=Path)
     parser.add_argument("--draws", type=int, default=10, help="draws of each size")

@@ -1,4 +1,4 @@
-"""Time the network (HIN) on synthetic lakes: `make bench-hin`.
+"""Measure the speed of the network (HIN) on synthetic lakes: `make bench-hin`.
 
 Each size runs in its own process, so that peak memory is measured separately. Rates count the
 floating-point operations of matrix products and attention, and are compared with the rate of one
@@ -68,7 +68,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Timing:
-    """Run time of one action, and the machine's rate before and after it."""
+    """Run time of one action, with the machine's speed before and after it."""
 
     seconds: float
     work: float
@@ -83,7 +83,7 @@ class Timing:
 
     @property
     def share(self) -> float:
-        """The share of the machine's rate that the action reached."""
+        """Share of the machine's speed that the action reached."""
         return self.work / self.seconds / self.gemm
 
 
@@ -110,7 +110,7 @@ class Measured:
 def make_graph(
     columns: int, random: np.random.Generator
 ) -> tuple[Int[np.ndarray, " column"], Hypergraph]:
-    """Make tables of about 9 columns; two sevenths of the columns are in value domains."""
+    """Make tables of about nine columns, with two sevenths of all columns in value domains."""
     tables = np.sort(random.integers(max(columns * 8 // 70, 1), size=columns))
     within = np.split(np.arange(columns), np.flatnonzero(np.diff(tables)) + 1)
     domain = random.permutation(columns)[: columns * 2 // 7]
@@ -127,7 +127,7 @@ def _make_names(columns: int, random: np.random.Generator) -> Names:
 
 
 def make_batch(columns: int, random: np.random.Generator) -> Batch:
-    """Make a lake of random columns."""
+    """Make a batch from a lake of random columns."""
     tables, graph = make_graph(columns, random)
     return Batch(
         features=Features(
@@ -142,7 +142,7 @@ def make_batch(columns: int, random: np.random.Generator) -> Batch:
 
 
 def count_work(network: HIN, batch: Batch, operations: tuple[int, int]) -> float:
-    """Count the floating-point operations of all matrix products of a pass."""
+    """Count the floating-point operations of one pass through the network."""
     columns, hyperedges = batch.graph.columns, len(batch.graph.across)
     work = 0
     for name, module in network.named_modules():
@@ -176,7 +176,9 @@ def _seconds(action: Callable[[], object], device: torch.device) -> float:
 def _time(
     action: Callable[[], object], work: float, device: torch.device, dtype: torch.dtype
 ) -> Timing:
-    """Time an action, after a warm-up if it is small.
+    """Measure the time of an action.
+
+    A short action runs once before, as a warm-up.
 
     The machine's rate is measured before and after, since other processes may share it.
     """
@@ -198,7 +200,7 @@ def _device() -> torch.device:
 
 
 def measure_attention(columns: int, width: int) -> float:
-    """Measure the memory that one attention layer adds to a process without other data."""
+    """Measure how much a process's peak memory grows through one attention layer."""
     device = _device()
     graph = to_device(make_graph(columns, np.random.default_rng(0))[1], device)
     layer = StructureAwareAttention(width=width, heads=8, structure_weight=0.5).to(device)
@@ -226,7 +228,7 @@ def _make_step(network: HIN, batch: Batch) -> Callable[[], None]:
 
 
 def measure_network(columns: int, precision: Precision) -> Measured:
-    """Time a forward pass and a training step over the full hypergraph."""
+    """Measure the time of a forward pass and of a training step over the full hypergraph."""
     device = _device()
     torch.manual_seed(0)
     batch = to_device(make_batch(columns, np.random.default_rng(0)), device)
@@ -260,14 +262,14 @@ def measure_network(columns: int, precision: Precision) -> Measured:
 
 
 def alone(function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
-    """Call a function in a new process, so that its peak memory is separate."""
+    """Call a function in a new process, so that its peak memory is measured alone."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context) as pool:
         return pool.submit(function, *arguments, **options).result()
 
 
 def _exponent(points: list[tuple[int, float]]) -> str:
-    """Fit the exponent of growth: the slope through logarithms of sizes and values."""
+    """Fit the exponent of growth: the slope of values over sizes, both as logarithms."""
     if len(points) < 2:
         return "-"
     sizes, values = np.log(points).T

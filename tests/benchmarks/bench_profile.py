@@ -1,4 +1,4 @@
-"""Time profiling, and measure the errors of sketches: `make bench-profile`.
+"""Measure the speed of profiling and the errors of sketches: `make bench-profile`.
 
 Each size is a lake of CSV files with 7 columns (keys, foreign keys, numbers, days and texts) and
 from a few hundred to some thousand rows. The machine's limit is the time that pyarrow needs to
@@ -81,7 +81,7 @@ class Run:
 
 
 def write_lake(folder: Path, tables: int, seed: int = 0) -> None:
-    """Write tables; every fifth is ten times as long as the others."""
+    """Write tables, every fifth of which is ten times as long as the others."""
     random = np.random.default_rng(seed)
     for at in range(tables):
         rows = int(random.integers(50, 400)) * (10 if at % 5 == 0 else 1)
@@ -102,7 +102,10 @@ def write_lake(folder: Path, tables: int, seed: int = 0) -> None:
 
 
 def _limit(tables: Sequence[Table]) -> float:
-    """Time parsing and counting, one table per core; Arrow's own threads would compete."""
+    """Return the seconds that pyarrow needs to parse the tables and count their values.
+
+    Each core reads one table at a time, because Arrow's own threads would compete with each other.
+    """
 
     def count(table: Table) -> int:
         assert isinstance(table.location, File)
@@ -117,7 +120,10 @@ def _limit(tables: Sequence[Table]) -> float:
 
 @contextmanager
 def timed() -> Iterator[list[float]]:
-    """Measure the seconds of a `with` block, without garbage collection of earlier profiles."""
+    """Measure the seconds of a `with` block.
+
+    Objects that exist before the block are exempt from garbage collection.
+    """
     seconds: list[float] = []
     gc.collect()
     gc.freeze()
@@ -128,7 +134,7 @@ def timed() -> Iterator[list[float]]:
 
 
 def measure(session: SparkSession, folder: Path, tables: int) -> tuple[Run, list[TableProfile]]:
-    """Profile a lake several times, and once from the store."""
+    """Measure profiling of one lake: several times without a store, and once with a filled one."""
     write_lake(folder / "lake", tables)
     lake = scan_folder(
         folder / "lake",
@@ -216,7 +222,7 @@ HEADERS = (
 def sketch_errors(
     session: SparkSession, profiles: Sequence[TableProfile]
 ) -> dict[str, Sequence[float]]:
-    """Compare estimates from sketches with exact values, for random pairs of key columns.
+    """Compare sketch estimates with exact values, for random pairs of key columns.
 
     Sketches are small here, since no column of these lakes has more values than a sketch of the
     usual size keeps.
@@ -245,7 +251,7 @@ def sketch_errors(
 
 
 def main() -> None:
-    """Print both tables."""
+    """Run the benchmark, and print its tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, nargs="+", default=SIZES, help="sizes of lakes")
     sizes = parser.parse_args().tables

@@ -1,4 +1,4 @@
-"""Measure references, their direction and everything that a run emits, on lakes of declared keys.
+"""Measure references, their direction and all other joins on lakes with declared keys.
 
 Run it from a checkout: `make bench-roles LAKES="FOLDER ..."`. Each folder is a labelled lake with a
 file `references.csv` of directed foreign keys. `--sempy PYTHON` adds Microsoft's SemPy
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 
 def run(tables: Path, settings: RecipeSettings) -> Findings:
-    """Find the joins of a lake as an ingestion does.
+    """Run the steps of an ingestion on a lake, and return what they find.
 
     Args:
         tables: The folder with the tables of the lake.
@@ -60,7 +60,7 @@ def run(tables: Path, settings: RecipeSettings) -> Findings:
 
 
 def describe(lake: DirectedLake, findings: Findings) -> list[tuple[str, str]]:
-    """Return the measurements of one run, each with its name.
+    """Return the name and value of each measurement of a run.
 
     Args:
         lake: The declared references and the ground truth.
@@ -89,7 +89,7 @@ def describe(lake: DirectedLake, findings: Findings) -> list[tuple[str, str]]:
 
 
 def describe_paths(lake: DirectedLake, findings: Findings, tables: Path) -> list[tuple[str, str]]:
-    """Return how many suggested paths give the rows of a declared reference.
+    """Count the suggested paths that return the rows of a declared reference.
 
     Args:
         lake: The declared references.
@@ -124,7 +124,9 @@ def _with_bounds(share: Interval) -> str:
 def count_false(
     lake: DirectedLake, folder: Path, settings: RecipeSettings
 ) -> list[tuple[str, str]]:
-    """Run on a lake without any answer, and count the joins of its query columns.
+    """Count the joins that a run finds for columns without an answer.
+
+    All of these joins are false.
 
     Args:
         lake: The query columns and their answers.
@@ -144,7 +146,7 @@ def count_false(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the measurements of each lake."""
+    """Run the benchmark on each lake, and print the measurements."""
     parser = argparse.ArgumentParser(prog="benchmarks.bench_roles", description=__doc__)
     parser.add_argument("folders", metavar="FOLDER", nargs="+", type=Path)
     parser.add_argument("--set", dest="texts", metavar="KEY=VALUE", action="append", default=[])

@@ -1,4 +1,4 @@
-"""Time the profiles of the TPC-H tables: `make bench-profile`.
+"""Measure the speed of profiling on the TPC-H tables: `make bench-profile`.
 
 The generator writes one Parquet file a table. A first pass profiles `profile.max_rows` rows of
 each table, like an ingestion, and a second pass all rows. The machine's limit is the time that
@@ -35,7 +35,7 @@ ROWS = (ProfileConfig().max_rows, sys.maxsize)
 
 @dataclass(frozen=True)
 class Run:
-    """One pass over the database."""
+    """Measurements of one profiling run over the database."""
 
     scale: int
     rows: int
@@ -65,14 +65,17 @@ class Run:
 
 
 def write_database(folder: Path, scale: int) -> None:
-    """Generate all eight tables."""
+    """Generate the eight tables of TPC-H."""
     generator = str(Path(sys.executable).with_name("tpchgen-cli"))
     command = [generator, "parquet", "--quiet", f"--scale-factor={scale}", f"--output-dir={folder}"]
     subprocess.run(command, check=True)
 
 
 def limit(read: Mapping[Path, int]) -> float:
-    """Time reading the first rows of tables and counting, one column per core."""
+    """Return the seconds that pyarrow needs to read the rows and count their values.
+
+    Each core reads one column at a time.
+    """
 
     def count(path: Path, column: str, rows: int) -> int:
         file = pq.ParquetFile(path)
@@ -99,7 +102,7 @@ def limit(read: Mapping[Path, int]) -> float:
 
 
 def measure(session: SparkSession, folder: Path, scale: int, max_rows: int) -> Run:
-    """Profile the database, and time the limit on the same rows."""
+    """Profile the database, and measure the time that pyarrow needs for the same rows."""
     selection = TableSelection(platform="file", env="PROD")
     lake = scan_folder(folder, selection, warn=print)
     with measured() as cost:
@@ -156,12 +159,12 @@ def _row(run: Run) -> list[str]:
 
 
 def print_table(runs: Sequence[Run]) -> None:
-    """Print the runs so far."""
+    """Print one table row for each run so far."""
     print(tabulate([_row(run) for run in runs], HEADERS, disable_numparse=True), "\n")
 
 
 def main() -> None:
-    """Print the table after each run."""
+    """Run the benchmark, and print the table after each run."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=int, nargs="+", default=[1], help="scale factors")
     parser.add_argument("--rows", type=int, nargs="+", default=ROWS, help="most rows of a table")

@@ -1,4 +1,4 @@
-"""Compare a second run over an unchanged lake with the first: `make bench-profile`.
+"""Compare the times of two runs over the same lake: `make bench-profile`.
 
 Each run is `datahub ingest` in its own process and includes everything that a user waits for:
 imports, the start of Spark, profiling, training, ranking, verification on the data, and writing.
@@ -33,7 +33,7 @@ _UNCHANGED = re.compile(r"'tables_from_profile_store': (\d+)")
 
 
 def ingest(recipe: Path) -> tuple[float, dict[str, float], int]:
-    """Run a recipe.
+    """Run `datahub ingest` with a recipe, and measure its stages.
 
     Returns:
         The total seconds, the seconds of each stage, and the number of unchanged tables.
@@ -52,7 +52,7 @@ def ingest(recipe: Path) -> tuple[float, dict[str, float], int]:
 
 
 def main() -> None:
-    """Print the seconds of both runs, stage by stage."""
+    """Print the seconds of each stage in both runs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, default=250, help="size of the lake")
     tables = parser.parse_args().tables

@@ -1,4 +1,4 @@
-"""Lakes cut to a number of tables, drawn at random.
+"""Reduce lakes to a number of randomly drawn tables.
 
 Tables with a query column or a column that joins with one are *labelled*; all others are noise. A
 cut keeps the lake's shares of both, rounded. For the labelled tables, query columns are drawn at
@@ -24,7 +24,7 @@ _PAIR = 2
 
 
 def check_sizes(lakes: Sequence[LabelledLake], sizes: Iterable[int]) -> None:
-    """Refuse sizes that a lake cannot be cut to.
+    """Raise an error for sizes to which a lake cannot be reduced.
 
     Args:
         lakes: The lakes.
@@ -42,7 +42,7 @@ def check_sizes(lakes: Sequence[LabelledLake], sizes: Iterable[int]) -> None:
 
 
 def cut(lake: ProfiledLake, tables: int, *, seed: int) -> ProfiledLake:
-    """Cut a lake, and reuse the profiles of the tables that are left.
+    """Reduce a lake to a number of tables, and reuse the profiles of these tables.
 
     Args:
         lake: The whole lake.
@@ -60,7 +60,7 @@ def cut(lake: ProfiledLake, tables: int, *, seed: int) -> ProfiledLake:
 
 
 def cut_labelled(lake: LabelledLake, tables: int, *, seed: int) -> LabelledLake:
-    """Draw tables, and keep the query columns that still join with a column.
+    """Draw tables, and keep the query columns that still have an answer among them.
 
     Args:
         lake: The whole lake.
@@ -88,7 +88,7 @@ def cut_labelled(lake: LabelledLake, tables: int, *, seed: int) -> LabelledLake:
 def _draw_joins(
     truth: Mapping[ColumnName, frozenset[ColumnName]], room: int, random: np.random.Generator
 ) -> set[str]:
-    """Draw the tables of query columns, each with one table that it joins with."""
+    """Draw query columns, and return their tables with one joining table for each."""
     drawn: set[str] = set()
     queries = list(truth)
     for index in random.permutation(len(queries)):

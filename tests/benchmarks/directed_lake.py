@@ -1,4 +1,4 @@
-"""Read the declared references of a labelled lake, with their direction."""
+"""Read the declared references of a labelled lake, including their direction."""
 
 import csv
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ Directed = tuple[ColumnName, ColumnName]
 
 @dataclass(frozen=True)
 class DirectedLake:
-    """A labelled lake with the direction of its declared keys."""
+    """A labelled lake that also knows the direction of its declared references."""
 
     labelled: LabelledLake
     """The query columns, and the columns that join with each of them."""
@@ -25,7 +25,7 @@ class DirectedLake:
     """The declared references; each with what its rows tell of the direction."""
 
     def as_declared(self, pair: Directed) -> Directed:
-        """Return a pair in the direction in which it is declared, if both directions count.
+        """Return a pair in its declared direction, if both directions count as right.
 
         Args:
             pair: A referring column, then the referenced one.
@@ -34,7 +34,7 @@ class DirectedLake:
         return (pair[1], pair[0]) if declared and pair not in self.directions else pair
 
     def is_reference(self, pair: Directed) -> bool:
-        """Return whether a directed pair is a declared reference.
+        """Return whether a pair is a declared reference in the right direction.
 
         Args:
             pair: The referring column, then the referenced one.
@@ -51,7 +51,9 @@ class DirectedLake:
         return pair[1] in truth.get(pair[0], ()) or pair[0] in truth.get(pair[1], ())
 
     def is_judged(self, pair: Directed) -> bool:
-        """Return whether the truth about a pair is whole: one of its columns is a query column.
+        """Return whether the ground truth is complete for a pair.
+
+        It is if one of the columns is a query column.
 
         Args:
             pair: Two columns in any order.

@@ -1,4 +1,4 @@
-"""Errors of the benchmarks.
+"""Define the errors of the benchmarks.
 
 HyperJoinError
 ├─ ModelError
@@ -20,16 +20,16 @@ from datahub_hyperjoin.evaluate.errors import EvaluationError
 
 
 class CutError(EvaluationError, ValueError):
-    """A lake cannot be cut to a size."""
+    """A lake cannot be reduced to a requested size."""
 
     @classmethod
     def beyond(cls, size: int, *, name: str, tables: int) -> Self:
-        """The size is greater than the lake."""
+        """The requested size is greater than the number of tables."""
         return cls(f"{name} cannot be cut to {size} tables: it has {tables}. Use a smaller size")
 
     @classmethod
     def without_query(cls, size: int) -> Self:
-        """The size is too small for a query column and a column that joins with it."""
+        """The requested size is too small for two joining columns."""
         return cls(
             f"a lake of {size} tables has no query: a query column and its join need two tables. "
             "Use at least 2"
@@ -37,29 +37,29 @@ class CutError(EvaluationError, ValueError):
 
 
 class UnknownVariantError(EvaluationError, LookupError):
-    """There is no variant of this name."""
+    """A requested variant does not exist."""
 
     @classmethod
     def named(cls, name: str, known: Sequence[str]) -> Self:
-        """The name is not among the known ones."""
+        """The variant's name is unknown."""
         return cls(f"there is no variant {name!r}. Choose from {', '.join(map(repr, known))}")
 
 
 class UnknownRivalError(EvaluationError, LookupError):
-    """There is no rival of this name."""
+    """A requested rival method does not exist."""
 
     @classmethod
     def named(cls, name: str, known: Sequence[str]) -> Self:
-        """The name is not among the known ones."""
+        """The rival's name is unknown."""
         return cls(f"there is no rival {name!r}. Choose from {', '.join(map(repr, known))}")
 
 
 class MissingRivalError(EvaluationError, ImportError):
-    """A rival's library is not installed."""
+    """The library of a rival method is not installed."""
 
     @classmethod
     def without(cls, library: str, *, rival: str) -> Self:
-        """The library is not among the installed ones."""
+        """A library that the rival needs is not installed."""
         return cls(
             f"{library}, which the rival {rival!r} needs, is not installed. Run `make setup`, or "
             "choose other rivals with --rival"
@@ -71,7 +71,7 @@ class MissingPlotterError(EvaluationError, ImportError):
 
     @classmethod
     def to_draw(cls) -> Self:
-        """The pictures of an evaluation cannot be drawn."""
+        """The pictures cannot be drawn without matplotlib."""
         return cls(
             "matplotlib, which draws the pictures of --out, is not installed. Run `make setup`, or "
             "omit --out"
@@ -79,11 +79,11 @@ class MissingPlotterError(EvaluationError, ImportError):
 
 
 class NoPairsError(ModelError, ValueError):
-    """A rival finds no training pairs."""
+    """A rival method finds no training pairs in a lake."""
 
     @classmethod
     def sharing_less_than(cls, containment: float, values: int) -> Self:
-        """No column is contained in a column of another table."""
+        """No column contains enough values of a column in another table."""
         return cls(
             f"no column contains {containment:.0%} of another table's column of at least {values} "
             "values, so there is no pair to learn from. Use tables that share more values"
@@ -91,7 +91,7 @@ class NoPairsError(ModelError, ValueError):
 
     @classmethod
     def of_short_columns(cls, values: int) -> Self:
-        """No column is long enough to be split."""
+        """No column has enough values to be split."""
         return cls(
             f"no column has {values} distinct values to split, so there is no pair to learn from. "
             "Use longer tables"
@@ -99,5 +99,5 @@ class NoPairsError(ModelError, ValueError):
 
     @classmethod
     def of_narrow_tables(cls) -> Self:
-        """No table is wide enough to be split."""
+        """No table has enough columns to be split."""
         return cls("no table has two columns, so there is no pair to learn from. Use wider tables")

@@ -1,4 +1,4 @@
-"""Measure rankings on labelled lakes, beside variants of the pipeline and rival methods.
+"""Measure rankings of the pipeline, its variants and rival methods on labelled lakes.
 
 Run it from a checkout: `make bench-rankings LAKES=... ARGS="--ablate --rivals"`, or
 `PYTHONPATH=tests python -m benchmarks.evaluate FOLDER... --ablate --rivals`.
@@ -79,7 +79,9 @@ def _positive(text: str) -> int:
 def choose_methods(
     options: argparse.Namespace, settings: RecipeSettings
 ) -> tuple[RankingMethod, ...]:
-    """Choose the variants and rivals that the command line names, the full pipeline first.
+    """Choose the variants and rivals that the command line names.
+
+    The full pipeline comes first.
 
     Args:
         options: The parsed command line.
@@ -101,7 +103,7 @@ def evaluate_parts(
     settings: RecipeSettings,
     progress: EvaluationProgress,
 ) -> Iterator[LakeResult]:
-    """Measure methods on lakes cut to each size, and differently for each seed.
+    """Measure methods on each lake reduced to each size, with a different draw for each seed.
 
     Args:
         options: The parsed command line.
@@ -127,7 +129,7 @@ def evaluate_parts(
 
 
 def run(options: argparse.Namespace) -> None:
-    """Measure, and print and write results lake by lake.
+    """Run the evaluation, and print and write the results after each lake.
 
     Args:
         options: The parsed command line.
@@ -157,7 +159,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command, and print an error as one sentence."""
+    """Run the command, and print any expected error as one sentence."""
     options = parse_arguments(arguments)
     try:
         if options.out:

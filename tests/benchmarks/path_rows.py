@@ -25,7 +25,7 @@ Condition = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class PathRows:
-    """What the suggested paths between tables with a declared reference return."""
+    """Counts of suggested paths between tables with a declared reference, by their rows."""
 
     equal: int
     """Paths that return the rows of a declared reference."""
@@ -41,7 +41,9 @@ class PathRows:
 
 
 def compare_path_rows(lake: DirectedLake, joins: Iterable[CatalogJoin], tables: Path) -> PathRows:
-    """Follow the suggested path between the tables of each declared reference.
+    """Compare the suggested path between two tables with their declared reference.
+
+    This is done for each pair of tables that has one.
 
     Args:
         lake: The declared references.
@@ -93,7 +95,7 @@ def _condition(join: CatalogJoin) -> Condition:
 
 
 def _count(connection: duckdb.DuckDBPyConnection, conditions: Sequence[Condition]) -> Rows:
-    """Join tables in a chain, and count the rows of the result."""
+    """Count the rows of a chain of joined tables."""
     source = f"{_quoted(conditions[0][0])} AS t0"
     for number, (_, left, table, right) in enumerate(conditions):
         source += f" JOIN {_quoted(table)} AS t{number + 1}"

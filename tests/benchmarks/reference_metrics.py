@@ -17,7 +17,10 @@ from datahub_hyperjoin.tables import ColumnId
 
 @dataclass(frozen=True)
 class ReferenceCounts:
-    """Counts of predicted references for each referring table, the unit of the bootstrap."""
+    """Numbers of right, predicted and declared references in each referring table.
+
+    Tables are the units that the bootstrap draws.
+    """
 
     right: Float[np.ndarray, " table"]
     """References that are predicted and declared."""
@@ -53,7 +56,9 @@ def _share(part: Float[np.ndarray, " table"], whole: Float[np.ndarray, " table"]
 
 
 def count_references(lake: DirectedLake, predicted: Iterable[Directed]) -> ReferenceCounts:
-    """Compare predicted references with the declared ones, where the truth is whole.
+    """Compare predicted references with declared ones.
+
+    Pairs for which the ground truth is incomplete do not count.
 
     Args:
         lake: The declared references.
@@ -75,7 +80,7 @@ def count_references(lake: DirectedLake, predicted: Iterable[Directed]) -> Refer
 
 
 def column_name(column: ColumnId) -> ColumnName:
-    """Return the name by which a labelled lake knows a column of a file.
+    """Return the name of a column as a labelled lake writes it.
 
     Args:
         column: The column.
@@ -93,7 +98,9 @@ def ends_of(join: Join) -> Directed:
 
 
 def references_of(joins: Iterable[Join]) -> Iterator[Directed]:
-    """Yield the referring and the referenced column of each directed join of one column.
+    """Yield the referring and the referenced column of each directed join.
+
+    Joins of several columns are left out.
 
     Args:
         joins: Joins with roles.
@@ -104,7 +111,7 @@ def references_of(joins: Iterable[Join]) -> Iterator[Directed]:
 
 
 def count_emitted(lake: DirectedLake, joins: Iterable[Join]) -> int:
-    """Count the declared references that a run emits, in whatever role.
+    """Count the declared references that a run emits, whatever role it gives them.
 
     Args:
         lake: The declared references.
@@ -115,7 +122,7 @@ def count_emitted(lake: DirectedLake, joins: Iterable[Join]) -> int:
 
 
 def count_shadowed(lake: DirectedLake, joins: Sequence[Join]) -> tuple[int, int]:
-    """Count the pairs of tables whose best join is no reference though one is declared.
+    """Count the table pairs that have a declared reference, but another join as their best one.
 
     Args:
         lake: The declared references.
@@ -133,7 +140,7 @@ def count_shadowed(lake: DirectedLake, joins: Sequence[Join]) -> tuple[int, int]
 
 
 def first_right(lake: DirectedLake, suggestions: Iterable[Suggestion]) -> float:
-    """Return the share of foreign-key columns whose first suggestion is in the ground truth.
+    """Return the share of foreign-key columns whose first suggestion is right.
 
     Args:
         lake: The query columns with their true partners, and the declared references.

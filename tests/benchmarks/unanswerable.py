@@ -1,4 +1,4 @@
-"""Cut a labelled lake so that its query columns have no answer left, to count false suggestions."""
+"""Remove all answers of the query columns from a lake, to count false suggestions."""
 
 import csv
 import shutil
@@ -14,7 +14,7 @@ from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
 def choose_columns(
     truth: Mapping[ColumnName, Collection[ColumnName]],
 ) -> tuple[frozenset[ColumnName], frozenset[ColumnName]]:
-    """Keep one query column of each group of columns that join.
+    """Keep one query column of each group of joining columns, and drop the rest of the group.
 
     Args:
         truth: The columns that join with each query column.
@@ -31,7 +31,7 @@ def choose_columns(
 
 
 def write_without_answers(lake: LabelledLake, tables: Path, out: Path) -> frozenset[ColumnName]:
-    """Write the tables of a lake, without the answers to any of the query columns that remain.
+    """Write the tables of a lake without the answers to the remaining query columns.
 
     Args:
         lake: The query columns and their answers.

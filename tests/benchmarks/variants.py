@@ -1,4 +1,4 @@
-"""Variants of the pipeline: without one of its parts, or with one choice of the paper's."""
+"""Define variants of the pipeline, each without one part or with one choice of the paper."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ from datahub_hyperjoin.model.config.method import PAPER, Positions
 
 @dataclass(frozen=True)
 class Variant:
-    """Recipe keys and fields of the method that differ from the full pipeline."""
+    """A variant, given by the settings that differ from the full pipeline."""
 
     name: str
     """The name shown in reports."""
@@ -25,7 +25,7 @@ class Variant:
 
     @property
     def slug(self) -> str:
-        """The name in the form that file names and command lines use.
+        """Name in the form for file names and command lines.
 
         >>> Variant("w/o rerank").slug
         'without-rerank'
@@ -57,7 +57,7 @@ _NETWORK = {"model.ranking.scoring": "blend"}
 
 
 def _in_network(name: str, **method: Any) -> Variant:  # noqa: ANN401 - fields of `Method`
-    """Return a variant of the network, which the default does not use."""
+    """Return a variant of the pipeline with the network, which is off by default."""
     return Variant(name, _NETWORK, method)
 
 
@@ -99,7 +99,9 @@ DEPARTURES = (
 
 
 def choose(names: Sequence[str]) -> tuple[Variant, ...]:
-    """Find variants by name; the full pipeline, which all are compared with, comes first.
+    """Choose variants by name.
+
+    The full pipeline, with which all others are compared, comes first.
 
     Args:
         names: Names or slugs, in any case; all of `ABLATIONS` if empty.

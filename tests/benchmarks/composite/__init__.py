@@ -1,1 +1,1 @@
-"""Lakes whose schemas declare keys of several columns."""
+"""Generated lakes whose schemas declare composite keys."""

@@ -1,4 +1,4 @@
-"""A generated schema: tables, and the composite foreign keys that it declares."""
+"""Define the form of a generated schema: its tables and its composite foreign keys."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ Random = np.random.Generator
 
 @dataclass(frozen=True)
 class Declared:
-    """A foreign key of several columns."""
+    """A declared foreign key of several columns."""
 
     table: str
     columns: tuple[str, ...]
@@ -21,12 +21,12 @@ class Declared:
 
 @dataclass(frozen=True)
 class Schema:
-    """The rows of a schema's tables and its composite foreign keys."""
+    """The tables of a schema, with their rows, and its composite foreign keys."""
 
     tables: Mapping[str, pd.DataFrame]
     keys: tuple[Declared, ...]
 
 
 def draw_rows(random: Random, frame: pd.DataFrame, rows: int, *columns: str) -> pd.DataFrame:
-    """Draw rows with repetition, as rows of a referring table."""
+    """Draw rows of a table with repetition, as a referring table contains them."""
     return frame.iloc[random.integers(0, len(frame), rows)][[*columns]].reset_index(drop=True)

@@ -1,4 +1,4 @@
-"""Generate the tables of seven schemas, with the keys of several columns that their DDL declares.
+"""Generate the tables of seven schemas, and list the composite keys that they declare.
 
 The rows are drawn at random with a seed; the truth is the DDL, whatever the rows happen to show.
 Each schema has tables that share columns without any key between them.
@@ -13,7 +13,7 @@ from benchmarks.composite.schema import Declared, Random, Schema, draw_rows
 
 
 def shop(random: Random) -> Schema:
-    """Order lines, which shipments, returns and invoice lines refer to."""
+    """Make order lines, and the shipments, returns and invoice lines that refer to them."""
     sizes = random.integers(1, 6, 800)
     order = np.repeat(np.arange(50_000, 50_800), sizes)
     line = np.concatenate([np.arange(1, size + 1) for size in sizes])
@@ -66,7 +66,10 @@ def shop(random: Random) -> Schema:
 
 
 def _stock(random: Random) -> pd.DataFrame:
-    """The stock of each product in three bins, to which no table refers."""
+    """Make the stock of each product in three bins.
+
+    No table refers to the stock.
+    """
     stock = pd.DataFrame(
         [(product, bin_) for product in range(1, 300) for bin_ in range(1, 4)],
         columns=["product_id", "bin"],
@@ -76,7 +79,7 @@ def _stock(random: Random) -> pd.DataFrame:
 
 
 def tenants(random: Random) -> Schema:
-    """Rows of many tenants, numbered from 1 for each of them."""
+    """Make tables that many tenants share, in which the rows of each tenant are numbered from 1."""
     users = pd.DataFrame(
         [(tenant, user) for tenant in range(1, 31) for user in range(1, 4 + tenant)],
         columns=["tenant_id", "user_no"],
@@ -120,7 +123,7 @@ def tenants(random: Random) -> Schema:
 
 
 def budget(random: Random) -> Schema:
-    """A budget for every period and organisation, and postings of some of them."""
+    """Make a budget for every period and organisation, and postings to some of the budgets."""
     units = [f"OU-{number:03}" for number in range(1, 41)]
     plan = pd.DataFrame(
         [(period, unit) for period in range(202_201, 202_213) for unit in units],
@@ -162,7 +165,10 @@ def budget(random: Random) -> Schema:
 
 
 def _cost_history(random: Random) -> pd.DataFrame:
-    """The past costs of each product, to which no table refers."""
+    """Make a table of past costs of each product.
+
+    No table refers to it.
+    """
     return pd.DataFrame(
         {
             "ProductID": np.repeat(np.arange(707, 997), 3),
@@ -173,7 +179,7 @@ def _cost_history(random: Random) -> pd.DataFrame:
 
 
 def adventure_works(random: Random) -> Schema:
-    """The composite foreign keys of AdventureWorks and of its warehouse, with invented rows."""
+    """Make invented rows for the composite keys of AdventureWorks and of its data warehouse."""
     offers = pd.DataFrame(
         sorted(
             {(offer, product) for offer in range(1, 17) for product in random.choice(290, 35)}
@@ -225,7 +231,7 @@ def adventure_works(random: Random) -> Schema:
 
 
 def ledger(random: Random) -> Schema:
-    """Accounting documents under one client, whose constant number is part of every key."""
+    """Make accounting documents whose keys all contain the same constant client number."""
     heads = pd.DataFrame(
         [
             ("100", company, document, year)
@@ -260,7 +266,10 @@ def ledger(random: Random) -> Schema:
 
 
 def travel(random: Random) -> Schema:
-    """Flights by carrier, number and day, under other names in bookings and in delays."""
+    """Make flights with a key of carrier, number and day.
+
+    Bookings and delays name these columns differently.
+    """
     carriers = ["AA", "BA", "DL", "LH", "KL", "UA", "IB", "SK"]
     days = pd.date_range("2024-03-01", "2024-04-30")
     schedule = [
@@ -293,7 +302,7 @@ def travel(random: Random) -> Schema:
 
 
 def school(random: Random) -> Schema:
-    """Sections of courses by term, and lists that share small columns without any key."""
+    """Make course sections by term, and lists that share columns with them but no key."""
     sections = pd.DataFrame(
         [
             (f"{subject}{level}", term, section)

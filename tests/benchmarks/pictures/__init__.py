@@ -1,4 +1,4 @@
-"""Pictures of an evaluation: metrics with their intervals, and the calibration of scores."""
+"""Draw the results of an evaluation: metrics with intervals, and the calibration of scores."""
 
 from benchmarks.pictures.canvas import require_pictures
 from benchmarks.pictures.write import write_pictures

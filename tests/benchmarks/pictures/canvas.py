@@ -1,4 +1,4 @@
-"""Figures drawn with matplotlib, which is imported when the first figure is drawn."""
+"""Draw figures with matplotlib, which is imported when it is first needed."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -23,7 +23,7 @@ _SETTINGS = {
 
 
 def require_pictures() -> None:
-    """Check that pictures can be drawn.
+    """Raise an error if matplotlib is not installed.
 
     Raises:
         MissingPlotterError: matplotlib is not installed.
@@ -32,7 +32,9 @@ def require_pictures() -> None:
 
 
 def write(file: Path, width: float, height: float, draw: Callable[["Figure"], None]) -> None:
-    """Draw a picture; equal input gives an identical file.
+    """Draw a picture, and write it to a file.
+
+    Equal input gives an identical file.
 
     Args:
         file: An SVG file, or a file of any other format that matplotlib writes.

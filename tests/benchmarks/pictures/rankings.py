@@ -1,4 +1,4 @@
-"""Picture of precision and recall of all methods on all lakes, with their intervals."""
+"""Draw precision and recall of all methods on all lakes, with confidence intervals."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +18,10 @@ _PERCENT = 100
 
 
 class _Mark(NamedTuple):
-    """The marker of a mean; markers also differ in shape, for prints without colours."""
+    """Marker of a mean value.
+
+    Markers differ in shape as well as in colour, for prints without colours.
+    """
 
     shape: str
     colour: str
@@ -32,7 +35,7 @@ _SIMILAR = _Mark("o", BLUE, "white", "not significantly different from the first
 
 
 def write_rankings(file: Path, results: Sequence[LakeResult]) -> None:
-    """Draw a row of panels for each lake, one panel per metric, with the methods as lines.
+    """Draw one row of panels for each lake and one panel for each metric.
 
     Markers are means over query columns with their 95 % intervals. The dashed line is the value of
     a perfect ranking, the dotted line the first method's mean.

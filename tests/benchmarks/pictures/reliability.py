@@ -1,4 +1,4 @@
-"""Picture of the calibration of scores (Niculescu-Mizil and Caruana, 2005)."""
+"""Draw how well scores are calibrated (Niculescu-Mizil and Caruana, 2005)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ _PERCENT = 100
 
 
 def write_reliability(file: Path, results: Sequence[LakeResult]) -> None:
-    """Draw a panel for each lake: the first method's share of right candidates by score.
+    """Draw the share of right candidates by score, for the first method on each lake.
 
     Vertical lines are 95 % intervals over query columns. Dots below the diagonal mean that scores
     are too high, dots above it that they are too low. The bars below show the distribution of

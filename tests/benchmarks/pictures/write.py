@@ -1,4 +1,4 @@
-"""Files of the pictures of an evaluation."""
+"""Write the picture files of an evaluation."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +9,9 @@ from datahub_hyperjoin.evaluate.run import LakeResult
 
 
 def write_pictures(folder: Path, results: Sequence[LakeResult]) -> None:
-    """Write `rankings.svg`, and `reliability.svg` if the first method's scores lie in [0, 1].
+    """Write the pictures of an evaluation.
+
+    `reliability.svg` is written only if scores of the first method lie in [0, 1].
 
     Args:
         folder: An existing folder.

@@ -1,4 +1,4 @@
-"""Methods of the literature, measured beside the pipeline for the same query columns."""
+"""Rival methods from the literature, measured on the same query columns as the pipeline."""
 
 from benchmarks.rivals.choose import RIVALS, choose_rivals
 

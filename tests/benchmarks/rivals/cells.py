@@ -1,4 +1,4 @@
-"""Cells of a lake's columns, read completely: the input of the rivals.
+"""Read all cells of a lake, which the rival methods need.
 
 The pipeline reads profiles, while the methods of the literature need all values. Both parse files
 with `datahub_hyperjoin.spark.files.delimited`, so that tables, columns and values agree.
@@ -20,7 +20,7 @@ from datahub_hyperjoin.spark.files.delimited import read_delimited
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The values of a column."""
+    """The distinct values of a column, with their frequencies."""
 
     name: ColumnName
     """The column."""

@@ -1,4 +1,4 @@
-"""Statistics of the characters in a column's values: the input features of OmniMatch.
+"""Compute character statistics of columns, the input features of OmniMatch.
 
 OmniMatch describes a column as Sherlock does (Hulsebos et al.: Sherlock: A Deep Learning Approach
 to Semantic Data Type Detection, KDD 2019): by counts per value of each character, of letters,
@@ -25,7 +25,10 @@ FEATURES = 3 * (len(_CHARACTERS) + 5) + 3
 
 
 def describe_characters(lake: Sequence[Cells]) -> Float32[np.ndarray, "column feature"]:
-    """Compute the features of all columns of a lake; values count as often as they occur."""
+    """Compute the features of all columns of a lake.
+
+    Each value counts as often as it occurs.
+    """
     values, rows = occurrences([cells.counts for cells in lake])
     sizes = rows.sum(axis=1)
     shares = sparse.diags_array(1 / sizes) @ rows
@@ -43,7 +46,7 @@ def describe_characters(lake: Sequence[Cells]) -> Float32[np.ndarray, "column fe
 
 
 def _count(values: Sequence[str]) -> Float32[np.ndarray, "value kind"]:
-    """Count characters and kinds of characters in each value.
+    """Count the characters in each value, one by one and by kind.
 
     All values are joined into one array of code points, which one histogram counts: character c of
     value v falls into cell v * characters + c. A loop over values would take minutes.

@@ -1,4 +1,4 @@
-"""All rivals, and their choice by name."""
+"""List all rival methods, and choose among them by name."""
 
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -40,7 +40,7 @@ RIVALS: tuple[Rival | RandomisedRival, ...] = (
 
 
 def choose_rivals(names: Sequence[str]) -> tuple[Rival | RandomisedRival, ...]:
-    """Find rivals by name.
+    """Choose rivals by name.
 
     Args:
         names: Names or slugs, in any case; all rivals if empty.

@@ -1,4 +1,4 @@
-"""A sentence encoder without any training on tables, which ranks columns by their texts.
+"""Rank columns with a sentence encoder that was not trained on tables.
 
 A column is written as DeepJoin does (Dong, Xiao, Nozawa, Enomoto, Oyamada: DeepJoin: Joinable Table
 Discovery with Pre-trained Language Models, VLDB 2023, the pattern title-colname-stat-col). The
@@ -31,7 +31,7 @@ _READ = 256
 
 
 def nearest_texts(lake: Sequence[Cells], queries: Queries) -> ColumnScores:
-    """Compare columns by the embeddings of their texts.
+    """Compare columns by the embeddings of their descriptions.
 
     Args:
         lake: All columns.
@@ -45,7 +45,7 @@ def nearest_texts(lake: Sequence[Cells], queries: Queries) -> ColumnScores:
 
 
 def describe(cells: Cells) -> str:
-    """Write a column as DeepJoin does.
+    """Describe a column as text, as DeepJoin does.
 
     The numbers are the count of distinct values, and their longest, shortest and mean length.
 
@@ -67,7 +67,7 @@ def describe(cells: Cells) -> str:
 
 
 def load_encoder() -> "SentenceTransformer":
-    """Load a new copy of the encoder from its package, without any download."""
+    """Load a new copy of the encoder from its installed package."""
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415 (an optional requirement)
     from transformers.utils import logging  # noqa: PLC0415
 

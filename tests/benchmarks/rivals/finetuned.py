@@ -1,4 +1,4 @@
-r"""DeepJoin: the sentence encoder, fine-tuned on pairs of columns that share most values.
+r"""Rank columns with DeepJoin: the sentence encoder, fine-tuned on pairs of similar columns.
 
 DeepJoin (Dong et al., VLDB 2023) needs no labels: two columns of different tables are a positive
 pair if one contains at least 70 % of the other's values, and all other columns of the batch are
@@ -42,7 +42,7 @@ _AT_ONCE = 1024
 
 
 def fine_tuned_texts(lake: Sequence[Cells], queries: Queries, /, *, seed: int) -> ColumnScores:
-    """Compare columns by the embeddings of their texts after fine-tuning on pairs.
+    """Fine-tune the encoder on pairs, then compare columns by the embeddings of their texts.
 
     Args:
         lake: All columns, which are also the training data.
@@ -69,7 +69,7 @@ def fine_tuned_texts(lake: Sequence[Cells], queries: Queries, /, *, seed: int) -
 
 
 def positive_pairs(lake: Sequence[Cells]) -> Pairs:
-    """Find pairs of an anchor and a column of another table that contains most of its values.
+    """Pair columns (anchors) with columns of other tables that contain most of their values.
 
     Anchors have at least five distinct values.
 
@@ -103,7 +103,10 @@ def _batches(
 
 
 def _shuffle(cells: Cells, random: np.random.Generator) -> Cells:
-    """Shuffle the distinct values, and forget their frequencies, which decide their order."""
+    """Shuffle the distinct values, and set their frequencies to 1.
+
+    Otherwise the frequencies would decide the order in the text.
+    """
     values = [*cells.counts]
     return Cells(cells.name, {values[place]: 1 for place in random.permutation(len(values))})
 
@@ -133,7 +136,7 @@ def _embed(model: "SentenceTransformer", texts: list[str]) -> Float[Tensor, "tex
 def pair_loss(
     anchors: Float[Tensor, "pair width"], others: Float[Tensor, "pair width"]
 ) -> Float[Tensor, ""]:
-    """Compute the loss of multiple negatives.
+    """Compute the multiple-negatives ranking loss.
 
     Args:
         anchors: The anchor's vector of each pair.

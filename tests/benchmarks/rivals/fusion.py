@@ -1,4 +1,4 @@
-r"""Ensembles of measures: the mean of scores, each scaled per query column to [0, 1].
+r"""Combine measures into ensembles: each is scaled to [0, 1] per query column, then averaged.
 
 This is CombSUM (Fox and Shaw: Combination of Multiple Searches, TREC-2, 1994) of scores scaled as
 $(s - \min) / (\max - \min)$ (Lee: Analyses of Multiple Evidence Combination, SIGIR 1997), which
@@ -24,7 +24,9 @@ class Fusion:
     """The measures."""
 
     def __call__(self, lake: Sequence[Cells], queries: Queries, /) -> ColumnScores:
-        """Score columns by all measures; the query's own table does not affect the scale.
+        """Average the scaled scores of all measures.
+
+        Columns of the query's own table do not affect the scale.
 
         Args:
             lake: All columns.
@@ -40,7 +42,10 @@ class Fusion:
 
 
 def _scaled(scores: ColumnScores, others: np.ndarray) -> ColumnScores:
-    """Scale to [0, 1]; equal scores become 0, since they distinguish nothing."""
+    """Scale each query's scores to [0, 1].
+
+    If all are equal, they become 0.
+    """
     low = np.min(scores, axis=1, keepdims=True, where=others, initial=np.inf)
     high = np.max(scores, axis=1, keepdims=True, where=others, initial=-np.inf)
     spread = high - low

@@ -1,4 +1,4 @@
-r"""LSH Ensemble: columns that contain at least half of a query column's values, by hashing.
+r"""Rank columns with LSH Ensemble, which finds columns with half of a query's values by hashing.
 
 LSH Ensemble (Zhu, Nargesian, Pu, Miller: LSH Ensemble: Internet-Scale Domain Search, VLDB 2016)
 looks for columns C whose containment $t(Q, C) = |Q \cap C| / |Q|$ reaches a threshold. datasketch
@@ -26,7 +26,7 @@ _THRESHOLD = 0.5
 
 
 def lsh_ensemble(lake: Sequence[Cells], queries: Queries) -> ColumnScores:
-    """Estimate the containment of query columns in the columns that the index returns.
+    """Estimate how much of each query column the columns found by the index contain.
 
     The hash functions are datasketch's defaults, the same in every run.
 
@@ -52,7 +52,7 @@ def lsh_ensemble(lake: Sequence[Cells], queries: Queries) -> ColumnScores:
 
 
 def sketch(lake: Sequence[Cells]) -> "list[MinHash]":
-    """Return a MinHash of each column's distinct values."""
+    """Compute a MinHash of each column's distinct values."""
     from datasketch import MinHash  # noqa: PLC0415 (an optional requirement)
 
     values = ([value.encode() for value in cells.counts] for cells in lake)
@@ -60,7 +60,7 @@ def sketch(lake: Sequence[Cells]) -> "list[MinHash]":
 
 
 def containment(jaccard: float, query: int, candidate: int) -> float:
-    """Compute the share of a query column's values that a candidate contains.
+    """Convert a Jaccard coefficient into the share of the query's values in a candidate.
 
     Args:
         jaccard: Their Jaccard coefficient, or an estimate of it.

@@ -1,4 +1,4 @@
-"""Similarity of column names, without any values: the simplest rival."""
+"""Rank columns by the similarity of their names, the simplest rival method."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,9 @@ from datahub_hyperjoin.model.signals.names import NameSimilarity
 
 
 def name_similarity(lake: Sequence[Cells], queries: Queries) -> ColumnScores:
-    """Compare column names by Dice's coefficient of their trigrams; table names do not count.
+    """Compare column names by the Dice coefficient of their trigrams.
+
+    Table names and values do not count.
 
     Args:
         lake: All columns.

@@ -1,4 +1,4 @@
-r"""OmniMatch: a graph network on columns that are similar by several measures.
+r"""Rank columns with OmniMatch, a graph network over columns that are similar by six measures.
 
 OmniMatch (Koutras et al.: OmniMatch: Joinability Discovery in Data Products, VLDB 2025; earlier
 OmniMatch: Effective Self-Supervised Any-Join Discovery in Tabular Data Repositories, arXiv
@@ -69,7 +69,7 @@ def linked_columns(lake: Sequence[Cells], queries: Queries, /, *, seed: int) -> 
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Columns, their features and their neighbours."""
+    """A graph of columns, with the features and neighbours of each."""
 
     features: Float[Tensor, "column feature"]
     """The features of each column."""
@@ -79,7 +79,7 @@ class Graph:
 
 
 def draw_graph(lake: Sequence[Cells]) -> Graph:
-    """Build the graph of a lake's columns."""
+    """Build the graph of all columns of a lake."""
     matrices = [matrix.tocoo() for matrix in neighbours(lake)]
     return Graph(
         torch.from_numpy(describe_characters(lake)),
@@ -96,7 +96,7 @@ def draw_graph(lake: Sequence[Cells]) -> Graph:
 
 
 class Layer(torch.nn.Module):
-    """A relational graph convolution."""
+    """One layer of relational graph convolution."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -106,13 +106,13 @@ class Layer(torch.nn.Module):
     def forward(
         self, states: Float[Tensor, "column before"], graph: Graph
     ) -> Float[Tensor, "column width"]:
-        """Combine the states of columns with those of their neighbours."""
+        """Combine the state of each column with those of its neighbours."""
         messages = [torch.sparse.mm(weights, states) for weights in graph.neighbours]
         return self.own(states) + self.others(torch.cat(messages, dim=1))
 
 
 class Network(torch.nn.Module):
-    """Two layers of graph convolution."""
+    """A network of two graph convolutions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -125,7 +125,7 @@ class Network(torch.nn.Module):
 
 
 def fit_network(network: Network, graph: Graph, triplets: Int[Tensor, "triplet 3"]) -> None:
-    """Train a network.
+    """Train a network on triplets.
 
     Args:
         network: The network, changed in place.
@@ -142,7 +142,7 @@ def fit_network(network: Network, graph: Graph, triplets: Int[Tensor, "triplet 3
 def triplet_loss(
     vectors: Float[Tensor, "column width"], triplets: Int[Tensor, "triplet 3"]
 ) -> Float[Tensor, ""]:
-    """Compute the mean shortfall from the margin over triplets.
+    """Compute the triplet margin loss.
 
     Args:
         vectors: The embeddings of all columns.

@@ -1,4 +1,4 @@
-r"""Exact number of distinct values that columns share: the rankings of JOSIE.
+r"""Rank columns by the exact number of distinct values that they share, as JOSIE does.
 
 JOSIE (Zhu, Deng, Nargesian, Miller: JOSIE: Overlap Set Similarity Search for Finding Joinable
 Tables in Data Lakes, SIGMOD 2019) finds the k sets C with the greatest $|Q \cap C|$. Its inverted
@@ -19,7 +19,7 @@ _NEITHER_LETTER_NOR_DIGIT = re.compile(r"[\W_]+")
 
 
 def overlap(lake: Sequence[Cells], queries: Queries) -> ColumnScores:
-    """Count the values that columns share as they are written.
+    """Count the values that columns share exactly as written.
 
     Args:
         lake: All columns.
@@ -32,7 +32,7 @@ def overlap(lake: Sequence[Cells], queries: Queries) -> ColumnScores:
 
 
 def normalised_overlap(lake: Sequence[Cells], queries: Queries) -> ColumnScores:
-    """Count the normalised values that columns share.
+    """Count the values that columns share after normalisation.
 
     Args:
         lake: All columns.
@@ -54,7 +54,7 @@ def normalise(value: str) -> str:
 
 
 def incidence(sets: Sequence[Collection[str]]) -> tuple[list[str], sparse.csr_array]:
-    """Build the incidence matrix of sets and values.
+    """Build the incidence matrix of sets and their values.
 
     Args:
         sets: Sets of values.
@@ -74,7 +74,7 @@ def incidence(sets: Sequence[Collection[str]]) -> tuple[list[str], sparse.csr_ar
 
 
 def occurrences(columns: Sequence[Mapping[str, int]]) -> tuple[list[str], sparse.csr_array]:
-    """Build the matrix of value frequencies.
+    """Build the matrix of value frequencies by column.
 
     Args:
         columns: The frequency of each value, for each column.

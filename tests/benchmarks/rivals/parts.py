@@ -1,4 +1,4 @@
-"""Ranked parts of a column that join with one another: the training data of Snoopy.
+"""Draw overlapping parts of one column, ranked by their overlap: the training data of Snoopy.
 
 Snoopy (Guo et al., TKDE 2025) needs no labels, since it makes its own columns. An anchor gets 60 to
 100 % of a column's shuffled cells. Each of three other parts gets the first of the anchor's cells,
@@ -19,7 +19,7 @@ _ANCHOR, _LEFT = (0.6, 1.0), (0.8, 1.0)
 
 
 def ranked_parts(cells: int, random: np.random.Generator) -> Float32[np.ndarray, "part cell"]:
-    """Draw an anchor and the parts that join with it.
+    """Draw an anchor, and parts of the same column that join with it.
 
     Args:
         cells: Number of cells, at least `FEWEST`.

@@ -1,4 +1,4 @@
-"""Rivals whose rankings depend on a random seed."""
+"""Define rival methods whose rankings depend on a random seed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +15,12 @@ from datahub_hyperjoin.progress import Progress
 
 
 class RandomisedScoring(Protocol):
-    """A measure of how well columns join that depends on a seed."""
+    """Interface of functions that score how well columns join, and depend on a seed."""
 
     def __call__(self, lake: Sequence[Cells], queries: Queries, /, *, seed: int) -> ColumnScores:
-        """Score all columns for each query column; the query's own table is ignored.
+        """Score all columns for each query column.
+
+        Scores for the query's own table are ignored.
 
         Args:
             lake: All columns.
@@ -36,7 +38,7 @@ class RandomisedScoring(Protocol):
 
 @dataclass(frozen=True)
 class RandomisedRival:
-    """A method of the literature that uses randomness."""
+    """A rival method that uses randomness."""
 
     name: str
     """The name shown in reports."""
@@ -52,11 +54,14 @@ class RandomisedRival:
 
     @property
     def slug(self) -> str:
-        """The name in the form that file names and command lines use."""
+        """Name in the form for file names and command lines."""
         return slug(self.name)
 
     def rank(self, lake: ProfiledLake, *, seed: int, models: Path, progress: Progress) -> Rankings:
-        """Rank for each query column that has values; equal scores keep the order of the lake."""
+        """Rank the columns of other tables for each query column that has values.
+
+        Columns with equal scores keep the order of the lake.
+        """
         seeded = Rival(self.name, partial(self.scoring, seed=seed))
         rankings = seeded.rank(lake, seed=seed, models=models, progress=progress)
         progress.count("models_trained", self.trained)

@@ -1,4 +1,4 @@
-"""Rivals: methods that score all columns and rank those of other tables."""
+"""Define rival methods, which score all columns and rank those of other tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,10 +22,12 @@ ColumnScores = Float[np.ndarray, "query column"]
 
 
 class ColumnScoring(Protocol):
-    """A measure of how well columns join."""
+    """Interface of functions that score how well columns join."""
 
     def __call__(self, lake: Sequence[Cells], queries: Queries, /) -> ColumnScores:
-        """Score all columns for each query column; the query's own table is ignored.
+        """Score all columns for each query column.
+
+        Scores for the query's own table are ignored.
 
         Args:
             lake: All columns.
@@ -39,7 +41,7 @@ class ColumnScoring(Protocol):
 
 @dataclass(frozen=True)
 class Rival:
-    """A method of the literature without randomness: all seeds give the same rankings.
+    """A rival method without randomness, which ranks the same for every seed.
 
     Like the pipeline, it skips columns without values.
     """
@@ -58,11 +60,14 @@ class Rival:
 
     @property
     def slug(self) -> str:
-        """The name in the form that file names and command lines use."""
+        """Name in the form for file names and command lines."""
         return slug(self.name)
 
     def rank(self, lake: ProfiledLake, *, seed: int, models: Path, progress: Progress) -> Rankings:
-        """Rank for each query column that has values; equal scores keep the order of the lake."""
+        """Rank the columns of other tables for each query column that has values.
+
+        Columns with equal scores keep the order of the lake.
+        """
         del seed, models
         with progress.stage("Reading cells"):
             cells = read_cells(lake.labelled)

@@ -1,4 +1,4 @@
-"""Microsoft's SemPy, which suggests many-to-one relationships of tables by names and coverage.
+"""Run Microsoft's SemPy, which suggests many-to-one relationships between tables.
 
 Its dependencies conflict with ours, so another interpreter runs it.
 """
@@ -31,7 +31,7 @@ found[columns].to_csv(sys.argv[2], index=False)
 
 
 def find_relationships(folder: Path, python: Path) -> list[tuple[ColumnName, ColumnName]]:
-    """Run SemPy with its default thresholds.
+    """Run SemPy with its default thresholds, and return the relationships.
 
     Args:
         folder: A folder of CSV files.

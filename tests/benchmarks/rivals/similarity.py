@@ -1,4 +1,4 @@
-r"""Similarity of columns by six measures, and the nearest columns by each: OmniMatch's graph.
+r"""Find the nearest columns by each of six measures: the edges of OmniMatch's graph.
 
 OmniMatch (Koutras et al., VLDB 2025) connects each column with the three most similar columns of
 other tables, separately for each measure and without a threshold. The measures compare
@@ -42,7 +42,7 @@ _NO_TOKEN = re.compile(r"[\W_]+")
 
 
 def neighbours(lake: Sequence[Cells]) -> list[sparse.csr_array]:
-    """Find the most similar columns of other tables for each column.
+    """Find the most similar columns in other tables for each column, by each measure.
 
     Returns:
         One matrix per measure; the neighbours in a row have equal weights that sum to 1.
@@ -104,7 +104,7 @@ def _choose(
     split: Sequence[Mapping[str, Sequence[str]]],
     tokens: Sequence[Mapping[str, int]],
 ) -> list[list[str]]:
-    """Choose one token of each value: the rarest or the most frequent in its column."""
+    """Choose one token of each value, such as the rarest in the column."""
     return [
         sorted({best(part, key=counts.__getitem__) for part in parts.values() if part})
         for parts, counts in zip(split, tokens, strict=True)
@@ -112,7 +112,10 @@ def _choose(
 
 
 def _meanings(columns: Sequence[Sequence[str]]) -> Float32[np.ndarray, "column width"]:
-    """Return the mean word vector of each column, at unit length; zeros without words."""
+    """Return the mean word vector of each column, scaled to length 1.
+
+    Columns without words get zeros.
+    """
     words, holds = incidence(columns)
     sums = holds @ word_vectors(words) if words else np.zeros((len(columns), 1))
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
@@ -166,7 +169,9 @@ def token_similarity(shares: sparse.csr_array, part: slice) -> Similarity:
 
 
 def _nearest(similarity: Similarity) -> sparse.csr_array:
-    """Weight the nearest columns of each row; of equal ones, those that come first in the lake.
+    """Give equal weights to the nearest columns of each row.
+
+    Among equally near columns, the first in the lake are taken.
 
     Three times argmax, which keeps that order, where a partial sort would not.
     """

@@ -1,4 +1,4 @@
-r"""Snoopy before training: columns compared by the proximity of their cells to proxy cells.
+r"""Rank columns with Snoopy before its training, by the proximity of cells to random proxies.
 
 Snoopy (Guo et al.: Snoopy: Effective and Efficient Semantic Join Discovery via Proxy Columns, TKDE
 2025) has l sets of m proxy cells, $P_1 \dots P_l$. A column with cells X becomes the l numbers
@@ -31,7 +31,7 @@ _AT_ONCE = 4096
 
 
 def untrained_proxies(lake: Sequence[Cells], queries: Queries, /, *, seed: int) -> ColumnScores:
-    """Compare columns by the proximity of their cells to random proxies.
+    """Compare columns by the proximity of their cells to random proxy cells.
 
     Args:
         lake: All columns.
@@ -48,7 +48,7 @@ def untrained_proxies(lake: Sequence[Cells], queries: Queries, /, *, seed: int) 
 
 
 def draw_proxies(width: int, random: np.random.Generator) -> Proxies:
-    """Draw untrained proxies from U(-1, 1).
+    """Draw untrained proxy cells from U(-1, 1).
 
     Args:
         width: Length of a cell's vector.
@@ -60,7 +60,7 @@ def draw_proxies(width: int, random: np.random.Generator) -> Proxies:
 def compare(
     holds: sparse.csr_array, near: Float32[np.ndarray, "cell set"], queries: Queries
 ) -> ColumnScores:
-    """Compare columns by the sums over their cells.
+    """Sum the proximities of each column's cells, and compare columns by the cosine of the sums.
 
     Args:
         holds: Incidence matrix of columns and cells.
@@ -79,7 +79,7 @@ def compare(
 def nearness(
     cells: Float32[np.ndarray, "cell width"], proxies: Proxies
 ) -> Float32[np.ndarray, "cell set"]:
-    """Compute the greatest inner product of each cell with the proxies of each set."""
+    """Compute the inner product of each cell with the nearest proxy of each set."""
     sets, each, width = proxies.shape
     flat = proxies.reshape(sets * each, width).T
     nearest = np.empty((len(cells), sets), dtype=np.float32)

@@ -1,4 +1,4 @@
-r"""Snoopy: proxies trained to rank parts of columns by the number of values they share.
+r"""Rank columns with Snoopy, whose proxy cells are trained on overlapping parts of columns.
 
 Snoopy (Guo et al., TKDE 2025) draws an anchor and k columns that join with it from the cells of
 each column (`benchmarks.rivals.parts`). With a the anchor's vector, $p_1 \dots p_k$ the vectors of
@@ -46,7 +46,7 @@ _MOST_CELLS = 64
 
 
 def trained_proxies(lake: Sequence[Cells], queries: Queries, /, *, seed: int) -> ColumnScores:
-    """Compare columns by the proximity of their cells to proxies trained on the lake.
+    """Compare columns by the proximity of their cells to proxy cells trained on the lake.
 
     Args:
         lake: All columns, which are also the training data.
@@ -80,7 +80,10 @@ class _Batch:
 def _order(
     columns: Int[np.ndarray, " column"], random: np.random.Generator
 ) -> Int[np.ndarray, "batch anchor"]:
-    """Divide columns into batches so that no column repeats before all have been used."""
+    """Divide columns into batches.
+
+    No column repeats before all have been used.
+    """
     size = min(_BATCH, len(columns))
     batches = min(_BATCHES, _EPOCHS * len(columns) // size)
     epochs = -(-batches * size // len(columns))
@@ -139,7 +142,7 @@ def ranking_loss(
     negatives: Float[Tensor, "negative set"],
     allowed: Bool[Tensor, "anchor negative"],
 ) -> Float[Tensor, ""]:
-    """Compute the loss of finding and ranking the columns that join with each anchor.
+    """Compute the loss of finding the columns that join with each anchor, and of ranking them.
 
     Args:
         anchors: The vectors of the anchors.

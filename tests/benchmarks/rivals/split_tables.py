@@ -1,4 +1,4 @@
-"""Pairs of joinable tables, made by splitting tables: the training data of OmniMatch.
+"""Split tables into pairs that join, the training data of OmniMatch.
 
 OmniMatch (Koutras et al.: OmniMatch: Joinability Discovery in Data Products, VLDB 2025) splits a
 table in two. Some columns go to both halves, either the most diverse or random ones; the others are
@@ -32,7 +32,7 @@ _TYPOS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class SplitLake:
-    """A lake of split tables."""
+    """The columns of split tables, and training triplets of them."""
 
     lake: tuple[Cells, ...]
     """The columns, table by table."""
@@ -42,7 +42,7 @@ class SplitLake:
 
 
 def split_tables(lake: Sequence[Cells], random: np.random.Generator) -> SplitLake:
-    """Split each table with two columns or more in two.
+    """Split each table that has at least two columns into two halves.
 
     Args:
         lake: Columns, table by table.
@@ -68,7 +68,10 @@ def split_tables(lake: Sequence[Cells], random: np.random.Generator) -> SplitLak
 def _split(
     columns: Sequence[Cells], random: np.random.Generator
 ) -> tuple[list[Cells], list[Cells], int]:
-    """Return both halves, shared columns first, and the number of shared columns."""
+    """Split a table, and return both halves and the number of columns that they share.
+
+    Shared columns come first.
+    """
     shared = int(random.integers(1, len(columns) // 2 + 1))
     order = random.permutation(len(columns))
     if random.random() < _HALF:
@@ -87,7 +90,10 @@ def _split(
 
 
 def _part(cells: Cells, half: int, *, before: float, after: float) -> Cells:
-    """Keep the values before one share of the rows and after another."""
+    """Keep the values from the first and the last rows of a column.
+
+    Both limits are shares of the rows.
+    """
     size = len(cells.counts)
     counts = {
         value: count
@@ -105,7 +111,7 @@ def _misspell(cells: Cells, random: np.random.Generator) -> Cells:
 
 
 def misspell(value: str, random: np.random.Generator) -> str:
-    """Insert typos into a text; a value without letters stays unchanged.
+    """Insert typos into a text, unless it has no letters.
 
     Args:
         value: The text.

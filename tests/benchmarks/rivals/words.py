@@ -1,4 +1,4 @@
-"""Vectors of single words, taken from the input layer of the sentence encoder.
+"""Look up vectors of single words in the input layer of the sentence encoder.
 
 All-MiniLM-L6-v2 looks up each word piece in a table of 30,522 vectors before it reads the pieces
 together. These vectors hold the meaning of words without context, as those of fastText do, but need

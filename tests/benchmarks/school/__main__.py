@@ -1,4 +1,4 @@
-"""Make the school of lakes: `python -m benchmarks.school OUT_DIR`."""
+"""Make labelled lakes for training: `python -m benchmarks.school OUT_DIR`."""
 
 import argparse
 import logging

@@ -1,4 +1,4 @@
-"""Read a database in the Cross-Linguistic Data Formats: CSV files, with keys in JSON."""
+"""Read databases in the Cross-Linguistic Data Formats: CSV files with keys in JSON."""
 
 import io
 import json
@@ -23,7 +23,7 @@ _CONCEPTS = "concepticonReference"
 
 
 def read_cldf(repository: Repository, patterns: str) -> Database:
-    """Read the dataset of a repository that holds the most tables.
+    """Read the datasets of a repository, and return the one with the most references.
 
     A column whose cells list several keys becomes a table of its own, as in a relational database.
 
@@ -117,7 +117,7 @@ def _add_list(
     reference: Reference,
     separator: str,
 ) -> tuple[Reference, Reference]:
-    """Add a table that links each row with the keys that one of its cells lists."""
+    """Add a table of links for a column whose cells list several keys."""
     origin, column = reference.origin
     key = str(frame.columns[0])
     links = frame[[key, column]].assign(**{column: frame[column].str.split(separator)})

@@ -1,4 +1,4 @@
-"""Lakes of codes and names: the same things under a code in one table and a name in another.
+"""Make lakes in which some tables hold codes and others hold names of the same things.
 
 The things are the rows of a public table. Each has several *forms*: the table's own codes and
 names, a code that is made here, and a name as another publisher would write it. Fact tables hold
@@ -38,7 +38,7 @@ _GROUPED = 0.3
 
 @dataclass(frozen=True)
 class _System:
-    """Things, and the forms under which tables hold them."""
+    """The things of one public table, with their codes and names."""
 
     database: str
     name: str
@@ -51,7 +51,7 @@ class _System:
 
 @dataclass(frozen=True)
 class _Held:
-    """A column of the lake that holds a form of things."""
+    """A column of the lake that identifies things by a code or a name."""
 
     column: ColumnName
     system: int
@@ -63,7 +63,7 @@ class _Held:
 def make_codes_lake(
     pool: Sequence[Database], tables: int, random: Random
 ) -> tuple[SchoolLake, list[str]]:
-    """Make a lake of codes and names.
+    """Make a lake of codes and names, from public tables.
 
     Args:
         pool: Databases whose lists are used.
@@ -98,7 +98,10 @@ def make_codes_lake(
 
 
 def _systems(pool: Sequence[Database], random: Random) -> Iterator[_System]:
-    """Draw public tables whose rows are things with names, and no things of one drawn before."""
+    """Draw public tables whose rows are named things.
+
+    Tables that repeat the things of an earlier one are left out.
+    """
     tables = [
         (database.name, name, frame)
         for database in pool
@@ -129,7 +132,7 @@ def _folded(rows: pd.DataFrame) -> frozenset[str]:
 
 
 def _overlap(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Return whether two tables may hold some of the same things."""
+    """Return whether two sets of things overlap so much that they may be the same."""
     shared = len(one & other)
     return shared >= _COMMON and shared >= _DOUBT * min(len(one), len(other))
 
@@ -158,7 +161,10 @@ def _forms(
 def _tables(
     system: _System, number: int, random: Random
 ) -> Iterator[tuple[str, pd.DataFrame, list[tuple[str, str, dict[int, str]]]]]:
-    """Yield tables of a system: facts and lists of one form, and crosswalks of two."""
+    """Yield the tables about one set of things.
+
+    Facts and lists hold one code or name of each thing, and crosswalks hold two.
+    """
     count = len(next(iter(system.forms.values()))[1])
     parts = int(random.integers(2, 4)) if random.random() < _GROUPED else 1
     groups = [group for group in np.array_split(random.permutation(count), parts) if len(group)]
@@ -189,7 +195,7 @@ def _tables(
 def _fill(
     system: _System, held: list[str], things: "np.ndarray", random: Random
 ) -> tuple[pd.DataFrame, dict[str, dict[int, str]]]:
-    """Fill a table with forms of things and some more columns."""
+    """Fill a table with codes or names of things, and with some more columns."""
     cells = {form: system.forms[form][1].iloc[things].tolist() for form in held}
     written = {form: dict(zip(things.tolist(), cells[form], strict=True)) for form in held}
     frame = pd.DataFrame(cells, dtype=str)

@@ -1,4 +1,4 @@
-"""What the columns of public tables hold, and which may be joined on."""
+"""Decide whether columns of public tables hold codes, names or other values."""
 
 import re
 from enum import Enum
@@ -18,7 +18,7 @@ _MOST = 0.5
 
 
 class Content(Enum):
-    """What a column holds."""
+    """The kind of values in a column."""
 
     TEXT = "text"
     CODE = "code"
@@ -26,7 +26,7 @@ class Content(Enum):
 
 
 def content(cells: "pd.Series[str]") -> Content:
-    """Return whether a column holds names, codes or anything else.
+    """Decide whether a column holds names, codes or something else.
 
     Numbers, dates, addresses of pages, sentences and Glottolog's codes are anything else.
 

@@ -1,4 +1,4 @@
-"""Put databases into one lake, and derive its joins from their references."""
+"""Combine databases into one lake, and derive its joins from their references."""
 
 import re
 from collections import Counter, defaultdict
@@ -30,7 +30,7 @@ _MASKS = 0.3
 
 @dataclass(frozen=True)
 class _Domain:
-    """The columns of one lake that refer to one key."""
+    """The columns of one lake that refer to the same key."""
 
     database: str
     columns: tuple[ColumnName, ...]
@@ -39,7 +39,7 @@ class _Domain:
 
 
 def combine(databases: Sequence[Database], random: Random) -> SchoolLake:
-    """Make a lake of databases.
+    """Combine databases into a labelled lake.
 
     A pair of columns joins if one refers to the other or both refer to the same key, and they
     share a value. Keys of two databases that share half of their speaking values mean the same;
@@ -74,7 +74,7 @@ def combine(databases: Sequence[Database], random: Random) -> SchoolLake:
 
 
 def _names(databases: Sequence[Database]) -> Iterator[tuple[Database, dict[str, str]]]:
-    """Name the tables of each database; a name that another has, too, gets a number."""
+    """Give each table a name that is unique in the lake, by adding numbers where needed."""
     taken: Counter[str] = Counter()
     for database in databases:
         numbered = {}
@@ -87,7 +87,7 @@ def _names(databases: Sequence[Database]) -> Iterator[tuple[Database, dict[str, 
 
 
 def _place(database: Database, names: Mapping[str, str], at: int) -> Database:
-    """Give the tables of a database their names in the lake."""
+    """Rename the tables of a database to their names in the lake."""
 
     def placed(column: ColumnName) -> ColumnName:
         if column.table in names:
@@ -105,7 +105,7 @@ def _place(database: Database, names: Mapping[str, str], at: int) -> Database:
 def _domain(
     whole: Database, group: Sequence[ColumnName], owners: Mapping[str, str]
 ) -> _Domain | None:
-    """Describe the columns of one key that are in the lake and not too poor to be joined on."""
+    """Describe the columns of one key that are in the lake and have enough values."""
     there = [one for one in group if whole.has(one)]
     values = {one: whole.values(one) for one in there}
     columns = tuple(one for one in there if len(values[one]) >= _FEWEST_VALUES)
@@ -118,7 +118,10 @@ def _domain(
 
 
 def _across(found: Sequence[_Domain]) -> tuple[list[tuple[ColumnName, ...]], set[ColumnName]]:
-    """Merge domains of two databases that mean the same, and list the columns in doubt."""
+    """Merge domains of different databases with mostly equal values.
+
+    The columns of domains that overlap less are returned as doubtful.
+    """
     same: list[Reference] = []
     doubtful: set[ColumnName] = set()
     for one, other in combinations(found, 2):
@@ -138,7 +141,7 @@ def _across(found: Sequence[_Domain]) -> tuple[list[tuple[ColumnName, ...]], set
 def _joins(
     whole: Database, group: Sequence[ColumnName], declared: set[frozenset[ColumnName]]
 ) -> Iterator[Truth]:
-    """Yield the pairs of a domain, in both directions, that share a value."""
+    """Yield the column pairs of a domain that share a value, in both directions."""
     values = {column: whole.values(column) for column in group}
     for one, other in permutations(group, 2):
         if one.table != other.table and values[one] & values[other]:
@@ -152,7 +155,7 @@ def _draw_queries(
     doubtful: set[ColumnName],
     random: Random,
 ) -> set[ColumnName]:
-    """Draw query columns: few of each key, and not too many of each database."""
+    """Draw query columns: a few of each key, and a limited number of each database."""
     joined = {one.query for one in truth} - doubtful
     drawn: dict[str, list[ColumnName]] = defaultdict(list)
     for domain in found:
@@ -167,7 +170,7 @@ def _draw_queries(
 
 
 def _directed(whole: Database, truth: Sequence[Truth]) -> Iterator[Directed]:
-    """Yield the declared references between joining columns, with what the rows tell of each."""
+    """Yield the declared references between joining columns, each with its direction."""
     partners = Counter(one.target for one in whole.references)
     joining = {(one.query, one.candidate) for one in truth}
     for one in sorted(set(whole.references)):

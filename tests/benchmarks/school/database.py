@@ -1,4 +1,4 @@
-"""A relational database: tables of text, and the references that it declares."""
+"""Define relational databases of text cells, with the references that they declare."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -28,28 +28,28 @@ class Reference:
 
 @dataclass(frozen=True)
 class Database:
-    """The rows of a database, and the references between its columns."""
+    """A database: the rows of its tables, and the references between columns."""
 
     name: str
     tables: Mapping[str, pd.DataFrame]
     references: tuple[Reference, ...]
 
     def has(self, column: ColumnName) -> bool:
-        """Return whether the database holds a column."""
+        """Return whether a column exists in the database."""
         return column.table in self.tables and column.column in self.tables[column.table].columns
 
     def values(self, column: ColumnName) -> frozenset[str]:
-        """Return the distinct values of a column, without the empty one."""
+        """Return the distinct values of a column, except the empty text."""
         return frozenset(self.tables[column.table][column.column]) - {""}
 
     def keep_columns(self) -> "Database":
-        """Return the database without references of columns that are gone."""
+        """Return the database without references from columns that do not exist."""
         kept = tuple(one for one in self.references if self.has(one.origin))
         return replace(self, references=kept)
 
 
 def domains(references: Iterable[Reference]) -> list[tuple[ColumnName, ...]]:
-    """Group the columns that refer, in one or several steps, to one key.
+    """Group all columns that refer to the same key, directly or through other columns.
 
     Args:
         references: The references of one or several databases.

@@ -1,4 +1,4 @@
-"""Read Django fixtures, with the foreign keys that the models of the same repository declare."""
+"""Read Django fixtures, and the foreign keys that the repository's models declare."""
 
 import ast
 import json
@@ -18,7 +18,7 @@ _MANY = {"ManyToManyField", "ParentalManyToManyField"}
 
 @dataclass
 class _Model:
-    """A model: its base classes, and the models that its fields refer to, in lower case."""
+    """The base classes of a Django model, and the models that its fields refer to."""
 
     bases: list[str]
     keys: dict[str, str] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class _Model:
 
 
 def read_django(repository: Repository, patterns: str) -> Database:
-    """Read the rows of fixtures, and the keys that the models declare.
+    """Read fixtures into a database with the foreign keys that the models declare.
 
     Args:
         repository: The repository.
@@ -54,7 +54,7 @@ def read_django(repository: Repository, patterns: str) -> Database:
 def _read_model(
     label: str, frame: pd.DataFrame, models: dict[str, _Model], known: dict[str, str]
 ) -> tuple[dict[str, pd.DataFrame], list[Reference]]:
-    """Return the table of a model, the tables of what its fields list, and all references."""
+    """Return the table of a model, a link table for each of its list fields, and all references."""
     name, short = label.replace(".", "_"), label.rpartition(".")[2]
     keys, lists, parents = _declared(short, models)
     key = ColumnName(name, "id")
@@ -99,7 +99,7 @@ def _model(node: ast.ClassDef) -> _Model:
 
 
 def _target(call: ast.Call, own: str) -> str:
-    """Return the model that a field refers to: a class, its name or `self`."""
+    """Return the name of the model that a field refers to."""
     named = [one.value for one in call.keywords if one.arg == "to"]
     target = ast.unparse((call.args or named)[0]).strip("'\"").rpartition(".")[2].lower()
     return own.lower() if target == "self" else target
@@ -108,7 +108,7 @@ def _target(call: ast.Call, own: str) -> str:
 def _declared(
     name: str, models: dict[str, _Model]
 ) -> tuple[dict[str, str], dict[str, str], list[str]]:
-    """Return the fields of a model and of all its base classes that refer, and these classes."""
+    """Return the referring fields of a model and its base classes, and the base classes."""
     keys: dict[str, str] = {}
     lists: dict[str, str] = {}
     waiting, seen = [name], set[str]()
@@ -127,7 +127,7 @@ def _key(target: str, known: dict[str, str]) -> ColumnName:
 
 
 def _links(frame: pd.DataFrame, column: str, name: str) -> pd.DataFrame:
-    """Return one row for each key that a field lists, as Django stores it."""
+    """Return a table with one row for each key that a many-to-many field lists."""
     listed = frame[["id", column]].explode(column).dropna()
     owner = f"{name}_id"
     linked = f"{column.rstrip('s')}_id"

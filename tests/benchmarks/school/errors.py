@@ -1,4 +1,4 @@
-"""Errors of the school.
+"""Define the errors that occur when the school of lakes is made.
 
 HyperJoinError
 └─ EvaluationError
@@ -13,11 +13,11 @@ from datahub_hyperjoin.evaluate.errors import EvaluationError
 
 
 class SourceError(EvaluationError, ValueError):
-    """A source cannot be used."""
+    """A source of the list cannot be used."""
 
     @classmethod
     def unknown_value(cls, source: str, key: str, value: str, known: str) -> Self:
-        """A row of the list has a value that means nothing."""
+        """A row of the list has an unknown value for a key."""
         return cls(f"{source}: {key} is {value!r}. Use one of: {known}")
 
     @classmethod
@@ -30,21 +30,21 @@ class SourceError(EvaluationError, ValueError):
 
     @classmethod
     def in_both(cls, source: str) -> Self:
-        """A source is in both splits."""
+        """The source is listed in both splits."""
         return cls(f"{source} is in both splits. Give all its rows the same split")
 
     @classmethod
     def too_few(cls, kind: str) -> Self:
-        """The sources have no table that a lake of a kind could be made of."""
+        """No table of the sources suits a lake of the requested kind."""
         return cls(f"no lake of {kind} can be made of the sources. Add more of them to the list")
 
 
 class ForbiddenSourceError(SourceError):
-    """The source judges methods elsewhere, so that nothing may be trained on it."""
+    """A source must not be used, because lakes that judge methods are made of it."""
 
     @classmethod
     def named(cls, source: str, word: str) -> Self:
-        """The name of the source holds a forbidden word."""
+        """The name of the source contains a forbidden word."""
         return cls(
             f"{source} must not be trained on: its name holds {word!r}, which names a source of "
             "the lakes that judge. Remove it from the list of sources"
@@ -52,14 +52,14 @@ class ForbiddenSourceError(SourceError):
 
 
 class UnreadableSourceError(SourceError):
-    """The source holds no database that can be read."""
+    """A source contains no readable database."""
 
     @classmethod
     def without_references(cls, source: str) -> Self:
-        """No declared reference is left in the tables that could be read."""
+        """The readable tables have no declared reference among them."""
         return cls(f"{source} has no declared reference between two tables that could be read")
 
     @classmethod
     def without_file(cls, source: str, pattern: str) -> Self:
-        """No file of the repository matches the pattern of the list."""
+        """No file of the repository matches the pattern in the list."""
         return cls(f"{source} has no file {pattern}. Correct its path in the list of sources")

@@ -1,4 +1,4 @@
-"""Sources that must not be trained on, since lakes that judge a method are made of them."""
+"""Exclude sources of benchmark lakes from training."""
 
 import re
 
@@ -22,7 +22,7 @@ _SEPARATORS = re.compile(r"[/_.\s-]+")
 
 
 def check_allowed(source: str, *, words: str = _WORDS) -> None:
-    """Refuse a source whose name holds the name of one that judges.
+    """Raise an error if a source's name contains a forbidden name.
 
     Args:
         source: The source: `owner/name` or the path of a file in it.

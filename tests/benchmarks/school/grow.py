@@ -1,4 +1,4 @@
-"""Make more rows of a small database, so that its keys have more than a dozen values."""
+"""Add rows to small databases, so that their keys have more than a dozen values."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ _SKEW = (0.0, 0.0, 0.7, 1.5)
 
 @dataclass(frozen=True)
 class _Keys:
-    """The new keys of a domain, and how unevenly they are referred to."""
+    """The new key values of a domain, and how unevenly references choose among them."""
 
     root: ColumnName
     values: tuple[str, ...]
@@ -26,7 +26,7 @@ class _Keys:
 
 
 def grow(database: Database, rows: int, random: Random) -> Database:
-    """Draw rows with repetition, number the keys anew, and draw the references to them.
+    """Repeat rows at random, assign new keys, and draw references to the new keys.
 
     Args:
         database: A database whose keys are numbers.
@@ -56,7 +56,7 @@ def _size(before: int, rows: int, random: Random) -> int:
 
 
 def _places(before: int, after: int, random: Random) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
-    """Keep all rows, and repeat some."""
+    """Return the positions of all rows, with some repeated."""
     return np.sort(np.concatenate([np.arange(before), random.integers(0, before, after - before)]))
 
 
@@ -74,7 +74,7 @@ def _new_keys(
 
 
 def _step(old: list[str]) -> int:
-    """Return the distance of running numbers, or zero if the keys are no numbers."""
+    """Return the typical difference of consecutive numeric keys, or zero for other keys."""
     if len(old) < 2 or not all(value.isdecimal() for value in old):
         return 0
     return max(1, int(np.median(np.diff([int(value) for value in old]))))
@@ -87,7 +87,10 @@ def _cells(
     keys: _Keys,
     random: Random,
 ) -> "pd.Series[str]":
-    """Fill a column with keys: each once in a unique column, else as unevenly as drawn."""
+    """Fill a column with keys.
+
+    In a unique column, each key occurs once; otherwise some keys are more frequent.
+    """
     cells = tables[column.table][column.column]
     before = database.tables[column.table][column.column]
     values = np.array(keys.values)

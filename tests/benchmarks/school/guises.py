@@ -1,4 +1,4 @@
-"""Guises of a lake: the same joins under other names, or without values."""
+"""Change the names in a lake or remove its values, without changing its joins."""
 
 import re
 from collections.abc import Callable
@@ -18,17 +18,20 @@ Naming = Callable[[str], str]
 
 
 def style_names(lake: SchoolLake, random: Random) -> SchoolLake:
-    """Write the names of each database in a style of its own: case, separators, order."""
+    """Write the names of each database in a style of its own."""
     return _by_database(lake, random, style)
 
 
 def abbreviate_names(lake: SchoolLake, random: Random) -> SchoolLake:
-    """Shorten the words of all names as old systems do: `customer_id` becomes `cust_id`."""
+    """Abbreviate the words of all names, such as `cust_id` for `customer_id`."""
     return _by_database(lake, random, abbreviation)
 
 
 def hide_names(lake: SchoolLake, random: Random) -> SchoolLake:
-    """Replace all names by codes, in each database by a scheme of its own."""
+    """Replace all names with codes.
+
+    Each database has its own scheme of codes.
+    """
     tables, columns = {}, {}
     for number, (_, names) in enumerate(_databases(lake)):
         code, prefixed = _code(random), bool(random.random() < 0.4)
@@ -46,7 +49,7 @@ def hide_names(lake: SchoolLake, random: Random) -> SchoolLake:
 
 
 def number_names(lake: SchoolLake, random: Random) -> SchoolLake:
-    """Name tables `t12345` and columns `col_1`, as extracts without a header do."""
+    """Rename tables and columns to `t12345` and `col_1`, as in extracts without headers."""
     numbers = random.permutation(90_000)[: len(lake.tables)] + 10_000
     tables = {table: f"t{number}" for table, number in zip(lake.tables, numbers, strict=True)}
     return lake.rename(
@@ -56,14 +59,14 @@ def number_names(lake: SchoolLake, random: Random) -> SchoolLake:
 
 
 def hide_values(lake: SchoolLake, random: Random) -> SchoolLake:
-    """Leave headers only; the joins are those of the rows that were there."""
+    """Remove all rows, and keep the joins of the lake as it was."""
     del random  # all guises are called alike
     tables = {name: frame.iloc[:0] for name, frame in lake.tables.items()}
     return replace(lake, tables=tables)
 
 
 def shuffle_columns(lake: SchoolLake, random: Random) -> SchoolLake:
-    """Put the columns of each table in another order."""
+    """Shuffle the columns of each table."""
     tables = {
         name: frame.iloc[:, random.permutation(frame.shape[1])]
         for name, frame in lake.tables.items()
@@ -103,7 +106,7 @@ def _words(name: str) -> list[str]:
 
 
 def style(random: Random) -> Naming:
-    """Draw a style of names: case, separators, and words for keys."""
+    """Draw a style of writing names, which sets separators and words for keys."""
     joined = _JOINERS[int(random.integers(len(_JOINERS)))]
     key = str(random.choice(["id", "id", "no", "code", "key", "ref", "nr"]))
     first = bool(random.random() < 0.2)
@@ -129,7 +132,7 @@ _JOINERS: tuple[Callable[[list[str]], str], ...] = (
 
 
 def abbreviation(random: Random) -> Naming:
-    """Draw a way to shorten words."""
+    """Draw a way to abbreviate names."""
     shorten = _SHORTENERS[int(random.integers(len(_SHORTENERS)))]
     separator = str(random.choice(["_", "_", ""]))
     upper = bool(random.random() < 0.4)
@@ -151,7 +154,10 @@ _SHORTENERS: tuple[Callable[[str], str], ...] = (
 
 
 def _code(random: Random) -> Naming:
-    """Return a scheme of codes that gives a name the same code throughout one database."""
+    """Return a function that replaces names with random codes.
+
+    A name gets the same code throughout one database.
+    """
     codes: dict[str, str] = {}
     length = int(random.integers(4, 7))
     initials = bool(random.random() < 0.3)

@@ -1,4 +1,4 @@
-"""Other keys for a database: running numbers instead of the codes of its source."""
+"""Replace the keys of a database with running numbers."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ _STEPS = (1, 1, 1, 10)
 
 
 def renumber(database: Database, random: Random, *, shuffled: bool = False) -> Database:
-    """Replace keys by running integers, the same in all columns that refer to them.
+    """Replace keys with running integers, in all columns that refer to them.
 
     Overlap alone finds a key that is a word or a long code. Keys of real systems are mostly
     integers, which coincide with those of all other tables.
@@ -36,7 +36,10 @@ def renumber(database: Database, random: Random, *, shuffled: bool = False) -> D
 def _numbers(
     database: Database, columns: list[ColumnName], random: Random, *, shuffled: bool
 ) -> dict[str, str]:
-    """Number the values of some columns in the order in which they occur, the key's first."""
+    """Number the distinct values of some columns.
+
+    The values of the column with the most values come first.
+    """
     keys = sorted(columns, key=lambda column: -len(database.values(column)))
     cells = [database.tables[table][column] for table, column in keys]
     values = [value for value in pd.unique(pd.concat(cells)) if value != ""] if cells else []

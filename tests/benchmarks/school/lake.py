@@ -1,4 +1,4 @@
-"""A labelled lake: the tables of several databases, and the joins that their references imply."""
+"""Define labelled lakes: tables of several databases, and the joins between them."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +14,7 @@ FK, CLOSURE = "fk", "closure"
 
 @dataclass(frozen=True, order=True)
 class Truth:
-    """A column that joins with a query column."""
+    """A query column and a column that joins with it."""
 
     query: ColumnName
     candidate: ColumnName
@@ -23,7 +23,7 @@ class Truth:
 
 @dataclass(frozen=True, order=True)
 class Directed:
-    """A declared reference, and what the rows tell of its direction."""
+    """A declared reference, and the direction that its rows suggest."""
 
     origin: ColumnName
     target: ColumnName
@@ -32,7 +32,7 @@ class Directed:
 
 @dataclass(frozen=True)
 class SchoolLake:
-    """Tables, query columns and the truth about them."""
+    """The tables of a lake, and the joins between their columns."""
 
     tables: Mapping[str, pd.DataFrame]
     truth: tuple[Truth, ...]
@@ -42,13 +42,13 @@ class SchoolLake:
 
     @property
     def queries(self) -> list[ColumnName]:
-        """The query columns, sorted."""
+        """All query columns, sorted."""
         return sorted({one.query for one in self.truth})
 
     def rename(
         self, tables: Mapping[str, str], columns: Callable[[ColumnName], str]
     ) -> "SchoolLake":
-        """Give all tables and columns other names, and keep what is true of them.
+        """Rename all tables and columns, in the joins and references too.
 
         Args:
             tables: The new name of each table.
@@ -86,7 +86,7 @@ class SchoolLake:
 
 
 def distinct(names: Iterable[str]) -> list[str]:
-    """Number names that repeat, without regard to case.
+    """Add numbers to names that repeat, without regard to case.
 
     >>> distinct(["id", "ID", "name"])
     ['id', 'ID2', 'name']
@@ -104,5 +104,5 @@ def distinct(names: Iterable[str]) -> list[str]:
 
 
 def distinct_names(names: Mapping[str, str]) -> dict[str, str]:
-    """Number the values of a mapping that repeat, without regard to case."""
+    """Add numbers to mapping values that repeat, without regard to case."""
     return dict(zip(names, distinct(names.values()), strict=True))

@@ -1,4 +1,4 @@
-"""Codes of things, made as authorities make them: from names, or as numbers without a meaning."""
+"""Invent codes for things, either from their names or at random."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
@@ -9,7 +9,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def make_codes(names: Sequence[str], random: Random) -> tuple[str, list[str]]:
-    """Give each thing a code of its own.
+    """Give each thing a unique code.
 
     Args:
         names: The names of the things.
@@ -34,7 +34,7 @@ def _numbered(code: str) -> Iterator[str]:
 
 
 def _letters(names: Sequence[str], random: Random) -> Iterator[str]:
-    """Take the first letters of a name, as country codes do."""
+    """Use the first letters of each name, as country codes do."""
     length = int(random.integers(2, 5))
     for name in names:
         letters = [letter for letter in name.upper() if letter in _LETTERS]
@@ -42,7 +42,7 @@ def _letters(names: Sequence[str], random: Random) -> Iterator[str]:
 
 
 def _skeletons(names: Sequence[str], random: Random) -> Iterator[str]:
-    """Take the first letter of a name and consonants after it, as airports do."""
+    """Use the first letter of each name and the consonants after it, as airport codes do."""
     length = int(random.integers(3, 6))
     for name in names:
         letters = [letter for letter in name.upper() if letter in _LETTERS]
@@ -51,21 +51,21 @@ def _skeletons(names: Sequence[str], random: Random) -> Iterator[str]:
 
 
 def _numbers(names: Sequence[str], random: Random) -> Iterator[str]:
-    """Draw numbers of one length without a meaning."""
+    """Draw random numbers of equal length."""
     digits = int(random.integers(4, 8))
     for number in random.choice(9 * 10 ** (digits - 1), len(names), replace=False):
         yield str(int(number) + 10 ** (digits - 1))
 
 
 def _classes(names: Sequence[str], random: Random) -> Iterator[str]:
-    """Number things within classes: `A01.3`."""
+    """Draw classes, and number the things in each, as in `A01.3`."""
     classes = random.integers(0, len(_LETTERS), len(names))
     for at, letter in enumerate(classes):
         yield f"{_LETTERS[letter]}{at // 10:02}.{at % 10}"
 
 
 def _mixed(names: Sequence[str], random: Random) -> Iterator[str]:
-    """Draw letters and digits without a meaning."""
+    """Draw random letters and digits."""
     length = int(random.integers(4, 8))
     for _ in names:
         yield "".join(random.choice([*_LETTERS, *"0123456789"], length))

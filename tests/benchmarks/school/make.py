@@ -1,4 +1,4 @@
-"""Make the lakes of both splits, each from sources of its split alone."""
+"""Make the lakes for training and validation, each from its own sources."""
 
 import logging
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _MOST = {Split.TRAIN: (100, 300, 300, 1_000), Split.VALIDATION: (100, 200)}
 def make_school(
     out: Path, lakes: Mapping[str, int], *, seed: int, cache: Path, mirror: Path | None
 ) -> None:
-    """Make lakes; those that are there already stay.
+    """Make all lakes that do not exist yet.
 
     Args:
         out: Their folder.

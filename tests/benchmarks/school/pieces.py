@@ -1,4 +1,4 @@
-"""Lakes of pieces: public tables cut into overlapping parts, whose names and cells are disturbed.
+"""Make lakes of pieces: overlapping parts of public tables, with changed names and cells.
 
 Two columns join if they are pieces of one column, or of two columns that share half of their
 values, and still share some before their cells are disturbed.
@@ -33,7 +33,7 @@ _QUERIES, _QUERIES_OF_COLUMN = 120, 4
 
 @dataclass(frozen=True)
 class _Base:
-    """A public table, and its columns that pieces join on."""
+    """A public table, and those of its key columns that pieces join on."""
 
     database: str
     name: str
@@ -44,7 +44,7 @@ class _Base:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A column of the lake before its cells were disturbed."""
+    """A key column of one piece, with its cells before they were changed."""
 
     column: ColumnName
     base: tuple[str, str]
@@ -55,7 +55,7 @@ class _Piece:
 def make_pieces(
     pool: Sequence[Database], tables: int, random: Random
 ) -> tuple[SchoolLake, list[str]]:
-    """Make a lake of pieces.
+    """Make a lake from pieces of public tables.
 
     Args:
         pool: Databases whose tables are cut.
@@ -86,7 +86,10 @@ def make_pieces(
 def _draw_bases(
     pool: Sequence[Database], tables: int, random: Random
 ) -> Iterator[tuple[str, str, pd.DataFrame, list[str]]]:
-    """Draw public tables that have a key column, one of ten pieces for each."""
+    """Draw public tables that have key columns.
+
+    A lake uses one table for about ten pieces.
+    """
     candidates = [
         (database.name, name, frame)
         for database in pool
@@ -105,7 +108,7 @@ def _draw_bases(
 
 
 def _grouped(drawn: Iterator[tuple[str, str, pd.DataFrame, list[str]]]) -> list[_Base]:
-    """Group key columns that hold the same things, and leave out those in doubt."""
+    """Group key columns with mostly equal values, and drop the doubtful ones."""
     bases = list(drawn)
     keys = [(at, key) for at, (_, _, _, names) in enumerate(bases) for key in names]
     values = {(at, key): frozenset(bases[at][2][key]) - {""} for at, key in keys}
@@ -131,7 +134,10 @@ def _grouped(drawn: Iterator[tuple[str, str, pd.DataFrame, list[str]]]) -> list[
 
 
 def _cut(base: _Base, random: Random) -> tuple[str, pd.DataFrame, list[str]] | None:
-    """Draw rows and columns of a table: its name, its rows and its keys."""
+    """Cut a piece from a table, and return its name, its rows and its key columns.
+
+    Returns None if no piece can be cut.
+    """
     if not base.keys:
         return None
     main = str(random.choice([*base.keys]))
@@ -157,7 +163,7 @@ def _free(stem: str, taken: dict[str, pd.DataFrame]) -> str:
 def _disturb(
     name: str, rows: pd.DataFrame, keys: list[str], base: _Base, random: Random
 ) -> tuple[pd.DataFrame, list[_Piece]]:
-    """Rename the columns of a piece, and write the cells of its keys in another way."""
+    """Rename the columns of a piece, and write its keys in another form."""
     style_of_piece = int(random.integers(6))
     naming = (str, str, style(random), abbreviation(random), style(random), None)[style_of_piece]
     old = [str(column) for column in rows]

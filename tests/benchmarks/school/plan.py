@@ -1,4 +1,4 @@
-"""The lakes of the school: what each is made of, drawn with a seed."""
+"""Plan the lakes of the school: draw the kind, size and names of each."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ from benchmarks.school.widen import widen
 
 
 class LakeKind(Enum):
-    """What a lake is made of."""
+    """The kind of material that a lake is made of."""
 
     RELATIONAL = "relational"
     PIECES = "pieces"
@@ -67,7 +67,7 @@ _ROWS = (60, 100, 150, 150, 250, 600, 2_000)
 
 @dataclass(frozen=True)
 class Draft:
-    """A lake before it is made."""
+    """The plan of one lake."""
 
     number: int
     kind: LakeKind
@@ -78,13 +78,13 @@ class Draft:
 
     @property
     def name(self) -> str:
-        """The folder's name."""
+        """Name of the lake's folder."""
         suffix = "-header-only" if self.values_hidden else ""
         return f"{self.number:03}-{self.kind.value}-{self.names}{suffix}"
 
 
 def draw_draft(number: int, random: Random, *, most: int) -> Draft:
-    """Draw the size and the guise of a lake.
+    """Draw the kind, size and names of a lake.
 
     Args:
         number: Its number.
@@ -107,7 +107,7 @@ def draw_draft(number: int, random: Random, *, most: int) -> Draft:
 def make_lake(
     draft: Draft, pool: Sequence[Database], random: Random
 ) -> tuple[SchoolLake, list[str]]:
-    """Make a lake as a draft says.
+    """Make the lake that a plan describes.
 
     Args:
         draft: What it should be.
@@ -160,7 +160,7 @@ def _draw(draft: Draft, pool: Sequence[Database], random: Random) -> Iterator[Da
 
 
 def _part(database: Database, rows: int, random: Random) -> Database:
-    """Draw rows, and leave out some columns that are no keys."""
+    """Draw rows of a database, and drop some columns that are no keys."""
     part = sample(database, max(20, int(rows * random.uniform(0.6, 1.4))), random)
     keys = {column for one in part.references for column in (one.origin, one.target)}
     dropped = random.uniform(0, 0.25)
@@ -177,7 +177,10 @@ def _part(database: Database, rows: int, random: Random) -> Database:
 
 
 def _grown(part: Database, rows: int, random: Random) -> Database:
-    """Let most databases grow that are toys: a dozen rows in their largest table."""
+    """Add rows to a tiny database, in most cases.
+
+    It is tiny if its largest table has only about a dozen rows.
+    """
     toy = max(map(len, part.tables.values())) < _TOY
     return grow(part, rows, random) if toy and random.random() < _GROWN else part
 

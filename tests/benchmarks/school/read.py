@@ -1,4 +1,4 @@
-"""Read the databases of the list, whatever their form."""
+"""Read all databases on the list of sources, in any format."""
 
 import logging
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ _ROWS = 4_000
 def read_databases(
     sources: Iterable[Source], *, cache: Path, mirror: Path | None
 ) -> list[Database]:
-    """Read databases, each cut to some thousand rows a table.
+    """Read the databases of all sources, with a limited number of rows per table.
 
     One that cannot be read is left out, with a warning.
 

@@ -1,4 +1,4 @@
-"""Files of a public repository at one commit, read without a work tree."""
+"""Read files of a public repository at one commit, without checking it out."""
 
 import subprocess
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ LARGEST = 4 * 2**20
 
 @dataclass(frozen=True)
 class Repository:
-    """A repository at a commit."""
+    """A local copy of a repository, read at one commit."""
 
     source: str
     """Owner and name."""
@@ -26,12 +26,12 @@ class Repository:
 
     @cached_property
     def files(self) -> tuple[str, ...]:
-        """The paths of all files, sorted."""
+        """Paths of all files, sorted."""
         listed = _git(self.folder, "ls-tree", "-r", "-z", "--name-only", self.commit)
         return tuple(sorted(listed.decode("utf-8", "replace").split("\0")[:-1]))
 
     def matching(self, patterns: str) -> list[str]:
-        """Return the paths that match one of several patterns.
+        """Return the paths that match any of the patterns.
 
         Args:
             patterns: Patterns with `*`, separated by spaces.
@@ -46,7 +46,7 @@ class Repository:
         return found
 
     def read(self, path: str) -> bytes | None:
-        """Return the content of a file, or nothing if it is too large or not there.
+        """Return the content of a file, or None if it is missing or too large.
 
         Args:
             path: Its path in the repository.
@@ -61,7 +61,7 @@ class Repository:
 
 
 def open_repository(source: str, commit: str, *, cache: Path, mirror: Path | None) -> Repository:
-    """Open a repository, and clone it into the cache if neither folder holds it.
+    """Open a repository in the mirror or the cache, or clone it into the cache.
 
     Args:
         source: Owner and name.
@@ -81,7 +81,10 @@ def open_repository(source: str, commit: str, *, cache: Path, mirror: Path | Non
 
 
 def _holds(folder: Path, commit: str) -> bool:
-    """Return whether a git directory has a commit: an interrupted clone has none yet."""
+    """Return whether a git directory contains a commit.
+
+    An interrupted clone does not.
+    """
     if not (folder / "HEAD").is_file():
         return False
     command = ["git", "-C", str(folder), "cat-file", "-e", f"{commit}^{{commit}}"]

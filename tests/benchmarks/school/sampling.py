@@ -1,4 +1,4 @@
-"""Cut a database to few rows, so that its references still lead somewhere."""
+"""Reduce a database to a few rows, including those that the kept rows refer to."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ _LONGEST = 120
 
 
 def sample(database: Database, rows: int, random: Random) -> Database:
-    """Draw rows of each table, and add the rows that these refer to.
+    """Draw rows of each table, and add the rows to which they refer.
 
     Columns without a value and tables of less than four rows are left out.
 

@@ -1,4 +1,4 @@
-"""The list of public sources, each with its commit, its licence and its split."""
+"""Read the list of public sources, with the commit, licence and split of each."""
 
 import csv
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ SOURCES = Path(__file__).with_name("sources.csv")
 
 
 class Kind(Enum):
-    """How a source is read."""
+    """The format in which a source stores its database."""
 
     CLDF = "cldf"
     DJANGO = "django"
@@ -22,7 +22,7 @@ class Kind(Enum):
 
 
 class Split(Enum):
-    """What the lakes of a source are for; no database is in both."""
+    """Whether the lakes made from a source serve for training or for validation."""
 
     TRAIN = "train"
     VALIDATION = "validation"
@@ -30,7 +30,7 @@ class Split(Enum):
 
 @dataclass(frozen=True)
 class Source:
-    """A public repository at a commit."""
+    """A public repository at a fixed commit."""
 
     name: str
     """Owner and name."""
@@ -45,18 +45,18 @@ class Source:
 
     @property
     def database(self) -> str:
-        """Name of its database: a repository may hold several."""
+        """Name of the database, which tells apart several databases of one repository."""
         several = {"*", " "} & {*self.path}
         return self.name if several else f"{self.name}/{PurePosixPath(self.path).stem}"
 
     @property
     def row(self) -> dict[str, str]:
-        """The source as a row for readers."""
+        """The columns of the source that a lake's README shows."""
         return {"source": self.database, "commit": self.commit, "licence": self.licence}
 
 
 def read_sources(path: Path = SOURCES) -> list[Source]:
-    """Read the list.
+    """Read the list of sources, and check it.
 
     Args:
         path: A CSV file.

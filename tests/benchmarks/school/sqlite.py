@@ -1,4 +1,4 @@
-"""Read a database of SQLite, with the foreign keys that it declares."""
+"""Read SQLite databases and the foreign keys that they declare."""
 
 import sqlite3
 from collections import Counter
@@ -17,7 +17,7 @@ _ROWS = 20_000
 
 
 def read_sqlite(name: str, content: bytes) -> Database:
-    """Read a database from the bytes of its file.
+    """Read a database from the content of its file.
 
     Args:
         name: Name of the database.
@@ -31,7 +31,7 @@ def read_sqlite(name: str, content: bytes) -> Database:
 
 
 def read_connection(name: str, connection: sqlite3.Connection) -> Database:
-    """Read all tables of an open database.
+    """Read all tables of an open database, and its declared foreign keys.
 
     Args:
         name: Name of the database.
@@ -62,7 +62,10 @@ def _read_rows(connection: sqlite3.Connection, table: str) -> pd.DataFrame:
 
 
 def _references(connection: sqlite3.Connection, table: str) -> Iterator[Reference]:
-    """Yield the keys of one column; names are in lower case, since SQLite ignores it."""
+    """Yield the foreign keys of one column each.
+
+    Names are in lower case, because SQLite ignores case.
+    """
     listed = list(connection.execute(f"PRAGMA foreign_key_list({_quoted(table)})"))
     parts = Counter(row[0] for row in listed)
     for number, _, target, origin, named, *_ in listed:

@@ -1,4 +1,4 @@
-"""Read public tables between which no reference is declared."""
+"""Read public tables that declare no references."""
 
 import io
 from pathlib import PurePosixPath
@@ -10,7 +10,7 @@ from benchmarks.school.repository import Repository
 
 
 def read_tables(repository: Repository, patterns: str) -> Database:
-    """Read the CSV files of a repository; one that is too large or broken is left out.
+    """Read the CSV files of a repository, except those that are too large or broken.
 
     Args:
         repository: The repository.

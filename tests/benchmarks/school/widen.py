@@ -1,4 +1,4 @@
-"""Add to a database what applications have in most of their tables, and public data lack.
+"""Add columns that are common in applications and rare in public data.
 
 These are flags, dates, positions, amounts and running numbers, whose values coincide with those of
 keys all the time, and the numbers of the users who made or changed a row.
@@ -50,7 +50,7 @@ _LAST = [
 
 
 def widen(database: Database, random: Random) -> Database:
-    """Add some columns to the tables, and perhaps a table of users to whom rows refer.
+    """Add some columns to the tables, and sometimes a table of users.
 
     Args:
         database: The database.

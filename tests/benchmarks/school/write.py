@@ -1,4 +1,4 @@
-"""Write a lake in the format of the labelled lakes."""
+"""Write a lake in the format of labelled lakes."""
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ README = "README.md"
 
 
 def write_lake(lake: SchoolLake, folder: Path, about: str) -> None:
-    """Write a lake whole, then move it into place, so that no reader sees a part of it.
+    """Write a lake into a temporary folder, and move it into place when it is complete.
 
     Args:
         lake: The lake.
@@ -38,7 +38,7 @@ def write_lake(lake: SchoolLake, folder: Path, about: str) -> None:
 
 
 def describe(name: str, lake: SchoolLake, rows: Iterable[Mapping[str, str]], how: str) -> str:
-    """Describe a lake in Markdown.
+    """Describe a lake in Markdown, for its README.
 
     Args:
         name: Its name.

@@ -1,4 +1,4 @@
-"""Other ways to write the values of a column, as different publishers do."""
+"""Rewrite the values of a column, as different publishers would write them."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,7 +13,7 @@ _VOWELS = str.maketrans("", "", "aeiou")
 
 
 def draw_writing(random: Random) -> Writing:
-    """Draw one way to write text, or two of them one after the other."""
+    """Draw one way to rewrite text, or two to apply in turn."""
     first = _TEXT[int(random.integers(len(_TEXT)))](random)
     if random.random() < 0.65:
         return first
@@ -22,7 +22,7 @@ def draw_writing(random: Random) -> Writing:
 
 
 def draw_code_writing(random: Random) -> Writing:
-    """Draw a way to write codes: a prefix, zeros in front, or a number with a point."""
+    """Draw a way to rewrite codes, such as adding a prefix or leading zeros."""
     prefix = "".join(random.choice([*_ALPHABET.upper()], 2))
     ways: tuple[Writing, ...] = (
         lambda value: f"{prefix}-{value}",
@@ -36,7 +36,7 @@ def draw_code_writing(random: Random) -> Writing:
 
 
 def rewrite(values: Sequence[str], random: Random, *, codes: bool = False) -> dict[str, str]:
-    """Write distinct values in one drawn way.
+    """Rewrite values, all in the same randomly drawn way.
 
     Args:
         values: The values.

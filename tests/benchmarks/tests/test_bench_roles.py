@@ -1,4 +1,4 @@
-"""The benchmark of references judges only what the truth says, and sees a wrong direction."""
+"""Test that references are compared with the truth, including their direction."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Test the lakes and the scores of the benchmark of composite references."""
+"""Test the generated lakes and the scores of the benchmark of composite references."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Lakes cut to size."""
+"""Test lakes that are reduced to a number of tables."""
 
 import re
 from dataclasses import replace
@@ -20,7 +20,10 @@ def column(table: str) -> ColumnName:
 
 
 def lake(clusters: int, noise: int) -> LabelledLake:
-    """Make clusters of three tables, whose first table joins with the others, and noise."""
+    """Make a lake of clusters and of unrelated tables.
+
+    In each cluster, table `a` joins with `b` and `c`.
+    """
     names = [f"{letter}{at}" for at in range(clusters) for letter in "abc"]
     truth = {
         column(f"a{at}"): frozenset({column(f"b{at}"), column(f"c{at}")}) for at in range(clusters)

@@ -1,4 +1,4 @@
-"""Variants, rivals and cut lakes, measured as `python -m benchmarks.evaluate` does."""
+"""Test the command `python -m benchmarks.evaluate` with variants, rivals and reduced lakes."""
 
 import csv
 import io
@@ -32,7 +32,7 @@ TRAIN_NOTHING = (
 
 @dataclass(frozen=True)
 class Output:
-    """The text that a run printed."""
+    """Text that a run printed to standard output and standard error."""
 
     stdout: str
     stderr: str

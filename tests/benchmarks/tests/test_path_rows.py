@@ -1,4 +1,4 @@
-"""A path counts only if it returns the very rows of a declared reference."""
+"""Test that a path counts as right only if it returns the rows of a declared reference."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Pictures: what is on them, and that it can be read."""
+"""Test that pictures show the right texts, and that these are readable."""
 
 import re
 import sys
@@ -43,7 +43,10 @@ def make_result(labelled_lake: Path, make_runs: Callable[..., MethodRuns]) -> Ma
 
 
 def words(file: Path) -> set[str]:
-    """Return the texts of a picture, which matplotlib writes as comments beside their paths."""
+    """Return the texts of a picture.
+
+    matplotlib writes each text as a comment beside its path.
+    """
     ET.fromstring(file.read_text("utf-8"))  # noqa: S314 - written a moment ago
     return set(re.findall(r"<!-- (.+?) -->", file.read_text("utf-8")))
 
@@ -81,7 +84,10 @@ def test_scores_that_say_nothing_have_no_reliability(
 
 
 def shown(figure: Figure) -> list[Bbox]:
-    """Return the boxes of all visible texts; labels beyond the ends of an axis are not drawn."""
+    """Return the boxes of all visible texts.
+
+    Labels outside an axis's range are not drawn, so they do not count.
+    """
     beyond = set()
     for axis in (axis for axes in figure.findobj(Axes) for axis in (axes.xaxis, axes.yaxis)):
         low, high = sorted(axis.get_view_interval())

@@ -1,4 +1,4 @@
-"""A lake without answers holds one query column of each group, and all other columns."""
+"""Test that a lake without answers keeps one query column of each joining group."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Variants of the pipeline: the settings and the method that each of them changes."""
+"""Test that each variant of the pipeline changes the right settings."""
 
 import re
 from dataclasses import replace

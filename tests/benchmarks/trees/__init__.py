@@ -1,1 +1,1 @@
-"""Training of the trees that correct pair scores, on the school of labelled lakes."""
+"""Train the trees that correct pair scores, on the school of labelled lakes."""

@@ -1,4 +1,4 @@
-"""Train the trees that the package ships: `python -m benchmarks.trees SCHOOL --out FILE`."""
+"""Train the trees that the package contains: `python -m benchmarks.trees SCHOOL --out FILE`."""
 
 import argparse
 import hashlib
@@ -25,7 +25,7 @@ _TOGETHER = 8
 
 
 def _examples(folders: Sequence[Path], cache: Path) -> Iterator[Examples]:
-    """Yield the examples of each lake, with its names and without them."""
+    """Yield the training examples of each lake, with column names and without."""
     cache.mkdir(parents=True, exist_ok=True)
     progress = EvaluationProgress(logger.info)
     guises = {folder: _guises(folder, cache) for folder in folders}
@@ -40,7 +40,10 @@ def _examples(folders: Sequence[Path], cache: Path) -> Iterator[Examples]:
 
 
 def _guises(folder: Path, cache: Path) -> dict[bool, Path]:
-    """Return the file of a lake's examples with its names and, where they say much, without."""
+    """Return the files for a lake's examples, with its names and without them.
+
+    Lakes whose names are uninformative have only the first file.
+    """
     split, name = folder.parts[-2:]
     # Codes are told apart by values, and hidden names are hidden already.
     has_names = not any(word in name for word in ("codes", "hidden", "numbered"))
@@ -67,7 +70,7 @@ def _save(trees: TreeEnsemble, path: Path, lakes: Sequence[Path]) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Read the command line, train, and compare with the noisy-or on the validation lakes."""
+    """Train the trees, compare them with the noisy-or on validation lakes, and write them."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.trees", description=__doc__)
     parser.add_argument("school", type=Path, help="folder with the lakes of `benchmarks.school`")
     parser.add_argument("--out", type=Path, default=SHIPPED, help="file to write")

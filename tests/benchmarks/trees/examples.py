@@ -25,7 +25,7 @@ _CHUNK = 64
 
 @dataclass(frozen=True)
 class Examples:
-    """The candidates of all query columns of a lake."""
+    """The candidates of all query columns of a lake, with their features."""
 
     rows: Float32[np.ndarray, "pair feature"]
     """The features of each pair of a query and a candidate."""
@@ -51,13 +51,13 @@ class Examples:
 
     @classmethod
     def load(cls, path: Path) -> "Examples":
-        """Read the examples from a file."""
+        """Read examples from a file."""
         with np.load(path) as arrays:
             return cls(**arrays)
 
 
 def collect_examples(lake: ProfiledLake, *, names: bool) -> Examples:
-    """Measure the candidates of all query columns of a lake.
+    """Find the candidates of all query columns of a lake, and compute their features.
 
     Args:
         lake: The profiled lake with its ground truth.
@@ -119,7 +119,7 @@ def _measure(
 
 
 def average_precision(examples: Examples, scores: Float[np.ndarray, " pair"]) -> float:
-    """Return the mean over all queries of the average precision of their ranked candidates.
+    """Return the mean average precision of the rankings of all queries.
 
     Args:
         examples: The candidates.

@@ -64,7 +64,7 @@ def _train(lakes: Lakes, trees: int, seed: int) -> lightgbm.Booster:
 
 
 def export(booster: lightgbm.Booster) -> TreeEnsemble:
-    """Convert trees of LightGBM to complete binary trees.
+    """Convert LightGBM trees to complete binary trees.
 
     Args:
         booster: Trees of numerical features, no deeper than `DEPTH`.
@@ -105,7 +105,7 @@ def fit(lakes: Lakes, *, trees: int = 150, seed: int = 0) -> TreeEnsemble:
 
 
 def score(trees: TreeEnsemble, lake: Examples) -> Float[np.ndarray, " pair"]:
-    """Score a lake's pairs as the ranking does.
+    """Score the pairs of a lake as the pipeline's ranking does.
 
     Args:
         trees: The trees.

@@ -1,4 +1,4 @@
-"""Columns are read completely, and parsed as the pipeline's profiles are."""
+"""Test that all cells of columns are read, and parsed as the pipeline parses them."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Columns are described by their characters and by the frequencies of their values."""
+"""Test the character statistics of columns."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Rivals are chosen by name, and their libraries are checked before the first run."""
+"""Test that rivals are chosen by name, and that missing libraries are reported at once."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""The encoder reads DeepJoin's texts, finds columns of the same meaning, and works offline."""
+"""Test that the sentence encoder finds columns of similar meaning without network access."""
 
 import socket
 from pathlib import Path

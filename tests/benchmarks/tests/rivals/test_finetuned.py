@@ -1,4 +1,4 @@
-"""Fine-tuning learns only from pairs of columns that share most values."""
+"""Test that fine-tuning learns only from pairs of columns that share most values."""
 
 import re
 from pathlib import Path

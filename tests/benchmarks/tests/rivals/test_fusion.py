@@ -1,4 +1,4 @@
-"""Measures have equal weight, whatever their scales."""
+"""Test that all measures of an ensemble have equal weight, whatever their scales."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Columns found by hashing contain at least half of the query; estimates are close."""
+"""Test that LSH Ensemble finds the right columns, and estimates containment well."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Names are compared in any spelling and independent of the values."""
+"""Test that column names are compared in any spelling, without regard to values."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The network learns from split tables to recognise joins in a graph."""
+"""Test that the graph network learns from split tables to recognise joins."""
 
 import re
 from pathlib import Path
@@ -33,7 +33,7 @@ TABLES = {
 
 
 def lake(tables: int, *, seed: int) -> list[Cells]:
-    """Tables of five columns, of words that two tables share at a time."""
+    """Make tables of five columns, which share their words with columns of other tables."""
     random = np.random.default_rng(seed)
     letters = [*"aeioknrst"]
     pools = [["".join(random.choice(letters, size=5)) for _ in range(40)] for _ in range(tables)]

@@ -1,4 +1,4 @@
-"""Shared values are counted exactly, compared by hand and with Python's sets."""
+"""Test that shared values are counted exactly, against hand counts and Python's sets."""
 
 from pathlib import Path
 

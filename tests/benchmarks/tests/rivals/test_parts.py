@@ -1,4 +1,4 @@
-"""Parts of a column overlap in the order of their ranks."""
+"""Test that higher-ranked parts of a column share more cells with the anchor."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Rankings of a rival, whatever its measure."""
+"""Test how rivals turn scores into rankings."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from rivalry import ask, suite
 
 
 def lengths(lake: Sequence[Cells], queries: Queries) -> ColumnScores:
-    """Score columns by the length of their first value."""
+    """Score each column by the length of its first value."""
     first = [float(len(next(iter(cells.counts)))) for cells in lake]
     return np.tile(first, (len(queries), 1))
 

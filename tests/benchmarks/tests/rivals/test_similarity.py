@@ -1,4 +1,4 @@
-"""Columns are connected with the most similar ones, by each measure."""
+"""Test that each measure connects columns with the most similar ones."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ JACCARD, HELD_BY, HOLDS, RAREST, MEANING, SHARES = range(MEASURES)
 
 
 def near(lake: Sequence[Cells], measure: int) -> dict[str, list[str]]:
-    """The tables of each column's neighbours."""
+    """Map each table to the tables of its column's neighbours by one measure."""
     matrix = neighbours(lake)[measure]
     return {
         cells.name.table: [lake[place].name.table for place in np.flatnonzero(row).tolist()]

@@ -1,4 +1,4 @@
-"""Columns with similar cells are near each other, for any random proxies."""
+"""Test that untrained Snoopy finds columns with similar cells, for any random proxies."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Proxies learn only from parts of columns."""
+"""Test that training Snoopy's proxies teaches them to recognise parts of columns."""
 
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ from rivalry import ask, cells, suite
 
 
 def words(seed: int, count: int = 12) -> list[str]:
-    """Words of four letters, which tell little of where they come from."""
+    """Draw random words of four letters, from few letters."""
     random = np.random.default_rng(seed)
     return ["".join(random.choice(list("aeioknrst"), size=4)) for _ in range(count)]
 

@@ -1,4 +1,4 @@
-"""Split tables have columns that join, and the triplets list them."""
+"""Test that the two halves of a split table join, and that the triplets list the joins."""
 
 from itertools import groupby
 
@@ -11,7 +11,7 @@ from rivalry import named
 
 
 def table(name: str, *columns: str, rows: int = 20) -> list[Cells]:
-    """Columns of numbers, which get no typos."""
+    """Make columns of numbers, which never get typos."""
     return [
         Cells(named(f"{name}.{column}"), {f"{place}{at:03}": 1 + at for at in range(rows)})
         for place, column in enumerate(columns)

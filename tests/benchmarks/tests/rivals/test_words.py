@@ -1,4 +1,4 @@
-"""Words of similar meaning are near each other, and no word is unknown."""
+"""Test that words of similar meaning have similar vectors, and that every word has one."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Fixtures of a small dataset."""
+"""Set up a small dataset."""
 
 from schooling import database, lake, repository
 

@@ -1,4 +1,4 @@
-"""Databases become labelled lakes, with other rows, keys and columns."""
+"""Test how databases become labelled lakes, and how their rows, keys and columns change."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Guises of a lake keep what is true of it."""
+"""Test that renaming or emptying a lake does not change its joins."""
 
 import pandas as pd
 import pytest
@@ -34,7 +34,7 @@ def test_a_guise_keeps_the_truth(guise: Guise, lake: SchoolLake) -> None:
 
 
 def shared(lake: SchoolLake) -> list[tuple[str, int]]:
-    """Return the kind of each join, and how many values it shares."""
+    """Return the kind and the number of shared values of each join."""
 
     def values(column: ColumnName) -> frozenset[str]:
         return frozenset(lake.tables[column.table][column.column])

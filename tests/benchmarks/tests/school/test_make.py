@@ -1,4 +1,4 @@
-"""Lakes of pieces and of codes, and the school as a whole."""
+"""Test lakes of pieces, lakes of codes, and the whole school of lakes."""
 
 import csv
 import io

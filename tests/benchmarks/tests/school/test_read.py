@@ -1,4 +1,4 @@
-"""Databases of all forms, read with the references that they declare."""
+"""Test that databases of all formats are read with their declared references."""
 
 import json
 import sqlite3
@@ -43,7 +43,7 @@ def test_a_repository_without_metadata_is_refused(tmp_path: Path) -> None:
 
 
 def toy() -> bytes:
-    """Return a database of SQLite with two references, one to a primary key that is not named."""
+    """Return an SQLite database with two references, one of which does not name its primary key."""
     connection = sqlite3.connect(":memory:")
     with closing(connection):
         connection.executescript(

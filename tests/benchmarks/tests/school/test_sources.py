@@ -1,4 +1,4 @@
-"""The list of sources: what it refuses, and where repositories come from."""
+"""Test the checks of the list of sources, and where repositories are read from."""
 
 import shutil
 from pathlib import Path
@@ -62,7 +62,7 @@ def test_the_list_has_licences_and_disjoint_splits() -> None:
 
 @pytest.fixture
 def github(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Let git take a folder for GitHub."""
+    """Make git clone from a local folder instead of GitHub."""
     folder = tmp_path / "github"
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.file://{folder}/.insteadOf")
