@@ -1,4 +1,4 @@
-"""Answers say first what is safe, and why the rest is not."""
+"""Test that answers list safe joins first, and give the reasons why others are not safe."""
 
 from chains import N_N, domain, join
 

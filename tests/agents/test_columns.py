@@ -1,4 +1,4 @@
-"""A column is found by its name, and never guessed."""
+"""Test that columns are found by name, and that ambiguous names give a list of choices."""
 
 import re
 

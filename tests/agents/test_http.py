@@ -1,4 +1,4 @@
-"""Over HTTP, only those who may use the server get answers."""
+"""Test that the HTTP server answers only authorised clients."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""No answer has more than 1,500 tokens."""
+"""Test that no answer exceeds 1,500 tokens."""
 
 import json
 from typing import Any

@@ -1,4 +1,7 @@
-"""A path is offered only if every join of it is safe and rows of one table do not repeat."""
+"""Test that only safe paths are offered.
+
+A path is safe if each of its joins is safe and the rows of one table do not repeat.
+"""
 
 import itertools
 from dataclasses import replace

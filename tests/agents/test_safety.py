@@ -1,4 +1,4 @@
-"""Only joins against which nothing speaks are safe."""
+"""Test which joins count as safe, and which doubts are named for the others."""
 
 from dataclasses import replace
 

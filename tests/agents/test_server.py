@@ -1,4 +1,4 @@
-"""An agent's client uses the tools through the protocol."""
+"""Test the tools as an agent's client calls them, over the Model Context Protocol."""
 
 import asyncio
 import json

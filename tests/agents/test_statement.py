@@ -1,4 +1,4 @@
-"""The written SQL runs, and joins what the path says."""
+"""Test that the SQL written for a path runs and returns the rows of the path."""
 
 from collections.abc import Iterator
 from dataclasses import replace

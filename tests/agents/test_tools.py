@@ -1,4 +1,4 @@
-"""The tools read DataHub afresh for every answer, and store people's decisions."""
+"""Test that each tool call reads the current catalog, and that decisions are stored."""
 
 from collections.abc import Callable
 

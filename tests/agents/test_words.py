@@ -1,4 +1,4 @@
-"""Joins are described in words that need no glossary."""
+"""Test that descriptions of joins use plain words."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Fixtures: a server with a catalog, a client, and schemas of datasets."""
+"""Set up a server with a catalog, a client of it, and schemas of datasets."""
 
 from collections.abc import Callable, Iterator
 
@@ -21,7 +21,7 @@ Warn = Callable[[str, str, str], None]
 
 @pytest.fixture
 def warnings() -> Warnings:
-    """Return the warnings so far."""
+    """Return an empty list, to which tests add warnings."""
     return []
 
 
@@ -38,13 +38,13 @@ def gms() -> Iterator[Gms]:
 
 @pytest.fixture
 def graph(gms: Gms) -> DataHubGraph:
-    """Return a client that does not retry."""
+    """Return a client that does not retry failed requests."""
     return gms.graph(retry_max_times=0)
 
 
 @pytest.fixture
 def describe() -> Describe:
-    """Return a function that builds a schema of columns and sets further attributes on it."""
+    """Return a function that builds a schema with given columns and attributes."""
 
     def make(*columns: str | SchemaFieldClass, **rest: object) -> SchemaMetadataClass:
         fields = [_field(column) if isinstance(column, str) else column for column in columns]

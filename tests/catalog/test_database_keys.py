@@ -1,4 +1,4 @@
-"""Test what the keys that databases declare become for the tables of a run."""
+"""Test how keys that databases declare become catalog facts."""
 
 from collections.abc import Iterator
 from pathlib import Path

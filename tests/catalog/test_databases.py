@@ -1,4 +1,4 @@
-"""Test which tables of a database are listed, and their names in DataHub."""
+"""Test which tables of a database are listed, and which names they have in DataHub."""
 
 from collections.abc import Iterator
 from pathlib import Path

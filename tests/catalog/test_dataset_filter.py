@@ -1,4 +1,4 @@
-"""Datasets are filtered by domain, container and tag."""
+"""Test that datasets are filtered by domain, container and tag."""
 
 from collections.abc import Callable
 

@@ -70,7 +70,7 @@ THEIRS = replace(SEEN, ours=False, recorded=False)
 
 
 def opinions(relationship: Relationship) -> list[tuple[Pair, Decision]]:
-    """The decisions on a relationship of one pair."""
+    """Return the decisions on a relationship that has one pair of columns."""
     return [(pair, decision) for (pair,), decision in decisions_on(relationship)]
 
 

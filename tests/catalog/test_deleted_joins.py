@@ -1,4 +1,4 @@
-"""Deleted suggestions are remembered in the catalog."""
+"""Test that the catalog remembers which suggestions people deleted."""
 
 from collections.abc import Callable, Mapping
 
@@ -51,7 +51,10 @@ def assign(gms: Gms, column: ColumnId, values: Mapping[str, list[str]]) -> None:
 
 
 def publish(gms: Gms, *listed: Pair, related: tuple[Pair, ...] = ()) -> None:
-    """What a run writes: both columns list each pair, and some pairs are relationships."""
+    """Write suggestions as a run does.
+
+    Both columns of a pair list each other, and some pairs are relationships.
+    """
     define(gms, JOINABLE_WITH, JOIN_SUGGESTIONS)
     for one in {end for pair in listed for end in pair}:
         others = [next(end for end in pair if end != one) for pair in listed if one in pair]

@@ -35,7 +35,7 @@ def put(gms: Gms, *urns: str) -> None:
 def refuse_to_read(
     urn: str, monkeypatch: pytest.MonkeyPatch, error: type[Exception] = ValueError
 ) -> None:
-    """Make the client fail to parse one entity, as it does for values that its models forbid."""
+    """Make the client fail to parse one entity, as it fails on unknown values."""
     original = DatasetPropertiesClass.from_obj
 
     def from_obj(obj: dict[str, Any]) -> DatasetPropertiesClass:
@@ -53,7 +53,7 @@ def paths(gms: Gms) -> list[str]:
 
 @pytest.fixture(params=["by pages", "by an older client", "by an older server"])
 def way(request: pytest.FixtureRequest, gms: Gms, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Prepare each way in which entities can be read."""
+    """Set up each way to read entities: by a current client, an older client or an older server."""
     if request.param == "by an older client":
         for kind in DataHubGraph.__mro__:
             if "scroll_entities" in vars(kind):

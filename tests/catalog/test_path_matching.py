@@ -1,4 +1,4 @@
-"""Files are matched with the datasets whose names end as their paths do."""
+"""Test that files are matched with datasets by the ends of their paths."""
 
 from collections.abc import Iterable, Mapping
 
@@ -25,7 +25,7 @@ def match(
     earlier: Iterable[str] = (),
     lake: str = LAKE,
 ) -> Matches[str, str]:
-    """Match files below a lake; both have the columns of orders, unless others are given."""
+    """Match files with datasets, both of which have the columns of orders by default."""
     return match_paths(
         {
             file: FilePath(

@@ -1,4 +1,4 @@
-"""People decide in DataHub's pages, and the next run reads their decisions."""
+"""Test that the next run reads the decisions that people make in DataHub's pages."""
 
 from collections.abc import Callable
 
@@ -70,7 +70,7 @@ Read = Callable[[], dict[Pair, Decision]]
 
 @pytest.fixture
 def read(gms: Gms, graph: DataHubGraph) -> Read:
-    """Store one of our joins, and return a function that reads the decisions."""
+    """Store one suggested join, and return a function that reads the decisions on it."""
     gms.put(URN, to_aspect(JOIN, "hin 1"), pipeline=PIPELINE)
     for tag in (ACCEPTED, REJECTED):
         gms.put(tag, TagPropertiesClass(name=tag))

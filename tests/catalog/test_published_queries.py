@@ -1,4 +1,4 @@
-"""Published SQL queries are read from DataHub."""
+"""Test that published SQL queries are read from DataHub."""
 
 import json
 from collections.abc import Callable

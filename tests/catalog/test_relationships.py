@@ -50,7 +50,10 @@ Warn = Callable[[str, str, str], None]
 
 
 def edited(**changes: object) -> ERModelRelationshipPropertiesClass:
-    """Return our relationship after an edit by a person, without its custom properties."""
+    """Return a suggested relationship as it is after a person edited it in DataHub.
+
+    Such an edit loses the custom properties.
+    """
     aspect = ERModelRelationshipPropertiesClass.from_obj(MADE.to_obj())
     aspect.customProperties = {}
     for name, value in changes.items():

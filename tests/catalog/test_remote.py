@@ -1,4 +1,4 @@
-"""Test which files of a remote folder are tables, and their names in DataHub."""
+"""Test which files of a remote folder are tables, and which names they have in DataHub."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,7 +39,7 @@ FILES = (
 
 @pytest.fixture
 def lake(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
-    """Create a folder, and return its URI in another file system."""
+    """Create a folder of files, and return its URI in another file system."""
     host = tmp_path.name.replace("_", "-")  # Hadoop caches each file system that it opens.
     key = f"fs.viewfs.mounttable.{host}.link./data"
     spark.conf.set(key, tmp_path.as_uri())

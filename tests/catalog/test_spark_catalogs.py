@@ -1,4 +1,4 @@
-"""Test which tables of Spark catalogs are listed, and their names in DataHub."""
+"""Test which tables of Spark catalogs are listed, and which names they have in DataHub."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -79,7 +79,7 @@ def test_an_unknown_catalog_is_named(spark: SparkSession) -> None:
 
 @pytest.fixture
 def jdbc(spark: SparkSession) -> Iterator[str]:
-    """Configure a database with a Java driver as a Spark catalog."""
+    """Configure an in-memory Derby database as a Spark catalog, and return its name."""
     if str(spark.conf.get("spark.master", "")).startswith("spark://"):
         pytest.skip("this database lives within one process, and the cluster has several")
     name, url = "warehouse", "jdbc:derby:memory:warehouse"

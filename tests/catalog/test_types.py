@@ -1,4 +1,4 @@
-"""The types that DataHub declares."""
+"""Test how the column types that DataHub declares are simplified."""
 
 import pytest
 from datahub.metadata.schema_classes import (

@@ -1,4 +1,4 @@
-"""Test that no file is left out silently."""
+"""Test that every file that is not read is reported."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from datahub_hyperjoin.catalog.errors import NoTablesError
 
 
 def scan(folder: Path, *names: str, deny: str = "^$") -> tuple[list[str], dict[str, float]]:
-    """Return what a scan of these files tells, and what it counts."""
+    """Scan a folder of such files, and return the warnings and counts."""
     for name in ("planes.csv", *names):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -43,7 +43,7 @@ Put = Callable[..., str]
 
 @pytest.fixture
 def put(gms: Gms) -> Put:
-    """Return a function that stores a query, each newer than the one before."""
+    """Return a function that stores a query, which is newer than all earlier ones."""
     urns: list[str] = []
 
     def store(

@@ -1,4 +1,4 @@
-"""List sheets of workbooks beside other tables."""
+"""Test that each sheet of a workbook is listed as a table."""
 
 from pathlib import Path
 

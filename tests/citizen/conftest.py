@@ -1,4 +1,4 @@
-"""Fixtures that run `datahub ingest` as a user does, against a double of DataHub's server."""
+"""Run `datahub ingest` as a user does, against a test double of DataHub's server."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -37,14 +37,17 @@ OURS = {
 
 
 class Prompt(BatchPartitionExecutor):
-    """Sends a run's last records when they are due, while DataHub's looks every three seconds."""
+    """Executor of DataHub's sink that sends the last records of a run without delay.
+
+    DataHub's own looks for them only every three seconds.
+    """
 
     def __init__(self, **arguments: Any) -> None:  # noqa: ANN401 - DataHub's own
         super().__init__(**arguments, read_from_pending_interval=timedelta(milliseconds=50))
 
 
 class Ingest(Protocol):
-    """Runs a recipe to its end and returns its output."""
+    """A function that runs a recipe to the end and returns its output."""
 
     def __call__(self, *options: str, **config: Any) -> str: ...  # noqa: ANN401
 
@@ -57,7 +60,7 @@ def lake(tmp_path: Path) -> Path:
 
 
 def check_manners(gms: Gms) -> None:
-    """Check that runs wrote only our aspects and never changed the status that people had set."""
+    """Check that runs wrote only allowed aspects, and that nothing that people hid is shown."""
     hidden: set[str] = set()
     for write in gms.writes:
         if write.by != "ingestion":
@@ -83,7 +86,7 @@ def run(
     spark: SparkSession,  # noqa: ARG001 - borrowed
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[..., str]:
-    """Runs a recipe against a server."""
+    """Return a function that runs a recipe against a server."""
     monkeypatch.setattr(datahub_rest, "BatchPartitionExecutor", Prompt)
 
     def ingest(
@@ -127,5 +130,5 @@ def ingest(gms: Gms, run: Callable[..., str]) -> Ingest:
 
 @pytest.fixture
 def quick(gms: Gms, lake: Path) -> Runs:
-    """Runs whose joins are given."""
+    """Return runs that take given joins instead of finding them."""
     return Runs(gms, lake)

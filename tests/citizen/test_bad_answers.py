@@ -1,4 +1,4 @@
-"""Servers that lose writes, leave entities out of their answers, or answer with a login page."""
+"""Test runs against servers that lose writes, omit entities or answer with a login page."""
 
 from collections.abc import Callable
 from functools import partial
@@ -25,7 +25,7 @@ LOGIN = "<!doctype html><html><body><form action='/login'></form></body></html>"
 
 @pytest.fixture
 def ingest(run: Run, gms: Gms, tmp_path: Path) -> Ingest:
-    """Runs that measure the lake once only."""
+    """Return a function that runs the recipe and keeps its profiles for the next run."""
     return partial(
         run,
         gms,
@@ -36,7 +36,7 @@ def ingest(run: Run, gms: Gms, tmp_path: Path) -> Ingest:
 
 
 def shown(gms: Gms) -> dict[str, object]:
-    """Everything of ours that a person sees, by URN, without the scores."""
+    """Map each URN to the suggestion that a person sees there, without scores."""
     seen: dict[str, object] = {}
     for urn in gms.urns("erModelRelationship"):
         relationship = gms.get(urn, ERModelRelationshipPropertiesClass)

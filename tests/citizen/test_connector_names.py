@@ -1,4 +1,4 @@
-"""Files are found under the names that DataHub's own connectors give them."""
+"""Test that files are found under the names that DataHub's own connectors give them."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,7 +24,7 @@ NAMES = ("airlines", "airports", "delays", "flights", "planes")
 
 
 def describe_as(gms: Gms, lake: Path, prefix: str, *, extension: str = ".csv") -> None:
-    """Put the tables of a lake into the catalog under another path."""
+    """Put the tables of a lake into the catalog, under the path of another folder."""
     for name in NAMES:
         header = lake.joinpath(f"{name}.csv").read_text().split("\n", 1)[0]
         describe(gms, f"{prefix}/{name}{extension}", header.split(","))
@@ -32,7 +32,7 @@ def describe_as(gms: Gms, lake: Path, prefix: str, *, extension: str = ".csv") -
 
 @pytest.fixture
 def gms() -> Gms:
-    """A server without datasets."""
+    """Set up a server without datasets."""
     return Gms()
 
 
@@ -43,7 +43,7 @@ def _started(gms: Gms) -> object:
 
 
 def joined(gms: Gms) -> set[str]:
-    """The datasets of all visible relationships."""
+    """Return the datasets of all visible relationships."""
     found: set[str] = set()
     for urn in gms.urns("erModelRelationship"):
         aspect = gms.get(urn, ERModelRelationshipPropertiesClass)
@@ -54,7 +54,7 @@ def joined(gms: Gms) -> set[str]:
 
 
 def complaints(report: HyperJoinReport) -> list[str]:
-    """The warnings of a run, without that of runs that find nothing."""
+    """Return the warnings of a run, except the one that nothing was found."""
     ignored = "No metadata was produced by the source"
     return [
         f"{one.title}: {one.message} {one.context}"

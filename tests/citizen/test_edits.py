@@ -1,4 +1,4 @@
-"""A relationship that a person edited stays as it is."""
+"""Test that runs never change a relationship that a person edited."""
 
 import pytest
 from datahub.metadata.schema_classes import (

@@ -1,4 +1,4 @@
-"""A run writes what has changed for people, and not what has moved by a hair."""
+"""Test that small changes of scores are not written, and that important changes are."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +22,7 @@ LAYERS = {"queries": True, "lineage": True}
 
 @pytest.fixture
 def joins(gms: Gms, lake: Path) -> list[Join]:
-    """Sixty joins of tables that the catalog knows."""
+    """Write tables that the catalog knows, and make sixty joins between them."""
     for table in range(TABLES):
         write_table(
             lake, f"t{table:02}.csv", {f"c{at}": codes(f"{table}-{at}-") for at in range(COLUMNS)}
@@ -45,7 +45,7 @@ def decide(gms: Gms, *words: str) -> None:
 
 
 def recalibrated(join: Join) -> Join:
-    """The join after two decisions have moved all scores a little."""
+    """Return a join with a slightly lower score, as after two decisions."""
     return replace(join, joinability=join.joinability - 0.03)
 
 

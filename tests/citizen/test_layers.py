@@ -1,4 +1,4 @@
-"""Queries, lineage and unreadable tables over several runs."""
+"""Test queries, lineage and unreadable tables over several runs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +23,7 @@ PERSON = "urn:li:corpuser:ada"
 
 
 def queries(gms: Gms) -> dict[str, str]:
-    """The queries that a person sees, by their titles."""
+    """Map the titles of all visible queries to their URNs."""
     found = {}
     for urn in gms.urns("query"):
         properties, status = gms.get(urn, QueryPropertiesClass), gms.get(urn, StatusClass)
@@ -33,7 +33,7 @@ def queries(gms: Gms) -> dict[str, str]:
 
 
 def flows(gms: Gms, name: str) -> set[tuple[str, str]]:
-    """The columns that flow into a table's columns."""
+    """Return the column lineage of a table, as pairs of an upstream and a downstream column."""
     lineage = gms.get(dataset_urn(table(name)), UpstreamLineageClass)
     return {
         (upstream, downstream)

@@ -1,4 +1,4 @@
-"""What people deleted stays away even if the record of earlier runs is lost."""
+"""Test that joins which people deleted stay deleted, even if all checkpoints are lost."""
 
 from datahub.metadata.schema_classes import (
     ERModelRelationshipPropertiesClass,
@@ -11,7 +11,7 @@ from gms import Gms
 
 
 def forget(gms: Gms) -> None:
-    """Lose the checkpoints of all pipelines."""
+    """Delete the checkpoints of all pipelines."""
     for job in gms.urns("dataJob"):
         gms.delete(job)
 
@@ -84,7 +84,7 @@ def test_the_mark_of_a_withdrawal_goes_with_it(gms: Gms, quick: Runs) -> None:
 
 
 def listing(gms: Gms) -> list[str]:
-    """The columns that list deleted joins."""
+    """Return the columns that list deleted joins."""
     wanted = property_urn("io.datahub.hyperjoin", DELETED_JOINS)
     held = {urn: gms.get(urn, StructuredPropertiesClass) for urn in gms.urns("schemaField")}
     return [

@@ -1,4 +1,4 @@
-"""What a run should have taken back and a server did not, the next run takes back."""
+"""Test that a run repeats removals of an earlier run that the server lost."""
 
 import pytest
 from datahub.ingestion.graph.client import DataHubGraph
@@ -26,7 +26,7 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def lossy(gms: Gms, quick: Runs) -> Runs:
-    """Runs of which the last withdrew a join in vain."""
+    """Return runs of which the last removed a join, but the server lost the removal."""
     quick(ALL, emit=LINEAGE)
     quick.loses = removes
     quick(KEPT, emit=LINEAGE)
@@ -36,7 +36,7 @@ def lossy(gms: Gms, quick: Runs) -> Runs:
 
 
 def traces(gms: Gms) -> list[str]:
-    """Where a person still sees the join with planes."""
+    """List the places where a person still sees the join with planes."""
     lineage = gms.get(FLIGHTS, UpstreamLineageClass)
     flows = str(lineage) if lineage else ""
     described = [column_urn(column("planes.csv.tailnum")), PLANES]

@@ -1,4 +1,4 @@
-"""A path of published joins gives the rows that a person expects."""
+"""Test that a path of published joins returns the rows that a person expects."""
 
 import json
 from collections.abc import Callable
@@ -17,7 +17,10 @@ PERSONS, VISITS, DRUGS = 60, 300, 900
 
 
 def write_clinic(folder: Path) -> None:
-    """Drugs refer to visits and to persons, and visits refer to persons and to sites."""
+    """Write the tables of a clinic.
+
+    Drugs refer to visits and persons, and visits refer to persons and sites.
+    """
     random = np.random.default_rng(3)
     persons, visits = np.arange(1, PERSONS + 1), np.arange(50_001, 50_001 + VISITS)
     sites = np.arange(7_001, 7_021)

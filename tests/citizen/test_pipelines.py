@@ -1,4 +1,4 @@
-"""Several pipelines write to one catalog, and pipelines get new names."""
+"""Test several pipelines that write to one catalog, and pipelines that are renamed."""
 
 import json
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ NAMESPACE = "io.datahub.hyperjoin"
 
 
 def beside(gms: Gms, path: str) -> set[object]:
-    """The columns that a person sees as joinable with a column."""
+    """Return the columns that the catalog shows as joinable with a column."""
     found = gms.get(column_urn(column(path)), StructuredPropertiesClass)
     wanted = property_urn(NAMESPACE, JOINABLE_WITH)
     given = found.properties if found else []
@@ -76,7 +76,7 @@ def test_a_column_lists_the_joins_of_all_pipelines(gms: Gms, quick: Runs) -> Non
 
 
 def other_model(pair: Pair) -> Join:
-    """The join of a pair as another model sees it."""
+    """Return the join of a pair with the score and role that another model would give."""
     return replace(join_of(pair, 0.71), role=Role.SAME_DOMAIN, referenced=None)
 
 

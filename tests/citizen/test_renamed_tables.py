@@ -1,4 +1,4 @@
-"""Decisions follow tables that get new names."""
+"""Test that people's decisions follow renamed tables."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,10 @@ mutation($tag: String!, $join: String!) { addTag(input: {tagUrn: $tag, resourceU
 
 
 def rename(gms: Gms, lake: Path, old: str, new: str, *, hard: bool = False) -> None:
-    """Rename a table, which its connector sees as one that vanishes and one that appears."""
+    """Rename a table.
+
+    The catalog then gets a new dataset and loses the old one, as after a connector's run.
+    """
     lake.joinpath(old).rename(lake / new)
     describe(gms, new, lake.joinpath(new).read_text().split("\n", 1)[0].split(","))
     vanish(gms, old, hard=hard)

@@ -1,4 +1,4 @@
-"""The requests of a second run over more than a hundred tables."""
+"""Test that a second run over more than a hundred tables writes nothing."""
 
 import sys
 from collections.abc import Callable
@@ -14,7 +14,10 @@ GROUPS, TABLES, KEYS = 30, 4, 4
 
 
 def write_families(folder: Path) -> None:
-    """Families of tables that share keys among themselves and with no one else."""
+    """Write groups of tables.
+
+    Tables share keys within their group only.
+    """
     for group in range(GROUPS):
         keys = {f"key{key}": codes(f"G{group}K{key}-", 24) for key in range(KEYS)}
         for member in range(TABLES):

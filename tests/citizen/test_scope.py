@@ -1,4 +1,4 @@
-"""The tables and columns that a run covers, and the field paths under which it writes them."""
+"""Test which tables and columns a run covers, and which field paths it writes."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ V2 = "[version=2.0].[type=struct].[type=string].tailnum"
 
 
 def joined(gms: Gms) -> set[str]:
-    """The field paths of all relationships."""
+    """Return the field paths of all relationships."""
     found = (
         gms.get(urn, ERModelRelationshipPropertiesClass) for urn in gms.urns("erModelRelationship")
     )

@@ -1,4 +1,4 @@
-"""Runs against several releases of the server, and against reduced and failing servers."""
+"""Test runs against several releases of the server, and against limited and failing servers."""
 
 from collections.abc import Callable
 from pathlib import Path

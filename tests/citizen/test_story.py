@@ -1,4 +1,4 @@
-"""A catalog over several runs, as its users see it."""
+"""Test what people see in a catalog over several runs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -43,12 +43,12 @@ SUGGESTED = "io.datahub.hyperjoin"
 
 
 def shown(gms: Gms) -> dict[object, str]:
-    """The joins that a person sees, and their relationships."""
+    """Map each pair of columns that a person sees as a join to its relationship."""
     return {pair_of(join.left, join.right): join.urn for join in all_joins(gms.graph())}
 
 
 def beside(gms: Gms, path: str) -> set[str]:
-    """The columns that a person sees as joinable with a column."""
+    """Return the columns that the catalog shows as joinable with a column."""
     found = gms.get(column_urn(column(path)), StructuredPropertiesClass)
     wanted = property_urn(SUGGESTED, JOINABLE_WITH)
     return {
@@ -65,13 +65,13 @@ def decide(gms: Gms, *words: str) -> None:
 
 
 def lose(lake: Path, name: str, key: str) -> None:
-    """Replace the values of a key by values that no other table has."""
+    """Replace the values of a key with values that no other table contains."""
     write_table(lake, name, {key: codes(f"{name}-"), "note": codes("note ")})
 
 
 @pytest.fixture
 def quiet(ingest: Ingest) -> Ingest:
-    """Runs without DataHub's own record of the run."""
+    """Return a function that runs without DataHub's own report of the run."""
     return lambda *options, **config: ingest("--no-default-report", *options, **config)
 
 

@@ -1,4 +1,4 @@
-"""Two pipelines with different models over the same tables: the catalog comes to rest."""
+"""Test that two pipelines with different models stop changing the catalog after a few runs."""
 
 import os
 from collections.abc import Callable
@@ -19,7 +19,7 @@ TOWNS = [f"town {letter}{number}" for letter in "abcdefgh" for number in range(5
 
 @pytest.fixture
 def ingest(gms: Gms, lake: Path, tmp_path: Path, spark: SparkSession) -> Callable[[str, int], None]:  # noqa: ARG001 - borrowed
-    """Runs a pipeline whose network has the given width."""
+    """Return a function that runs a pipeline with a network of the given width."""
 
     def run(pipeline: str, width: int) -> None:
         recipe = {

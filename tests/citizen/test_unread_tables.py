@@ -1,4 +1,4 @@
-"""Tables that a run does not read keep what earlier runs suggested for them."""
+"""Test that tables which a run does not read keep their earlier suggestions."""
 
 import re
 from collections.abc import Callable
@@ -33,7 +33,7 @@ NAMES = [
 
 @pytest.fixture
 def break_at(monkeypatch: pytest.MonkeyPatch, lake: Path) -> Break:
-    """Makes a file unreadable when a stage of the next run begins."""
+    """Return a function that makes a file unreadable when a stage of the next run begins."""
     stage = HyperJoinReport.stage
 
     def arrange(begun: str, file: str) -> None:
@@ -48,7 +48,7 @@ def break_at(monkeypatch: pytest.MonkeyPatch, lake: Path) -> Break:
 
 
 def write_brewery(lake: Path, gms: Gms) -> None:
-    """Codes and names that a crosswalk connects, and a domain that is published as a star."""
+    """Write tables with a crosswalk between codes and names, and with a large value domain."""
     write_table(lake, "articles.csv", {"article": CODES, "label": NAMES})
     write_table(lake, "orders.csv", {"beer": CODES[:40] * 3, "litres": range(120)})
     write_table(lake, "prices.csv", {"product": NAMES[10:], "price": codes("EUR", 50)})
@@ -59,7 +59,7 @@ def write_brewery(lake: Path, gms: Gms) -> None:
 
 
 def visible(gms: Gms) -> dict[str, object]:
-    """What a person sees of relationships, queries, properties and lineage."""
+    """Return all suggestions that a person sees: relationships, queries, properties and lineage."""
     seen: dict[str, object] = {}
     for urn in [*gms.urns("erModelRelationship"), *gms.urns("query")]:
         status = gms.get(urn, StatusClass)
@@ -87,7 +87,7 @@ def visible(gms: Gms) -> dict[str, object]:
 
 
 def section(output: str, title: str) -> str:
-    """The warning of a title in the report of a run."""
+    """Return the part of a run's report that contains a given warning."""
     report = output[output.index("Source (hyperjoin) report:") :]
     start = report.index(title)
     return report[start : report.index("}", start)]

@@ -1,4 +1,4 @@
-"""Tables of which no row is read get suggestions by names, which are marked everywhere."""
+"""Test that tables without readable rows get suggestions by name, which are marked as such."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +30,7 @@ LAYERS = {"queries": True, "lineage": True}
 
 @pytest.fixture
 def server() -> Any:  # noqa: ANN401 - a generator
-    """A server with the schema of a database that nobody lets us read."""
+    """Set up a server with the schema of a database that cannot be read."""
     with Gms() as gms:
         for name, paths in SCHEMA.items():
             describe(gms, f"shop.public.{name}", paths, platform="postgres")
@@ -38,7 +38,7 @@ def server() -> Any:  # noqa: ANN401 - a generator
 
 
 def joins(gms: Gms) -> dict[str, str]:
-    """The band of each visible relationship, by its name without the schema."""
+    """Map the name of each visible relationship to its confidence band."""
     found = {}
     for urn in gms.urns("erModelRelationship"):
         aspect, status = (

@@ -1,4 +1,4 @@
-"""`hyperjoin mcp`, run as agents' clients run it."""
+"""Test the command `hyperjoin mcp` as agents' clients run it."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
 
 
 async def ask(client: Client) -> tuple[list[str], dict[str, Any]]:
-    """Returns the names of the tools, and a path."""
+    """List the tools, and ask for a path from orders to customers."""
     async with client:
         tools = (await client.list_tools()).tools
         asked = {"start": "orders", "end": "customers"}
@@ -65,7 +65,7 @@ def test_an_agent_starts_the_command_and_asks_over_its_pipes() -> None:
 
 @contextmanager
 def serving(*options: str, **environment: str) -> Iterator[tuple[int, subprocess.Popen[str]]]:
-    """Starts the command, and waits until its port answers."""
+    """Start the command, and wait until its port answers."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]

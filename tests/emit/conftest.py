@@ -1,4 +1,4 @@
-"""Joins, and what was written of them as plain values."""
+"""Make joins, and turn the metadata written for them into plain values."""
 
 import json
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Describe = Callable[[MetadataWorkUnit], dict[str, Any]]
 
 @pytest.fixture
 def evidence() -> Evidence:
-    """Evidence whose numbers all differ, so that a test notices a swap."""
+    """Return evidence with a different value for each number, so that a test notices a swap."""
     return Evidence(
         shared=16,
         left_containment=1.0,

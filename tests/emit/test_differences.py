@@ -62,13 +62,13 @@ from workunits import (
 
 
 class MakeStatus(Protocol):
-    """Hides or shows an entity in one of the two forms of a status."""
+    """A function that hides or shows an entity, in one of the two forms of a status."""
 
     def __call__(self, urn: str, *, removed: bool) -> MetadataWorkUnit: ...
 
 
 class Report:
-    """Collects counts and warnings."""
+    """A report that collects counts and warnings."""
 
     def __init__(self) -> None:
         self.unchanged_aspects = 0

@@ -58,7 +58,7 @@ RELATIONSHIPS, PROPERTIES = EmitConfig(properties=False), EmitConfig(relationshi
 
 
 class Emit(Protocol):
-    """Everything that a run writes."""
+    """A function that returns all metadata that a run writes."""
 
     def __call__(
         self,

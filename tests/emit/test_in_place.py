@@ -1,4 +1,4 @@
-"""A patch is in place if and only if the server, given the patch, would change nothing."""
+"""Test that a patch is skipped exactly if it would change nothing on the server."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ def as_json(part: DictWrapper) -> dict[str, Any]:
 
 
 def after(name: str, aspect: _Aspect, patch: Patch, keys: dict[str, list[str]]) -> Any:  # noqa: ANN401 - any JSON
-    """An aspect as the server has it after a patch, without an order."""
+    """Return the content of an aspect after a patch, sorted."""
     payload = {"arrayPrimaryKeys": keys, "patch": patch} if keys else [*map(dict, patch)]
     changed: dict[str, Any] = apply_patch(name, as_json(aspect), payload, modern=True)
     return {

@@ -37,7 +37,7 @@ UNIQUE_LEFT, UNIQUE_RIGHT = Cardinality.ONE_MANY, Cardinality.MANY_ONE
 
 
 def flow(*steps: tuple[TableId, TableId]) -> Existing:
-    """Lineage of datasets, from first to second."""
+    """Return existing lineage with an edge for each pair of datasets."""
     found: Existing = {}
     for upstream, downstream in steps:
         own = found.setdefault(dataset_urn(downstream), UpstreamLineageClass(upstreams=[]))
@@ -48,7 +48,7 @@ def flow(*steps: tuple[TableId, TableId]) -> Existing:
 
 
 def column_flow(upstreams: list[str], downstream: ColumnId) -> Existing:
-    """Lineage of columns alone."""
+    """Return existing lineage that contains an edge between columns only."""
     edge = FineGrainedLineageClass(
         upstreamType=FineGrainedLineageUpstreamTypeClass.FIELD_SET,
         downstreamType=FineGrainedLineageDownstreamTypeClass.FIELD,
@@ -60,7 +60,7 @@ def column_flow(upstreams: list[str], downstream: ColumnId) -> Existing:
 
 
 def known(existing: Mapping[str, UpstreamLineageClass]) -> set[tuple[str, str]]:
-    """Lineage as pairs of datasets."""
+    """Return lineage as pairs of an upstream and a downstream dataset."""
     return {
         (upstream.dataset, downstream)
         for downstream, lineage in existing.items()
@@ -73,7 +73,10 @@ def between(edge: Edge) -> tuple[str, str]:
 
 
 def oriented(join: Join, cardinality: Cardinality) -> Join:
-    """The join with this cardinality, as a reference to its unique side where it has one."""
+    """Return the join with another cardinality.
+
+    If one side is unique, the join is a reference to that side.
+    """
     unique = {UNIQUE_LEFT: join.left, UNIQUE_RIGHT: join.right}.get(cardinality)
     return replace(
         join,
@@ -85,7 +88,10 @@ def oriented(join: Join, cardinality: Cardinality) -> Join:
 
 @pytest.fixture
 def chain(make_join: MakeJoin) -> list[Join]:
-    """A refers to C, C to B and B to A: a cycle, worst join first."""
+    """Return three joins that form a cycle: A refers to C, C to B, and B to A.
+
+    The worst join comes first.
+    """
     return [
         oriented(make_join(A, C, 0.7), UNIQUE_RIGHT),
         oriented(make_join(B, C, 0.8), UNIQUE_LEFT),

@@ -23,7 +23,7 @@ RETENTION, SCORE = "urn:li:structuredProperty:retention", "urn:li:structuredProp
 
 
 def applied(present: Elements, value: dict[str, Any]) -> Elements:
-    """Return the elements of an aspect after a patch, with the server's semantics of keys."""
+    """Apply a patch with keys as the server does, and return the elements of the aspect."""
     ((field, keys),) = value["arrayPrimaryKeys"].items()
     filed: dict[tuple[str, ...], dict[str, Any]] = {}
     for element in present:

@@ -40,7 +40,7 @@ def scores(joined: Sequence[Partner]) -> list[tuple[ColumnId, float]]:
 
 @pytest.fixture
 def read(describe: Describe) -> Read:
-    """The values of each property that a patch sets, by the last part of its name."""
+    """Return a function that reads the values of each property from a patch."""
 
     def values(unit: MetadataWorkUnit) -> dict[str, list[Any]]:
         return {

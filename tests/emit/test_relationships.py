@@ -28,7 +28,7 @@ CARRIER, AIRLINE = ColumnId(FLIGHTS, "carrier"), ColumnId(AIRLINES, "carrier")
 
 
 def written(join: Join) -> tuple[str, ERModelRelationshipPropertiesClass]:
-    """The relationship's URN and aspect."""
+    """Return the URN and the aspect of the relationship that is written for a join."""
     unit = next(emit_relationship(join, "0.1.0-abc"))
     aspect = unit.get_aspect_of_type(ERModelRelationshipPropertiesClass)
     assert aspect
@@ -174,7 +174,7 @@ def test_joins_between_the_same_tables_do_not_collide(make_join: MakeJoin) -> No
 
 
 def ops(unit: dict[str, Any]) -> dict[str, str]:
-    """The operation of a patch on each tag, by the tag's name."""
+    """Map each tag in a patch to the operation on it."""
     return {
         change["path"].removeprefix("/tags//urn:li:tag:join:"): change["op"]
         for change in unit["value"]["patch"]

@@ -1,4 +1,4 @@
-"""The next run withdraws all that a run wrote and no longer finds, and nothing of others."""
+"""Test that the next run removes what is no longer found, and nothing that others wrote."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -68,7 +68,7 @@ STAMP = AuditStampClass(time=1, actor="urn:li:corpuser:_ingestion")
 
 
 class Warnings:
-    """Fails on a warning, and accepts counts."""
+    """A report that fails on a warning and accepts the expected count."""
 
     def count(self, name: str, by: float) -> None:
         assert (name, by) == ("unchanged_aspects", 1)
@@ -85,7 +85,7 @@ def gms(request: pytest.FixtureRequest) -> Iterator[Gms]:
 
 
 def found() -> list[MetadataWorkUnit]:
-    """The metadata that `FULL` records."""
+    """Return the metadata of a run, as it is recorded in `FULL`."""
     query = QueryPropertiesClass(
         statement=QueryStatementClass(value="SELECT 1", language=QueryLanguageClass.SQL),
         source=QuerySourceClass.MANUAL,
@@ -164,7 +164,7 @@ def test_a_query_that_a_person_hid_keeps_the_person_s_name(gms: Gms) -> None:
 
 
 class Source(StatefulIngestionSourceBase):
-    """Writes some relationships."""
+    """A source that writes the relationships of given joins."""
 
     platform = "hyperjoin"
 

@@ -25,7 +25,10 @@ ASPECTS = {
 
 @pytest.fixture(params=["as installed", "older"])
 def tells(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether DataHub's client can read the server's registry, which came with release 1.7."""
+    """Set up an older or a current client, and return whether it can read the server's registry.
+
+    The registry came with release 1.7.
+    """
     if request.param == "older":
         monkeypatch.delattr(DataHubGraph, "get_entity_aspect_specs", raising=False)
     return hasattr(DataHubGraph, "get_entity_aspect_specs")

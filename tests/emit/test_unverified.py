@@ -1,4 +1,4 @@
-"""Joins that were not verified on data are marked everywhere, and claim no counts."""
+"""Test that joins which were not verified on data are marked, and have no counts."""
 
 import json
 from collections.abc import Callable

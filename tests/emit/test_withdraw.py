@@ -25,7 +25,7 @@ LAST = WrittenState(
 
 
 class Warnings:
-    """Collects warnings."""
+    """A report that collects warnings."""
 
     def __init__(self) -> None:
         self.said: list[str] = []

@@ -1,4 +1,4 @@
-"""Fixtures of labelled lakes."""
+"""Set up labelled lakes."""
 
 from labelled import labelled_lake, make_runs
 

@@ -1,4 +1,4 @@
-"""Coverage of confidence intervals, and the gain of paired differences."""
+"""Test the coverage of confidence intervals, and the gain from pairing differences."""
 
 import numpy as np
 import pytest

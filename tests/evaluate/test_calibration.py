@@ -1,4 +1,4 @@
-"""The calibration error, compared with results by hand and with well-calibrated scores."""
+"""Test the calibration error against hand-computed results and well-calibrated scores."""
 
 from collections.abc import Sequence
 
@@ -66,7 +66,7 @@ def test_without_answers_nothing_is_wrong() -> None:
 
 
 def meant(random: np.random.Generator, queries: int, *, excess: float) -> BinnedScores:
-    """Bin candidates that are right as often as their scores predict, minus an excess."""
+    """Bin candidates that are right as often as their scores predict, except for a given excess."""
     truth, rankings = {}, {}
     for at in range(queries):
         query = ColumnName(f"q{at}", "x")

@@ -1,4 +1,4 @@
-"""Coherence of candidates whose joins are known."""
+"""Test the coherence of candidates whose joins are known."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Run time and memory of a block."""
+"""Test the measured run time and memory of a block."""
 
 import subprocess
 import sys

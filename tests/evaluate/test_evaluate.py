@@ -1,4 +1,4 @@
-"""`hyperjoin evaluate`, run as users run it, on files whose joins are known."""
+"""Test the command `hyperjoin evaluate` on files whose joins are known."""
 
 import csv
 import subprocess

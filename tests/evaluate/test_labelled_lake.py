@@ -1,4 +1,4 @@
-"""Labelled lakes as folders, and the errors for folders that cannot be used."""
+"""Test how labelled lakes are read, and the errors for unusable folders."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""The metrics, compared with results by hand and with their definitions."""
+"""Test the metrics against hand-computed results and their definitions."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The file of predictions, read back."""
+"""Test that a file of predictions can be read back."""
 
 import csv
 from pathlib import Path

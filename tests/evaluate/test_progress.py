@@ -1,4 +1,4 @@
-"""Progress of an evaluation, line by line."""
+"""Test the progress lines of an evaluation."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Methods whose rankings are known, and the reports of their results."""
+"""Test evaluations of methods whose rankings are known, and their reports."""
 
 import csv
 import io
@@ -28,7 +28,10 @@ WRONG = ColumnName("airports", "faa")
 
 @dataclass(frozen=True)
 class Scripted:
-    """Ranks the right columns, behind a given number of wrong ones for each seed."""
+    """A method that ranks some wrong columns before the right ones.
+
+    Their number is given for each seed.
+    """
 
     name: str
     wrong: Sequence[int]
@@ -51,7 +54,7 @@ class Scripted:
 
 @dataclass(frozen=True)
 class Collapsing:
-    """Cannot be trained with any seed."""
+    """A method whose training always fails."""
 
     name: str = "collapsing"
     slug: str = "collapsing"

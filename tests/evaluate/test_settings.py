@@ -1,4 +1,4 @@
-"""Recipe settings of an evaluation."""
+"""Test the recipe settings of an evaluation."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The report for people, compared with a golden file."""
+"""Test the printed report against a golden file."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A lake of headers alone is ranked by names."""
+"""Test that lakes without rows are ranked by names."""
 
 from pathlib import Path
 

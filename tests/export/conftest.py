@@ -1,4 +1,4 @@
-"""The joins of a company, in all the forms that make a format stumble.
+"""Set up the joins of a company, with all cases that are difficult to export.
 
 Two references to one table, of which one is incomplete; a table that refers to itself; a composite
 key; a second key; a circle; a one-to-one join; and joins that must not be exported.
@@ -26,7 +26,7 @@ def column(name: str) -> ColumnId:
 
 
 def join(*pairs: str, containment: float = 1.0) -> CatalogJoin:
-    """A reference; each pair is written as "table.column = table.column"."""
+    """Make a reference of column pairs, each written as "table.column = table.column"."""
     columns = tuple(
         (column(left), column(right))
         for left, _, right in (pair.partition(" = ") for pair in pairs)
@@ -69,7 +69,7 @@ def joins() -> list[CatalogJoin]:
 
 @pytest.fixture
 def reference() -> CatalogJoin:
-    """The first of the joins, to change it."""
+    """Return the first join, for tests that change it."""
     return SAFE[0]
 
 

@@ -1,4 +1,4 @@
-"""Foreign keys are valid SQL, and databases rely on them only where nothing can go wrong."""
+"""Test that exported foreign keys are valid SQL, and that only safe ones have `RELY`."""
 
 from collections.abc import Callable
 from dataclasses import replace

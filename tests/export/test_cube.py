@@ -1,4 +1,4 @@
-"""Each join of a cube names another cube with the joined dimension."""
+"""Test that each exported join of a cube names another cube and its joined dimension."""
 
 import yaml
 

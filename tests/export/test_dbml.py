@@ -1,4 +1,4 @@
-"""A parser of DBML reads the tables, keys and joins."""
+"""Test that a DBML parser reads all exported tables, keys and joins."""
 
 import pytest
 

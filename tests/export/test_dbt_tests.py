@@ -1,4 +1,4 @@
-"""A test of a join of which some values have no match warns, and the others fail."""
+"""Test that exported dbt tests warn if some values have no match, and fail otherwise."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Types and primary keys of exported tables are read from the catalog."""
+"""Test that types and primary keys of exported tables are read from the catalog."""
 
 from datahub.metadata.schema_classes import (
     NumberTypeClass,

@@ -1,4 +1,4 @@
-"""What each format writes, compared with files that people have reviewed."""
+"""Test each export format against a file that people have reviewed."""
 
 import os
 from collections import Counter

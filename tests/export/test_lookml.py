@@ -1,4 +1,4 @@
-"""A parser of LookML reads the explores, whose joins name dimensions of the views."""
+"""Test that a LookML parser reads all exported explores, views and joins."""
 
 import re
 

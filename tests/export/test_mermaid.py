@@ -1,4 +1,4 @@
-"""Each line of the diagram has a form that Mermaid reads."""
+"""Test that each line of an exported diagram is valid Mermaid."""
 
 import re
 from dataclasses import replace

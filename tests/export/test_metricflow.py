@@ -1,4 +1,4 @@
-"""dbt's own parser accepts the entities, and each foreign one has its key."""
+"""Test that dbt accepts the exported entities, and that each foreign entity has a primary one."""
 
 from dataclasses import replace
 from typing import Any
@@ -20,7 +20,10 @@ TIME_SPINE = "project_configuration: {time_spine_table_configurations: []}\n"
 
 
 def parsed(text: str) -> list[str]:
-    """The errors of dbt's validator; dbt itself translates `ref` into the name of a relation."""
+    """Return the errors of dbt's validator.
+
+    dbt itself replaces `ref` with the name of a relation.
+    """
     documents = [TIME_SPINE]
     for model in yaml.safe_load(text)["semantic_models"]:
         relation = model.pop("model").removeprefix("ref('").removesuffix("')")

@@ -1,4 +1,4 @@
-"""The semantic model has the structure of Ossie's specification."""
+"""Test that exported semantic models follow the Ossie specification."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Only joins that repeat no rows are exported; the others are counted with a reason."""
+"""Test that only joins which repeat no rows are exported, and why others are not."""
 
 from collections import Counter
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Tables, joins and roles have distinct names, which do not depend on the order of the joins."""
+"""Test that exported tables, joins and roles have distinct and stable names."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ def build(joins: list[CatalogJoin], declared: DeclaredColumns | None = None) -> 
 
 
 def moved(join: CatalogJoin, left: TableId, right: TableId) -> CatalogJoin:
-    """The same join between other tables."""
+    """Return the join between two other tables, with the same column names."""
     pairs = tuple((ColumnId(left, a.path), ColumnId(right, b.path)) for a, b in join.pairs)
     return replace(join, pairs=pairs, referenced=pairs[0][1])
 

@@ -1,4 +1,4 @@
-"""A semantic view keeps Snowflake's rules: no circles, and keys behind each relationship."""
+"""Test that exported semantic views follow Snowflake's rules on keys and cycles."""
 
 import re
 

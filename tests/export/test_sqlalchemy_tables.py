@@ -1,4 +1,4 @@
-"""The module runs: its tables are read from a database, and its joins return rows."""
+"""Test that the exported Python module runs, and that its joins return rows."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""A file that people wrote or edited is never replaced."""
+"""Test that an export never replaces a file that people wrote or edited."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Fixture: a server with the tables of a shop."""
+"""Set up a server that has the tables of a shop."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""People's decisions as the server stores them."""
+"""Test how people's decisions are stored on the server."""
 
 import pytest
 from datahub.metadata.schema_classes import (

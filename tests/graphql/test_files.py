@@ -1,4 +1,4 @@
-"""The shipped operations run unchanged in DataHub's GraphQL page."""
+"""Test that the shipped operations are valid in the server's GraphQL schema."""
 
 from importlib import resources
 from pathlib import Path

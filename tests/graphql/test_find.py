@@ -1,4 +1,4 @@
-"""Joins and datasets are found by the names that people give."""
+"""Test that joins and datasets are found by the names that people type."""
 
 import re
 

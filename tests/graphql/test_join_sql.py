@@ -1,4 +1,4 @@
-"""The SQL of joins is read from their query entities."""
+"""Test that the SQL of joins is read from their query entities."""
 
 import pytest
 from datahub.metadata.schema_classes import (

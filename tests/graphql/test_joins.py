@@ -1,4 +1,4 @@
-"""Joins are parsed from GraphQL responses, complete ones and those of real catalogs."""
+"""Test that joins are parsed from GraphQL responses, both complete and incomplete."""
 
 from typing import Any
 

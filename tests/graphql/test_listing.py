@@ -1,4 +1,4 @@
-"""Joins and columns are listed from a server over HTTP."""
+"""Test that joins and columns are listed from a server over HTTP."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Answers that lack a part or have another form raise an error that names the operation."""
+"""Test that malformed responses raise errors that name the operation."""
 
 import json
 from collections.abc import Callable
@@ -68,7 +68,7 @@ def test_an_answer_of_another_form_is_refused(shop: Shop, name: str, body: str) 
 
 
 def page(*entities: object, **changes: object) -> dict[str, Any]:
-    """A page of a search or scroll, with changes of its own values."""
+    """Make a page of a search or scroll response, and replace some of its values."""
     found = [{"entity": entity} for entity in entities]
     return {"start": 0, "total": 1, "nextScrollId": None, "searchResults": found, **changes}
 

@@ -1,4 +1,4 @@
-"""Failed operations raise errors that name the reason and the fix."""
+"""Test that failed operations raise errors with the reason and the fix."""
 
 import pytest
 from datahub.ingestion.graph.client import DataHubGraph

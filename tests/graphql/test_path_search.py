@@ -1,4 +1,7 @@
-"""The cheapest chain is found; `test_paths` compares it with all chains."""
+"""Test that the search finds the cheapest chain.
+
+`test_paths` compares it with all chains.
+"""
 
 import itertools
 

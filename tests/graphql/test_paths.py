@@ -1,4 +1,4 @@
-"""The best path of joins is found, and none that multiplies rows by accident."""
+"""Test that the best path of joins is found, and that it does not multiply rows."""
 
 import itertools
 import re
@@ -213,7 +213,7 @@ SOME_JOIN = st.builds(
 
 
 def chains(joins: list[CatalogJoin], start: str, end: str) -> list[tuple[CatalogJoin, ...]]:
-    """All chains without a repeated table, found by trying everything."""
+    """Return all chains between two tables that repeat no table, by trying all joins."""
     complete: list[tuple[CatalogJoin, ...]] = []
     open_: list[tuple[tuple[CatalogJoin, ...], str]] = [((), start)]
     while open_:
@@ -232,7 +232,10 @@ def chains(joins: list[CatalogJoin], start: str, end: str) -> list[tuple[Catalog
 
 
 def has_grain(chain: tuple[CatalogJoin, ...]) -> bool:
-    """Whether every join that leads away from some table leads to one row, and to a key."""
+    """Return whether a chain has a grain.
+
+    It has one if all joins lead from some table to keys, in both directions of the chain.
+    """
 
     def leads_to_key(join: CatalogJoin) -> bool:
         to_one = join.cardinality in {N_1, ONE_1}
@@ -256,7 +259,7 @@ def quality(chain: tuple[CatalogJoin, ...]) -> tuple[float, ...]:
 
 
 def is_ambiguous(chain: tuple[CatalogJoin, ...]) -> bool:
-    """Whether it is a reference whose key has duplicates."""
+    """Return whether a chain is a single reference whose key has duplicates."""
     return len(chain) == 1 and chain[0].is_reference and not has_grain(chain)
 
 

@@ -1,4 +1,4 @@
-"""A join of a run is the one that a client reads from the catalog."""
+"""Test that a client reads from the catalog exactly the join that a run wrote."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The grain and the fan-outs of a path are those of the data."""
+"""Test that the grain and the fan-outs of a path agree with the data."""
 
 import itertools
 import random
@@ -24,7 +24,7 @@ def test_a_bridge_table_is_the_grain_of_the_path_through_it() -> None:
 
 
 def dirty(fan_out: float, containment: float = 1.0) -> CatalogJoin:
-    """A reference to a key that has duplicates."""
+    """Make a reference to a key that has duplicates."""
     reference = join("a", "d", 0.9, cardinality=N_N, fan_outs=(fan_out, 9.0))
     return replace(reference, left_containment=containment, right_containment=1.0)
 
@@ -76,7 +76,10 @@ Columns = dict[str, dict[str, list[int]]]
 
 
 def random_tables(chance: random.Random) -> Columns:
-    """Tables of six rows with two columns, about half of which are unique."""
+    """Make tables with two columns of six values.
+
+    About half of the columns are unique.
+    """
     return {
         name: {
             key: chance.sample(range(8), 6)
@@ -104,7 +107,7 @@ def some_joins(columns: Columns, chance: random.Random) -> list[CatalogJoin]:
 
 
 def rows_and_grains(columns: Columns, found: JoinPath) -> tuple[int, int]:
-    """The rows of a path in DuckDB, and the different rows of its grain among them."""
+    """Count the rows of a path in DuckDB, and the distinct rows of its grain among them."""
     with duckdb.connect() as database:
         for name, table in columns.items():
             database.execute(f"create table {name} (row int, key int, x int)")

@@ -1,4 +1,4 @@
-"""The page's data has roles, directions and value domains."""
+"""Test that the page's data contains roles, directions and value domains."""
 
 from dataclasses import replace
 from itertools import combinations

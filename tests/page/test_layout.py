@@ -1,4 +1,4 @@
-"""Labels of the picture do not overlap."""
+"""Test that labels in the picture do not overlap."""
 
 from collections.abc import Iterator
 from itertools import combinations

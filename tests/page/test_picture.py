@@ -1,4 +1,4 @@
-"""The picture shows the joined tables, the best joins first."""
+"""Test that the picture shows the joined tables and prefers the best joins."""
 
 from dataclasses import replace
 from itertools import combinations

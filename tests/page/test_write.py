@@ -1,4 +1,4 @@
-"""The page holds all joins, and nothing that it should not."""
+"""Test that the page shows all joins, and no cell values."""
 
 import re
 from dataclasses import replace
@@ -133,7 +133,7 @@ def test_a_join_has_the_sql_that_was_run_or_the_reason_why_there_is_none(tmp_pat
 
 
 def test_the_page_makes_no_sql_itself(page: str) -> None:
-    """A statement that nobody ran has no button."""
+    """Check that a join without an executed statement shows no SQL."""
     assert {tuple(each) for each in data_of(page)["statements"]} == {("", "")}
     script = page.rpartition("<script>")[2]
     assert "SELECT" not in script
@@ -223,7 +223,7 @@ def test_the_accessible_name_of_a_table_holds_its_shortened_label(tmp_path: Path
 
 
 def test_a_list_holds_only_list_items(page: str) -> None:
-    """The button that shows more of a list stands below the list."""
+    """Check that the button for more entries is outside the list."""
     script = page.rpartition("<script>")[2]
     below = re.findall(r'showParts\((?:list|at\("domains"\)), .*, ([\w.("]+\)?[\w.]*)\);', script)
     assert below == ["section", 'at("domains").parentElement']

@@ -1,4 +1,4 @@
-"""Test that a recipe which cannot run is refused in sentences."""
+"""Test that a recipe which cannot run is refused with clear sentences."""
 
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,7 @@ def test_sections_and_their_keys_are_listed() -> None:
 
 
 def run(tmp_path: Path, recipe: dict[str, Any]) -> str:
-    """Run DataHub's command, and return what it shows."""
+    """Run DataHub's command with a faulty recipe, and return the error message."""
     sink = {"type": "file", "config": {"filename": str(tmp_path / "out.json")}}
     file = tmp_path / "recipe.yml"
     file.write_text(yaml.safe_dump({"sink": sink, **recipe}))
