@@ -1,4 +1,4 @@
-"""DataHub's client reads what it wrote, through both interfaces of the server."""
+"""Test that DataHub's client reads back what it wrote to the double."""
 
 from collections.abc import Iterator
 from typing import Any

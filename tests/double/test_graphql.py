@@ -1,4 +1,4 @@
-"""GraphQL queries return the stored metadata."""
+"""Test that GraphQL queries of the double return the stored metadata."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Fields outside a server's GraphQL schema are errors, as on the real server."""
+"""Test that the double rejects unknown GraphQL fields, as the real server does."""
 
 import pytest
 from datahub.metadata.schema_classes import TagPropertiesClass

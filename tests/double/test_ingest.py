@@ -1,4 +1,4 @@
-"""The double validates proposals before it stores them, and reports errors to the client."""
+"""Test that the double checks each proposal, and reports errors to the client."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The double is fast, and stays consistent with many clients at once."""
+"""Test that the double is fast, and consistent under many clients."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

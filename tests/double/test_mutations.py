@@ -1,4 +1,4 @@
-"""GraphQL mutations change aspects as on the real server."""
+"""Test that GraphQL mutations of the double change aspects as the real server does."""
 
 from collections.abc import Iterator
 

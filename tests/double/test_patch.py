@@ -1,4 +1,7 @@
-"""Patches give the same results as an oracle and as DataHub's own builders."""
+"""Test that patches of the double give the right results.
+
+An oracle and DataHub's own patch builders confirm them.
+"""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""`datahub ingest` runs against the double as against each release of the server."""
+"""Test `datahub ingest` against doubles of each server release."""
 
 import json
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""Attacks on whole runs and on everything that a run reads; `make test-faults` carries them out."""
+"""Attack whole runs, and everything that a run reads: `make test-faults`."""

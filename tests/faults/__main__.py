@@ -1,4 +1,4 @@
-"""Carry out all attacks and print how many of them the package survived.
+"""Carry out all attacks, and print how many of them the package survived.
 
 Run it from a checkout: `make test-faults`, or `make test-faults FAULTS=long` for more tries. Texts
 in `ONLY`, such as `ONLY="damaged server:"`, choose the attacks whose names contain one of them. The
@@ -24,7 +24,7 @@ ATTACKS: Mapping[str, Attack] = {
 
 
 def main() -> int:
-    """Describe each try that breaks a promise when its attack ends, then print a table of all."""
+    """Carry out the chosen attacks, and print the broken promises and a table of results."""
     parser = argparse.ArgumentParser(prog="faults", description=__doc__)
     parser.add_argument("--long", action="store_true", help="try more often; takes an hour")
     parser.add_argument("--seed", type=int, default=0, help="seed of all random choices")

@@ -1,4 +1,4 @@
-"""A proxy in front of a server that drops, delays, damages and repeats what passes."""
+"""Run a proxy before a server that drops, delays, damages and repeats requests."""
 
 import http.client
 import json
@@ -18,7 +18,7 @@ from typing_extensions import Self
 
 
 class Fault(Enum):
-    """What happens to one request."""
+    """The kinds of fault that a request can meet."""
 
     CUT_BEFORE = "connection cut before the request"
     CUT_AFTER = "connection cut after the request"
@@ -43,7 +43,7 @@ _HOP = {"host", "connection", "content-length", "accept-encoding", "transfer-enc
 
 @dataclass(frozen=True)
 class Weather:
-    """The faults of one run, and how often which requests meet one."""
+    """The faults of one run: their kinds, their rate and the requests that they affect."""
 
     faults: Collection[Fault] = ()
     rate: float = 0.0
@@ -69,7 +69,7 @@ class _Answer:
 
 @dataclass
 class BadNetwork:
-    """The proxy, on a free port."""
+    """A proxy on a free port."""
 
     to: str
     weather: Weather = FAIR
@@ -88,7 +88,7 @@ class BadNetwork:
         return f"http://127.0.0.1:{self._http.server_address[1]}"
 
     def turn(self, weather: Weather) -> None:
-        """Change the faults, and forget the requests so far."""
+        """Change the faults, and forget all earlier requests."""
         self.weather = weather
         self._seen.clear()
         self.swallowed = False
@@ -108,7 +108,10 @@ class BadNetwork:
         self._thread.join()
 
     def choose(self, method: str, path: str, sent: bytes) -> tuple[Fault | None, random.Random]:
-        """Draw the fault of a request: the same one for the n-th request like it of each run."""
+        """Draw the fault of a request.
+
+        The n-th request with the same method and path has the same fault in each run.
+        """
         weather, kind = self.weather, f"{method} {urlsplit(path).path}"
         with self._lock:
             self._seen[kind] += 1
@@ -126,7 +129,7 @@ class BadNetwork:
 
 
 def _writes(method: str, path: str) -> bool:
-    """Whether a request only changes something, so that its answer tells little."""
+    """Return whether a request only writes, so that its answer contains little data."""
     reads = ("batchGet", "scroll", "graphql", "getTimeseries", "/config")
     return method in {"POST", "PATCH", "DELETE"} and not any(part in path for part in reads)
 
@@ -138,7 +141,7 @@ class _Http(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - given
-        """Write nothing: clients hang up when they are tired of waiting."""
+        """Suppress the traceback when a client closes the connection early."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -164,7 +167,10 @@ class _Handler(BaseHTTPRequestHandler):
     do_POST = do_PATCH = do_DELETE = do_GET  # noqa: N815 - the base class calls them so
 
     def _strike(self, fault: Fault | None, draw: random.Random, sent: bytes) -> _Answer | None:
-        """Answer a request with a fault; None cuts the connection."""
+        """Answer a request with a fault.
+
+        None cuts the connection.
+        """
         if fault is Fault.CUT_BEFORE:
             return None
         if fault is Fault.REFUSED:
@@ -194,11 +200,11 @@ class _Handler(BaseHTTPRequestHandler):
             connection.close()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-        """Write no log."""
+        """Suppress the log of requests."""
 
 
 def _halve(body: bytes) -> bytes:
-    """Leave every other entity out of an answer, as a server does that gives up early."""
+    """Leave every second entity out of an answer, as a server may do."""
     try:
         answer = json.loads(body)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Run against a server that fails in every way, and then against the same server in health."""
+"""Run against a server with every kind of fault, and afterwards without faults."""
 
 import logging
 import random
@@ -51,7 +51,7 @@ _STORMY = frozenset({"first", "second", "second again"})
 
 
 class Stated(GivenJoins):
-    """The source, which finds the given joins and their SQL."""
+    """A source that returns the given joins with SQL."""
 
     def _find(self, catalog: Catalog, session: Session) -> Findings:
         found = super()._find(catalog, session)
@@ -61,7 +61,7 @@ class Stated(GivenJoins):
 
 @dataclass(frozen=True)
 class Ran:
-    """A run that ended."""
+    """The result of one run."""
 
     named: tuple[str, ...]
     """Titles of its warnings and failures."""
@@ -71,7 +71,7 @@ class Ran:
 
 @dataclass
 class History:
-    """Runs over one lake, with the decisions of people between them."""
+    """A series of runs over one lake, with people's decisions between them."""
 
     gms: Gms
     network: BadNetwork
@@ -86,7 +86,7 @@ class History:
     """Steps in which the server confirmed a write that it never made."""
 
     def play(self, storms: Callable[[str], Weather]) -> None:
-        """Carry out all steps, of which some meet faults."""
+        """Carry out all steps of the history, some of them with faults."""
         prepare(self.gms, self.folder)
         before = others(self.gms)
         for step in _STEPS:
@@ -172,7 +172,10 @@ def _history(roles: Roles) -> Iterator[History]:
 
 
 def _storms(kind: Fault, seed: str) -> Callable[[str], Weather]:
-    """Faults for the runs that meet some: always one kind, often others too."""
+    """Return a function that draws the faults of each step.
+
+    One kind always occurs, and others may be added.
+    """
 
     def storm(step: str) -> Weather:
         if step not in _STORMY:
@@ -192,7 +195,7 @@ def _storms(kind: Fault, seed: str) -> Callable[[str], Weather]:
 
 @cache
 def _undisturbed(roles: Roles) -> dict[str, dict[str, object]]:
-    """What people see after each step if the server has no faults."""
+    """Return what people see after each step without faults."""
     with _history(roles) as calm:
         calm.play(lambda _: FAIR)
     assert not calm.broken, calm.broken
@@ -200,7 +203,7 @@ def _undisturbed(roles: Roles) -> dict[str, dict[str, object]]:
 
 
 def _try(kind: Fault, roles: Roles, seed: str) -> list[str]:
-    """Play a history with and without faults, and return the promises that were broken."""
+    """Play a history with and without faults, and return the broken promises."""
     storms = _storms(kind, seed)
     calm = _undisturbed(roles)
     with _history(roles) as stormy:
@@ -220,7 +223,10 @@ def _try(kind: Fault, roles: Roles, seed: str) -> list[str]:
 
 
 def _untold(step: str, expected: dict[str, object], found: History) -> list[str]:
-    """What no report names, although it is lost.
+    """Report metadata that was lost without a warning.
+
+    If the server confirmed a write and then lost it, only missing entities count, because later
+    runs restore everything else.
 
     Of the writes that a server confirms and then loses, runs miss entities. They make up for the
     others without a word.

@@ -1,4 +1,4 @@
-"""Damages bytes and JSON in random ways that a seed repeats."""
+"""Damage bytes and JSON at random, in the same way for the same seed."""
 
 import json
 import random
@@ -41,7 +41,7 @@ _MOST = 4
 
 
 def damage(content: bytes, draw: random.Random, other: bytes) -> bytes:
-    """Damage bytes at one to four places; blocks of other bytes may be spliced in."""
+    """Damage bytes at one to four positions, possibly with blocks of other bytes."""
     for _ in range(draw.randint(1, _MOST)):
         content = _damage_once(content, draw, other)
     return content
@@ -76,7 +76,7 @@ def _damage_once(  # noqa: PLR0911 - one for each way
 
 
 def damage_json(value: Any, draw: random.Random) -> Any:  # noqa: ANN401 - JSON
-    """Replace, remove, repeat or rename one to four values in JSON, in a copy."""
+    """Copy a JSON value, and replace, remove, repeat or rename one to four values in it."""
     value = json.loads(json.dumps(value))
     for _ in range(draw.randint(1, _MOST)):
         value = _damage_value(value, draw)
@@ -108,7 +108,7 @@ def _damage_value(value: Any, draw: random.Random) -> Any:  # noqa: ANN401 - JSO
 
 
 def _places(value: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401 - JSON
-    """Every container in JSON with each of its keys or positions."""
+    """Return every container in a JSON value, together with each of its keys or positions."""
     places, waiting = list[tuple[Any, Any]](), [value]
     while waiting:
         container = waiting.pop()
@@ -122,7 +122,10 @@ def _places(value: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401 - JSON
 
 
 def damage_text(content: bytes, draw: random.Random, other: bytes) -> bytes:
-    """Damage bytes, or half of the time the values in them if they are lines of JSON."""
+    """Damage the bytes of a text.
+
+    If it is JSON, its values are damaged instead half of the time.
+    """
     try:
         lines = [json.loads(line) for line in content.splitlines()]
     except ValueError:

@@ -1,4 +1,4 @@
-"""Damaged answers of DataHub's server, to GraphQL, REST and the scroll endpoint."""
+"""Damage answers of DataHub's server to GraphQL, REST and scroll requests."""
 
 import json
 import logging
@@ -58,14 +58,14 @@ Read = Callable[[DataHubGraph], object]
 
 
 class _Damaging(HTTPAdapter):
-    """Damages one answer, the one with the given number."""
+    """An HTTP adapter that damages one chosen answer."""
 
     draw: random.Random | None = None
     left = 0
     seen = 0
 
     def send(self, request: PreparedRequest, *args: Any, **named: Any) -> Response:  # noqa: ANN401 - passed on
-        """Send a request, and perhaps damage its answer."""
+        """Send a request, and damage the answer if it is the chosen one."""
         response = super().send(request, *args, **named)
         self.seen += 1
         self.left -= 1
@@ -87,7 +87,7 @@ def _damage_answer(content: bytes, draw: random.Random) -> bytes:
 
 @contextmanager
 def answers() -> Iterator[Try]:
-    """Prepare a server with what runs and people wrote, and everything that reads from it."""
+    """Set up a server with the metadata of runs and people, and try all ways of reading it."""
     logging.disable()  # DataHub's client logs much of what it cannot read
     with tempfile.TemporaryDirectory() as name, Gms() as gms:
         _fill(gms, Path(name))
@@ -129,7 +129,7 @@ def _count(read: Read, graph: DataHubGraph, adapter: _Damaging) -> int:
 
 
 def _ignore(*_: str) -> None:
-    """Take a warning."""
+    """Ignore a warning."""
 
 
 def _reads(folder: Path) -> Sequence[Read]:

@@ -1,4 +1,4 @@
-"""Damaged recipes."""
+"""Damage the recipes of the package."""
 
 import os
 import random
@@ -22,7 +22,7 @@ _LONGEST = 5 * 1024
 
 @contextmanager
 def recipes() -> Iterator[Try]:
-    """Prepare the recipes that come with the package."""
+    """Yield a try that damages one of the package's recipes."""
     texts = [path.read_bytes() for path in sorted(_RECIPES.glob("*.yml"))]
     configs = [yaml.safe_load(text)["source"]["config"] for text in texts]
     before = Path.cwd()

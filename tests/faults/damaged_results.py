@@ -1,4 +1,4 @@
-"""Damaged files that an earlier run kept: profiles, evidence and models."""
+"""Damage files that an earlier run kept: profiles, evidence and models."""
 
 import json
 import logging
@@ -39,17 +39,17 @@ _EVIDENCE = Evidence(
 
 
 class _Warnings(logging.Handler):
-    """Counts warnings."""
+    """A log handler that counts warnings."""
 
     count = 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Count a record."""
+        """Count a log record if it is a warning or worse."""
         self.count += record.levelno >= logging.WARNING
 
 
 class _Kept:
-    """A store in a folder, and what it must return."""
+    """A profile store in a folder, with the results that it must return."""
 
     def __init__(self, folder: Path) -> None:
         self._config = ProfileConfig(store=folder / "store", sketch_size=64)
@@ -65,7 +65,7 @@ class _Kept:
         }
 
     def write(self) -> None:
-        """Keep all that a run keeps, and some of a run that was killed."""
+        """Write everything that a run keeps, including results of a killed run."""
         store = Store(self._config)
         store.keep_profiles(self._profiles[:3])
         store.keep_evidence({self._pair: _EVIDENCE}, self._tables, {})
@@ -75,7 +75,7 @@ class _Kept:
                 send_profiles([at], [profile], folder)
 
     def _all(self) -> dict[object, object]:
-        """All that the store returns, by what it is about."""
+        """Return everything that the store contains, by its table, pair or key."""
         store = Store(self._config)
         found: dict[object, object] = {}
         found |= dict[object, object](store.profiles(self._tables).items())
@@ -83,7 +83,7 @@ class _Kept:
         return found | {**store.results("composites")}
 
     def problem(self, file: Path) -> str:
-        """Read the store with a damaged file, and write it again."""
+        """Read a store that has a damaged file, write it again, and describe what goes wrong."""
         right = self._right()
         self._warnings.count = 0
         found = self._all()
@@ -107,7 +107,10 @@ class _Kept:
 
 @contextmanager
 def stores() -> Iterator[Try]:
-    """Prepare a store of profiles, evidence, results and an unfinished run."""
+    """Yield a try that damages a file of a store.
+
+    The store has profiles, evidence, results and an unfinished run.
+    """
     with tempfile.TemporaryDirectory() as name:
         kept = _Kept(Path(name))
 
@@ -133,7 +136,7 @@ def _restore(folder: Path, contents: dict[Path, bytes]) -> None:
 
 @contextmanager
 def models() -> Iterator[Try]:
-    """Prepare a saved model with word vectors of its own."""
+    """Yield a try that damages a saved model."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "model")
         codes = [f"C{at:03}" for at in range(40)]
@@ -164,7 +167,10 @@ def models() -> Iterator[Try]:
 
 
 def _read(content: bytes) -> object:
-    """What a file says: damage may repeat a part of JSON, of which the last one counts."""
+    """Parse JSON, or return the bytes if it is invalid.
+
+    Damage may repeat a part of the text without changing its meaning.
+    """
     try:
         return json.loads(content)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Damaged files of tables."""
+"""Damage files of tables."""
 
 import random
 import tempfile
@@ -24,7 +24,7 @@ _LONGEST_FAULT = 5_000
 
 @contextmanager
 def bench(make: Callable[[Path], Sequence[Sample]]) -> Iterator[Try]:
-    """Prepare sample tables, and a table beside them that stays readable."""
+    """Yield a try that damages one of the sample tables."""
     with tempfile.TemporaryDirectory() as folder:
         readable = Path(folder, "readable.csv")
         readable.write_bytes(csv_text())
@@ -50,7 +50,7 @@ def bench(make: Callable[[Path], Sequence[Sample]]) -> Iterator[Try]:
 
 
 def _problem(damaged: Table, beside: Table, expected: object) -> str:
-    """Profile the damaged table between two readable ones, as a worker does."""
+    """Profile a damaged table between two readable ones, and describe what goes wrong."""
     last = replace(beside, title="last")
     tables = (beside, damaged, last)
     with Databases() as databases:

@@ -1,4 +1,4 @@
-"""Attack a table of a real database between profiling and verification."""
+"""Damage a table of a real database between profiling and verification."""
 
 import logging
 import tempfile
@@ -46,7 +46,7 @@ _LOCK = {"postgresql": "LOCK TABLE {name}", "mariadb": "LOCK TABLES {name} WRITE
 
 @dataclass(frozen=True)
 class Shop:
-    """A schema of a server, and the user who reads it in runs."""
+    """A schema on a database server, and the user that reads it."""
 
     server: Server
     who: str
@@ -79,7 +79,7 @@ class Shop:
 
     @contextmanager
     def revoked(self) -> Iterator[None]:
-        """Take the right to read the table away."""
+        """Revoke the right to read the table."""
         table = f"{self.server.schema}.{_STRUCK}"
         self.server.run(f"REVOKE SELECT ON {table} FROM {self.account}")
         yield
@@ -87,7 +87,7 @@ class Shop:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the table for longer than a statement may take."""
+        """Lock the table for longer than the statement timeout."""
         engine = create_engine(self.server.url)
         with engine.connect() as connection:
             name = f"{self.server.schema}.{_STRUCK}"
@@ -97,7 +97,7 @@ class Shop:
 
     @contextmanager
     def cut(self) -> Iterator[None]:
-        """End each session that waits for the locked table."""
+        """Lock the table, and end each session that waits for it."""
         done = threading.Event()
         killer = threading.Thread(target=self._end_sessions, args=(done,))
         with self.locked():
@@ -180,7 +180,7 @@ def _seen(gms: Gms) -> set[str]:
 
 
 def _strike(gms: Gms, shop: Shop, folder: Path, fault: str) -> list[str]:
-    """Run once with a fault and once after it, and return the promises that were broken."""
+    """Run once with a fault and once without, and return the broken promises."""
     before, found = _seen(gms), list[str]()
     striking = ExitStack()
 
@@ -206,7 +206,7 @@ def _strike(gms: Gms, shop: Shop, folder: Path, fault: str) -> list[str]:
 
 @dataclass
 class Tally:
-    """What came of the tries of one fault."""
+    """The number of tries of one fault, and a description of each failure."""
 
     tries: int = 0
     failures: list[str] = field(default_factory=list)
@@ -214,7 +214,7 @@ class Tally:
 
 @cache
 def _results(rounds: int) -> Mapping[str, Tally]:
-    """Strike with every fault on every server that runs here."""
+    """Try every fault on each server that runs on this machine."""
     tallies = {fault: Tally() for fault in FAULTS}
     logging.disable(logging.CRITICAL)
     try:
@@ -242,7 +242,10 @@ def _strike_all(kind: str, folder: Path, rounds: int, tallies: Mapping[str, Tall
 
 
 def _attack(fault: str, seed: int, long: bool) -> Outcome:  # noqa: ARG001, FBT001 - as all attacks
-    """Take the results of one fault; the first call carries out all, on one server at a time."""
+    """Return the outcome of one fault.
+
+    The first call tries all faults, on one server after the other.
+    """
     tally = _results(_MANY if long else 1)[fault]
     return Outcome(tally.tries, tuple(tally.failures))
 

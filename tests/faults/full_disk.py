@@ -1,4 +1,4 @@
-"""Disks with little space."""
+"""Simulate disks with little free space."""
 
 import resource
 import shutil
@@ -17,7 +17,7 @@ Limit = Callable[[int], None]
 
 @contextmanager
 def small_disk(folder: Path, content: Sequence[Path], space: int) -> Iterator[Limit]:
-    """Copy folders to a disk that has only so many bytes left.
+    """Copy folders to a small disk with a given number of free bytes.
 
     The disk is memory that is mounted at `folder`. Where that is forbidden, it is a limit on the
     size of every file instead.

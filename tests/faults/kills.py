@@ -1,4 +1,4 @@
-"""Runs that are killed, interrupted or find the disk full: they lose nothing and show nothing."""
+"""Kill or interrupt runs, or fill the disk: nothing is lost, and no value becomes visible."""
 
 import atexit
 import os
@@ -63,7 +63,7 @@ _OTHERS = re.compile(r"tmp/tmp\w{8}(/sqlite\.db)?")
 
 @dataclass
 class Bench:
-    """A lake, and an undisturbed run over it."""
+    """A lake, with an undisturbed run over it to compare with."""
 
     folder: Path
     lake: Path
@@ -71,7 +71,7 @@ class Bench:
     runs: list[Run] = field(default_factory=list)
 
     def run(self, folder: Path, **changes: Any) -> Run:  # noqa: ANN401 - sections of a recipe
-        """Start a run that keeps everything in a folder."""
+        """Start a run that keeps all its files in a folder."""
         folder.mkdir(exist_ok=True)
         run = start(self.lake, folder, **changes)
         self.runs.append(run)
@@ -82,11 +82,11 @@ class Bench:
         return records(self.whole / OUTPUT)
 
     def seconds(self, stage: str) -> float:
-        """How long a stage of the undisturbed run took."""
+        """Return the duration of a stage in the undisturbed run."""
         return self.runs[0].stages().get(stage, 5.0)
 
     def others(self) -> dict[str, bytes]:
-        """The files that no disturbed run may touch."""
+        """The files that no disturbed run may change."""
         whole, lake = contents(self.whole), contents(self.lake)
         return {**whole, **{f"lake/{path}": content for path, content in lake.items()}}
 
@@ -105,7 +105,7 @@ def _bench(*, longer: bool) -> Bench:
 
 
 def kill(seed: int, longer: bool) -> Outcome:  # noqa: FBT001 - as all attacks
-    """Kill runs at random moments of all stages; the next run must do what a whole one does."""
+    """Kill runs at random moments, and check that the next run gives complete results."""
 
     def attempt(bench: Bench, folder: Path, number: int) -> tuple[str, str]:
         stage = STAGES[number % len(STAGES)]
@@ -120,7 +120,10 @@ def kill(seed: int, longer: bool) -> Outcome:  # noqa: FBT001 - as all attacks
 
 
 def interrupt(seed: int, longer: bool) -> Outcome:  # noqa: FBT001 - as all attacks
-    """Interrupt runs at random moments; the earlier output stays, or a valid one replaces it."""
+    """Interrupt runs at random moments, and check the output.
+
+    It must be the earlier one or a valid new one.
+    """
 
     def attempt(bench: Bench, folder: Path, number: int) -> tuple[str, str]:
         moment = seeded("interrupt", seed, number)
@@ -147,7 +150,7 @@ def interrupt(seed: int, longer: bool) -> Outcome:  # noqa: FBT001 - as all atta
 
 
 def fill_disk(seed: int, longer: bool) -> Outcome:  # noqa: FBT001 - as all attacks
-    """Run on a disk with a random amount of space; store and model stay as they were."""
+    """Run on a nearly full disk, and check that the store and the model stay intact."""
 
     def attempt(bench: Bench, folder: Path, number: int) -> tuple[str, str]:
         chosen = seeded("disk", seed, number)
@@ -173,7 +176,7 @@ def fill_disk(seed: int, longer: bool) -> Outcome:  # noqa: FBT001 - as all atta
 
 
 def look_for_canaries(_: int, longer: bool) -> Outcome:  # noqa: FBT001 - as all attacks
-    """Look for a password and for cells in logs, outputs and processes of all runs until now."""
+    """Search logs, outputs and processes of all earlier runs for a password and cell values."""
     runs = _bench(longer=longer).runs
     failures = []
     for run in runs:
@@ -200,7 +203,7 @@ def _tried(
     tries: int,
     longer: bool,
 ) -> Outcome:
-    """Carry out attempts, two at once; each returns its fault and how it went otherwise."""
+    """Carry out the tries of an attack, two at once, and collect their results."""
     bench = _bench(longer=longer)
     before = bench.others()
 
@@ -218,12 +221,18 @@ def _tried(
 
 
 def _patience() -> float:
-    """How many seconds an interrupted run may take to end while others use the machine, too."""
+    """Return the seconds that an interrupted run may take to end.
+
+    The limit grows with the load of the machine.
+    """
     return _SECONDS_TO_END * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def _disturb(bench: Bench, folder: Path, stage: str, *, moment: random.Random) -> bool:
-    """Kill a run at a random moment of a stage; whether all its processes, or only the first."""
+    """Kill a run at a random moment of a stage.
+
+    Returns whether all its processes were killed, or only the first.
+    """
     everything = moment.random() < 0.5
     run = bench.run(folder)
     run.reach(stage)
@@ -233,7 +242,7 @@ def _disturb(bench: Bench, folder: Path, stage: str, *, moment: random.Random) -
 
 
 def _difference(bench: Bench, run: Run) -> str:
-    """What a complete run has done otherwise than the undisturbed one; empty if nothing."""
+    """Describe how a run differs from the undisturbed one, or return an empty text."""
     if run.process.returncode:
         return f"the next run failed: {run.log[-2000:]}"
     if records(run.folder / OUTPUT) != bench.expected():
@@ -249,7 +258,10 @@ def _difference(bench: Bench, run: Run) -> str:
 
 
 def _spoiled(bench: Bench, output: Path, earlier: bytes) -> str:
-    """Why an output is neither the earlier one nor a valid one; empty if it is."""
+    """Describe what is wrong with an output.
+
+    The earlier output and a valid new one are both right.
+    """
     if output.read_bytes() == earlier:
         return ""
     try:
@@ -268,7 +280,10 @@ def _leftovers(run: Run) -> str:
 
 
 def _spoiled_keeping(before: dict[str, bytes], kept: Path) -> str:
-    """Why store and model are neither those of before nor complete new ones; empty if they are."""
+    """Describe what is wrong with a store and a model.
+
+    Unchanged files and complete new ones are both right.
+    """
     after = contents(kept)
     for name in before:
         if name not in after:

@@ -1,4 +1,7 @@
-"""Damaged inputs: each is read, or refused with an error of this package, within five seconds."""
+"""Damage inputs at random.
+
+Each must be read, or refused with an error of this package, within five seconds.
+"""
 
 from collections.abc import Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""The result of one kind of attack."""
+"""Define the result of one kind of attack."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Outcome:
-    """How often the package survived one kind of attack."""
+    """The number of tries of one attack, and a description of each failure."""
 
     tries: int
     """How often it was tried."""

@@ -1,4 +1,4 @@
-"""Small undamaged tables in every format that is read without Spark."""
+"""Make small undamaged tables in every format that is read without Spark."""
 
 import bz2
 import gzip
@@ -52,7 +52,7 @@ class Sample:
 
 
 def table_of(path: Path, location: TableLocation) -> Table:
-    """The table that the catalog would list for a file or a folder."""
+    """Return the table that the catalog would list for a file or a folder."""
     return Table(id=TableId("file", path.name), title=path.name, location=location, size=1)
 
 
@@ -62,13 +62,13 @@ def _file(path: Path, format_: FileFormat, content: bytes) -> Sample:
 
 
 def csv_text() -> bytes:
-    """Rows with quotes, several encodings' letters, empty cells and a line break in a cell."""
+    """Return CSV text with quotes, foreign letters, empty cells and a line break in a cell."""
     rows = (f'{at},"Tøwn, {at % 9}",{at / 7},2024-01-{at % 28 + 1:02},' for at in range(ROWS))
     return "\n".join(["id,town,share,day,note", *rows, '99,"a\nb",,,"say ""hi"""', ""]).encode()
 
 
 def text_files(folder: Path) -> list[Sample]:
-    """Delimited text, and JSON in lines, in an array and as columns."""
+    """Write delimited text files, and JSON files in several layouts."""
     rows = _COLUMNS.drop_columns(["day", "time"]).to_pylist()
     lines = "\n".join(json.dumps(row) for row in rows).encode()
     columns = {name: [row[name] for row in rows] for name in rows[0]}
@@ -85,7 +85,7 @@ def text_files(folder: Path) -> list[Sample]:
 
 
 def compressed_files(folder: Path) -> list[Sample]:
-    """The same, compressed."""
+    """Write compressed text files."""
     text = csv_text()
     packed = {
         "gz": gzip.compress(text, mtime=0),
@@ -103,7 +103,7 @@ def compressed_files(folder: Path) -> list[Sample]:
 
 
 def parquet_files(folder: Path) -> list[Sample]:
-    """Parquet in several encodings."""
+    """Write Parquet files in several encodings."""
     samples = []
     for codec in ("none", "snappy", "zstd"):
         path = folder / f"{codec}.parquet"
@@ -115,7 +115,7 @@ def parquet_files(folder: Path) -> list[Sample]:
 
 
 def orc_files(folder: Path) -> list[Sample]:
-    """ORC in several encodings."""
+    """Write ORC files in several encodings."""
     samples = []
     for codec in ("uncompressed", "zlib", "zstd"):
         path = folder / f"{codec}.orc"
@@ -125,7 +125,7 @@ def orc_files(folder: Path) -> list[Sample]:
 
 
 def avro_files(folder: Path) -> list[Sample]:
-    """Avro in several encodings."""
+    """Write Avro files in several encodings."""
     rows = _COLUMNS.select(["id", "land", "share", "tags", "day"]).to_pylist()
     samples = []
     for codec in ("null", "deflate", "bzip2"):
@@ -137,7 +137,7 @@ def avro_files(folder: Path) -> list[Sample]:
 
 
 def delta_tables(folder: Path) -> list[Sample]:
-    """A Delta table of several versions."""
+    """Write a Delta table of several versions."""
     path = folder / "delta"
     for mode in ("overwrite", "append", "append"):
         write_deltalake(path, _COLUMNS, partition_by=["land"], mode=mode)
@@ -149,7 +149,7 @@ def delta_tables(folder: Path) -> list[Sample]:
 
 
 def iceberg_tables(folder: Path) -> list[Sample]:
-    """An Iceberg table of several snapshots."""
+    """Write an Iceberg table of several snapshots."""
     warehouse = f"file://{folder}/lake"
     catalog = SqlCatalog("faults", uri=f"sqlite:///{folder}/catalog.db", warehouse=warehouse)
     catalog.create_namespace("shop")

@@ -1,4 +1,4 @@
-"""A catalog that people, a connector and this source share: what each owns, and what it shows."""
+"""Set up a catalog that people, a connector and this source write to, and read its parts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -57,7 +57,10 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Roles:
-    """What happens to each join; all but the last are found by the first run."""
+    """The joins of a history, named after what people do with each of them.
+
+    The first run finds all but the last one.
+    """
 
     accepted: Pair
     rejected: Pair
@@ -84,7 +87,7 @@ class Roles:
 
 
 def prepare(gms: Gms, folder: Path) -> None:
-    """Write what a connector and people wrote before the first run."""
+    """Write what a connector and people had written before the first run."""
     describe_folder(gms, folder)
     for name in ("flights.csv", "airlines.csv"):
         gms.put(dataset_urn(table(name)), DatasetPropertiesClass(description="by the connector"))
@@ -110,7 +113,7 @@ def prepare(gms: Gms, folder: Path) -> None:
 
 
 def decide(gms: Gms, roles: Roles) -> None:
-    """Decide about joins as people do, and mark one of them."""
+    """Make people's decisions on joins, one of each kind."""
     graph = gms.graph()
     accept(graph, urn_of(roles.accepted), why="same code")
     reject(graph, urn_of(roles.rejected))
@@ -129,7 +132,7 @@ def reject_late(gms: Gms, roles: Roles) -> None:
 
 
 def others(gms: Gms) -> dict[str, Json]:
-    """Everything that belongs to people and to connectors."""
+    """Return everything in the catalog that belongs to people or to connectors."""
     kept: dict[str, dict[str, Any]] = {urn: dict(gms.aspects(urn)) for urn in gms.urns("dataset")}
     for urn, aspects in kept.items():
         aspects.pop("structuredProperties", None)
@@ -145,7 +148,7 @@ def others(gms: Gms) -> dict[str, Json]:
 
 
 def visible(gms: Gms, pair: Pair) -> bool:
-    """Whether people see the relationship of a pair."""
+    """Return whether people see the relationship of a pair."""
     urn = urn_of(pair)
     status = gms.get(urn, StatusClass)
     found = gms.get(urn, ERModelRelationshipPropertiesClass)
@@ -153,7 +156,7 @@ def visible(gms: Gms, pair: Pair) -> bool:
 
 
 def broken_decisions(gms: Gms, roles: Roles, *, late: bool) -> list[str]:
-    """The decisions of people that no longer hold."""
+    """Describe the decisions of people that no longer hold."""
     refused = {"rejected": roles.rejected, "hidden": roles.hidden, "deleted": roles.deleted}
     refused |= {"late": roles.late} if late else {}
     lost = [f"the {name} join is shown" for name, pair in refused.items() if visible(gms, pair)]
@@ -172,7 +175,7 @@ def broken_decisions(gms: Gms, roles: Roles, *, late: bool) -> list[str]:
 
 
 def shown(gms: Gms) -> dict[str, object]:
-    """All that people see of the catalog, without times."""
+    """Return everything that people see of the suggestions, without times."""
     found: dict[str, object] = {}
     for urn in (urn for kind in _TYPES for urn in gms.urns(kind)):
         aspects = gms.aspects(urn)
@@ -184,7 +187,7 @@ def shown(gms: Gms) -> dict[str, object]:
 
 
 def _timeless(value: object) -> object:
-    """A value without times, with lists in one order, and without empty parts."""
+    """Remove times and empty parts from a value, and sort its lists."""
     if isinstance(value, list):
         return sorted(map(_timeless, value), key=repr)
     if isinstance(value, dict):
@@ -196,7 +199,7 @@ def _timeless(value: object) -> object:
 def difference(
     expected: Mapping[str, object], found: Mapping[str, object], *, more: bool = False
 ) -> str:
-    """The first difference between what should be in the catalog and what is.
+    """Describe the first difference between the expected catalog and the actual one.
 
     With `more`, the catalog may also have what it should not.
     """
@@ -209,7 +212,10 @@ def difference(
 
 
 def covers(found: object, expected: object) -> bool:
-    """Whether something has all that is expected, and perhaps more."""
+    """Return whether a value contains everything that is expected.
+
+    It may contain more.
+    """
     if isinstance(expected, dict) and isinstance(found, dict):
         return all(name in found and covers(found[name], expected[name]) for name in expected)
     if isinstance(expected, list) and isinstance(found, list):

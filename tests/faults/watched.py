@@ -1,4 +1,4 @@
-"""Tries in a process of their own, so that a crash or a hang is counted and ends nothing."""
+"""Run tries in a separate process, so that a crash or a hang ends only that process."""
 
 import multiprocessing
 import random
@@ -24,7 +24,7 @@ _HANGS = "hangs"
 
 
 def attack(name: str, bench: Bench, tries: int, seed: int, *, contained: bool = False) -> Outcome:
-    """Carry out tries one after the other; a process that ends or hangs is replaced.
+    """Carry out tries one after the other, in a process that is replaced if it crashes or hangs.
 
     With `contained`, a crash of the process breaks no promise: libraries that are not written in
     Python crash on some damage, but only Spark's workers read tables, and one that ends costs a run
@@ -60,7 +60,7 @@ def attack(name: str, bench: Bench, tries: int, seed: int, *, contained: bool = 
 
 
 def _end(worker: BaseProcess) -> str:
-    """End a process that sends nothing more, and return how it had ended before."""
+    """End a process that sends no more results, and describe how it failed."""
     worker.join(1)
     code = worker.exitcode
     worker.kill()
@@ -68,7 +68,7 @@ def _end(worker: BaseProcess) -> str:
 
 
 def _receive(results: Connection, seconds: float) -> tuple[float, str] | None:
-    """Return the next result; None if there is none in time, or no more."""
+    """Return the next result, or None if no result arrives in time."""
     try:
         return results.recv() if results.poll(seconds) else None
     except (EOFError, OSError):

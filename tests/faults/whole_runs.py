@@ -1,4 +1,4 @@
-"""Whole runs of `datahub ingest`, each in processes of its own that attacks can end."""
+"""Start whole runs of `datahub ingest`, in processes that attacks can end."""
 
 import json
 import os
@@ -27,12 +27,15 @@ _WHOLE_RUN_S = 600
 
 
 def seeded(*parts: object) -> random.Random:
-    """Random choices that are the same for the same parts, in all Pythons."""
+    """Return a random generator with a fixed seed.
+
+    It draws the same numbers in all Python versions.
+    """
     return random.Random(" ".join(map(str, parts)))  # noqa: S311 - not for secrets
 
 
 def write_lake(folder: Path, tables: int) -> None:
-    """Write hubs, four times as many tables that refer to them, and tables that are damaged."""
+    """Write tables with keys, four times as many tables that refer to them, and damaged tables."""
     choices = seeded(0)
     hubs = max(tables // 5, 1)
     for hub in range(hubs):
@@ -55,7 +58,7 @@ def write_lake(folder: Path, tables: int) -> None:
 
 
 def records(output: Path) -> list[dict[str, Any]]:
-    """The records of a file sink, without what differs between any two runs.
+    """Return the records in the file of a sink, without metadata that differs between runs.
 
     Raises:
         ValueError: The file is not JSON.
@@ -69,19 +72,19 @@ def records(output: Path) -> list[dict[str, Any]]:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """The files below a folder."""
+    """Return the content of all files below a folder, by path."""
     files = (path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
 def paths(folder: Path) -> set[str]:
-    """The paths of all files and folders below a folder."""
+    """Return the paths of all files and folders below a folder."""
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
 
 
 @dataclass
 class Run:
-    """A run over a lake, which keeps everything in one folder."""
+    """A run over a lake, which keeps all its files in one folder."""
 
     folder: Path
     process: subprocess.Popen[bytes]
@@ -90,15 +93,18 @@ class Run:
 
     @property
     def log(self) -> str:
-        """What the run has said until now."""
+        """The output of the run so far."""
         return self.folder.joinpath(LOG).read_text(errors="replace")
 
     def reach(self, stage: str) -> bool:
-        """Wait for a stage to start; the empty name stands for the time before the first."""
+        """Wait for a stage to start, and return whether it did.
+
+        An empty name does not wait.
+        """
         return not stage or self.wait(lambda: f"{_STARTED}{stage} at" in self.log)
 
     def wait(self, condition: Callable[[], bool], seconds: float = _WHOLE_RUN_S) -> bool:
-        """Wait for a condition, at most until the run ends; whether it became true."""
+        """Wait until a condition holds or the run ends, and return whether the condition holds."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             lines = _command_lines()
@@ -111,7 +117,7 @@ class Run:
         return False
 
     def finish(self, seconds: float = _WHOLE_RUN_S) -> bool:
-        """Wait for the process and all those that it started; whether all have ended."""
+        """Wait for all processes of the run, and return whether they have ended."""
         deadline = time.monotonic() + seconds
         self.wait(lambda: False, seconds)
         while any(self.members()) and time.monotonic() < deadline:
@@ -119,7 +125,7 @@ class Run:
         return self.process.poll() is not None and not any(self.members())
 
     def members(self) -> Iterator[int]:
-        """The processes of this run that live, also those whose parent has ended."""
+        """Yield the ids of all live processes of this run, even those without a parent."""
         for entry in Path("/proc").glob("[0-9]*"):
             try:
                 in_session = os.getsid(int(entry.name)) == self.process.pid
@@ -130,19 +136,22 @@ class Run:
                 yield int(entry.name)
 
     def kill(self, *, everything: bool) -> None:
-        """Kill the process, or it and all those that it started."""
+        """Kill the run's first process, or all its processes."""
         for process in [*self.members()] if everything else [self.process.pid]:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
         self.process.wait()
 
     def stages(self) -> dict[str, float]:
-        """How long each stage of this run took."""
+        """Return the duration of each stage of this run."""
         return {name: float(seconds) for name, seconds in _SPENT.findall(self.log)}
 
 
 def start(lake: Path, folder: Path, **changes: Mapping[str, Any]) -> Run:
-    """Start a run that keeps everything in a folder; `changes` go into the recipe's sections."""
+    """Start a run that keeps all its files in a folder.
+
+    `changes` are merged into the sections of the recipe.
+    """
     temporary = folder / "tmp"
     # A folder of someone else's, whose name looks like one of a run.
     temporary.joinpath("hyperjoin-run-of-somebody").mkdir(parents=True, exist_ok=True)
@@ -192,7 +201,7 @@ def _ingest(folder: Path, temporary: Path) -> subprocess.Popen[bytes]:
 
 
 def _command_lines() -> bytes:
-    """What `ps` shows of all processes."""
+    """Return the command lines of all processes, as `ps` shows them."""
     lines = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):  # just ended

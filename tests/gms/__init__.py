@@ -1,4 +1,7 @@
-"""A test double of DataHub's metadata service, which stores aspects and serves them over HTTP."""
+"""Run a test double of DataHub's metadata service.
+
+It stores aspects and serves them over HTTP.
+"""
 
 from gms.double import Gms
 from gms.ingest import Rejection, Write

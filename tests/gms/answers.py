@@ -1,4 +1,4 @@
-"""GraphQL field values of entities, read from their aspects."""
+"""Resolve GraphQL fields of entities from their aspects."""
 
 from collections.abc import Sequence
 from typing import Any

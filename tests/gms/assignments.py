@@ -1,4 +1,4 @@
-"""Checks that the server makes before it assigns a structured property."""
+"""Check values of structured properties as the server does before it assigns them."""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _PLAIN = ("string", "rich_text", "date")
 
 
 def check_assignments(store: Store, urn: str, assignments: Sequence[Json]) -> list[str]:
-    """Check values against the definitions that are stored.
+    """Check assigned values against the stored definitions of their properties.
 
     Args:
         store: The store with the definitions.
@@ -51,7 +51,10 @@ def check_assignments(store: Store, urn: str, assignments: Sequence[Json]) -> li
 
 
 def _check(assignment: Json, definition: Json) -> None:
-    """Check all but the entity types of the definition, which the server does not enforce."""
+    """Check one assignment against its definition.
+
+    Entity types are not checked, because the server ignores them, too.
+    """
     name, values = assignment["propertyUrn"], assignment["values"]
     if definition["cardinality"] == "SINGLE" and len(values) > 1:
         message = f"Property: {name} has cardinality 1, but multiple values were assigned: {values}"

@@ -1,4 +1,4 @@
-"""The test double: a server, and methods with which tests prepare and inspect it."""
+"""Define the test double: a server, with methods that set up and inspect its content."""
 
 import uuid
 from collections.abc import Collection
@@ -33,7 +33,7 @@ _BY_HAND: Json = {"runId": "no-run-id-provided", "lastObserved": 0}
 
 
 class Gms:
-    """A double of DataHub's metadata service, with the behaviour that this project relies on.
+    """A double of DataHub's metadata service, with all behaviour that this project relies on.
 
     It checks proposals against the model of the installed client, stores them and serves them over
     HTTP. Unlike in the real service, search finds new metadata at once.
@@ -88,27 +88,27 @@ class Gms:
 
     @property
     def url(self) -> str:
-        """The server's address."""
+        """Address of the server."""
         return self._server.url
 
     @property
     def writes(self) -> list[Write]:
-        """All accepted writes in order, without those of `put` and `delete`."""
+        """All accepted writes in order, except those of `put` and `delete`."""
         return self._ingestion.writes
 
     @property
     def rejected(self) -> list[Rejection]:
-        """All rejected writes, with the reasons."""
+        """All rejected writes, with their reasons."""
         return self._ingestion.rejected
 
     def graph(self, **settings: Any) -> DataHubGraph:  # noqa: ANN401 - as the client has them
-        """Return a client of this server, which is closed with the server."""
+        """Return a client of this server, which is closed together with the server."""
         graph = DataHubGraph(DatahubClientConfig(server=self.url, **settings))
         self._graphs.append(graph)
         return graph
 
     def put(self, urn: str, aspect: _Aspect, *, pipeline: str | None = None) -> None:
-        """Store an aspect as a connector would, if it fits the model."""
+        """Store an aspect as a connector would, after checking it against the model."""
         name = aspect.get_aspect_name()
         self._registry.expect_aspect(self._registry.expect(urn), name)
         value = self._registry.check_typed(aspect)
@@ -118,7 +118,10 @@ class Gms:
         (self._store.append if is_series(name) else self._store.put)(urn, name, value, system)
 
     def get(self, urn: str, kind: type[Aspect]) -> Aspect | None:
-        """Return a stored aspect; of a time series, the latest value."""
+        """Return a stored aspect.
+
+        For a time series, this is the latest value.
+        """
         stored = self._store.aspects(urn).get(kind.get_aspect_name())
         return kind.from_obj(post_json_transform(stored.value)) if stored else None
 
@@ -136,11 +139,11 @@ class Gms:
         return self._store.urns(entity)
 
     def delete(self, urn: str) -> None:
-        """Hard-delete an entity."""
+        """Delete an entity for good."""
         self._store.delete(urn)
 
     def graphql(self, query: str, *, refused: bool = False, **variables: Any) -> Json:  # noqa: ANN401 - JSON
-        """Run a GraphQL operation as a user of DataHub's pages.
+        """Run a GraphQL operation, as a user of DataHub's pages does.
 
         Args:
             query: The operation.
@@ -161,7 +164,7 @@ class Gms:
     def fail(
         self, pattern: str, status: int = 500, *, times: int = 1, message: str = "out of order"
     ) -> None:
-        """Make matching requests fail.
+        """Make the next matching requests fail.
 
         Args:
             pattern: Regular expression, searched in method and path, as in "POST /aspects".
@@ -172,7 +175,7 @@ class Gms:
         self._faults.fail(pattern, status=status, times=times, message=message)
 
     def reply(self, pattern: str, body: str, *, times: int = 1) -> None:
-        """Answer matching requests with status 200 and a body, and do nothing else.
+        """Answer the next matching requests with a fixed body, without carrying them out.
 
         Args:
             pattern: Regular expression, searched in method and path, as in "POST /aspects".
@@ -182,7 +185,7 @@ class Gms:
         self._faults.reply(pattern, body, times=times)
 
     def halve(self, pattern: str, *, times: int = 1) -> None:
-        """Leave half of the entities out of the answers to matching requests.
+        """Omit half of the entities from the answers to the next matching requests.
 
         Args:
             pattern: Regular expression, searched in method and path, as in "POST /aspects".
@@ -191,7 +194,7 @@ class Gms:
         self._faults.halve(pattern, times=times)
 
     def heal(self) -> None:
-        """Forget all failures and wrong answers that are still due."""
+        """Remove all failures and wrong answers that have not occurred yet."""
         self._faults.heal()
 
     def _config(self, _: Call) -> Json:

@@ -1,4 +1,4 @@
-"""Relationships between entities, as in the server's graph index."""
+"""List the relationships between entities, as in the server's graph index."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -15,7 +15,7 @@ class Edge(NamedTuple):
 
 
 def edges(store: Store, kinds: set[str]) -> Iterator[Edge]:
-    """Return the relationships of some kinds, or of all kinds if the set is empty."""
+    """Yield the relationships of the given kinds, or of all kinds if none is given."""
     for kind, entity, aspect, way in _KINDS:
         if kinds and kind not in kinds:
             continue

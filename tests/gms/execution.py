@@ -1,4 +1,4 @@
-"""Execution of GraphQL against the real schema; unknown fields are errors."""
+"""Execute GraphQL operations against the server's real schema, which rejects unknown fields."""
 
 from collections.abc import Collection
 from functools import lru_cache
@@ -22,10 +22,10 @@ from gms.world import Json, Node, Resolver, World, enum_type, graphql_type
 
 
 class Execution:
-    """The GraphQL interface."""
+    """The GraphQL interface of the server."""
 
     def __init__(self, world: World, missing: Collection[str]) -> None:
-        """Prepare the schema without the entity types that the server lacks."""
+        """Prepare the schema, without the entity types that the server lacks."""
         self._world, self._schema = world, schema_without(missing)
         resolvers = {"Query": QUESTIONS, "Mutation": MUTATIONS, **ANSWERS}
         for name, kind in self._schema.type_map.items():
@@ -34,7 +34,7 @@ class Execution:
         self._prepare = lru_cache(maxsize=100)(self._parse)
 
     def mount(self, routes: Routes) -> None:
-        """Add the route."""
+        """Add the route for GraphQL operations."""
         routes.add("POST", "/api/graphql", self._answer)
 
     def _attach(self, kind: GraphQLObjectType, resolvers: dict[str, Resolver]) -> None:

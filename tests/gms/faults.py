@@ -1,4 +1,4 @@
-"""Failures and wrong answers that tests order."""
+"""Define the failures and wrong answers that tests can request."""
 
 import re
 import threading
@@ -8,10 +8,10 @@ from gms.refusals import Refused
 
 
 class Instead(Exception):  # noqa: N818 - an answer, though a wrong one
-    """A successful response that has nothing to do with the request, which is not carried out."""
+    """Raised to answer a request with a fixed body instead of carrying it out."""
 
     def __init__(self, body: str) -> None:
-        """Store the response."""
+        """Store the body."""
         super().__init__(body)
         self.body = body
 
@@ -25,27 +25,27 @@ class _Fault:
 
 
 class Faults:
-    """The requests that fail next."""
+    """The failures and wrong answers that the next requests get."""
 
     def __init__(self) -> None:
-        """Start without failures."""
+        """Start with an empty list."""
         self._lock = threading.Lock()
         self._due: list[_Fault] = []
 
     def fail(self, pattern: str, *, status: int, times: int, message: str) -> None:
-        """Make the next requests fail whose method and path match."""
+        """Make the next requests with a matching method and path fail."""
         self._order(pattern, times, Refused(status, message))
 
     def reply(self, pattern: str, body: str, *, times: int) -> None:
-        """Answer the next requests whose method and path match with a body, and do nothing else."""
+        """Answer the next matching requests with a fixed body, without carrying them out."""
         self._order(pattern, times, Instead(body))
 
     def halve(self, pattern: str, *, times: int) -> None:
-        """Leave half of the entities out of the next answers to requests that match."""
+        """Omit half of the entities from the answers to the next matching requests."""
         self._order(pattern, times, None)
 
     def heal(self) -> None:
-        """Answer all requests rightly from now on."""
+        """Remove all failures and wrong answers that have not occurred yet."""
         with self._lock:
             self._due.clear()
 
@@ -54,7 +54,7 @@ class Faults:
             self._due.append(_Fault(re.compile(pattern), times, error))
 
     def strike(self, request: str) -> bool:
-        """Fail a request if it matches.
+        """Apply the first fault that matches a request, if there is one.
 
         Returns:
             Whether the answer is halved.

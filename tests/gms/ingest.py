@@ -1,4 +1,4 @@
-"""Validation, execution and logging of proposals."""
+"""Check, carry out and log proposals."""
 
 import threading
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Write:
-    """An accepted write, whether or not it changed anything."""
+    """An accepted write, even if it changed nothing."""
 
     urn: str
     entity: str
@@ -48,7 +48,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Rejection:
-    """A write that was rejected, or accepted in part."""
+    """A write that was fully or partly rejected."""
 
     urn: str
     aspect: str
@@ -56,7 +56,7 @@ class Rejection:
 
 
 class Ingestion:
-    """The only writer of the store."""
+    """The part of the server through which all writes go."""
 
     def __init__(self, store: Store, registry: Registry, *, modern: bool) -> None:
         """Start with empty logs."""
@@ -66,7 +66,7 @@ class Ingestion:
         self.rejected: list[Rejection] = []
 
     def ingest(self, proposals: Sequence[Proposal], *, later: bool = False) -> None:
-        """Execute proposals.
+        """Check all proposals of one request, then carry them out.
 
         A proposal that does not fit the model rejects all of them. So does one that does not fit
         the stored aspects, except in asynchronous requests: their clients have a response by then.
@@ -92,7 +92,7 @@ class Ingestion:
             self._reject(proposal, str(dropped))
 
     def delete(self, urn: str, by: str) -> tuple[int, int]:
-        """Hard-delete an entity."""
+        """Delete an entity for good, and log the write."""
         entity = self._registry.expect(urn)
         aspect = self._registry.key(urn)[0]
         counts = self._store.delete(urn)
@@ -185,7 +185,10 @@ class Ingestion:
 
 
 def _assignments(proposal: Proposal) -> Sequence[Json]:
-    """Return the structured properties that a proposal assigns, as far as it shows them."""
+    """Return the structured properties that a proposal assigns.
+
+    In a patch, only those are found whose operation contains the whole assignment.
+    """
     if proposal.change != "PATCH":
         return proposal.body["properties"] if proposal.body else ()
     payload = proposal.body

@@ -1,4 +1,4 @@
-"""GraphQL mutations, written as the aspects that the server makes of them."""
+"""Carry out GraphQL mutations by writing the same aspects as the server does."""
 
 import json
 import time
@@ -135,7 +135,10 @@ def _update_relationship(world: World, _: None, *, urn: str, **asked: Json) -> b
 
 
 def _rebuild(own: Json) -> Json:
-    """Build an aspect from the input alone; parts without an input field are lost."""
+    """Build an aspect from the input of a mutation.
+
+    The parts for which the mutation has no input field are lost, as on the server.
+    """
     value = {it: own[it] for it in ("name", "source", "destination")}
     mappings = own.get("relationshipFieldmappings")
     if mappings:

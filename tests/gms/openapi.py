@@ -1,4 +1,4 @@
-"""The OpenAPI interface, the newer of the server's two."""
+"""Serve the OpenAPI interface, the newer of the server's two REST interfaces."""
 
 import zlib
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ Json = dict[str, Any]
 
 
 class OpenApi:
-    """The endpoints of the OpenAPI interface that DataHub's client uses."""
+    """The OpenAPI endpoints that DataHub's client uses."""
 
     def __init__(self, store: Store, registry: Registry, ingestion: Ingestion) -> None:
-        """Serve a store."""
+        """Create the interface to a store."""
         self._store, self._registry, self._ingestion = store, registry, ingestion
 
     def mount(self, routes: Routes, *, relationships: bool) -> None:
-        """Add the routes.
+        """Add the routes of all endpoints.
 
         Args:
             routes: Receives the routes.

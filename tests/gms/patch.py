@@ -1,4 +1,4 @@
-"""JSON Patch on aspects, with array elements addressed by their keys."""
+"""Apply JSON Patch to aspects, whose array elements are addressed by key."""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ Json = dict[str, Any]
 def apply_patch(
     aspect: str, base: Json | None, payload: Json | list[Json], *, modern: bool
 ) -> Json:
-    """Return an aspect after a patch.
+    """Apply a patch to an aspect, and return the result.
 
     Args:
         aspect: The name of the aspect.
@@ -79,7 +79,10 @@ def _close(patched: Json, template: Template, *, restore: bool) -> Json:
 
 
 def _prepare(opened: Json, change: Json, *, modern: bool) -> None:
-    """Create missing objects along the path; for a removal also the last, so that it succeeds."""
+    """Create missing objects along the path of a change.
+
+    For a removal, this includes the last object, so that the removal succeeds.
+    """
     steps = split(change["path"])
     if not modern:
         while steps and not steps[-1]:

@@ -1,4 +1,4 @@
-"""Resolvers of GraphQL queries."""
+"""Resolve GraphQL queries."""
 
 from collections.abc import Sequence
 from typing import Any

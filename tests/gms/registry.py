@@ -1,4 +1,4 @@
-"""The entity types and aspects that the server supports, and their validation."""
+"""Define which entity types and aspects the server supports, and check aspects."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -21,10 +21,10 @@ _TOGETHER = {"structuredProperty": ("structuredProperties",)}
 
 
 class Registry:
-    """A server's model: the installed client's model without the parts that the server lacks."""
+    """The model of a server: that of the installed client, without what the server lacks."""
 
     def __init__(self, without: Collection[str]) -> None:
-        """Remove some entity types and aspects."""
+        """Remove the entity types and aspects that the server lacks."""
         missing = {*without, *(gone for name in without for gone in _TOGETHER.get(name, ()))}
         unknown = missing - KEY_ASPECTS.keys() - ASPECT_NAME_MAP.keys()
         assert not unknown, f"no such entity type or aspect: {sorted(unknown)}"
@@ -35,15 +35,15 @@ class Registry:
         }
 
     def entities(self) -> list[str]:
-        """The entity types, in order."""
+        """Names of all supported entity types, sorted."""
         return sorted(self._aspects)
 
     def knows(self, entity: str) -> bool:
-        """Whether an entity type is in the registry."""
+        """Return whether the server supports an entity type."""
         return entity in self._aspects
 
     def expect(self, urn: str) -> str:
-        """Return the entity type of a URN, which must be well formed and of a known type."""
+        """Return the entity type of a URN, or raise an error if the URN is invalid."""
         entity = self._parse_urn(urn).entity_type
         if entity not in self._aspects:
             message = f"Failed to find entity with name {entity} in EntityRegistry"
@@ -51,13 +51,13 @@ class Registry:
         return entity
 
     def expect_readable(self, entity: str) -> None:
-        """Reject an unknown entity type."""
+        """Reject requests for an unknown entity type."""
         if entity not in self._aspects:
             message = f"Failed to find entity with name {entity} in EntityRegistry"
             raise Malformed(message)
 
     def expect_aspect(self, entity: str, aspect: str) -> None:
-        """Reject an aspect that entities of a type do not have."""
+        """Reject an aspect that the entity type does not have."""
         if aspect not in self._aspects[entity]:
             message = f"Unknown aspect {aspect} for entity {entity}"
             raise Invalid(message)
@@ -67,7 +67,7 @@ class Registry:
         return self._aspects[entity]
 
     def check(self, aspect: str, value: Json) -> Json:
-        """Return an aspect as it is stored, with default values.
+        """Check an aspect, and return it as the server stores it.
 
         Raises:
             Invalid: The aspect does not fit its schema.
@@ -84,7 +84,7 @@ class Registry:
         return kept
 
     def check_typed(self, aspect: _Aspect) -> Json:
-        """Check an aspect that is already an object."""
+        """Check an aspect object, and return it as the server stores it."""
         try:
             kept = pre_json_transform(aspect.to_obj())
         except AvroTypeException as error:
@@ -96,13 +96,13 @@ class Registry:
         return kept
 
     def key(self, urn: str) -> tuple[str, Json]:
-        """Return the name and the value of the key aspect, which has the parts of the URN."""
+        """Return the name and the content of the key aspect, which holds the parts of the URN."""
         parsed = self._parse_urn(urn)
         key = parsed.to_key_aspect()  # type: ignore[attr-defined]  # every urn class has it but the root
         return key.get_aspect_name(), pre_json_transform(key.to_obj())
 
     def specifications(self) -> list[Json]:
-        """Return the registry as the server publishes it."""
+        """Return the registry in the form in which the server publishes it."""
         return [
             {
                 "name": entity,
@@ -125,12 +125,12 @@ class Registry:
 
 
 def is_series(aspect: str) -> bool:
-    """Whether an aspect is a time series."""
+    """Return whether an aspect is a time series."""
     return aspect in TIMESERIES_ASPECT_MAP
 
 
 def java_name(aspect: str) -> str:
-    """Return the Java name of an aspect, which responses contain.
+    """Return the Java name of an aspect, as it occurs in responses.
 
     >>> java_name("status")
     'com.linkedin.common.Status'

@@ -1,4 +1,4 @@
-"""The Rest.li interface, the older of the server's two."""
+"""Serve the Rest.li interface, the older of the server's two REST interfaces."""
 
 import json
 import re
@@ -15,14 +15,14 @@ Json = dict[str, Any]
 
 
 class Restli:
-    """The endpoints of the Rest.li interface that DataHub's client still uses."""
+    """The Rest.li endpoints that DataHub's client still uses."""
 
     def __init__(self, store: Store, registry: Registry, ingestion: Ingestion) -> None:
-        """Serve a store."""
+        """Create the interface to a store."""
         self._store, self._registry, self._ingestion = store, registry, ingestion
 
     def mount(self, routes: Routes) -> None:
-        """Add the routes."""
+        """Add the routes of all endpoints."""
         routes.add("POST", r"/aspects\?action=ingestProposal", self._ingest)
         routes.add("POST", r"/aspects\?action=ingestProposalBatch", self._ingest_batch)
         routes.add("POST", r"/aspects\?action=getTimeseriesAspectValues", self._get_series)

@@ -1,4 +1,4 @@
-"""Routing of requests by method and path."""
+"""Route requests by method and path."""
 
 import re
 from collections.abc import Callable
@@ -10,14 +10,14 @@ from gms.refusals import Refused
 
 @dataclass(frozen=True)
 class Call:
-    """A request: path parameters, query parameters and body."""
+    """A request, split into path parameters, query parameters and body."""
 
     path: tuple[str, ...]
     query: dict[str, list[str]]
     body: Any
 
     def one(self, name: str, default: str = "") -> str:
-        """Return a query parameter that occurs once."""
+        """Return a single query parameter."""
         return self.query.get(name, [default])[0]
 
     def flag(self, name: str) -> bool:
@@ -29,18 +29,18 @@ Answer = Callable[[Call], Any]
 
 
 class Routes:
-    """The routes of the server."""
+    """The routes of the server, with their handlers."""
 
     def __init__(self) -> None:
-        """Start without routes."""
+        """Start with an empty list."""
         self._routes: list[tuple[str, re.Pattern[str], Answer]] = []
 
     def add(self, method: str, pattern: str, answer: Answer) -> None:
-        """Add a handler for requests of a method whose whole path matches."""
+        """Add a handler for requests with a method and a fully matching path."""
         self._routes.append((method, re.compile(pattern), answer))
 
     def find(self, method: str, path: str) -> tuple[Answer, tuple[str, ...]]:
-        """Return the handler of a request, and the groups of its path.
+        """Return the handler of a request, and the parameters in its path.
 
         Raises:
             Refused: No route matches.

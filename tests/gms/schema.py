@@ -1,4 +1,4 @@
-"""The GraphQL schema of a server, without the types of entities that it lacks."""
+"""Build the GraphQL schema of a server, without the entity types that it lacks."""
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -36,7 +36,7 @@ _DELETIONS = {"erModelRelationship": "deleteERModelRelationship", "query": "dele
 
 
 def schema_without(missing: Collection[str]) -> GraphQLSchema:
-    """Return the schema of a server that lacks some entity types.
+    """Return the GraphQL schema of a server that lacks some entity types.
 
     Args:
         missing: Names of entity types, as in the registry.
@@ -55,7 +55,7 @@ def _type_names(document: DocumentNode, missing: Collection[str]) -> Iterator[st
 
 
 class _Pruning(Visitor):
-    """Removes types, and every field that leads to them."""
+    """A visitor that removes types and all fields of these types."""
 
     def __init__(self, document: DocumentNode, missing: Collection[str]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Search by the fields of the real index."""
+"""Search entities by the fields of DataHub's search index."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ class Search:
 
 
 def find(store: Store, search: Search) -> list[str]:
-    """Return the URNs of all matching entities, by default in the order of URNs."""
+    """Return the URNs of all matching entities, sorted by the request's fields or by URN."""
     fields = {rule["field"].removesuffix(".keyword") for each in search.any_of for rule in each}
     for field_name in fields:
         _expect_property(store, field_name)
@@ -52,7 +52,7 @@ def find(store: Store, search: Search) -> list[str]:
 
 
 def matches(store: Store, urn: str, any_of: Sequence[Conjunction]) -> bool:
-    """Return whether an entity passes all filters of one conjunction, if there are any."""
+    """Return whether an entity passes all filters of at least one conjunction."""
     return not any_of or any(
         all(_passes(store, urn, rule) != bool(rule.get("negated")) for rule in rules)
         for rules in any_of
@@ -62,14 +62,14 @@ def matches(store: Store, urn: str, any_of: Sequence[Conjunction]) -> bool:
 def page(
     urns: Sequence[str], scroll_id: str | None, count: int
 ) -> tuple[Sequence[str], str | None]:
-    """Return one page, and the start of the next page if there is one."""
+    """Return one page of URNs, and the start of the next page or None."""
     start = int(scroll_id or 0)
     end = start + count
     return urns[start:end], str(end) if end < len(urns) else None
 
 
 def facet(store: Store, urns: Iterable[str], name: str) -> list[tuple[str, int]]:
-    """Count the entities by the value of a field, most frequent first."""
+    """Count the entities for each value of a field, and sort by frequency."""
     counts: dict[str, int] = {}
     for urn in urns:
         for value in _values(store, urn, name):
@@ -90,7 +90,10 @@ def _passes(store: Store, urn: str, rule: Json) -> bool:
 
 
 def _expect_property(store: Store, name: str) -> None:
-    """Reject a soft-deleted structured property; an unknown one just matches nothing."""
+    """Reject a filter on a soft-deleted structured property.
+
+    A filter on an unknown property matches nothing, and is no error.
+    """
     urn = f"urn:li:structuredProperty:{name.removeprefix(_PROPERTY)}"
     if name.startswith(_PROPERTY) and _is_removed(store, urn):
         message = f"Cannot filter on deleted Structured Property [{urn}]"
@@ -116,7 +119,7 @@ _CONDITIONS: dict[str, Callable[[Any, str], bool]] = {
 
 
 def _mentions(store: Store, urn: str, query: str) -> bool:
-    """Return whether every word occurs in the URN, a name or a description."""
+    """Return whether the URN, name and description contain every word of the query."""
     text = " ".join(
         str(it) for name in ("urn", "name", "description") for it in _values(store, urn, name)
     )

@@ -1,4 +1,4 @@
-"""An HTTP server that keeps a log of its requests and responses."""
+"""Run an HTTP server that keeps a log of its requests and responses."""
 
 import json
 import socket
@@ -16,7 +16,7 @@ from gms.routes import Call, Routes
 
 @dataclass(frozen=True)
 class Request:
-    """A request and its response."""
+    """A request, with the status of its response."""
 
     method: str
     path: str
@@ -25,7 +25,7 @@ class Request:
 
 
 class Server:
-    """A server on a free local port, with its own threads."""
+    """A server on a free local port, which runs in its own threads."""
 
     def __init__(self, routes: Routes, faults: Faults, note: Callable[[Request], None]) -> None:
         """Bind to a free port."""
@@ -35,15 +35,15 @@ class Server:
 
     @property
     def url(self) -> str:
-        """The address of the server."""
+        """Address of the server."""
         return f"http://127.0.0.1:{self._http.server_address[1]}"
 
     def start(self) -> None:
-        """Start to serve requests."""
+        """Start serving requests."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop, and close all connections."""
+        """Stop the server, and close all connections."""
         self._http.shutdown()
         self._http.hang_up()
         self._http.server_close()
@@ -73,7 +73,7 @@ class _Http(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def hang_up(self) -> None:
-        """Close connections that clients keep alive, so that their threads end."""
+        """Close all connections, so that their threads end."""
         with self._lock:
             for connection in self._open:
                 connection.shutdown(socket.SHUT_RDWR)
@@ -122,11 +122,11 @@ class _Handler(BaseHTTPRequestHandler):
             return _refuse(refusal, openapi=url.path.startswith("/openapi"))
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-        """Write no log: the list of requests has all."""
+        """Suppress the log, because the list of requests contains everything."""
 
 
 def _halve(answer: Any) -> Any:  # noqa: ANN401 - JSON
-    """Leave every other entity out of an answer, as a server does that gives up early."""
+    """Omit every second entity from an answer, as an overloaded server may do."""
     if isinstance(answer, list):
         return answer[1::2]
     return {**answer, "entities": answer["entities"][1::2]}

@@ -1,4 +1,4 @@
-"""The storage of the server: aspects with system metadata, and time series."""
+"""Store aspects with their system metadata, and time series."""
 
 import threading
 from collections import defaultdict
@@ -14,17 +14,23 @@ _TIME = "timestampMillis"
 
 @dataclass(frozen=True)
 class Stored:
-    """An aspect with its system metadata; neither is changed in place."""
+    """An aspect with its system metadata.
+
+    Both are replaced and never changed in place.
+    """
 
     value: Json
     system: Json
 
 
 class Store:
-    """All entities. A reader that is going to write holds the lock."""
+    """All entities.
+
+    Code that reads and then writes must hold the lock meanwhile.
+    """
 
     def __init__(self) -> None:
-        """Start empty."""
+        """Start with an empty store."""
         self.lock = threading.RLock()
         self._entities: dict[str, dict[str, Stored]] = {}
         self._series: dict[str, dict[str, list[Stored]]] = defaultdict(dict)
@@ -39,7 +45,7 @@ class Store:
         return self._entities.get(urn, {}).get(aspect)
 
     def value(self, urn: str, aspect: str) -> Json:
-        """Return the content of an aspect; empty if there is none."""
+        """Return the content of an aspect, or an empty dictionary if it does not exist."""
         stored = self.get(urn, aspect)
         return stored.value if stored else {}
 
@@ -56,7 +62,7 @@ class Store:
             return sorted(self._of_type.get(entity, ()))
 
     def put(self, urn: str, aspect: str, value: Json, system: Json) -> None:
-        """Store an aspect.
+        """Store an aspect in place of an earlier one.
 
         If the aspect exists, the server keeps its system metadata and updates only the run and the
         time: `pipelineName` remains that of the first writer.
@@ -75,12 +81,12 @@ class Store:
             series.sort(key=lambda stored: stored.value[_TIME])
 
     def series(self, urn: str, aspect: str) -> list[Stored]:
-        """Return a time series, latest first."""
+        """Return the values of a time series, latest first."""
         with self.lock:
             return self._series.get(urn, {}).get(aspect, [])[::-1]
 
     def delete(self, urn: str) -> tuple[int, int]:
-        """Delete an entity, and return the numbers of removed aspects and time series values."""
+        """Delete an entity, and return the numbers of deleted aspects and time series values."""
         with self.lock:
             aspects = self._entities.pop(urn, {})
             self._of_type[Urn.from_string(urn).entity_type].pop(urn, None)

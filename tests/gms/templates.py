@@ -1,4 +1,4 @@
-"""Conversion of arrays into nested objects, whose elements patches address by key."""
+"""Convert arrays into nested objects, in which patches address elements by key."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ _SEPARATOR = "\N{SYMBOL FOR UNIT SEPARATOR}"
 
 @dataclass(frozen=True)
 class Template:
-    """The form of one aspect in patches without array keys."""
+    """The form in which patches see one aspect: arrays become objects with these keys."""
 
     default: Json
     arrays: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -21,7 +21,9 @@ class Template:
 
 
 def key_of(element: Json, name: str) -> str:
-    """Return the value of a key field; the unit separator marks a step into a record.
+    """Return the value of a key field of an array element.
+
+    In its name, unit separators mark steps into nested records.
 
     >>> key_of({"tag": "a"}, "attribution␟source"), key_of({"tag": "a"}, "tag")
     ('', 'a')
@@ -33,7 +35,7 @@ def key_of(element: Json, name: str) -> str:
 
 
 def to_map(elements: Sequence[Any], keys: Sequence[str]) -> Json:
-    """Convert an array into nested objects, with one level for each key.
+    """Convert an array into nested objects, one level for each key field.
 
     >>> to_map([{"tag": "a", "context": "x"}], ["tag"])
     {'a': {'tag': 'a', 'context': 'x'}}

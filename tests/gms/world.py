@@ -1,4 +1,4 @@
-"""The data that GraphQL's resolvers read."""
+"""Define the data that GraphQL resolvers read."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ ACTOR = "urn:li:corpuser:datahub"
 
 @dataclass(frozen=True)
 class World:
-    """The stored data and the model of the server."""
+    """The content and the model of the server."""
 
     store: Store
     registry: Registry
@@ -30,18 +30,21 @@ class World:
 
 
 class Node(NamedTuple):
-    """An entity, stored or not; its aspects are read on demand."""
+    """An entity that may exist or not.
+
+    Its aspects are read when they are needed.
+    """
 
     urn: str
 
     @property
     def entity(self) -> str:
-        """The entity's type, as in the registry."""
+        """Entity type, as in the registry."""
         return Urn.from_string(self.urn).entity_type
 
 
 def graphql_type(node: Node) -> str:
-    """Return the GraphQL object type of an entity.
+    """Return the name of the GraphQL object type for an entity.
 
     >>> graphql_type(Node("urn:li:tag:a")), graphql_type(Node("urn:li:container:a"))
     ('Tag', 'Restricted')
@@ -51,7 +54,7 @@ def graphql_type(node: Node) -> str:
 
 @cache
 def enum_type(entity: str) -> str:
-    """Convert an entity type of the registry into GraphQL's.
+    """Return GraphQL's name of an entity type.
 
     >>> enum_type("schemaField")
     'SCHEMA_FIELD'
