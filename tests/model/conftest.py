@@ -1,4 +1,4 @@
-"""Small lakes made in the test itself."""
+"""Set up small lakes that are made from Python lists."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from handmade import Know, MakeLake, Tables, facts_of, lake_of
 
 @pytest.fixture
 def know() -> Know:
-    """Makes what is known of pairs, their columns written as `table.column`."""
+    """Return a function that makes catalog facts from evidence on pairs."""
     return facts_of
 
 
@@ -19,7 +19,7 @@ def make_lake() -> MakeLake:
 
 @pytest.fixture(scope="session")
 def airline_tables() -> Tables:
-    """Flights, airlines and planes, beside two tables that have nothing to do with them."""
+    """Make tables of flights, airlines and planes, and two unrelated tables."""
     random = np.random.default_rng(7)
     carriers = [first + second for first in "ABDEFH" for second in "JKLMN"]
     planes = [f"N{number}" for number in range(100, 190)]

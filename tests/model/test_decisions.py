@@ -1,4 +1,4 @@
-"""Tests the effect of catalog evidence and decisions on candidates, scores and suggestions."""
+"""Test the effect of catalog evidence and decisions on candidates, scores and suggestions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -38,7 +38,7 @@ def connect(make_lake: MakeLake, airline_tables: Tables, know: Know) -> Connect:
 
 
 def embed(index: LakeIndex) -> np.ndarray:
-    """Return random embeddings."""
+    """Return a random embedding for each column."""
     vectors = np.random.default_rng(0).normal(size=(len(index.lake), 8)).astype(np.float32)
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 

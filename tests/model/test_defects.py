@@ -1,4 +1,4 @@
-"""Tests that fail for the defects of the paper's released code.
+"""Test that the defects of the paper's released code do not occur here.
 
 Defects with tests in other files:
 
@@ -58,7 +58,7 @@ def lake(make_lake: MakeLake, airline_tables: Tables) -> Lake:
 
 @pytest.fixture
 def batches(monkeypatch: pytest.MonkeyPatch) -> list[Batch]:
-    """The batches that a network receives during the test."""
+    """Record the batches that a network receives during a test."""
     seen: list[Batch] = []
     forward = HIN.forward
 
@@ -81,7 +81,7 @@ def test_unknown_tokens_differ() -> None:
 
 
 class Largest(TorchDispatchMode):
-    """Counts the elements of the largest tensor that any operation creates."""
+    """Measure the number of elements in the largest tensor that any operation creates."""
 
     elements = 0
 
@@ -99,7 +99,10 @@ class Largest(TorchDispatchMode):
 
 
 def wide_graph(columns: int, tables: int) -> Batch:
-    """Return tables of a few columns; every second table joins the first column of the next."""
+    """Make tables of a few columns.
+
+    The first table joins the second, the third the fourth, and so on.
+    """
     of = np.arange(columns) * tables // columns
     within = [np.flatnonzero(of == table) for table in range(tables)]
     pairs = zip(within[::2], within[1::2], strict=True)
@@ -216,7 +219,7 @@ def test_inference_sees_the_hyperedges_that_training_saw(lake: Lake, batches: li
 
 
 def test_the_tree_grows_from_the_query() -> None:
-    """A second candidate can be attached to the query if no selected candidate supports it."""
+    """Check that a second candidate may join the query alone, without any selected candidate."""
     relevance = np.array([[0.9, 0.5, 0.3]])
     among = np.zeros((1, 3, 3))
     among[0, 0, 2] = among[0, 2, 0] = 0.6

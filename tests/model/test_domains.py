@@ -1,4 +1,4 @@
-"""Tests that columns of one kind of values form one domain, and that a domain becomes a star."""
+"""Test that columns with values of one kind form a domain, and that a domain becomes a star."""
 
 from collections.abc import Iterable
 from dataclasses import replace

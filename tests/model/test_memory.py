@@ -1,4 +1,4 @@
-"""Tests that a training step needs no more memory in a larger lake."""
+"""Test that a training step needs no more memory in a larger lake."""
 
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -75,7 +75,10 @@ def tensor_bytes(value: object) -> int:
 
 
 def step_peak(pairs: PairBatch, tables: int) -> int:
-    """Return the peak size of a step's tensors in bytes, without weights and moments."""
+    """Return the peak memory of a training step in bytes.
+
+    Weights and optimizer moments do not count.
+    """
     sizes = NetworkSizes(
         vocabulary=50,
         dimension=DIMENSION,

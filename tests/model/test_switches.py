@@ -1,4 +1,4 @@
-"""Every departure from the paper can be switched off, and then makes no difference any more."""
+"""Test that each departure from the paper has no effect after it is switched off."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -42,7 +42,7 @@ def lake(make_lake: MakeLake, airline_tables: Tables) -> Lake:
 
 @pytest.fixture
 def renamed(make_lake: MakeLake, airline_tables: Tables) -> Lake:
-    """The same tables, whose columns have other names."""
+    """Make the same tables with other table and column names."""
     return make_lake(
         {
             f"sheet{t}": {f"field{c}": cells for c, cells in enumerate(columns.values())}
@@ -53,7 +53,7 @@ def renamed(make_lake: MakeLake, airline_tables: Tables) -> Lake:
 
 @pytest.fixture
 def revalued(make_lake: MakeLake, airline_tables: Tables) -> Lake:
-    """The same names and repetitions of values, all of which are others."""
+    """Make the same tables with other values, which repeat in the same way."""
 
     def other(table: int, cells: Sequence[str]) -> list[str]:
         numbers = all(cell.isdecimal() for cell in cells)
@@ -87,7 +87,7 @@ def test_names_that_are_not_read_make_no_difference(lake: Lake, renamed: Lake) -
 
 
 def find(index: LakeIndex, config: ModelConfig) -> np.ndarray:
-    """What the blend says of every two columns, with a cosine that says nothing."""
+    """Return the blended scores of all pairs, with embeddings that contain no information."""
     places = np.arange(len(index.lake))[None, :]
     nothing = np.eye(len(index.lake), dtype=np.float32)
     return build_scorer(index, nothing, config.ranking.scoring).score(places, places)[0]
@@ -200,7 +200,7 @@ def test_without_name_vectors_tokens_alone_are_read(lake: Lake, tmp_path: Path) 
 def test_the_best_epoch_is_the_one_selected(
     lake: Lake, selection: EpochSelection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Recall is best after the first epoch, loss after the last."""
+    """Use a run with the best recall after the first epoch, and the best loss after the last."""
     said = [(3.0, 0.9), (2.0, 0.5), (1.0, 0.1)]
     report(said, monkeypatch)
     chosen, _ = run(lake, switched(SMALL, setting__selection=selection))

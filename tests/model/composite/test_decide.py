@@ -1,4 +1,4 @@
-"""Test which proposed references of several columns are taken to hold."""
+"""Test which proposed composite references are accepted."""
 
 from datahub_hyperjoin.composites import CompositeEvidence
 from datahub_hyperjoin.joins import Cardinality, Evidence
@@ -15,7 +15,10 @@ from datahub_hyperjoin.tables import ColumnId, TableId
 def proposal(
     left: str, right: str, *parts: str, names: float = 1.0, declared: str = ""
 ) -> Proposal:
-    """A reference of parts that are written as `column` or as `column=column`."""
+    """Make a proposed reference from column pairs.
+
+    Each is written as `column=column`, or as `column` if both names are equal.
+    """
     ends = [part.split("=") for part in parts]
     return Proposal(
         pairs=tuple(

@@ -1,4 +1,4 @@
-"""Test that the proposed references of several columns are among those of trying all columns."""
+"""Test the proposed composite references against a search that tries all columns."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, permutations
@@ -38,7 +38,11 @@ def is_part(cells: Sequence[str]) -> bool:
 
 
 def is_contained(cells: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether one column lacks at most one value, unless the other one is its own key."""
+    """Return whether a column may be part of a reference to another one.
+
+    At most one of its values may be missing there, and it must not be nearly as complete a key
+    itself.
+    """
     left, right = {*cells}, {*others}
     is_own_key = len(left) == len(cells) and len(right - left) <= 0.1 * len(right)
     return len(left & right) > 1 >= len(left - right) and not is_own_key
@@ -56,7 +60,7 @@ def every_key(columns: Columns) -> list[tuple[str, ...]]:
 
 
 def every_reference(left: Columns, right: Columns) -> list[list[tuple[str, str]]]:
-    """Tries all columns of one table for each key of the other."""
+    """Try all columns of one table as a reference to each key of the other."""
     return [
         [*zip(chosen, key, strict=True)]
         for key in every_key(right)

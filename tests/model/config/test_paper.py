@@ -19,7 +19,7 @@ from datahub_hyperjoin.model.config.paper import fill, paper
 
 
 def at(config: ModelConfig, key: str) -> object:
-    """The value of a key such as `training.epochs`."""
+    """Return the value of a key such as `training.epochs`."""
     value: Any = config
     for part in key.split("."):
         value = getattr(value, part)

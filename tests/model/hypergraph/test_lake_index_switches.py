@@ -1,4 +1,4 @@
-"""What is connected and how views are cut follows the recipe."""
+"""Test that recipe settings decide which columns are connected, and how views are made."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -59,7 +59,7 @@ def test_inference_without_hyperedges_is_of_the_same_network(lake: Lake, tmp_pat
 
 @pytest.fixture
 def accounts(make_lake: MakeLake) -> Lake:
-    """One word in common under names alike, many under names that are not."""
+    """Make columns with similar names that share one value, and others that share all values."""
     words = [f"w{n}" for n in range(20)]
     return make_lake(
         {
@@ -103,7 +103,7 @@ def test_names_alike_need_half_the_containment_unless_variants_do_not_count(
 
 
 def right_names(lake: Lake, config: ModelConfig, folder: Path) -> set[bytes]:
-    """The word vectors of the second view's names."""
+    """Return the word vectors of all names in the second view."""
     found: set[bytes] = set()
     for seed in range(5):
         pairs = draw(lake, config, folder, seed)

@@ -1,4 +1,4 @@
-"""An endpoint, a lake to name, and the configuration that brings them together."""
+"""Set up an endpoint, a lake whose columns need names, and a configuration for both."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ def endpoint() -> Iterator[Endpoint]:
 
 @pytest.fixture
 def configure(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> Configure:
-    """Makes a configuration that leads to the endpoint, and sets what no recipe can."""
+    """Return a function that configures the endpoint, including limits that no recipe can set."""
 
     def make(
         *,
@@ -45,7 +45,7 @@ def configure(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> Configure:
 
 @pytest.fixture
 def shop(make_lake: MakeLake) -> Lake:
-    """Two tables with three columns each."""
+    """Make two tables of a shop, with three columns each."""
     words = [f"secretvalue{at}" for at in range(9)]
     return make_lake(
         {
@@ -57,7 +57,7 @@ def shop(make_lake: MakeLake) -> Lake:
 
 @pytest.fixture
 def name(configure: Configure, shop: Lake) -> Name:
-    """Asks the endpoint for names of the shop's columns."""
+    """Return a function that asks the endpoint for names of the shop's columns."""
 
     def ask(**given: Any) -> Naming:  # noqa: ANN401 - whatever a recipe may give
         keys = np.arange(len(shop))

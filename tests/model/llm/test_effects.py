@@ -1,4 +1,4 @@
-"""Tests the effect of name variants on the join graph, on training and on fingerprints."""
+"""Test the effect of name variants on the join graph, on training and on fingerprints."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -31,7 +31,10 @@ NOTHING = CatalogFacts()
 
 @pytest.fixture
 def half_alike(make_lake: MakeLake) -> Lake:
-    """Two keys of which three values in five are the same: too few for columns of any names."""
+    """Make two keys that share three fifths of their values.
+
+    That is too little to connect columns with unlike names.
+    """
     words = [f"w{at}" for at in range(80)]
     return make_lake({"a": {"patron": words[:50]}, "b": {"borrower": words[20:70]}})
 

@@ -22,7 +22,7 @@ NAMED = {1: "alt_customer"}
 
 
 def ask(config: LanguageModelConfig, *, times: int = 1, first_wait: float = 0.001) -> Any:  # noqa: ANN401
-    """The answers to the same question asked again and again, and who asked."""
+    """Ask the same question several times, and return the answers and the requester."""
     with closing(Client(config)) as client:
         requester = Requester(client.send, config, first_wait=first_wait)
         return [requester.ask(PROMPT) for _ in range(times)], requester
@@ -92,7 +92,7 @@ def test_a_moment_to_wait_for_is_understood() -> None:
 
 
 def strict(place: int) -> Behaviour:
-    """An endpoint that knows the forms of request from a place on."""
+    """Answer only request forms from a position in `FORMS` on, and refuse all earlier ones."""
 
     def behave(request: dict[str, Any]) -> Answer | None:
         allowed = {str(form.response_format) + form.limit for form in FORMS[place:]}

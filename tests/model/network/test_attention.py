@@ -10,7 +10,10 @@ from datahub_hyperjoin.model.network.biased_attention import biased_attention
 
 
 def share_columns(count: int, *, apart: int = 0) -> Adjacency:
-    """Random columns in two hyperedges each; the last `apart` hyperedges share none."""
+    """Put random columns into two hyperedges each.
+
+    The last `apart` hyperedges share no column with others.
+    """
     random = torch.Generator().manual_seed(0)
     edges = torch.randint(max(count - apart, 1), (3 * count, 2), generator=random)
     columns = torch.arange(3 * count)

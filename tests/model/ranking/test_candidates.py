@@ -1,4 +1,4 @@
-"""Tests that each source adds candidates that no other source adds, and a fixed number of them."""
+"""Test that each source adds a fixed number of candidates, some of which no other source adds."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -50,7 +50,7 @@ NEAREST = ("embeddings", "names", "cells")
 
 @dataclass(frozen=True)
 class Column:
-    """A column that is similar to the query column by the given sources."""
+    """A column that is similar to the query column according to the given sources only."""
 
     table: str
     similar: frozenset[str]
@@ -73,12 +73,17 @@ class Column:
 
 
 def hash_of(table: str) -> int:
-    """Return a number of many digits, so that two tables share trigrams only by chance."""
+    """Return a long number that depends on the table.
+
+    Two such numbers share trigrams only by chance.
+    """
     return int.from_bytes(table.encode(), "big") ** 5
 
 
 def find_targets(source: str, targets: int, make_lake: MakeLake, know: Know) -> int:
-    """Count the candidates among targets, which are similar to the query by one source alone.
+    """Count the targets among the candidates.
+
+    Targets are similar to the query according to one source alone.
 
     Decoys are more similar than the targets by all other sources in `NEAREST`, and use up the
     candidates that these sources add.
@@ -144,7 +149,7 @@ def _with_cells(profile: ColumnProfile) -> ColumnProfile:
 def test_the_columns_that_a_column_is_related_to_are_candidates(
     make_lake: MakeLake, role: str, targets: int
 ) -> None:
-    """The targets share neither names nor values with the query, and all of them are related."""
+    """Use targets that are all related to the query, but share no names or values with it."""
     decoys = [Column(f"decoy{n}", frozenset(NEAREST)) for n in range(COUNT)]
     others = [*decoys, *(Column(f"target{n}", frozenset()) for n in range(targets))]
     lake = make_lake(

@@ -1,4 +1,4 @@
-"""The weights of decisions, against a search for the mode of the posterior."""
+"""Test the weights of decisions against a search for the mode of the posterior."""
 
 import numpy as np
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Tests that more of a signal never lowers a score, and that each signal has an effect."""
+"""Test that a stronger signal never lowers a score, and that each signal has an effect."""
 
 from dataclasses import fields, replace
 

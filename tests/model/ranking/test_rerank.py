@@ -14,7 +14,7 @@ def rows_of(among: np.ndarray) -> PairwiseScores:
 def one_query_at_a_time(
     relevance: np.ndarray, among: np.ndarray, count: int, coherence: float
 ) -> list[int]:
-    """Algorithm 1 as the paper writes it."""
+    """Rank the candidates of one query by Algorithm 1, exactly as in the paper."""
     rest = {int(c) for c in np.flatnonzero(np.isfinite(relevance))}
     key = relevance.copy()
     picked: list[int] = []

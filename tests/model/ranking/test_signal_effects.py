@@ -1,4 +1,4 @@
-"""Tests that each signal decides the ranking of a small lake in which all else is equal.
+"""Test each signal on a small lake in which it alone decides the ranking.
 
 The trees that correct the noisy-or are left out: they weigh the evidence as a whole.
 """
@@ -34,7 +34,7 @@ OTHERS = {f"f{n}/t": {"filler": [f"{n}{letter * 4}" for letter in "abcdef"]} for
 
 @dataclass(frozen=True)
 class Case:
-    """A lake in which the query joins the column `target` because of one signal alone."""
+    """A lake in which one signal alone makes the query join the column `target`."""
 
     signal: str
     tables: Tables

@@ -1,4 +1,4 @@
-"""Decisions move the scores of similar pairs, on small lakes."""
+"""Test that decisions change the scores of similar pairs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -27,7 +27,7 @@ NORTH, SOUTH = ("north.town", "towns.town"), ("south.town", "towns.town")
 
 @pytest.fixture
 def lake(make_lake: MakeLake) -> Lake:
-    """Two tables with towns that overlap a little with a list of towns, and one with ships."""
+    """Make two tables whose towns overlap slightly with a list of towns, and the same for ships."""
     return make_lake(
         {
             "towns": {"town": TOWNS[:30]},

@@ -1,4 +1,4 @@
-"""Tests that trees correct the noisy-or, and nothing else."""
+"""Test that the trees correct the noisy-or and no other part of the score."""
 
 from dataclasses import replace
 
@@ -43,7 +43,7 @@ def index() -> LakeIndex:
 
 
 def constant(value: float) -> TreeEnsemble:
-    """Return a tree with the same output for each row."""
+    """Return a tree with the same output for all rows."""
     return TreeEnsemble(
         feature=np.zeros((1, 1), dtype=np.int64),
         threshold=np.zeros((1, 1), dtype=np.float32),
@@ -52,7 +52,7 @@ def constant(value: float) -> TreeEnsemble:
 
 
 def all_pairs(index: LakeIndex) -> tuple[np.ndarray, np.ndarray]:
-    """Return each column with all columns of other tables."""
+    """Return all pairs of a column with a column of another table."""
     columns = np.arange(len(index.lake))
     table = index.lake.table_of
     left, right = np.nonzero(table[columns][:, None] != table[columns][None, :])
@@ -103,7 +103,7 @@ def test_only_a_noisy_or_of_values_is_corrected(index: LakeIndex) -> None:
 
 
 def features_of(index: LakeIndex) -> dict[str, np.ndarray]:
-    """Return the features of all pairs by name."""
+    """Return each feature of all pairs, by its name."""
     left, right = all_pairs(index)
     signals = NoisyOrScorer(index, None, STRENGTHS).measure(left, right).flatten()
     score = np.full(len(left), 0.5)

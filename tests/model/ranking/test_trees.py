@@ -1,4 +1,4 @@
-"""Tests of the evaluation of trees, against LightGBM's own predictions and by their properties."""
+"""Test the evaluation of trees against LightGBM's own predictions."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ PAIRS = arrays(
 
 
 def one_split() -> TreeEnsemble:
-    """Return a tree that asks whether feature 1 is greater than a half."""
+    """Return a tree that checks whether feature 1 is greater than one half."""
     return TreeEnsemble(
         feature=np.array([[1]]),
         threshold=np.array([[0.5]], dtype=np.float32),

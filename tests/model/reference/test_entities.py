@@ -1,4 +1,4 @@
-"""Tests that columns overlap by the entities they share, in any form."""
+"""Test that columns overlap if they share entities, whatever form these are written in."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Tests the spellings of names."""
+"""Test the spellings of entity names."""
 
 import pytest
 

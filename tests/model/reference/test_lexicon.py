@@ -1,4 +1,4 @@
-"""Tests that columns of codes and names are recognised, and other columns are not."""
+"""Test that columns of standard codes and names are recognised, and no others."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Tests that the entity kinds hold well-known codes and names."""
+"""Test that the entity kinds contain well-known codes and names."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Of the probable references of a column, one is the best."""
+"""Test which of a column's probable references is chosen as the best."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The pairs that may be references are those that a search in plain Python finds."""
+"""Test the candidates for references against a search in plain Python."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -46,7 +46,7 @@ def unique_columns(lake: Lake, facts: CatalogFacts = NO_FACTS) -> set[str]:
 
 
 def search(tables: Tables) -> Found:
-    """Find the same by comparing the values of all columns."""
+    """Find the candidates by comparing the values of all columns."""
     columns = {f"{t}.{c}": (t, cells) for t, own in tables.items() for c, cells in own.items()}
     values = {name: {*cells} - {""} for name, (_, cells) in columns.items()}
     numeric = {name: all(v.isdecimal() for v in values[name]) for name in columns}

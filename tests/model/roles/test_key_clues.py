@@ -1,4 +1,4 @@
-"""Which columns look like the key of their own table."""
+"""Test which columns look like the key of their own table."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ def clues_of(lake: Lake) -> KeyClues:
 
 
 def find(clue: str, tables: Tables) -> set[str]:
-    """The columns that have a clue."""
+    """Return the columns that have a clue."""
     lake = lake_of(tables)
     return {str(lake.ids[at]) for at in np.flatnonzero(getattr(clues_of(lake), clue))}
 

@@ -1,4 +1,4 @@
-"""How the name of a column tells which key it refers to."""
+"""Test how a column's name indicates the key that the column refers to."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,7 +20,10 @@ Names = tuple[str, str]
 
 
 def compare(names: Sequence[Names], pairs: Sequence[tuple[int, int]]) -> NameClues:
-    """Compares the columns at the given positions, all of which belong to tables of one column."""
+    """Compare the names of columns, each in a table of its own.
+
+    `pairs` holds positions in `names`.
+    """
     tables: Tables = {table: {name: VALUES} for table, name in names}
     lake = lake_of(tables)
     position = [lake.ids.index(column(f"{table}.{name}")) for table, name in names]

@@ -1,4 +1,4 @@
-"""The key that each column refers to, in lakes in which people would see it at once."""
+"""Test which key each column refers to, in lakes where people would know it at once."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ def name(lake: Lake, references: References) -> Named:
 def find(
     tables: Tables, facts: CatalogFacts = NO_FACTS, *, weights: ReferenceWeights = DEFAULT_WEIGHTS
 ) -> set[tuple[str, str]]:
-    """The references that are more probable than not, by the best key of each column."""
+    """Return each column with its best key, if the probability is at least one half."""
     lake = lake_of(tables)
     best = references_of(lake, facts, weights=weights).best
     ids = [str(column) for column in lake.ids]
@@ -147,7 +147,7 @@ def test_a_code_refers_to_the_table_of_codes() -> None:
 
 
 def with_dates(lake: Lake) -> Lake:
-    """The same lake, in which the columns with a day in their name hold dates."""
+    """Return the lake with type date for all columns that have `day` in their names."""
     profiles = [
         replace(profile, type=DataType.DATE) if "day" in profile.id.path else profile
         for profile in lake.profiles
@@ -266,7 +266,7 @@ def test_names_matter_to_a_method_that_reads_them() -> None:
 
 
 def test_tables_of_one_system_refer_to_each_other() -> None:
-    """Two copies of a shop; in each, the orders are of its own customers."""
+    """Use two copies of a shop, in each of which the orders refer to its own customers."""
     tables: Tables = {
         f"{table}{copy}": columns
         for copy in (1, 2)

@@ -1,4 +1,4 @@
-"""References and siblings follow from the key of each column."""
+"""Test that the key of each column determines which columns are references and siblings."""
 
 import numpy as np
 from hypothesis import given
@@ -16,7 +16,7 @@ keys = st.lists(
 
 
 def relations_of(keyed: list[tuple[int, float]]) -> Relations:
-    """The relations of columns, each with its key and the probability."""
+    """Make the relations of columns from the key of each column and its probability."""
     key = np.array([key for key, _ in keyed])
     likely = [0.0 if key == NO_KEY else likely for key, likely in keyed]
     return Relations(key, np.array(likely))

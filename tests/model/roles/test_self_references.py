@@ -1,4 +1,4 @@
-"""Columns such as `manager_id` refer to the key of their own table, and few others do."""
+"""Test which columns, such as `manager_id`, refer to the key of their own table."""
 
 from collections import Counter
 
@@ -25,7 +25,10 @@ def staff(**columns: list[str]) -> Tables:
 def find(
     tables: Tables, facts: CatalogFacts | None = None, config: ModelConfig | None = None
 ) -> dict[tuple[str, str], float]:
-    """The probable keys of columns in their own table."""
+    """Map each column and its key in the same table to their probability.
+
+    Probabilities below one half are left out.
+    """
     index = index_of(tables, facts or CatalogFacts(), config or ModelConfig())
     names = [str(column) for column in index.lake.ids]
     return {

@@ -1,4 +1,4 @@
-"""Tables of one database are told by their names and the names of their columns."""
+"""Test how names show which tables belong to one database."""
 
 from math import log, sqrt
 
@@ -16,13 +16,13 @@ VALUES = ["1", "2"]
 
 
 def compare(lake: Lake) -> TableClues:
-    """Compares all tables with each other."""
+    """Compare all tables of a lake with each other."""
     left, right = np.indices((len(lake.titles),) * 2).reshape(2, -1)
     return compare_tables(lake, left, right)
 
 
 def clue(name: str, one: str, other: str) -> float:
-    """The clue of two tables by their titles."""
+    """Return a clue about two tables, which are given by their titles."""
     lake = lake_of({one: {"x": VALUES}, other: {"y": VALUES}})
     clues = compare_tables(lake, np.array([0, 1]), np.array([1, 0]))
     forward, backward = getattr(clues, name)

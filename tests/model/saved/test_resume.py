@@ -38,7 +38,7 @@ SIZES = NetworkSizes(vocabulary=3, dimension=4, content=8, tables=2, steps=2)
 
 
 class KilledError(Exception):
-    """Ends a run between two epochs."""
+    """Raised to end a run between two epochs."""
 
 
 METHOD = replace(OURS, dimension=16, heads=4, dropout=0.2)
@@ -87,7 +87,7 @@ def always_written(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass(frozen=True)
 class Whole:
-    """A run that nothing ends, and what it leaves."""
+    """The epochs of an uninterrupted run, and the files that it writes."""
 
     epochs: list[Epoch]
     content: dict[str, bytes]
@@ -276,7 +276,7 @@ def test_without_a_folder_nothing_is_written(index: LakeIndex, tmp_path: Path) -
 
 
 class SlowState(TrainingState):
-    """Takes long to write, in the journal's own time."""
+    """A training state that takes some seconds to write, on the simulated clock."""
 
     clock: ClassVar[list[float]] = [0.0]
     seconds: ClassVar[float]

@@ -49,7 +49,7 @@ def index(make_lake: MakeLake, airline_tables: Tables) -> LakeIndex:
 
 @pytest.fixture
 def changed(make_lake: MakeLake, airline_tables: Tables) -> LakeIndex:
-    """A new table first, one table fewer, one with other values."""
+    """Connect a lake with one new table, one removed table and one with other values."""
     airports = {"iata": [f"{a}{b}X" for a in "ABCDE" for b in "FGHIJ"], "runways": ["1", "2"] * 12}
     kept = {name: airline_tables[name] for name in ("planes", "flights", "trees")}
     return connect(make_lake({"airports": airports, **kept, "trees": {"genus": ["oak", "ash"]}}))
@@ -248,7 +248,7 @@ def test_what_says_how_training_goes_is_no_architecture(index: LakeIndex, tmp_pa
 
 
 def damage(file: Path, random: Random) -> None:
-    """Change a bit, drop a part or cut off the end."""
+    """Change a bit of a file, delete a part of it or cut off its end."""
     content = file.read_bytes()
     start, stop = sorted(random.sample(range(len(content)), 2))
     changed = bytes([content[start] ^ 1 << random.randrange(8)])

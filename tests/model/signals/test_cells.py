@@ -20,7 +20,7 @@ PLACES = np.arange(len(COLUMNS))[None, :]
 
 
 def bags(columns: Sequence[Sequence[str]]) -> list[Counter[str]]:
-    """Trigrams of every word between blanks, in small letters without accents."""
+    """Count the trigrams of all words in each column, in lower case and without accents."""
     found = []
     for cells in columns:
         text = unicodedata.normalize("NFKD", " ".join(cells).lower())

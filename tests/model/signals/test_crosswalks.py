@@ -1,4 +1,4 @@
-"""Tests that pairs through crosswalks are those that a search over all columns finds."""
+"""Test the pairs found through crosswalks against a search over all columns."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import permutations
@@ -32,7 +32,7 @@ def find(lake: Lake, overlap: ValueOverlap | None = None) -> CrosswalkOverlap:
 
 
 def found_in(lake: Lake) -> dict[tuple[str, str], tuple[str, str]]:
-    """Map the pairs to the two columns of their crosswalk."""
+    """Map each pair to the two columns of its crosswalk."""
     overlap, names = find(lake), [str(column) for column in lake.ids]
     pairs = zip(overlap.pairs.left.tolist(), overlap.pairs.right.tolist(), strict=True)
     steps = {pair: overlap.steps(*pair) for pair in pairs}
@@ -129,7 +129,7 @@ def test_pairs_equal_those_of_a_search_over_all_columns(make_lake: MakeLake) -> 
 
 
 def search(lake: Lake, overlap: ValueOverlap) -> dict[tuple[int, int], float]:
-    """Try all chains of four columns."""
+    """Find the pairs through crosswalks by trying all combinations of four columns."""
 
     def of(values: np.ndarray, left: int, right: int) -> float:
         return float(overlap.look_up(values, np.array([left]), np.array([right]))[0])

@@ -29,7 +29,7 @@ def numbers(*values: int, width: int = 0) -> list[str]:
 
 
 def in_forms(make_lake: MakeLake, columns: Sequence[Sequence[str]]) -> Lake:
-    """A lake of one column per table, whose notations and form sketches are those of its values."""
+    """Make a lake with one column per table, whose profiles contain notations and form sketches."""
     lake = make_lake({f"t{at}": {"code": cells} for at, cells in enumerate(columns)})
     profiles = zip(lake.profiles, columns, strict=True)
     return replace(
@@ -57,7 +57,10 @@ def of(overlap: ValueOverlap, name: str, left: int, right: int) -> float:
 
 
 def expected(left: Sequence[str], right: Sequence[str]) -> tuple[float, float]:
-    """Containment of both directions, as written or in the form, whichever explains much more."""
+    """Compute the containment in both directions.
+
+    Values are compared in another form if that more than doubles the containment.
+    """
 
     def both(one: set[str], other: set[str]) -> tuple[float, float]:
         return len(one & other) / len(one), len(one & other) / len(other)

@@ -36,7 +36,7 @@ def test_keys_are_complete_identifiers(
 
 
 def test_thresholds_are_the_configuration_s(make_lake: MakeLake) -> None:
-    """Four of seven rows have a value, and three of the four values are distinct."""
+    """Use a column with values in four of seven rows, of which three are distinct."""
     lake = make_lake({"orders": {"note": ["AA", "UA", "DL", "", "", "", "DL"]}})
     priors = CatalogPriors.from_facts(lake, CatalogFacts())
 

@@ -178,7 +178,7 @@ def test_knowing_nothing_of_these_columns_changes_nothing(
 
 
 def cosine(index: LakeIndex, ends: tuple[str, str]) -> float:
-    """After a few epochs, of two columns."""
+    """Train for a few epochs, and return the cosine similarity of two columns."""
     embeddings, _ = run(index, config(epochs=30, learning_rate=2e-3))
     one, other = (embeddings[[str(c) for c in index.lake.ids].index(end)] for end in ends)
     return float(one @ other)

@@ -75,7 +75,7 @@ def test_the_margins_of_the_paper_do_not_collapse(
 
 
 def flatten(folder: Path) -> None:
-    """Makes a saved network give every column the same embedding."""
+    """Change a saved network so that all columns get the same embedding."""
     weights = load_file(folder / "weights.safetensors")
     weights["norm.weight"].zero_()
     weights["norm.bias"].fill_(1.0)
