@@ -1,4 +1,4 @@
-"""Fixtures that write table files, and reference implementations in plain Python."""
+"""Write files of tables, and compute expected results in plain Python."""
 
 import os
 from collections import Counter
@@ -27,7 +27,7 @@ PlainEvidence = Callable[[Cells, Cells], Evidence]
 
 @pytest.fixture
 def make_table(tmp_path: Path) -> MakeTable:
-    """Write a file, and return the table that the catalog would list for it."""
+    """Return a function that writes a file and describes its table as the catalog would."""
 
     def make(name: str, content: bytes | str | pa.Table) -> Table:
         path = tmp_path / name
@@ -46,16 +46,19 @@ def make_table(tmp_path: Path) -> MakeTable:
 
 
 class _DeadlyFile(File):
-    """A file whose reader ends at once and without a word, as by the system or a wild pointer."""
+    """A file whose reader ends at once without an error, as after a crash."""
 
     def __reduce__(self) -> tuple[Callable[[int], None], tuple[int]]:
-        """Let the worker end when it unpickles the table, for no library's fault stays for long."""
+        """End the process that unpickles the table.
+
+        A real crash in a library would disappear with the library's next release.
+        """
         return os._exit, (9,)
 
 
 @pytest.fixture(scope="session")
 def deadly() -> Callable[[Table], Table]:
-    """Make a table end every worker that reads it."""
+    """Return a function that makes a table end every worker that reads it."""
 
     def end_worker(table: Table) -> Table:
         assert isinstance(table.location, File)
@@ -67,7 +70,7 @@ def deadly() -> Callable[[Table], Table]:
 
 @pytest.fixture(scope="session")
 def plain_profile() -> PlainProfile:
-    """Compute the profile of a short column in the simplest way."""
+    """Return a function that computes the profile of a short column in the simplest way."""
 
     def facts(cells: Cells, type_: DataType) -> dict[str, Any]:
         written = _filled(cells, type_)
@@ -88,7 +91,7 @@ def plain_profile() -> PlainProfile:
 
 @pytest.fixture(scope="session")
 def plain_evidence() -> PlainEvidence:
-    """Compute the evidence for two columns of text with a nested loop."""
+    """Return a function that computes evidence for two text columns with a nested loop."""
 
     def evidence(left: Cells, right: Cells) -> Evidence:
         ours, theirs = (

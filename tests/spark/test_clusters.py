@@ -1,4 +1,4 @@
-"""Test that a cluster and a Connect server return the results of a single process."""
+"""Test that a cluster and a Connect server return the same results as a single process."""
 
 import json
 import multiprocessing
@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 @pytest.fixture
 def tables(make_table: MakeTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Table]:
-    """Tables with paths relative to the driver's folder, in which no worker runs."""
+    """Write tables with relative paths, which exist only in the driver's folder."""
     monkeypatch.chdir(tmp_path)
     return [
         replace(
@@ -44,7 +44,7 @@ def tables(make_table: MakeTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[Executor]:
-    """Run a new process, because a process can have only one kind of session."""
+    """Run functions in a new process, because a process can have only one kind of session."""
     for name in clusters.LEFT_BY_CONNECT:
         monkeypatch.delenv(name, raising=False)
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
@@ -52,7 +52,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[Executor]:
 
 
 def check(found: clusters.Found, tables: list[Table], plain_evidence: PlainEvidence) -> None:
-    """Compare remote results with those of one process and of a nested loop."""
+    """Compare the results of a cluster with those of this process and of a nested loop."""
     here = [profile_table(table, ProfileConfig(), Databases()) for table in tables]
     assert {profile.fault for profile in here} == {""}
     assert found.profiles == here
@@ -64,7 +64,7 @@ def check(found: clusters.Found, tables: list[Table], plain_evidence: PlainEvide
 
 
 def executors(events: Path) -> list[set[str]]:
-    """Return the workers of each stage with one task per table, from Spark's own log."""
+    """Return the executors of each stage that has one task per table, from Spark's own log."""
     lines = [
         json.loads(line) for file in events.iterdir() for line in file.read_text().splitlines()
     ]

@@ -1,4 +1,4 @@
-"""Test the limits of the settings."""
+"""Test the limits of the settings for profiles."""
 
 import pytest
 from pydantic import TypeAdapter, ValidationError

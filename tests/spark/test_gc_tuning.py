@@ -1,4 +1,4 @@
-"""Test that garbage collection is paused and continues as before."""
+"""Test that garbage collection is paused, and continues afterwards as before."""
 
 import gc
 from contextlib import suppress

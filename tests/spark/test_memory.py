@@ -1,4 +1,4 @@
-"""Test that the limit on a worker's memory is one table's fault, and ends with the block."""
+"""Test that a table which exceeds a worker's memory limit affects no other table."""
 
 import os
 import resource
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux enfo
 
 @pytest.fixture
 def tight(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Allow 256 MiB more than this process has."""
+    """Limit the memory to 256 MiB more than this process uses."""
     [line] = [
         line for line in Path("/proc/self/status").read_text().splitlines() if "VmData" in line
     ]

@@ -1,4 +1,4 @@
-"""Test the text of values that Arrow cannot convert."""
+"""Test the texts of values that Arrow cannot convert."""
 
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Test that a new session reads tables from a Hive metastore and is stopped afterwards.
+"""Test that a new session reads tables from a Hive metastore, and stops afterwards.
 
 Spark reads the metastore's settings when it starts, so both are tested in a process of their own.
 """

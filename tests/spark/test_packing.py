@@ -1,4 +1,4 @@
-"""Test that tasks are of similar size and hold every table once."""
+"""Test that tasks have similar sizes, and that each table is in one task."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Test that files of all formats are read correctly, and that others are rejected clearly."""
+"""Test that files of all supported formats are read correctly, and others are rejected."""
 
 import gc
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Test that an active session is used, and that a new one gets the settings it needs."""
+"""Test that an active session is reused, and that a new one gets all necessary settings."""
 
 import json
 import os
@@ -179,7 +179,7 @@ def temporaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def started(temporaries: Path) -> dict[str, Any]:
-    """What a process that starts Spark sees of itself."""
+    """Start Spark in a new process, and return what the process observes."""
     variables = {name: value for name, value in os.environ.items() if name not in LEFT_BY_CONNECT}
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", textwrap.dedent(_START)],

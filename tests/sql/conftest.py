@@ -1,4 +1,4 @@
-"""Lakes of files and databases, and joins of their columns with given evidence."""
+"""Set up lakes of files and databases, and make joins with given evidence."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -34,7 +34,7 @@ MakeProfile = Callable[[ColumnId, Sequence[str]], ColumnProfile]
 
 @pytest.fixture
 def make_file(tmp_path: Path) -> MakeFile:
-    """Write a file below a lake, and return the table that a scan would list for it."""
+    """Return a function that writes a file and describes its table as a scan would."""
 
     def make(
         name: str, content: str | bytes | pa.Table, dialect: Dialect = DEFAULT_DIALECT
@@ -54,7 +54,7 @@ def make_file(tmp_path: Path) -> MakeFile:
 
 @pytest.fixture
 def make_join() -> MakeJoin:
-    """Make a join of columns, given as pairs of a table and a path, with a number of rows."""
+    """Return a function that makes a join of given columns with a given number of rows."""
 
     def make(
         *pairs: tuple[tuple[Table, str], tuple[Table, str]],
@@ -87,7 +87,7 @@ def make_join() -> MakeJoin:
 
 @pytest.fixture
 def make_profile() -> MakeProfile:
-    """Make the profile of a column, of which statements read the sample only."""
+    """Return a function that makes the profile of a column from its values."""
 
     def make(column: ColumnId, values: Sequence[str]) -> ColumnProfile:
         sample = tuple({normal_form(value): value for value in values}.values())
@@ -109,7 +109,7 @@ def make_profile() -> MakeProfile:
 
 
 class Lines:
-    """Progress that only keeps its lines."""
+    """A progress report that only collects its lines."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -129,7 +129,7 @@ def progress() -> Lines:
 
 @pytest.fixture
 def run(progress: Lines) -> Run:
-    """Run the SQL of joins of some tables, and return the statements in the same order."""
+    """Return a function that runs the SQL of joins, and returns their statements in order."""
 
     def run_all(
         *joins: Join, tables: list[Table], timeout: float = 60, session: Session = no_session
@@ -148,7 +148,7 @@ def run(progress: Lines) -> Run:
 
 @pytest.fixture
 def rows_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RowsOf:
-    """Count the rows of a statement that runs in the folder of a lake, with another DuckDB."""
+    """Return a function that counts the rows of a statement in a separate DuckDB."""
 
     def count(statement: Statement) -> int:
         monkeypatch.chdir(tmp_path / "lake")

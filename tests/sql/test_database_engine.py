@@ -1,4 +1,4 @@
-"""Run SQL in real databases, and count the rows in another way."""
+"""Test SQL that runs in real databases, against row counts by other means."""
 
 import time
 from collections.abc import Callable
@@ -23,7 +23,7 @@ def two_tables(server: Server, first: str, second: str) -> list[Table]:
 
 
 def rows_of(server: Server, statement: Statement) -> int:
-    """Count the rows as a client of the database does."""
+    """Count the rows of a statement with a plain client of the database."""
     connection = server.engine.raw_connection()
     cursor = connection.cursor()
     cursor.execute(statement.sql)
@@ -113,7 +113,7 @@ def test_names_that_need_quotes_are_quoted(server: Server, make_join: MakeJoin, 
 def test_a_database_counts_each_value_exactly_whatever_its_collation(
     server: Server, make_join: MakeJoin, run: Run
 ) -> None:
-    """One side tells `A` from `a` and the other does not, so the join does."""
+    """Compare `A` and `a` in a join of which only one side distinguishes them."""
     kind = {
         "postgresql": ("VARCHAR(9)", "VARCHAR(9)"),
         "mariadb": ("VARCHAR(9)", "VARCHAR(9) COLLATE utf8mb4_bin"),

@@ -1,4 +1,4 @@
-"""Compare values in every form, in every system, against the same comparison in Python."""
+"""Test the comparison of values in every form and system against Python."""
 
 from collections.abc import Callable, Sequence
 
@@ -66,7 +66,7 @@ def notation(request: pytest.FixtureRequest) -> Notation:
 
 @pytest.fixture
 def check(make_join: MakeJoin, make_profile: MakeProfile) -> Callable[..., None]:
-    """Check that a system finds the rows that Python finds."""
+    """Return a function that checks a system's row count against Python's."""
 
     def run(engine: SqlEngine, tables: Sequence[Table], notation: Notation) -> None:
         ends = [ColumnId(table.id, "x") for table in tables]

@@ -1,4 +1,4 @@
-"""Run recipes on lakes whose tables write values differently, then all SQL that they publish."""
+"""Test all SQL that is published for lakes with different spellings of values."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def cased(codes: Sequence[str]) -> list[str]:
 
 
 def lake() -> dict[str, tuple[tuple[str, ...], Rows]]:
-    """Tables by name, each with its columns and its rows; they refer to each other by `code`."""
+    """Make tables whose columns refer to `code` in another spelling."""
     orders = random.choice(CODES, 240).tolist()
     return {
         "products": (
@@ -57,7 +57,7 @@ def lake() -> dict[str, tuple[tuple[str, ...], Rows]]:
 
 
 def publish(out: Path, **config: Any) -> tuple[list[str], dict[str, Any]]:  # noqa: ANN401
-    """Run a recipe, and return the SQL that it published and its report."""
+    """Run a recipe, and return its published SQL and its report."""
     recipe = {
         "source": {
             "type": "hyperjoin",
@@ -78,7 +78,7 @@ def publish(out: Path, **config: Any) -> tuple[list[str], dict[str, Any]]:  # no
 
 
 def promised_rows(aspects: dict[str, Any]) -> dict[str, int]:
-    """Return the rows that the evidence of each query's relationship promises, by statement."""
+    """Map each published statement to the number of rows that its evidence states."""
     return {
         aspects[query_urn(urn)]["statement"]["value"]: int(
             aspect["customProperties"]["joined_rows"]
@@ -89,7 +89,7 @@ def promised_rows(aspects: dict[str, Any]) -> dict[str, int]:
 
 
 def check(aspects: dict[str, Any], count: Callable[[str], int]) -> None:
-    """Check that each statement returns what its evidence promises."""
+    """Check that each statement returns as many rows as its evidence states."""
     promised = promised_rows(aspects)
     assert len(promised) >= 4
     for statement, rows in promised.items():
@@ -99,7 +99,7 @@ def check(aspects: dict[str, Any], count: Callable[[str], int]) -> None:
 
 
 def without_stars(statement: str) -> str:
-    """Select one column without a limit, because a subquery may not repeat names."""
+    """Select one column without a limit, so that the statement can be a subquery."""
     return statement.replace("a.*,\n  b.*", "1 AS x").removesuffix("\nLIMIT 100")
 
 

@@ -1,4 +1,4 @@
-"""Find the SQL of joins, or the reason why there is none."""
+"""Test which SQL is found for joins, or which reason is given."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,7 +28,7 @@ RowsOf = Callable[[Statement], int]
 
 
 class Lines(Protocol):
-    """Lines of progress."""
+    """A progress report with lines."""
 
     lines: list[str]
 

@@ -1,4 +1,4 @@
-"""Run SQL on the tables of Spark's catalogs."""
+"""Test SQL on tables of Spark catalogs."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Keep the SQL of joins between runs, so that a run on the same data executes nothing."""
+"""Test that the SQL of joins is kept between runs, and that unchanged joins run nothing."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -21,7 +21,7 @@ MakeJoin = Callable[..., Join]
 
 
 class Counted:
-    """Progress that only counts."""
+    """A progress report that only counts."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -30,7 +30,7 @@ class Counted:
         self.counts[name] += int(by)
 
     def say(self, line: str) -> None:
-        """Show nothing."""
+        """Ignore a line."""
 
 
 def no_session() -> NoReturn:

@@ -1,4 +1,4 @@
-"""Run the SQL of joins through crosswalks, and count the rows in another way."""
+"""Test the SQL of joins through crosswalks, against row counts by other means."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +21,7 @@ MakeJoin = Callable[..., Join]
 
 
 class Silent:
-    """Progress that forgets everything."""
+    """A progress report that ignores everything."""
 
     def say(self, line: str) -> None:
         pass
@@ -36,7 +36,7 @@ def no_session() -> NoReturn:
 
 @pytest.fixture
 def make_crosswalk(make_join: MakeJoin) -> Callable[..., CrosswalkJoin]:
-    """Make a join in two steps of three tables, with its number of rows."""
+    """Return a function that makes a join through a crosswalk with a given number of rows."""
 
     def make(
         left: tuple[Table, str],

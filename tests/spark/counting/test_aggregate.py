@@ -1,4 +1,4 @@
-"""Compare column profiles with a plain count of the rows."""
+"""Test column profiles against a plain count of the rows."""
 
 import datetime as dt
 import decimal

@@ -1,4 +1,4 @@
-"""Test that columns are brought into value forms as `canonical_form` defines them."""
+"""Test that whole columns are converted to other forms as single values are."""
 
 import datetime as dt
 

@@ -1,4 +1,4 @@
-"""Compare shapes and patterns with their documentation and with regular expressions."""
+"""Test shapes and patterns of values against their documentation and regular expressions."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Compare counted, merged and estimated distinct values with plain counts."""
+"""Test numbers of distinct values against plain counts, whether counted or estimated."""
 
 from collections import Counter
 

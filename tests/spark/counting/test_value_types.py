@@ -1,4 +1,4 @@
-"""Check the types inferred from values."""
+"""Test the types inferred from values."""
 
 import re
 

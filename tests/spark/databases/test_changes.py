@@ -1,4 +1,4 @@
-"""Check on real databases that no changed table is taken for an unchanged one."""
+"""Test on real databases that every changed table is recognised as changed."""
 
 import os
 import time

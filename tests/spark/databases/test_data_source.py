@@ -1,4 +1,4 @@
-"""Read large tables of databases in ranges of their keys, over limited connections."""
+"""Test that large tables of databases are read in ranges of keys, over few connections."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Read tables of real databases faithfully, read-only and within limits."""
+"""Test that tables of real databases are read exactly, read-only and within limits."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence

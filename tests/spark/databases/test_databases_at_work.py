@@ -1,4 +1,4 @@
-"""Read many tables of a database over few connections, and through a failure of its server."""
+"""Test databases with many tables and few connections, and with failing servers."""
 
 import socket
 import threading
@@ -35,7 +35,7 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
 
 
 def make_tables(server: Server) -> list[str]:
-    """Create tables with many nulls, and with reserved words and quotes in names."""
+    """Create tables with columns of nulls, some of them with unusual names."""
     odd = ("order", "GROUP", "Ärger", "名前", 'with "quotes"', "per%cent", "two words")
     names = [*odd, *(f"plain_{at}" for at in range(TABLES - len(odd)))]
     document = "JSONB" if server.kind == "postgresql" else "JSON"
@@ -53,7 +53,7 @@ def make_tables(server: Server) -> list[str]:
 
 @contextmanager
 def user(server: Server) -> Iterator[str]:
-    """Create a read-only user, who identifies the connections of the run."""
+    """Create a read-only user for the run, by whom its connections can be recognised."""
     who = server.schema
     if server.kind == "postgresql":
         server.run(
@@ -71,7 +71,7 @@ def user(server: Server) -> Iterator[str]:
 
 @contextmanager
 def most_sessions(server: Server, who: str) -> Iterator[list[int]]:
-    """Count the sessions of a user repeatedly in the background."""
+    """Count the sessions of a user in the background, and collect the counts."""
     seen: list[int] = []
     done = threading.Event()
     engine = create_engine(server.url, isolation_level="AUTOCOMMIT")
@@ -122,7 +122,7 @@ def test_many_tables_are_read_within_the_limit_of_connections(
 
 
 class Bridge:
-    """Forward a port to a server until the connection is cut."""
+    """A proxy that forwards connections to a server until it is cut."""
 
     def __init__(self, port: int) -> None:
         self._to = port

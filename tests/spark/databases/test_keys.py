@@ -1,4 +1,4 @@
-"""Read the keys that real databases declare."""
+"""Test that the keys which real databases declare are read."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Check which tables of real databases have a state, and what the state depends on."""
+"""Test which tables of real databases have a state, and on what the state depends."""
 
 import logging
 import sqlite3

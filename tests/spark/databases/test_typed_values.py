@@ -1,4 +1,4 @@
-"""Equal values of different database types are equal; DuckDB's typed join is the oracle."""
+"""Test that equal values of different database types are recognised as equal."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,7 +42,7 @@ def sample_of(server: Server, name: str) -> list[str]:
 
 
 def shared_by_duckdb(left: tuple[str, list[str]], right: tuple[str, list[str]]) -> int:
-    """Distinct values that a typed join finds."""
+    """Count the distinct values that a typed join in DuckDB finds."""
     with duckdb.connect() as oracle:
         for name, (type_, values) in {"l": left, "r": right}.items():
             rows = ", ".join(f"({value})" for value in values)

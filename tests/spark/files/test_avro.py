@@ -1,4 +1,4 @@
-"""Read Avro files according to their schemas."""
+"""Test that Avro files are read according to their schemas."""
 
 import datetime as dt
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Read delimited text with dialects from the recipe."""
+"""Test that delimited text is read with the dialect in the recipe."""
 
 import csv
 import io
@@ -34,7 +34,7 @@ Write = Callable[[bytes], Table]
 
 @pytest.fixture
 def write(make_table: Callable[[str, bytes | str], Table]) -> Write:
-    """Return a function that writes a file and describes its table."""
+    """Return a function that writes a file and returns its table."""
     return lambda content: make_table("cities.csv", content)
 
 

@@ -1,4 +1,4 @@
-"""Convert files of any encoding to UTF-8, block by block."""
+"""Test that files of any encoding are converted to UTF-8, block by block."""
 
 import io
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Read sheets of workbooks."""
+"""Test that sheets of workbooks are read as tables."""
 
 import sys
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Read a folder of files as one table."""
+"""Test that a folder of files is read as one table."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ Write = Callable[[dict[str, pa.Table | str]], Table]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Return a function that writes the files of a table."""
+    """Return a function that writes the files of a table into a folder."""
 
     def make(parts: dict[str, pa.Table | str]) -> Table:
         folder = tmp_path / "orders"

@@ -1,4 +1,4 @@
-"""Read the same table from files of every format, compressed or not."""
+"""Test that a table is read in the same way from every format, compressed or not."""
 
 import bz2
 import gzip

@@ -1,4 +1,4 @@
-"""Find the header of a table that has titles above it."""
+"""Test that the header of a table is found below title lines."""
 
 import pytest
 

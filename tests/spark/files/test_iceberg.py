@@ -1,4 +1,4 @@
-"""Read Iceberg tables according to their newest metadata."""
+"""Test that Iceberg tables are read according to their newest metadata."""
 
 import shutil
 import sys
@@ -142,7 +142,7 @@ def test_a_table_without_rows_is_empty(catalog: SqlCatalog, people: IcebergTable
 
 
 def test_the_newest_metadata_has_the_highest_version(people: IcebergTable) -> None:
-    """With Hadoop's file names, where the number in the hint may be outdated."""
+    """Use Hadoop's file names, for which the version in the hint may be outdated."""
     folder = folder_of(people)
     people.append(PEOPLE.set_column(0, "id", [[11, 12, 13]]))
     old, *_, new = sorted((folder / "metadata").glob("*.metadata.json"))

@@ -1,4 +1,4 @@
-"""Read JSON files that hold one array or object rather than lines."""
+"""Test that JSON files with a single array or object are read as tables."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Test that one odd value, line or cell costs only itself, and never its table."""
+"""Test that one odd value or line does not make a whole table unreadable."""
 
 import json
 from collections.abc import Callable

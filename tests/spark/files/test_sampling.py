@@ -1,4 +1,4 @@
-"""Sample rows while a table is read: the requested number, from all its parts, reproducibly."""
+"""Test that samples have the requested size and come from all parts of a table."""
 
 import bz2
 import gzip
@@ -76,7 +76,7 @@ def _delta(folder: Path) -> TableLocation:
 
 
 def _parts(folder: Path) -> TableLocation:
-    """Write files of which some are ten times as long as others."""
+    """Write six files, some of which are ten times as long as the others."""
     cuts = [0, 10_000, 20_000, 120_000, 130_000, 230_000, ROWS]
     for number, (begin, end) in enumerate(pairwise(cuts)):
         pq.write_table(IDS.slice(begin, end - begin), folder / f"{number}.parquet")

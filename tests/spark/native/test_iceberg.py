@@ -1,4 +1,4 @@
-"""Test that remote Iceberg tables are read like local ones, through Spark and without its jars."""
+"""Test that Spark reads remote Iceberg tables like local ones, without Iceberg's jars."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -34,14 +34,14 @@ LANDS = pa.table({"code": ["CH", "N/O", "IT"]})
 
 @dataclass(frozen=True)
 class Lake:
-    """A folder of Iceberg tables under two names."""
+    """A folder of Iceberg tables, under its local and its remote name."""
 
     near: Path
     far: str
     catalog: SqlCatalog
 
     def local(self, table: Table) -> Table:
-        """Return a table as it is read without Spark."""
+        """Return a table under its local name, to be read without Spark."""
         assert isinstance(table.location, IcebergFolder)
         uri = table.location.uri.replace(self.far, str(self.near))
         return replace(table, location=IcebergFolder(uri=uri))
@@ -49,7 +49,7 @@ class Lake:
 
 @pytest.fixture
 def lake(spark: SparkSession, tmp_path: Path) -> Iterator[Lake]:
-    """Create tables whose metadata has the URIs of another file system than the one listed."""
+    """Create tables whose metadata names files by other URIs than the listing does."""
     catalog = SqlCatalog(
         "test", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}/lake"
     )
@@ -72,7 +72,7 @@ def lake(spark: SparkSession, tmp_path: Path) -> Iterator[Lake]:
 
 
 def scan(spark: SparkSession, lake: Lake) -> list[Table]:
-    """List the tables: `lands`, then `people`."""
+    """List the tables: `lands` first, then `people`."""
     config = ConnectionConfig.model_validate({"folder": lake.far})
     assert isinstance(config.source, RemoteFolder)
     return scan_remote_folder(spark, "connections[0]", config.source, config.selection, warn=print)

@@ -1,4 +1,4 @@
-"""Test that tables profiled together get the same profiles as each alone."""
+"""Test that tables profiled together have the same profiles as each table alone."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ NOT_UTF_8 = pa.array([b"K\xf6ln", b"Rom"]).view(pa.string())
 
 @pytest.fixture
 def tables(make_table: MakeTable) -> list[Table]:
-    """Short and long tables, with nulls, timestamps, long texts and lists, and unreadable ones."""
+    """Write tables of many kinds: short, long, empty, unreadable, and with nulls or lists."""
     lists = pa.table(
         {"id": range(10), "tags": [["a"]] * 10, "note": [f"n{at}" for at in range(10)]}
     )

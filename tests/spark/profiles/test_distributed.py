@@ -1,4 +1,4 @@
-"""Test that tables read by many tasks have the results of tables read by one task."""
+"""Test that tables read by many tasks give the same results as if one task read them."""
 
 import datetime as dt
 from collections.abc import Iterator
@@ -75,7 +75,7 @@ def parquet(tmp_path: Path) -> Table:
 
 @pytest.fixture
 def small_parts(spark: SparkSession) -> Iterator[None]:
-    """Let Spark split files into parts of a few kilobytes, so that small files have many."""
+    """Make Spark split files into small parts, so that small files have many parts."""
     before = spark.conf.get("spark.sql.files.maxPartitionBytes")
     spark.conf.set("spark.sql.files.maxPartitionBytes", "16k")
     yield
@@ -106,7 +106,7 @@ def test_an_orc_file_read_in_parts_has_the_profile_of_the_whole(
 
 
 def test_null_words_are_resolved_by_the_whole_column(spark: SparkSession, tmp_path: Path) -> None:
-    """Write one file with codes and one with numbers, both with the same null words."""
+    """Write a column of codes and a column of numbers, both with the same words for null."""
     for at, cells in enumerate([["DE", "NA"], ["NA", "7"], ["none", "3"]]):
         part = tmp_path / "codes" / f"part-{at}.parquet"
         part.parent.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Test that a run which is killed while it reads tables costs the next run only what it was at."""
+"""Test that the run after a killed one reuses all tables that were already read."""
 
 import os
 import pickle
@@ -34,7 +34,7 @@ with lazy_session(SessionConfig(master="local[1]")) as session:
 
 @pytest.fixture
 def tables(tmp_path: Path) -> list[Table]:
-    """Twelve files that take a moment each."""
+    """Write twelve files, each of which takes a moment to read."""
     rows = "".join(f"{at},name {at}\n" for at in range(150_000))
     made = []
     for name in (f"t{at}" for at in range(12)):

@@ -1,4 +1,4 @@
-"""Test that a table which ended its worker is read again only for a reason."""
+"""Test when a table that crashed its worker is read again."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,7 +26,7 @@ def config(tmp_path: Path) -> ProfileConfig:
 
 @pytest.fixture
 def table(make_table: MakeTable, config: ProfileConfig, today: Callable[[int], None]) -> Table:
-    """A table that ended its worker on the first of March."""
+    """Record that a table crashed its worker on the first of March."""
     today(1)
     table = replace(make_table("deadly.csv", "id\n1\n"), state="known")
     lost(config).keep([TableProfile(table=table, fault=LOST)])
@@ -35,7 +35,7 @@ def table(make_table: MakeTable, config: ProfileConfig, today: Callable[[int], N
 
 @pytest.fixture
 def today(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Let a day in March be today."""
+    """Return a function that sets today's date to a day in March."""
     return lambda day: monkeypatch.setattr(known_lost_tables, "_today", lambda: date(2026, 3, day))
 
 

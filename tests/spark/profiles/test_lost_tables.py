@@ -1,4 +1,4 @@
-"""Test that a table which ends its worker costs no other table, and that results outlive a run."""
+"""Test that a table which crashes its worker affects no other table."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -27,7 +27,7 @@ OTHER = PySparkException("No module named 'datahub_hyperjoin'")
 
 @pytest.fixture
 def tables(make_table: MakeTable, deadly: Callable[[Table], Table]) -> list[Table]:
-    """Eleven tables of one row, of which the eighth ends the worker that reads it."""
+    """Make eleven tables of one row, the eighth of which ends its worker."""
     made = [make_table(f"t{at}.csv", f"id\n{at}\n") for at in range(11)]
     made[7] = deadly(made[7])
     return [replace(table, state="known") for table in made]

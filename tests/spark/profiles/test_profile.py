@@ -1,4 +1,4 @@
-"""Test that one job profiles a lake, and that no table affects another."""
+"""Test that one job profiles a whole lake, and that no table affects another."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Test that profiles arrive as they were sent, inline or in a file."""
+"""Test that profiles arrive unchanged, whether sent directly or in a file."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +22,7 @@ MakeTable = Callable[[str, bytes | str | pa.Table], Table]
 
 @pytest.fixture
 def profiles(make_table: MakeTable) -> list[TableProfile]:
-    """Profiles of a table with values, also in another form, and of an unreadable one."""
+    """Profile a table with values in another form, and an unreadable table."""
     cities = "id,city,code\n1,K\u00f6ln,007\n2,,010\n"
     tables = [make_table("cities.csv", cities), make_table("empty.csv", "")]
     [found] = profile_each(tables, ProfileConfig(), Databases())

@@ -32,7 +32,7 @@ PARTS = {
 
 @dataclass(frozen=True)
 class Lake:
-    """A folder under two names."""
+    """A folder under its local and its remote name."""
 
     near: Path
     far: str
@@ -40,7 +40,7 @@ class Lake:
 
 @pytest.fixture
 def lake(spark: SparkSession, tmp_path: Path) -> Iterator[Lake]:
-    """Create a folder that Spark also reaches through another file system."""
+    """Create a folder that Spark also reads through another file system."""
     host = tmp_path.name.replace("_", "-")  # Hadoop caches each file system that it opens.
     key = f"fs.viewfs.mounttable.{host}.link./data"
     spark.conf.set(key, tmp_path.as_uri())

@@ -1,4 +1,4 @@
-"""Test that profiles and evidence are kept, and used only while they are valid."""
+"""Test that stored profiles and evidence are used exactly while they are valid."""
 
 import logging
 import pickle
@@ -210,7 +210,7 @@ def test_a_file_of_the_user_is_never_replaced(
 
 
 def damage(content: bytes, random: Random) -> bytes:
-    """Change a bit, drop a part, repeat a part or cut off the end."""
+    """Damage a file: change a bit, delete a part, repeat a part or cut off the end."""
     start, stop = sorted(random.sample(range(len(content)), 2))
     changed = bytes([content[start] ^ 1 << random.randrange(8)])
     return random.choice(

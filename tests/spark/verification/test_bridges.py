@@ -1,4 +1,4 @@
-"""Tests that the evidence of joins through crosswalks equals that of SQL in DuckDB."""
+"""Test the evidence of joins through crosswalks against SQL in DuckDB."""
 
 import logging
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def path_of(table: Table) -> str:
 
 
 def measure_with_duckdb(left: pa.Table, crosswalk: pa.Table, right: pa.Table) -> Evidence:
-    """Join all rows of three tables with a single text column or two."""
+    """Join three tables in DuckDB, and compute the evidence from the result."""
     database = duckdb.connect()
     for name, table in (("l", left), ("c", crosswalk), ("r", right)):
         database.register("arrow", table)

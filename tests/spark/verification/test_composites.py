@@ -1,4 +1,4 @@
-"""Test that the evidence of composite references equals that of a nested loop, on all rows."""
+"""Test the evidence of composite references against a nested loop over all rows."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -49,7 +49,7 @@ def plain(ours: list[tuple[str, ...]], theirs: list[tuple[str, ...]]) -> Evidenc
 
 @pytest.fixture(params=["in this process", "in a Spark job"])
 def small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables of any size count as small in the one case, and as large in the other."""
+    """Run each test twice, with all tables counted as small and with all counted as large."""
     most = 1 << 24 if request.param == "in this process" else -1
     monkeypatch.setattr(routes, "_SMALL_BYTES", most)
 

@@ -1,4 +1,4 @@
-"""Test that the search for keys finds what trying all sets of columns finds."""
+"""Test the search for keys against trying all sets of columns."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,7 +29,7 @@ ROWS = st.lists(st.tuples(*[st.integers(0, 3)] * len(NAMES)), min_size=4, max_si
 
 
 def every_minimal_key(rows: list[tuple[int, ...]]) -> list[tuple[str, ...]]:
-    """Tries all sets of columns, and drops those that contain another."""
+    """Try all sets of columns, and keep the unique ones that contain no smaller unique set."""
     unique = [
         paths
         for size in range(1, len(NAMES) + 1)

@@ -1,4 +1,4 @@
-"""Test that evidence equals that of a nested loop."""
+"""Test the evidence of pairs against a nested loop."""
 
 from collections.abc import Callable, Sequence
 

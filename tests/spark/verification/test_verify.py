@@ -1,4 +1,4 @@
-"""Test that evidence from Spark equals that of a nested loop, on all rows."""
+"""Test the evidence from Spark against a nested loop over all rows."""
 
 import logging
 from collections.abc import Callable, Sequence
