@@ -1,4 +1,4 @@
-"""Joins of tables with short names, and the paths through them."""
+"""Make joins of tables with short names, for tests of paths."""
 
 import itertools
 
@@ -22,7 +22,10 @@ def join(  # noqa: PLR0913 - one for each property that matters
     declared: bool = False,
     fan_outs: tuple[float, float] | None = None,
 ) -> CatalogJoin:
-    """A join of the first table with the second, which it refers to by default."""
+    """Make a join of two tables.
+
+    By default, the first table refers to the second.
+    """
     pair = (ColumnId(TableId("file", one), key), ColumnId(TableId("file", other), "key"))
     return CatalogJoin(
         urn=f"{one}.{key}-{other}-{score}",

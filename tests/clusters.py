@@ -1,4 +1,4 @@
-"""Spark in several processes of this machine: a standalone cluster, and a Connect server."""
+"""Run Spark in several processes: a standalone cluster and a Connect server."""
 
 import os
 import signal
@@ -38,7 +38,7 @@ _MASTER, _WORKER, _CONNECT = (
 
 @dataclass(frozen=True)
 class Found:
-    """What a session says of tables."""
+    """The results of a session: profiles, evidence and facts about the session itself."""
 
     session: str
     """The module of the session's class."""
@@ -51,7 +51,10 @@ class Found:
 
 
 def find(config: SessionConfig, folder: Path, tables: list[Table], pairs: list[Pair]) -> Found:
-    """Profiles and verifies with a session of its own that is borrowed, seen from a folder."""
+    """Profile and verify tables in a new session that is then borrowed.
+
+    The process works in the given folder.
+    """
     warnings.simplefilter("error")
     os.chdir(folder)
     with borrow_session(config) as own:
@@ -68,13 +71,16 @@ def find(config: SessionConfig, folder: Path, tables: list[Table], pairs: list[P
 
 @contextmanager
 def local(folder: Path) -> Iterator[SessionConfig]:
-    """Driver and workers of one process."""
+    """Configure a session whose driver and workers are in one process."""
     yield SessionConfig(master="local[2]", settings=_settings(folder))
 
 
 @contextmanager
 def standalone(folder: Path) -> Iterator[SessionConfig]:
-    """A master and two workers, each with a core and a working directory of its own."""
+    """Start a master and two workers.
+
+    Each worker has one core and its own working directory.
+    """
     port, page = _free_port(), _free_port()
     url = f"spark://{HOST}:{port}"
     where = ["--host", HOST]
@@ -102,7 +108,7 @@ def standalone(folder: Path) -> Iterator[SessionConfig]:
 
 @contextmanager
 def connect(folder: Path) -> Iterator[SessionConfig]:
-    """A server that runs what clients send, two tasks at once."""
+    """Start a Connect server that runs two tasks at once."""
     port = _free_port()
     settings = {
         "spark.connect.grpc.binding.address": HOST,
@@ -129,7 +135,7 @@ def _settings(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def _running(home: Path, script: str, arguments: list[str], memory: str = "256m") -> Iterator[None]:
-    """One of Spark's own scripts, at work in a folder and ended with all that it started."""
+    """Run one of Spark's scripts in a folder, and end it with all processes that it started."""
     home.mkdir(parents=True)
     variables = {
         "SPARK_HOME": str(_HOME),
@@ -168,7 +174,7 @@ def _wait(ready: Callable[[], bool], folder: Path) -> None:
 
 
 def _workers(page: int) -> int | None:
-    """Workers that the master's page tells of; none before it answers."""
+    """Return the number of workers on the master's status page, or None before it answers."""
     try:
         return int(httpx2.get(f"http://{HOST}:{page}/json/").json()["aliveworkers"])
     except httpx2.TransportError:

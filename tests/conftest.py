@@ -1,4 +1,4 @@
-"""What all tests share: one Spark session, and word vectors that are trained once."""
+"""Set up what all tests share: one Spark session, and word vectors that are trained once."""
 
 import os
 import shutil
@@ -46,7 +46,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_upgrade_check() -> Iterator[None]:
-    """Keep DataHub's command and its pipelines from asking for newer versions.
+    """Keep DataHub's command and pipelines from looking for newer versions.
 
     They give up after a second or two, and leave open sockets that fail a later test.
     """
@@ -58,7 +58,7 @@ def _no_upgrade_check() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _train_word_vectors_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Copy fastText's model where a test trains it on a text that another has trained it on.
+    """Train fastText once for each text, and copy the vectors to other tests that need them.
 
     Each training takes a process, and half a second. `test_word_vectors` tests that two are equal.
     """

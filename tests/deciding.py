@@ -1,4 +1,4 @@
-"""Small lakes whose joins are measured in plain Python, and decided."""
+"""Compute the joins of small lakes in plain Python, up to the decision on each pair."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ def pair(one: str, other: str) -> Pair:
 
 
 def compare(left: Sequence[str], right: Sequence[str]) -> Evidence:
-    """Joins two columns row by row."""
+    """Compute the evidence of two columns, row by row."""
     one, other = Counter(filter(None, left)), Counter(filter(None, right))
     shared = one.keys() & other.keys()
     rows = sum(one[value] * other[value] for value in shared)
@@ -42,7 +42,7 @@ def compare(left: Sequence[str], right: Sequence[str]) -> Evidence:
 
 
 def measure(tables: Tables) -> Measured:
-    """Compares all columns of different tables that share a value."""
+    """Compute the evidence of all columns of different tables that share a value."""
     cells = {column(f"{t}.{c}"): values for t, own in tables.items() for c, values in own.items()}
     pairs = [
         (left, right) for left, right in combinations(sorted(cells), 2) if left.table != right.table
@@ -65,7 +65,10 @@ def decide(
     evidence: Measured | None = None,
     unranked: frozenset[Pair] = frozenset(),
 ) -> dict[Ends, Join]:
-    """The joins by their columns, the referring one first; all pairs but a few were ranked."""
+    """Decide the joins of a lake.
+
+    The result maps each pair of columns, with the referring one first, to its join.
+    """
     measured = measure(tables) if evidence is None else evidence
     ranked = [
         Suggestion(query=left, candidate=right, rank=1, joinability=SCORE)
@@ -86,7 +89,10 @@ def roles(joins: Mapping[Ends, Join]) -> dict[Ends, Role]:
 
 
 def changed(tables: Tables, ends: Ends, **changes: object) -> dict[Pair, Evidence]:
-    """The evidence of all pairs, in which some facts of one are replaced, its first column left."""
+    """Compute the evidence of all pairs, and replace some facts of one pair.
+
+    The replaced facts are given with the first column of `ends` on the left.
+    """
     evidence = dict(measure(tables))
     turned = pair(*ends)[0] != column(ends[0])
     own = evidence[pair(*ends)]

@@ -1,4 +1,4 @@
-"""A local server that speaks OpenAI's protocol, and misbehaves when told to."""
+"""Run a local server that speaks OpenAI's protocol and can simulate failures."""
 
 import json
 import socket
@@ -14,7 +14,7 @@ Request = dict[str, Any]
 
 @dataclass(frozen=True)
 class Answer:
-    """What is sent back."""
+    """An HTTP response."""
 
     body: bytes
     status: int = 200
@@ -28,20 +28,23 @@ Behaviour = Callable[[Request], Answer | None]
 
 
 def columns(request: Request) -> dict[int, str]:
-    """The key columns that a request asks about, by their number."""
+    """Return the key columns in a request, by their number."""
     tables = json.loads(request["messages"][1]["content"])["tables"]
     return {key["number"]: key["column"] for table in tables for key in table["key_columns"]}
 
 
 def completion(text: object, *, usage: object = None, finish: str = "stop") -> Answer:
-    """A chat completion that says something."""
+    """Make a chat completion with the given text."""
     message = {"role": "assistant", "content": text}
     body = {"choices": [{"index": 0, "message": message, "finish_reason": finish}]}
     return Answer(json.dumps(body | ({"usage": usage} if usage else {})).encode())
 
 
 def naming(**names: str) -> Behaviour:
-    """Gives columns names; those not listed get their own with `alt_` before it."""
+    """Answer with the given names of columns.
+
+    All other columns get the prefix `alt_`.
+    """
 
     def behave(request: Request) -> Answer:
         listed = [
@@ -55,12 +58,12 @@ def naming(**names: str) -> Behaviour:
 
 
 def saying(text: object, *, usage: object = None, finish: str = "stop") -> Behaviour:
-    """Says the same to everyone."""
+    """Answer each request with the same text."""
     return lambda _: completion(text, usage=usage, finish=finish)
 
 
 def refusing(status: int, message: str = "no", **headers: str) -> Behaviour:
-    """Refuses with an HTTP status."""
+    """Answer each request with an HTTP error."""
     body = json.dumps({"error": {"message": message, "type": "e", "param": None, "code": None}})
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     answer = Answer(body.encode(), status, {"Content-Type": "application/json", **named})
@@ -68,11 +71,11 @@ def refusing(status: int, message: str = "no", **headers: str) -> Behaviour:
 
 
 def hanging_up(_: Request) -> None:
-    """Closes the connection without a word."""
+    """Close the connection without an answer."""
 
 
 class Endpoint:
-    """The server, on a free port of this machine, in threads of its own."""
+    """An endpoint on a free local port, which runs in its own threads."""
 
     def __init__(self) -> None:
         self.script: list[Behaviour] = []
@@ -92,16 +95,16 @@ class Endpoint:
 
     @property
     def url(self) -> str:
-        """What a recipe gives as `base_url`."""
+        """Value for the recipe key `base_url`."""
         return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
 
     @property
     def asked(self) -> list[str]:
-        """All columns of all requests, in order."""
+        """The columns of all requests, in order."""
         return [column for request in self.requests for column in columns(request).values()]
 
     def holding(self, seconds: float, behaviour: Behaviour) -> Behaviour:
-        """Behaves some time later."""
+        """Delay a behaviour by some seconds."""
 
         def behave(request: Request) -> Answer | None:
             self.released.wait(seconds)
@@ -110,7 +113,7 @@ class Endpoint:
         return behave
 
     def answer(self, request: Request, head: dict[str, str]) -> Answer | None:
-        """Writes a request down and behaves."""
+        """Record a request, and answer it with the next behaviour."""
         with self._lock:
             self.requests.append(request)
             self.heads.append(head)
@@ -125,7 +128,7 @@ class Endpoint:
 
     @contextmanager
     def open(self) -> Iterator["Endpoint"]:
-        """Serves for a while."""
+        """Serve requests until the `with` block ends."""
         thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
         thread.start()
         try:
@@ -174,4 +177,4 @@ class _Handler(BaseHTTPRequestHandler):
                 return
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-        """Say nothing: the list of requests has it."""
+        """Suppress the log, because `requests` already records everything."""

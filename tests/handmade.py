@@ -1,4 +1,4 @@
-"""Small lakes made in the test itself, and what is known of them."""
+"""Make small lakes from Python lists, and catalog facts about them."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -78,7 +78,7 @@ def profile_lake(tables: Tables) -> list[TableProfile]:
 
 
 def column(path: str) -> ColumnId:
-    """A column by `table.column`."""
+    """Return the column named by `table.column`."""
     table, _, name = path.rpartition(".")
     return ColumnId(TableId("file", table), name)
 
@@ -88,7 +88,7 @@ def lake_of(tables: Tables) -> Lake:
 
 
 def facts_of(pairs: Mapping[tuple[str, str], CatalogEvidence]) -> CatalogFacts:
-    """What is known of pairs, their columns written as `table.column`."""
+    """Make catalog facts from evidence on pairs, whose columns are written as `table.column`."""
     return CatalogFacts(
         pairs={pair_of(column(one), column(other)): s for (one, other), s in pairs.items()}
     )
@@ -99,13 +99,13 @@ def numbers(start: int, stop: int) -> list[str]:
 
 
 def draw(values: Sequence[str], rows: int, seed: int = 0) -> list[str]:
-    """Every value, and some of them again."""
+    """Return all values in order, followed by random repetitions up to a number of rows."""
     rest = np.random.default_rng(seed).choice(list(values), rows - len(values))
     return [*values, *rest.tolist()]
 
 
 def things(count: int) -> Tables:
-    """Tables that count their rows, and weigh them with small numbers."""
+    """Make unrelated tables that have a running number and a small number in each row."""
     return {
         chr(ord("a") + n) * 4: {
             "id": numbers(1, 40 + 9 * n),

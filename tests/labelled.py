@@ -1,4 +1,4 @@
-"""A small labelled lake, and methods on it whose rankings are known."""
+"""Set up a small labelled lake, and methods with known rankings of its columns."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def labelled_lake(tmp_path: Path) -> Path:
 
 @dataclass(frozen=True)
 class Named:
-    """A method that never ranks, since its runs are given."""
+    """A method with a name only, for tests that give its results."""
 
     name: str
 
@@ -57,7 +57,10 @@ class Named:
 
 
 def runs(lake: LabelledLake, name: str, *scores: tuple[float, ...]) -> MethodRuns:
-    """One run per tuple of scores; each ranks a wrong column first, and then right ones."""
+    """Make one run for each tuple of scores.
+
+    Each run ranks a wrong column first, and then the right ones.
+    """
     measured = []
     for seed, (noise, *rest) in enumerate(scores):
         rankings = {

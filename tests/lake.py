@@ -1,4 +1,4 @@
-"""Small lakes with known joins, and what a catalog would know of them."""
+"""Write small lakes with known joins, and describe them in a catalog."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -37,13 +37,13 @@ def table(name: str) -> TableId:
 
 
 def column(path: str) -> ColumnId:
-    """A column by `table.csv.column`."""
+    """Return the column named by `table.csv.column`."""
     name, _, field = path.rpartition(".")
     return ColumnId(table(name), field)
 
 
 def codes(letters: str, count: int = 40) -> list[str]:
-    """Codes that no other letters give."""
+    """Return codes that start with the given letters."""
     return [f"{letters}{at:03}" for at in range(count)]
 
 
@@ -55,7 +55,10 @@ def write_table(folder: Path, name: str, columns: Columns) -> None:
 
 
 def write_flights(folder: Path) -> None:
-    """Three tables that a fourth one refers to, and one that shares the first's key."""
+    """Write flights, and the three tables that they refer to.
+
+    A further table shares the key of airlines.
+    """
     random = np.random.default_rng(0)
     carriers, airports, planes = codes("CA"), codes("K", 60), codes("N-", 80)
     write_table(folder, "airlines.csv", {"carrier": carriers, "title": codes("Air ")})
@@ -82,7 +85,7 @@ def describe(
     foreign: Mapping[str, str] | None = None,
     platform: str = "file",
 ) -> None:
-    """Puts a table into the catalog, as its own connector would.
+    """Put a table into the catalog, as its own connector would.
 
     `foreign` maps columns of the table to the columns that they refer to.
     """
@@ -119,7 +122,7 @@ def describe(
 
 
 def describe_folder(gms: Gms, folder: Path) -> None:
-    """Puts every table of a folder into the catalog."""
+    """Put every table of a folder into the catalog."""
     for file in sorted(folder.rglob("*.csv")):
         header = file.read_text().split("\n", 1)[0]
         describe(gms, file.relative_to(folder).as_posix(), header.split(","))

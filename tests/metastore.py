@@ -1,4 +1,4 @@
-"""Hive's metastore, in files of a folder, and a session of our own that is told of it."""
+"""Run a Spark session on a Hive metastore that is stored in a folder."""
 
 import os
 import warnings
@@ -40,7 +40,7 @@ _VISITS = """CREATE EXTERNAL TABLE shop.visits (person INT, place STRING)
 
 @dataclass(frozen=True)
 class Found:
-    """What a session of our own says, and what it leaves."""
+    """The results of a session, and what is left after the session ends."""
 
     interface: str | None
     """Whether it has a page to look at."""
@@ -57,7 +57,7 @@ class Found:
 
 
 def find(folder: Path, pairs: list[Pair]) -> Found:
-    """Makes tables, and reads them as the catalog of a recipe."""
+    """Create tables, and read them as the Spark catalog of a recipe."""
     warnings.simplefilter("error")
     os.chdir(folder)  # where Derby logs
     before = [os.environ.get(name) for name in _SET_BY_SPARK]

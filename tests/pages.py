@@ -1,4 +1,4 @@
-"""Tables and joins for the HTML page, and the page that is written of them."""
+"""Make tables and joins for the HTML page, and write the page."""
 
 import json
 import re
@@ -41,7 +41,7 @@ EVIDENCE = Evidence(
 
 
 def column(name: str) -> ColumnId:
-    """A column as `publisher/table.column`."""
+    """Return the column named by `publisher/table.column`."""
     table, _, path = name.rpartition(".")
     return ColumnId(TableId("file", f"{table}.csv"), path)
 

@@ -1,4 +1,4 @@
-"""Whole runs of the source whose joins are given, so that they take no time to find."""
+"""Run the source with given joins, which is faster than finding them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ EVIDENCE = Evidence(
 
 
 def join_of(pair: Pair, joinability: float = 0.9) -> Join:
-    """A join whose left column refers to its right column."""
+    """Make a join whose left column refers to its right column."""
     left, right = pair_of(*pair)
     return Join(
         left=left,
@@ -51,17 +51,20 @@ def join_of(pair: Pair, joinability: float = 0.9) -> Join:
 
 
 def urn_of(pair: Pair) -> str:
-    """The URN of the relationship of a pair."""
+    """Return the URN of the relationship of a pair."""
     return join_urn(join_of(pair))
 
 
 def shown(gms: Gms) -> set[Pair]:
-    """The joins that a person sees."""
+    """Return the pairs that a person sees as joins."""
     return {pair_of(join.left, join.right) for join in all_joins(gms.graph())}
 
 
 class GivenJoins(HyperJoinSource):
-    """The source, which finds the given joins; it obeys people as the method does."""
+    """A source that returns given joins instead of finding them.
+
+    Like the real source, it respects people's decisions.
+    """
 
     joins: Sequence[Join] = ()
     model_version = "1"
@@ -84,7 +87,7 @@ class GivenJoins(HyperJoinSource):
 
 @dataclass
 class Runs:
-    """Runs over one folder against one server."""
+    """A series of runs over one folder, which write to one server."""
 
     gms: Gms
     folder: Path
@@ -101,7 +104,7 @@ class Runs:
         pipeline: str = "joins",
         **config: Any,  # noqa: ANN401 - as in a recipe
     ) -> HyperJoinReport:
-        """Run to the end, and return the report."""
+        """Run the source to the end, and return its report."""
         self.number += 1
         recipe = {"catalog": {"folder": str(self.folder)}, **config}
         recipe.setdefault("stateful_ingestion", {"enabled": True, "fail_safe_threshold": 100})

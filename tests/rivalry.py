@@ -1,4 +1,4 @@
-"""Labelled lakes of a few lines, and the rankings of a rival on them."""
+"""Make small labelled lakes, and rank their columns with a rival method."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,13 +11,16 @@ from lake import Columns, write_table
 
 
 def named(text: str) -> ColumnName:
-    """Return the name of a column written as `table.column`."""
+    """Convert a text such as `table.column` to a column name."""
     table, _, column = text.partition(".")
     return ColumnName(table, column)
 
 
 def suite(folder: Path, tables: Mapping[str, Columns], *queries: str) -> LabelledLake:
-    """Write tables, and name query columns; the ground truth is empty, since nothing is scored."""
+    """Write tables, and return a lake with query columns.
+
+    The ground truth is empty, because no test measures the rankings.
+    """
     for table, columns in tables.items():
         write_table(folder / "tables", f"{table}.csv", columns)
     headers = {table: frozenset(columns) for table, columns in tables.items()}
@@ -41,7 +44,7 @@ def ask(
 
 
 def cells(**columns: Sequence[str]) -> list[Cells]:
-    """Make columns, each in a table of the same name."""
+    """Make columns with their cells, each in a table of the same name."""
     return [
         Cells(ColumnName(name, name), {value: values.count(value) for value in values})
         for name, values in columns.items()

@@ -1,4 +1,4 @@
-"""Sources of a school of lakes: a small dataset, repositories that hold it, and a list of them."""
+"""Make sources for a school of lakes: a small dataset, a git repository and a list of sources."""
 
 import json
 import subprocess
@@ -29,7 +29,7 @@ def rows(header: str, *lines: str) -> str:
 
 
 def dataset() -> dict[str, str]:
-    """Return the files of a small dataset: forms of languages, and examples that list forms."""
+    """Return the files of a small dataset of languages, word forms and examples."""
     names = [f"Language of {chr(65 + n) * 3}" for n in range(LANGUAGES)]
     metadata = {
         "tables": [
@@ -84,7 +84,7 @@ def table(
 
 
 def commit(folder: Path, files: Mapping[str, str | bytes]) -> str:
-    """Make a git repository of some files, and return its commit."""
+    """Make a git repository of some files, and return its commit id."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

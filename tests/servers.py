@@ -1,4 +1,4 @@
-"""Databases with a schema of its own for each test: servers that run here, and SQLite."""
+"""Give each test a schema of its own in a database: on servers that run here, or in SQLite."""
 
 import os
 import time
@@ -30,7 +30,7 @@ _SERVERS = {
 
 
 class Server:
-    """A database, and a schema of its own in it for one test."""
+    """A database, with its own schema for one test."""
 
     def __init__(self, url: str, schema: str) -> None:
         self.url = url
@@ -40,7 +40,10 @@ class Server:
         self.engine: Engine = create_engine(url, connect_args=path)
 
     def run(self, *statements: str) -> None:
-        """Executes statements as they are: without parameters a driver reads no `%`."""
+        """Execute statements unchanged.
+
+        Without parameters, drivers do not interpret `%`.
+        """
         connection = self.engine.raw_connection()
         for statement in statements:
             connection.cursor().execute(statement)
@@ -68,7 +71,10 @@ class Server:
 
 @contextmanager
 def serving(kind: str, folder: Path) -> Iterator[Server]:
-    """A database of a kind; the test is skipped where no server answers."""
+    """Yield a database of a kind with a new schema.
+
+    The test is skipped if no server answers.
+    """
     if kind == "sqlite":
         found = Server(f"sqlite:///{folder}/shop.db", "main")
         yield found
@@ -96,7 +102,7 @@ def settle(server: Server) -> None:
 
 
 def states(server: Server, database: Database | None = None) -> dict[str, str]:
-    """The state of each table and view of the server's schema."""
+    """Return the state of each table and view in the server's schema."""
     engine = open_engine("connections[0]", database or server.database())
     listed = list_relations(
         engine, "connections[0]", wanted=lambda schema: schema == server.schema, views=True
@@ -108,5 +114,8 @@ def states(server: Server, database: Database | None = None) -> dict[str, str]:
 def alike(
     one: Callable[[], dict[str, str]], other: Callable[[], dict[str, str]], tries: int = 20
 ) -> bool:
-    """Whether states are the same, while others may write to the same server."""
+    """Return whether two functions return equal states in one of several tries.
+
+    Others may write to the same server meanwhile.
+    """
     return any(one() == other() for _ in range(tries))

@@ -1,4 +1,4 @@
-"""A catalog of four tables in a double of DataHub's server, and ways to put joins there."""
+"""Set up a catalog of four tables on a test double of DataHub's server, and add joins to it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ from gms import Gms
 
 @dataclass(frozen=True)
 class Shop:
-    """A server, a client, and ways to put joins there."""
+    """A catalog of a shop: its server, a client, and methods that add joins."""
 
     gms: Gms
     graph: DataHubGraph
@@ -39,7 +39,9 @@ class Shop:
         compared_as: str = "",
         via: tuple[str, str] | None = None,
     ) -> str:
-        """Stores a suggestion of this project, from many rows of the first column to one.
+        """Store a suggestion of this project.
+
+        If it has a direction, the first column refers to the second.
 
         Columns are written as "table.column", also those of a crosswalk. Without a direction, the
         join is many-to-many.
@@ -79,7 +81,10 @@ class Shop:
         return urn
 
     def write(self, name: str, *pairs: tuple[str, str]) -> str:
-        """Stores a relationship as a person does; the first table is its source."""
+        """Store a relationship that a person made.
+
+        Its source is the first table.
+        """
         ends = [(column(one), column(other)) for one, other in pairs]
         urn = f"urn:li:erModelRelationship:{name.replace(' ', '-')}"
         aspect = ERModelRelationshipPropertiesClass(
@@ -96,12 +101,12 @@ class Shop:
 
 
 def table(name: str) -> TableId:
-    """A table of the shop."""
+    """Return the identifier of a table of the shop."""
     return TableId("postgres", f"shop.public.{name}")
 
 
 def column(name: str) -> ColumnId:
-    """A column of the shop, as in "orders.customer"."""
+    """Return a column of the shop, such as "orders.customer"."""
     own, _, path = name.partition(".")
     return ColumnId(table(own), path)
 
@@ -111,7 +116,7 @@ TABLES = ("orders", "customers", "regions", "refunds")
 
 @contextmanager
 def open_shop() -> Iterator[Shop]:
-    """Starts a server that knows the tables and the bands' and roles' tags, and no join."""
+    """Start a server that has the tables of the shop, the tags of bands and roles, and no joins."""
     with Gms() as gms:
         for name in BANDS:
             gms.put(band_urn(name), TagPropertiesClass(name=f"join:suggested-{name}"))

@@ -1,4 +1,4 @@
-"""A small model with single settings replaced, and its results on a lake."""
+"""Change single settings of a small model, and run the model on a lake."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -41,7 +41,7 @@ SHORT = ModelConfig(setting=replace(OURS, dimension=8), ranking=BLEND)
 
 
 def switched(config: ModelConfig, **keys: object) -> ModelConfig:
-    """Replace settings such as `features.names`, with the dot written as two underscores."""
+    """Replace settings such as `features.names`, which is written as `features__names`."""
     for key, value in keys.items():
         section, _, name = key.partition("__")
         changed: Any = replace(getattr(config, section), **{name: value})
@@ -54,7 +54,7 @@ def build(lake: Lake, config: ModelConfig) -> LakeIndex:
 
 
 def data_from(index: LakeIndex, config: ModelConfig, folder: Path) -> TrainingData:
-    """Training data with word vectors of its own."""
+    """Make training data from a lake, with word vectors trained on the same lake."""
     lake = index.lake
     vectors = train_vectors(lake, config, path=folder / "v.bin")
     featurizer = Featurizer(vectors, build_vocabulary(lake, 100))
@@ -77,7 +77,7 @@ def draw(lake: Lake, config: ModelConfig, folder: Path, seed: int = 0) -> PairBa
 
 
 def report(epochs: Sequence[tuple[float, float]], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make training report these losses and recalls, epoch by epoch, whatever it does."""
+    """Replace the losses and recalls that training measures by given ones."""
     losses, recalls = (iter(values) for values in zip(*epochs, strict=True))
     learn = train._run_epoch  # noqa: SLF001 - it still learns; only what it says is another's
 

@@ -1,4 +1,4 @@
-"""Test that vectorised operations on bytes agree with Python's own."""
+"""Test vectorised operations on bytes against Python's own."""
 
 import numpy as np
 import pyarrow as pa

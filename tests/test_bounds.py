@@ -1,4 +1,4 @@
-"""Test that every number in a recipe has limits, and that no error repeats a long value."""
+"""Test that each number in a recipe has limits, and that errors do not repeat long values."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,7 @@ LONGEST_ERROR = 10_000
 
 
 def leaves(schema: Schema, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Schema]]:
-    """Yield the path and the schema of each value that is not a section of its own."""
+    """Yield the path and the schema of each value in the recipe that is no section."""
     for choice in [schema, *schema.get("anyOf", []), *schema.get("allOf", [])]:
         if "$ref" in choice:
             yield from leaves(SCHEMA["$defs"][choice["$ref"].rsplit("/", 1)[-1]], path)
@@ -42,7 +42,7 @@ TEXTS = sorted({".".join(path) for path, schema in leaves(SCHEMA) if schema["typ
 
 
 def recipe(key: str, value: object) -> dict[str, Any]:
-    """Return a valid recipe in which one key has another value."""
+    """Return a valid recipe with one key set to a value."""
     written: dict[str, Any] = {"catalog": {"folder": "lake"}}
     if key.startswith("connections."):
         written["connections"] = [{"database": {"url": "sqlite://"}}]

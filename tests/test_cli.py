@@ -1,4 +1,4 @@
-"""`hyperjoin`, run as users run it, against a server that answers over HTTP."""
+"""Test the command `hyperjoin` as users run it, against a server over HTTP."""
 
 import json
 import subprocess
@@ -33,7 +33,7 @@ def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file that `datahub init` writes; nothing else names a server."""
+    """Return the path of DataHub's configuration file, the only setting that names a server."""
     for name in ("URL", "HOST", "PORT", "TOKEN"):
         monkeypatch.delenv(f"DATAHUB_GMS_{name}", raising=False)
     path = tmp_path / ".datahubenv"
@@ -53,7 +53,7 @@ def succeed(*arguments: str) -> str:
 
 
 def fail(*arguments: str) -> str:
-    """The error of a failed command: one line, and no traceback."""
+    """Run a command that must fail, and return its error, which is a single line."""
     result = run(*arguments)
     assert result.exit_code == 1
     assert isinstance(result.exception, SystemExit)

@@ -1,4 +1,4 @@
-"""`hyperjoin export`, run as users run it, against a server that answers over HTTP."""
+"""Test the command `hyperjoin export` as users run it, against a server over HTTP."""
 
 import re
 from collections.abc import Iterator

@@ -17,7 +17,7 @@ TOKEN = "c2VjcmV0"  # noqa: S105 - of no server
 
 @pytest.fixture
 def graph() -> DataHubGraph:
-    """Return a client of a port on which no server listens."""
+    """Return a client for a port on which no server listens."""
     server = "http://user:password@127.0.0.1:1"
     return DataHubGraph(DatahubClientConfig(server=server, token=TOKEN, retry_max_times=0))
 

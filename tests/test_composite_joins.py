@@ -1,4 +1,4 @@
-"""From tables to joins of several columns, found in files and declared by databases."""
+"""Test composite joins of whole runs, whether found in files or declared by databases."""
 
 import os
 import subprocess
@@ -53,7 +53,7 @@ def write(folder: Path, name: str, columns: Mapping[str, Sequence[object]]) -> T
 
 @pytest.fixture
 def shop(tmp_path: Path) -> list[Table]:
-    """Orders with lines, and shipments of some of the lines."""
+    """Write order lines, and shipments that refer to some of them."""
     lines = [(order, line) for order in range(100, 160) for line in range(1, 2 + order % 4)]
     shipped = lines[::3] + lines[1::5]
     return [

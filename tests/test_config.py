@@ -29,7 +29,7 @@ SECTIONS = {
 
 
 def keys(schema: dict[str, Any], node: dict[str, Any], path: str) -> Iterator[tuple[str, str]]:
-    """Every key of ours below a node, with its description or that of its section."""
+    """Yield each key of the recipe below a node, with its own description or its section's."""
     for name, value in node.get("properties", {}).items():
         if not path and name not in SECTIONS:
             continue

@@ -1,4 +1,4 @@
-"""Joins through crosswalks, from tables of files to findings."""
+"""Test joins through crosswalks in whole runs over files."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -37,7 +37,7 @@ ACCEPTED = CatalogEvidence(verdict=Verdict.ACCEPTED)
 
 
 class Silent:
-    """Progress that remembers the counters only."""
+    """A progress report that keeps only the counters."""
 
     def __init__(self) -> None:
         self.counts: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""The lake of the quick start, and its list of known joins.
+"""Test the lake of the quick start, and its list of known joins.
 
 A known join is a directed pair of columns. For its query column, the candidate is expected among
 the first five suggestions. Both columns must hold values of the same kind, and at least half of the

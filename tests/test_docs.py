@@ -1,4 +1,4 @@
-"""The documents name only what exists, and describe the configuration as it is."""
+"""Test that the documents name only existing things, and describe the configuration correctly."""
 
 import json
 import re
@@ -25,13 +25,13 @@ def name(path: Path) -> str:
 
 
 def code(document: str) -> str:
-    """Return the text in code fences and between backticks, each piece on a line of its own."""
+    """Return all code fences and all text between backticks, one piece per line."""
     pieces = re.findall(r"```\w*\n(.*?)```|`([^`\n]+)`", document, flags=re.DOTALL)
     return "\n".join(block or inline for block, inline in pieces)
 
 
 def sections(document: str) -> set[str]:
-    """Return the anchors that GitHub gives the headings of a document."""
+    """Return the anchors that GitHub gives to the headings of a document."""
     headings = re.findall(r"^#+ (.+)$", document, flags=re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
 
@@ -46,7 +46,7 @@ def resolve(schema: Schema, definitions: Schema) -> Schema:
 
 
 def option(key: str) -> Schema:
-    """Return the part of the recipe's schema that describes a key such as `ranking.top_k`."""
+    """Return the part of the recipe's schema for a key such as `ranking.top_k`."""
     root = HyperJoinConfig.model_json_schema()
     schema: Schema = root
     for part in key.split("."):
@@ -55,7 +55,7 @@ def option(key: str) -> Schema:
 
 
 def rows_of_the_configuration() -> list[tuple[str, str]]:
-    """Return key and default of each row of the configuration table in the README."""
+    """Return the key and the default in each row of the README's configuration table."""
     return re.findall(r"^\| `([\w.]+)` \| (.*?) \|", README, flags=re.MULTILINE)
 
 

@@ -1,4 +1,4 @@
-"""Every configuration field is described, and no work is left marked for later.
+"""Test that every configuration field has a description, and that no file has a to-do marker.
 
 Ruff checks that modules, classes and functions have docstrings (D).
 """
@@ -21,7 +21,7 @@ FIELD_FILES = [
 
 
 def public_classes(node: ast.Module | ast.ClassDef) -> Iterator[ast.ClassDef]:
-    """Yield the public classes of a module, and those inside the classes."""
+    """Yield the public classes of a module, including nested classes."""
     for child in node.body:
         if isinstance(child, ast.ClassDef) and not child.name.startswith("_"):
             yield child
@@ -29,7 +29,9 @@ def public_classes(node: ast.Module | ast.ClassDef) -> Iterator[ast.ClassDef]:
 
 
 def undocumented_fields(node: ast.ClassDef, described: set[str]) -> Iterator[str]:
-    """Yield the fields without a description, unless their type describes itself.
+    """Yield the fields without a description.
+
+    Fields whose type describes itself need none.
 
     A description is a string below the field, or the `description` of a pydantic field.
     """

@@ -1,4 +1,4 @@
-"""Of several pipelines that show a join, the oldest writes it."""
+"""Test that the oldest of several pipelines writes the joins that all of them show."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Whole runs through DataHub's own pipeline that ask a language model for names."""
+"""Test whole runs that ask a language model for names."""
 
 import json
 import logging
@@ -34,7 +34,7 @@ def endpoint() -> Iterator[Endpoint]:
 
 
 def run(folder: Path, endpoint: Endpoint, **llm: Any) -> HyperJoinReport:  # noqa: ANN401
-    """A run whose language model is the endpoint."""
+    """Run a pipeline that asks the endpoint for names, and return its report."""
     write_flights(folder / "lake")
     usual = {"model": "small", "base_url": endpoint.url, "api_key": KEY}
     model = {"variants": {"llm": {**usual, "timeout": 2, **llm}}}

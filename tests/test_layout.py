@@ -1,4 +1,4 @@
-"""Rules of the source tree that no linter checks.
+"""Test rules of the source tree that no linter checks.
 
 Ruff checks the others: docstrings (D), imports of `model` and `spark` by their full names (TID251),
 absolute imports (TID252) and no printing in the package (T20).
@@ -37,7 +37,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def sources() -> Iterator[tuple[str, str]]:
-    """Yield the path below the root, and the text, of each Python file of the project."""
+    """Yield the relative path and the text of each Python file of the project."""
     for folder in (*PACKAGE_FOLDERS, "tests"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
@@ -48,7 +48,7 @@ def functions(text: str) -> Iterator[Function]:
 
 
 def length(function: Function) -> int:
-    """Count the lines of a function without its docstring."""
+    """Count the lines of a function, except its docstring."""
     first = function.body[0]
     lines = (function.end_lineno or 0) - function.lineno + 1
     if ast.get_docstring(function) is not None:
@@ -91,7 +91,7 @@ def test_functions_are_short() -> None:
 
 
 def test_errors_are_defined_in_modules_called_errors() -> None:
-    """Private classes, and those of test modules, never leave their own module."""
+    """Allow private errors and those of test modules, because other modules never use them."""
     offenders = [
         f"{path}:{node.lineno} {node.name}"
         for path, text in sources()

@@ -1,4 +1,4 @@
-"""The script that runs the tests with each release of Python, where no release can be run."""
+"""Test the script that runs the tests with each Python version, if no version can be started."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The check that no public name is defined in two modules, run on small packages."""
+"""Test the check that no public name is defined in two modules."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ SCRIPT = Path(__file__).parent.parent / ".ci" / "check_names.py"
 
 
 def check(root: Path, **modules: str) -> tuple[int, str]:
-    """Write the modules into the folders of a package, and run the script there."""
+    """Write modules into a package, run the check there, and return its exit code and errors."""
     for name, text in modules.items():
         folder = root / name.split("_", maxsplit=1)[0]
         folder.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Test that columns are normalised as `normal_form` defines it."""
+"""Test that whole columns are normalised as `normal_form` normalises single values."""
 
 import numpy as np
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""The partners of a column are ranked by their use."""
+"""Test that the partners of a column are ranked by their use."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,7 +40,10 @@ any_ranks = st.dictionaries(
 
 
 def order(join: Join, rank: int | None, query: ColumnId) -> list[object]:
-    """What a partner is ranked by, least first."""
+    """Return the sort key of a partner.
+
+    The best partner has the smallest key.
+    """
     score, place = -join.joinability, rank or 10
     is_domain = join.role is Role.SAME_DOMAIN
     is_referenced = join.role is Role.REFERENCE and query == join.referenced

@@ -1,4 +1,4 @@
-"""The script that installs missing programs, run on simulated machines of a few stub commands."""
+"""Test the script that installs missing programs, on simulated machines."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ def java(version: str) -> str:
 
 @dataclass
 class Machine:
-    """A machine that has only the commands in one folder."""
+    """A simulated machine, which has only the commands in one folder."""
 
     bin: Path
 
@@ -62,7 +62,7 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    """Return a machine with Python and basic commands, but without Java, a compiler and apt."""
+    """Return a machine that has Python and basic commands, but no Java, compiler or apt."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for command in ("cp", "env", "sed", "sh"):

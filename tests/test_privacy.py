@@ -1,4 +1,4 @@
-"""Whole runs over personal values: where they rest, and whom they are sent to."""
+"""Test where whole runs store personal values, and to whom they send them."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def endpoint() -> Iterator[Endpoint]:
 
 @pytest.fixture(autouse=True)
 def open_to_all() -> Iterator[None]:
-    """Let every new file be readable by everyone unless the code says otherwise."""
+    """Make new files readable by everyone, unless the code restricts them."""
     before = os.umask(0)
     yield
     os.umask(before)
@@ -62,7 +62,7 @@ def run(folder: Path, **more: Any) -> HyperJoinReport:  # noqa: ANN401
 
 
 def keeping(folder: Path, endpoint: Endpoint) -> dict[str, Any]:
-    """Settings that keep and send all that a run can."""
+    """Return settings with which a run keeps and sends as much as possible."""
     llm = {"model": "small", "base_url": endpoint.url, "send_values": True}
     return {
         "profile": {"store": str(folder / "kept" / "store")},
@@ -78,7 +78,7 @@ def keeping(folder: Path, endpoint: Endpoint) -> dict[str, Any]:
 
 
 def content(folder: Path) -> bytes:
-    """All that a run has written, unpacked."""
+    """Return everything that a run has written, uncompressed."""
     texts = [file.read_bytes() for file in folder.glob("joins.*")]
     for file in (folder / "kept").rglob("*"):
         if file.suffix == ".parquet":

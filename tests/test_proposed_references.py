@@ -1,4 +1,4 @@
-"""The pairs that may be references are verified, and only these."""
+"""Test that only pairs which may be references are verified."""
 
 import numpy as np
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The content of the catalog decides what a run writes."""
+"""Test how the content of the catalog determines what a run writes."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -36,7 +36,7 @@ NOTHING = Findings(profiles=(), keys=(), suggestions=(), joins=(), model_version
 
 
 def recorded(join: Join) -> Relationship:
-    """A relationship as the last run wrote it."""
+    """Return a relationship as the last run wrote it."""
     aspect = to_aspect(join, "0")
     return Relationship(
         urn=join_urn(join),

@@ -1,4 +1,4 @@
-"""Run the quick start as a user does: its recipe, DataHub's command line, and the whole lake.
+"""Test the quick start as a user runs it, on the whole lake.
 
 The joins in `known_joins.csv` were listed from knowledge of the tables, before any output was seen.
 Each shares at least half of the distinct values of its smaller column.
@@ -46,7 +46,7 @@ def cpu_seconds() -> float:
 
 
 class Run:
-    """One ingestion and its output."""
+    """One ingestion, with its output and its processor time."""
 
     def __init__(self, folder: Path) -> None:
         before = cpu_seconds()
@@ -74,7 +74,7 @@ def urn(table: str, column: str) -> str:
 
 
 def suggested(run: Run) -> Iterator[tuple[str, list[str]]]:
-    """Yield the URN of each column and those of its suggestions, best first."""
+    """Yield the URN of each column and the URNs of its suggestions, best first."""
     for proposal in run.proposals:
         if proposal["entityType"] == "schemaField":
             for change in proposal["aspect"]["json"]["patch"]:
@@ -122,7 +122,7 @@ def test_the_end_of_the_run_shows_what_was_found(run: Run) -> None:
 
 
 def promised_rows(run: Run) -> dict[frozenset[str], int]:
-    """Return the rows of the joins of one pair by their evidence, by the names of both columns."""
+    """Map the column names of each join to the number of rows in its evidence."""
     rows = {}
     for proposal in run.proposals:
         if proposal["aspectName"] == "erModelRelationshipProperties":

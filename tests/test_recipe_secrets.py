@@ -1,4 +1,4 @@
-"""Test that recipes with secrets as plain text are refused, and no others."""
+"""Test that exactly those recipes are refused that contain secrets as plain text."""
 
 import json
 import os

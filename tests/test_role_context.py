@@ -1,4 +1,4 @@
-"""The facts stored with a role's tag are read as written, and other texts hold none."""
+"""Test that the facts which are stored with a role's tag are read back."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""From verified pairs to joins with a role and a direction."""
+"""Test how verified pairs become joins with a role and a direction."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Test whole runs on databases and remote sources, alone and with a folder."""
+"""Test whole runs on databases and remote folders, alone and together with local files."""
 
 import json
 import os
@@ -80,7 +80,7 @@ def run(out: Path, *connections: dict[str, Any], **config: Any) -> HyperJoinRepo
 
 
 def ends(out: Path) -> list[set[str]]:
-    """Return the datasets of each relationship."""
+    """Return the two datasets of each relationship."""
     return [
         {proposal["aspect"]["json"][side] for side in ("source", "destination")}
         for proposal in json.loads(out.read_text())

@@ -1,4 +1,4 @@
-"""Every threat that SECURITY.md lists is held by a test."""
+"""Test that SECURITY.md names an existing test for every threat."""
 
 import re
 from pathlib import Path

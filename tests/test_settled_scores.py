@@ -1,4 +1,4 @@
-"""Scores that hardly move are written as they were."""
+"""Test that scores which have hardly changed are written as before."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Whole runs through DataHub's pipeline, on small lakes with one defect each."""
+"""Test whole runs through DataHub's pipeline, on small lakes with one defect each."""
 
 import json
 import re
@@ -87,7 +87,10 @@ def utf16(folder: Path) -> None:
 
 
 def wide(folder: Path) -> None:
-    """Only one column in thirty is a key, so that the ranking is fast."""
+    """Write a table of 3,000 columns.
+
+    Only one in thirty is a key, so that the ranking is fast.
+    """
     names = ",".join(f"column_{at}" for at in range(3000))
     rows = "".join(
         ",".join(f"v{0 if at % 30 else row}_{at}" for at in range(3000)) + "\n" for row in range(4)

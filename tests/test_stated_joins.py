@@ -1,4 +1,4 @@
-"""What people decided and the catalog states comes before the decision by values and names."""
+"""Test that decisions and declarations take precedence over values and names."""
 
 from dataclasses import replace
 
@@ -98,7 +98,7 @@ def test_a_declared_key_has_the_direction_of_its_declaration(ends: Ends) -> None
 
 
 def test_a_declaration_against_the_rows_has_no_direction() -> None:
-    """The declared key repeats its values, and the other column does not."""
+    """Declare a key that repeats its values, while the other column does not."""
     facts = declare("customers.id", "orders.customer_id")
     [join] = decide({**CUSTOMERS, **ORDERS}, facts).values()
     assert (join.role, join.referenced) == (Role.SAME_DOMAIN, None)

@@ -1,4 +1,4 @@
-"""Test that kept files are written whole, privately and by one run at a time."""
+"""Test that kept files are complete and private, and written by one run at a time."""
 
 import os
 import stat

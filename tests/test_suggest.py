@@ -1,4 +1,4 @@
-"""From tables and what is known of them to findings, on files with known joins."""
+"""Test the whole way from tables and catalog facts to findings, on known joins."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -36,7 +36,7 @@ QUICK = ModelConfig(
 
 
 class Watcher:
-    """Remembers what it is told."""
+    """A progress report that remembers everything."""
 
     def __init__(self) -> None:
         self.stages: list[str] = []
@@ -183,7 +183,7 @@ def test_an_accepted_pair_of_a_table_that_cannot_be_read_is_not_found(
 
 
 class Killer(Watcher):
-    """Ends the run at its first epoch's line."""
+    """A progress report that ends the run when the first epoch is reported."""
 
     def say(self, line: str) -> None:
         super().say(line)

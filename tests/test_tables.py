@@ -1,4 +1,4 @@
-"""Test the value types of tables."""
+"""Test the value types that describe tables."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Test that temporary folders are private, and that only the folders of dead runs are swept."""
+"""Test that temporary folders are private, and that those of dead runs are deleted."""
 
 import os
 import shutil

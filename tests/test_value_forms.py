@@ -1,4 +1,4 @@
-"""Test value forms against Python's own readers of numbers and times."""
+"""Test value forms against Python's own parsers of numbers and times."""
 
 import datetime as dt
 from decimal import Decimal

@@ -15,7 +15,10 @@ Rows = Sequence[Sequence[Cell]]
 
 
 def write_workbook(path: Path, sheets: Mapping[str, Rows]) -> Path:
-    """Write rows of texts and numbers into the sheets of a workbook; None leaves a cell empty."""
+    """Write rows into the sheets of a workbook.
+
+    None leaves a cell empty.
+    """
     names = "".join(
         f'<sheet name="{escape(name)}" sheetId="{at}" r:id="rId{at}"/>'
         for at, name in enumerate(sheets, 1)

@@ -1,4 +1,4 @@
-"""Workunits of a run that writes one join, for tests of what is sent to DataHub."""
+"""Make workunits as a run sends them to DataHub for one join."""
 
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
