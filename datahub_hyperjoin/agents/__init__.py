@@ -1,1 +1,1 @@
-"""Answer agents about joins, through the Model Context Protocol."""
+"""Answer the questions of AI agents about joins, through the Model Context Protocol."""

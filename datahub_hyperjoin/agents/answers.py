@@ -1,6 +1,6 @@
-"""Build the answers to agents from joins.
+"""Build the answers that agents get about joins.
 
-An answer says first whether there is something safe, and never offers a guess.
+An answer first says whether a safe join is known. It never offers a guess.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ Statements = Mapping[str, str]
 def list_joins_of(
     name: str, joins: Sequence[CatalogJoin], *, min_score: float, skip: int = 0
 ) -> Answer:
-    """Answer which joins a dataset has, the safe ones first.
+    """List the joins of a dataset in an answer, safe joins first.
 
     Args:
         name: The dataset or column, for the text.
@@ -54,7 +54,7 @@ def _count(safe: int) -> str:
 
 
 def list_doubts(joins: Sequence[CatalogJoin], *, min_score: float) -> list[Phrases]:
-    """Summarize joins, with the reasons why they are not safe.
+    """Summarise joins, each with the reasons why it is not safe.
 
     Args:
         joins: The joins.
@@ -70,7 +70,7 @@ def _listed(join: CatalogJoin, reasons: Sequence[str]) -> Phrases:
 def suggest_safe_joins(
     name: str, safe: Sequence[CatalogJoin], statements: Statements, *, skip: int = 0
 ) -> Answer:
-    """Answer which joins of a dataset an agent may use, with all that it needs to know.
+    """Describe the safe joins of a dataset in an answer, with their SQL.
 
     Args:
         name: What was asked about, for the text.
@@ -88,7 +88,10 @@ def suggest_safe_joins(
 
 
 def _ends(join: CatalogJoin) -> tuple[TableId, bool]:
-    """Return what the joins have in common that a person has to choose among."""
+    """Return the right table of a join, and whether each left row matches at most one row.
+
+    A person has to choose among safe joins that agree in both.
+    """
     return join.right.table, join.to_one
 
 
@@ -98,7 +101,7 @@ def _detailed(join: CatalogJoin, statements: Statements, rivals: int) -> Answer:
 
 
 def sql_of(joins: Sequence[CatalogJoin], statements: Statements) -> Answer:
-    """Return the SQL of a path, and whether it was run.
+    """Return the SQL of a path, and whether that SQL was tested.
 
     Args:
         joins: The joins of the path, in order.
@@ -116,7 +119,7 @@ def sql_of(joins: Sequence[CatalogJoin], statements: Statements) -> Answer:
 
 
 def none_is_safe(name: str, joins: Sequence[CatalogJoin], *, min_score: float) -> Answer:
-    """Answer that no join is safe, with the reason for each.
+    """Answer that no join is safe, and list the reasons for each join.
 
     Args:
         name: What was asked about, for the text.
@@ -128,7 +131,7 @@ def none_is_safe(name: str, joins: Sequence[CatalogJoin], *, min_score: float) -
 
 
 def assess_join(join: CatalogJoin, statements: Statements, *, min_score: float) -> Answer:
-    """Answer everything that the catalog says about one join.
+    """Answer whether a join is safe, and describe it.
 
     Args:
         join: The join.

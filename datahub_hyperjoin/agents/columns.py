@@ -1,4 +1,4 @@
-"""Find the column of a dataset that an agent means."""
+"""Select joins by the name that an agent gives for a column."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from datahub_hyperjoin.urns import plain_path
 
 
 def joins_of_named(joins: Sequence[CatalogJoin], name: str) -> list[CatalogJoin]:
-    """Select the joins of a column.
+    """Select the joins of the column that an agent names.
 
     The rules are tried from the strictest to the loosest: the whole name, the name in any case, and
     the last part of the name of a struct's member. The first rule with a match decides.
@@ -38,9 +38,9 @@ def joins_of_named(joins: Sequence[CatalogJoin], name: str) -> list[CatalogJoin]
 
 
 def _columns_of(join: CatalogJoin) -> set[str]:
-    """Return the paths of the left table's columns that a join compares.
+    """Return the paths of the left table's columns in a join.
 
-    Of a table that joins with itself, both sides count.
+    If a table joins with itself, the columns of both sides count.
     """
     return {
         column.path for pair in join.pairs for column in pair if column.table == join.left.table

@@ -19,7 +19,7 @@ class AmbiguousColumnError(HyperJoinError, LookupError):
 
     @classmethod
     def among(cls, name: str, dataset: str, columns: Sequence[str]) -> Self:
-        """Report the columns that a name matches."""
+        """Report an ambiguous name and the columns that it matches."""
         choices = name_some([*map(repr, columns)])
         return cls(
             f"{len(columns)} columns of {dataset!r} have the name {name!r}: {choices}. Use the "
@@ -32,18 +32,18 @@ class MissingMcpError(HyperJoinError, ImportError):
 
     @classmethod
     def for_command(cls) -> Self:
-        """Report how to install the package."""
+        """Report how to install the package `mcp`."""
         return cls(
             "`hyperjoin mcp` needs the package `mcp`. Run `pip install 'datahub-hyperjoin[mcp]'`"
         )
 
 
 class UnguardedServerError(HyperJoinError, ValueError):
-    """Others could reach the server, and nothing would keep them out."""
+    """The options of the server for agents are unsafe or incomplete."""
 
     @classmethod
     def without_token(cls, host: str, variable: str) -> Self:
-        """Report that a host other than this machine needs a token."""
+        """Report that a server for other machines needs a token."""
         return cls(
             f"other machines can reach `--host {host}`, and no token keeps them out. Set "
             f"{variable} in the environment, or remove `--host`"
@@ -51,7 +51,7 @@ class UnguardedServerError(HyperJoinError, ValueError):
 
     @classmethod
     def deciding_without_token(cls, variable: str) -> Self:
-        """Report that every user of this machine could accept and reject joins."""
+        """Report that every user of this machine could accept or reject joins."""
         return cls(
             "without a token, every user of this machine could accept and reject joins in your "
             f"name. Add `--read-only`, or set {variable} in the environment"
@@ -59,7 +59,7 @@ class UnguardedServerError(HyperJoinError, ValueError):
 
     @classmethod
     def with_short_token(cls, variable: str, least: int) -> Self:
-        """Report a token that could be guessed."""
+        """Report that the token is too easy to guess."""
         return cls(
             f"the token in {variable} can be guessed. Use at least {least} characters without "
             "spaces, such as those of `openssl rand -hex 32`"
@@ -67,7 +67,7 @@ class UnguardedServerError(HyperJoinError, ValueError):
 
     @classmethod
     def without_names(cls, host: str) -> Self:
-        """Report that clients may use no name of the server."""
+        """Report that clients have no host name for the server."""
         return cls(
             f"`--host {host}` is no name that clients use. Add `--allow-host` with the name or "
             "address under which they reach the server"

@@ -1,4 +1,7 @@
-"""Serve agents over HTTP, to this machine alone or with a token."""
+"""Serve agents over HTTP.
+
+Without a token, only this machine can reach the server.
+"""
 
 import hmac
 from collections.abc import Sequence
@@ -38,10 +41,10 @@ def serve(app: Starlette, *, host: str, port: int) -> None:
 def create_app(
     server: MCPServer[None], *, host: str, names: Sequence[str] = (), token: str = ""
 ) -> Starlette:
-    """Create the web application, which answers at `/mcp`.
+    """Create the web application that serves agents at `/mcp`.
 
-    It refuses web pages whose name somebody made to point here (DNS rebinding), because browsers
-    send that name as the host.
+    Requests under any other host name are refused: a malicious web page could send them (DNS
+    rebinding).
 
     Args:
         server: The server.
@@ -75,9 +78,9 @@ def create_app(
 
 
 def _names_of(host: str) -> Sequence[str]:
-    """Return the names under which clients reach an address.
+    """Return the host names that clients may use for an address.
 
-    An address such as 0.0.0.0 stands for all addresses of the machine, and has none.
+    The list is empty for an address such as 0.0.0.0, which means all addresses of the machine.
     """
     if _is_own(host):
         return _OWN_NAMES
@@ -91,7 +94,7 @@ def _names_of(host: str) -> Sequence[str]:
 
 
 def _is_own(host: str) -> bool:
-    """Return whether only this machine reaches an address."""
+    """Return whether an address can be reached from this machine only."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -99,7 +102,7 @@ def _is_own(host: str) -> bool:
 
 
 def _check(host: str, allowed: Sequence[str], token: str) -> None:
-    """Refuse to start a server that others could use."""
+    """Refuse a weak or missing token, and a server without host names."""
     if token and (len(token) < _SHORTEST_TOKEN or not token.isascii() or " " in token):
         raise UnguardedServerError.with_short_token(TOKEN_VARIABLE, _SHORTEST_TOKEN)
     if not token and not _is_own(host):
@@ -109,7 +112,7 @@ def _check(host: str, allowed: Sequence[str], token: str) -> None:
 
 
 class _TokenGate:
-    """Answers requests that do not send the token with status 401."""
+    """A middleware that refuses requests without the right token (status 401)."""
 
     def __init__(self, app: ASGIApp, *, token: str) -> None:
         self._app = app

@@ -22,7 +22,7 @@ Answer = dict[str, Any]
 def add_entries(
     answer: Answer, key: str, entries: Sequence[Answer], *, skip: int | None = None
 ) -> Answer:
-    """Add entries to an answer, as many as it has room for.
+    """Add entries to an answer until it is full.
 
     Args:
         answer: The answer.
@@ -44,7 +44,7 @@ def add_entries(
 def _with(
     answer: Answer, key: str, entries: Sequence[Answer], count: int, skip: int | None
 ) -> Answer:
-    """Add the given number of entries, and the number of the others."""
+    """Add the first entries to an answer, and the number of entries left out."""
     others = len(entries) - count
     hint = "" if skip is None else f"; repeat with skip={skip + count}"
     more = {"more": f"{others} more{hint}"} if others else {}
@@ -54,7 +54,7 @@ def _with(
 def to_text(answer: Answer) -> str:
     """Write an answer as JSON of at most 1,500 tokens.
 
-    Of an answer that is too long, first SQL is left out, and then texts are cut. SQL is never cut,
+    If the answer is too long, its SQL is left out first; then texts are cut. SQL is never cut,
     because the first part of a statement may run and be wrong.
 
     Args:
@@ -67,7 +67,7 @@ def to_text(answer: Answer) -> str:
 
 
 def _shorter(answer: Answer) -> Iterator[Answer]:
-    """Yield an answer, and then ever shorter ones."""
+    """Yield an answer, then shorter and shorter versions of it."""
     yield answer
     without = _change(answer, lambda key, text: _TOO_LONG if key == "sql" else text)
     yield without
@@ -81,7 +81,10 @@ def _cut(most: int, _: str, text: str) -> str:
 
 
 def _change(value: Any, change: Callable[[str, str], str], key: str = "") -> Any:  # noqa: ANN401
-    """Change every text in an answer, given the key under which it stands."""
+    """Apply a function to every text in an answer.
+
+    The function gets the key of the text and the text.
+    """
     match value:
         case dict():
             return {inner: _change(held, change, inner) for inner, held in value.items()}

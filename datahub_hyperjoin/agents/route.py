@@ -1,4 +1,4 @@
-"""Find the path between two datasets that an agent may use, or say why there is none."""
+"""Find a safe path of joins between two datasets, or explain why there is none."""
 
 from collections.abc import Collection, Sequence
 from itertools import accumulate
@@ -32,10 +32,10 @@ Ends = tuple[TableId, TableId]
 def find_safe_path(
     joins: Sequence[CatalogJoin], ends: Ends, *, min_score: float, most: int | None = None
 ) -> JoinPath | None:
-    """Find the best path along joins that are safe, whose rows of one table do not repeat.
+    """Find the best safe path of joins between two tables.
 
-    Many joins that are probably right make a path that is probably wrong, so the path as a whole
-    needs the joinability of a safe join.
+    The rows of one table do not repeat along a safe path. Many joins that are probably right make a
+    path that is probably wrong, so the path as a whole needs the joinability of a safe join.
 
     Args:
         joins: All joins of the catalog.
@@ -57,7 +57,7 @@ def find_safe_path(
 def choose_among(
     joins: Sequence[CatalogJoin], chosen: Collection[CatalogJoin]
 ) -> list[CatalogJoin]:
-    """Remove the joins that a person decided against when choosing others.
+    """Remove the alternatives to the joins that the user chose.
 
     Args:
         joins: All joins of the catalog.
@@ -74,7 +74,9 @@ def choose_among(
 def answer_path(
     path: JoinPath, joins: Sequence[CatalogJoin], statements: Statements, *, min_score: float
 ) -> Answer:
-    """Answer with a path, or with the joins among which a person has to choose.
+    """Describe a safe path in an answer.
+
+    If several safe joins connect the same datasets, the answer asks the user to choose.
 
     Args:
         path: A safe path.
@@ -112,7 +114,10 @@ def _describe_step(join: CatalogJoin) -> Answer:
 def _doubtful_rivals(
     path: JoinPath, joins: Sequence[CatalogJoin], min_score: float
 ) -> list[CatalogJoin]:
-    """List the unsafe references that may be meant instead: of a step, or of both ends."""
+    """List unsafe references between the tables of a step or the ends of a path.
+
+    The user may mean one of these references instead.
+    """
     tables = {frozenset(join.tables) for join in path.joins}
     tables.add(frozenset((path.tables[0], path.tables[-1])))
     rivals = (
@@ -126,7 +131,7 @@ def _doubtful_rivals(
 def explain_no_path(
     joins: Sequence[CatalogJoin], ends: Ends, *, min_score: float, most: int | None = None
 ) -> Answer:
-    """Answer why no safe path connects two datasets, and what would help.
+    """Explain why no safe path connects two datasets, and what would help.
 
     Args:
         joins: All joins of the catalog.
@@ -149,7 +154,10 @@ def explain_no_path(
 
 
 def _improbable(path: JoinPath) -> Answer:
-    """Say why a path of safe joins is not safe, and which of them a person could confirm."""
+    """Explain that a path of safe joins is too improbable as a whole.
+
+    The answer lists the joins that a person could confirm.
+    """
     return {
         "why": f"the best path has {len(path.joins)} joins, and a joinability of only "
         f"{path.strength:.2f} for all of them together",
@@ -159,7 +167,7 @@ def _improbable(path: JoinPath) -> Answer:
 
 
 def _repeating(path: JoinPath) -> Answer:
-    """Say why rows repeat on a path whose joins are all safe, and how to avoid it."""
+    """Explain why a path of safe joins repeats rows, and how to avoid that."""
     climbed = list(accumulate(map(climbs, path.joins), or_))
     shared = [
         join.left.table

@@ -17,7 +17,7 @@ MIN_SCORE = BANDS["medium"]
 
 
 def alone(join: CatalogJoin) -> JoinPath:
-    """Return the path that consists of one join.
+    """Return a path of a single join.
 
     Args:
         join: The join.
@@ -39,7 +39,7 @@ def doubts(join: CatalogJoin, *, min_score: float) -> list[str]:
 
 
 def mistrust(join: CatalogJoin, *, min_score: float) -> list[str]:
-    """List the reasons to doubt that a join is right, whatever it does to rows.
+    """List the reasons to doubt a join, apart from repeated rows.
 
     Args:
         join: The join.
@@ -59,7 +59,7 @@ def _decided(join: CatalogJoin) -> Iterator[str]:
 
 
 def _unconfirmed(join: CatalogJoin, min_score: float) -> Iterator[str]:
-    """List what speaks against a suggestion that nobody confirmed."""
+    """Yield the reasons to doubt a suggestion that nobody has confirmed."""
     if not join.is_verified:
         yield f"{NOT_VERIFIED}: only names and types suggest it"
     yield from _without_direction(join.likely_role)
@@ -80,7 +80,7 @@ def _without_direction(role: Role) -> Iterator[str]:
 
 
 def _repeats(join: CatalogJoin) -> Iterator[str]:
-    """Say whether a join repeats rows of both tables."""
+    """Yield a reason if a join repeats rows of both tables."""
     path = alone(join)
     if path.grain is None:
         yield "many-to-many: rows of both tables repeat, so sums over the result are wrong"

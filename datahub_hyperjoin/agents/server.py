@@ -34,7 +34,7 @@ _ACCEPTS, _REJECTS = (
 
 
 def create_server(tools: JoinTools, *, read_only: bool) -> MCPServer[None]:
-    """Create the server.
+    """Create the MCP server for agents.
 
     Args:
         tools: What it answers with.
@@ -63,7 +63,7 @@ def create_server(tools: JoinTools, *, read_only: bool) -> MCPServer[None]:
 def _add(
     server: MCPServer[None], tool: Callable[..., Answer], annotations: ToolAnnotations
 ) -> None:
-    """Add a tool, whose docstring describes it to agents."""
+    """Add a tool to the server, with its docstring as the description."""
     # As text alone: structured content would repeat every answer.
     server.add_tool(
         _in_text(tool),
@@ -74,9 +74,10 @@ def _add(
 
 
 def _in_text(tool: Callable[..., Answer]) -> Callable[..., str]:
-    """Write the answers of a tool as text, also those that a name prevents.
+    """Wrap a tool so that it returns its answer as text.
 
-    Other errors of this package reach the agent as errors. They name no secrets.
+    An unknown or ambiguous name becomes an answer, too. Other errors of this package reach the
+    agent as errors. They contain no secrets.
     """
 
     @wraps(tool)

@@ -1,4 +1,4 @@
-"""Write the SQL of a path of joins from the names in the catalog.
+"""Write SQL for a path of joins, with the names in the catalog.
 
 Nobody has run the statement, so it is only for joins whose tested SQL the catalog does not hold.
 """
@@ -25,7 +25,7 @@ _Pairs = Sequence[tuple[ColumnId, ColumnId]]
 
 
 def write_path(joins: Sequence[CatalogJoin]) -> str:
-    """Write the SQL of a path of joins from the names of its tables and columns.
+    """Write SQL for a path of joins, with the catalog's names of tables and columns.
 
     Args:
         joins: The joins in order, each with the table on the left that the path reaches first.
@@ -65,7 +65,7 @@ def _write(joins: Sequence[CatalogJoin], dialect: Dialect) -> str:
 
 
 def _steps(joins: Sequence[CatalogJoin]) -> Iterator[tuple[TableId, _Pairs]]:
-    """Yield each further table, and its columns beside those of an earlier table.
+    """Yield each table after the first, with the pairs of columns that join it.
 
     A crosswalk is a table of its own.
     """

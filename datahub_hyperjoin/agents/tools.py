@@ -1,4 +1,4 @@
-"""The tools for agents: each reads joins from DataHub, and answers."""
+"""The tools with which agents query and decide joins."""
 
 from typing import Annotated
 
@@ -52,7 +52,7 @@ _Why = Annotated[
 
 
 class JoinTools:
-    """The questions that agents may ask about joins.
+    """The tools with which agents query and decide joins.
 
     Joins are read from DataHub for every answer, so that a person's decision counts at once.
 
@@ -72,7 +72,7 @@ class JoinTools:
         other: Annotated[_Name, Field(description="Only joins with this dataset")] = "",
         skip: _Skip = 0,
     ) -> Answer:
-        """Get the joins of a dataset that are safe to use, best first.
+        """List the safe joins of a dataset, best first.
 
         Each has its direction, cardinality, grain, share of matching rows and SQL. If none is safe,
         the answer says why.
@@ -87,7 +87,10 @@ class JoinTools:
         return suggest_safe_joins(name, safe, statements, skip=skip)
 
     def joins_of_dataset(self, dataset: _Dataset, column: _Column = "", skip: _Skip = 0) -> Answer:
-        """List all known joins of a dataset in short: the safe ones, and why others are not."""
+        """List all known joins of a dataset briefly, safe joins first.
+
+        Each unsafe join has the reasons why it is not safe.
+        """
         name, joins = self._joins(dataset, column)
         if not joins:
             return _nothing(name)
@@ -102,10 +105,11 @@ class JoinTools:
         ] = (),
         max_joins: Annotated[int | None, Field(ge=1, description="Longest path")] = None,
     ) -> Answer:
-        """Find how to join two datasets, also through others, without repeating rows by accident.
+        """Find a safe way to join two datasets, directly or through other datasets.
 
-        The answer is a path with its grain and SQL, or a choice that only the user can make, or
-        that no safe join is known; then do not join them in another way.
+        The answer is a path with its grain and SQL, a choice that only the user can make, or the
+        statement that no safe join is known. In the last case, do not join the datasets in another
+        way.
         """
         ends = table_id(find_dataset(self._graph, start)), table_id(find_dataset(self._graph, end))
         if ends[0] == ends[1]:
@@ -125,28 +129,33 @@ class JoinTools:
         return answer_path(path, joins, statements, min_score=self._min_score)
 
     def explain_join(self, join: _Join) -> Answer:
-        """Explain one join: its rows, evidence, SQL, who decided, and whether it is safe to use."""
+        """Explain one join: its rows, evidence, SQL, decision and safety."""
         found = find_join(self._graph, join)
         statements = sql_of_joins(self._graph, [found])
         return assess_join(found, statements, min_score=self._min_score)
 
     def accept_join(self, join: _Join, why: _Why) -> Answer:
-        """Record that the user confirms a join. Call it only if the user has decided so."""
+        """Record that the user confirms a join.
+
+        Call this tool only if the user has decided so.
+        """
         found = find_join(self._graph, join)
         accept(self._graph, found.urn, why=_unless_described(found, why))
         return _decided("accepted", found, why)
 
     def reject_join(self, join: _Join, why: _Why) -> Answer:
-        """Record that the user rejects a join; DataHub then hides it, and no run suggests it again.
+        """Record that the user rejects a join.
 
-        Call it only if the user has decided so.
+        DataHub then hides the join, and no later run suggests it.
+
+        Call this tool only if the user has decided so.
         """
         found = find_join(self._graph, join)
         reject(self._graph, found.urn, why=_unless_described(found, why))
         return _decided("rejected", found, why)
 
     def _joins(self, dataset: str, column: str, other: str = "") -> tuple[str, list[CatalogJoin]]:
-        """Read the joins of a dataset or column, and the name of what they are of."""
+        """Return the joins that a tool was asked about, after a name for them."""
         urn = find_dataset(self._graph, dataset)
         joins, name = joins_of_dataset(self._graph, urn), table_id(urn).name
         if column:
@@ -163,7 +172,7 @@ def _nothing(name: str) -> Answer:
 
 
 def _unless_described(join: CatalogJoin, why: str) -> str:
-    """Return the reason for a decision, unless a person has described the join before."""
+    """Return the reason for a decision; empty if the join already has a description."""
     return "" if join.description else why
 
 

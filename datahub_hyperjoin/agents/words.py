@@ -15,7 +15,7 @@ Phrases = dict[str, str]
 
 
 def describe_join(join: CatalogJoin) -> Phrases:
-    """Describe a join: its columns, direction, rows and who decided.
+    """Describe a join in phrases: its columns, role, rows and decision.
 
     Args:
         join: The join, with the table that is asked about on the left.
@@ -50,7 +50,7 @@ def summarize_join(join: CatalogJoin) -> Phrases:
 
 
 def _role(join: CatalogJoin) -> str:
-    """Say which column refers to which."""
+    """Describe the role of a join, and name the key."""
     if join.role is None or join.referenced is None:
         return join.role.value if join.role else ""
     at = [right if join.referenced == join.right else left for left, right in join.pairs]
@@ -58,7 +58,7 @@ def _role(join: CatalogJoin) -> str:
 
 
 def _columns(columns: Sequence[ColumnId]) -> str:
-    """Name the columns of one table."""
+    """Format columns of one table as text."""
     table, paths = columns[0].table, [column.path for column in columns]
     return f"{table.name}.{paths[0]}" if len(paths) == 1 else f"{table.name} ({', '.join(paths)})"
 
@@ -71,7 +71,7 @@ def _cardinality(join: CatalogJoin) -> str:
 
 
 def grain_in_words(path: JoinPath) -> str:
-    """Say of which table the result has one row for each row.
+    """Name the table whose rows do not repeat in the result of a path.
 
     Args:
         path: The path.
@@ -83,7 +83,7 @@ def grain_in_words(path: JoinPath) -> str:
 
 
 def _rows(join: CatalogJoin) -> str:
-    """Say how many rows match, in both directions."""
+    """Describe how many rows match in each direction."""
     left, right = join.tables
     ends = ((left, right, join.left_fan_out, join.multiplies),
             (right, left, join.right_fan_out, join.reversed.multiplies))  # fmt: skip
@@ -98,7 +98,7 @@ def _rows(join: CatalogJoin) -> str:
 
 
 def _values(join: CatalogJoin) -> str:
-    """Say which share of the distinct values occurs on the other side."""
+    """Describe how many distinct values of each column occur in the other."""
     ends = ((join.left, join.right, join.left_containment),
             (join.right, join.left, join.right_containment))  # fmt: skip
     return "; ".join(
@@ -109,7 +109,7 @@ def _values(join: CatalogJoin) -> str:
 
 
 def _comparison(join: CatalogJoin) -> str:
-    """Say how values are compared, unless they are compared as written."""
+    """Describe how values are compared; empty if they are compared as written."""
     if join.via:
         into, out = join.via
         return f"in two steps: {join.left} = {into}, then {out} = {join.right}"
@@ -117,7 +117,7 @@ def _comparison(join: CatalogJoin) -> str:
 
 
 def decision_in_words(join: CatalogJoin) -> str:
-    """Say who confirmed or rejected a join, or how sure the model is.
+    """Describe people's decision about a join, or its joinability if nobody decided.
 
     Args:
         join: The join.
@@ -132,7 +132,7 @@ def decision_in_words(join: CatalogJoin) -> str:
 
 
 def shorten(text: str, most: int = _LONGEST_REASON) -> str:
-    """Cut a text, and mark the cut with an ellipsis.
+    """Shorten a text, and mark the cut with an ellipsis.
 
     Args:
         text: The text.
