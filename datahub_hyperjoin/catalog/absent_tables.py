@@ -1,4 +1,4 @@
-"""Find tables that the last run read and this run cannot find."""
+"""Find tables that the last run read and this run no longer finds."""
 
 from collections.abc import Collection
 
@@ -15,10 +15,10 @@ from datahub_hyperjoin.wording import name_some
 def find_absent(
     graph: DataHubGraph, missing: Collection[TableId], warn: Warn
 ) -> frozenset[TableId]:
-    """Find missing tables that nobody removed from DataHub.
+    """Find the missing tables whose datasets DataHub still has.
 
-    A folder that is not mounted looks like one whose tables were deleted. Only the catalog tells
-    them apart: a connector, or a person, removes the dataset of a table that is gone.
+    A folder that is not mounted looks like a folder whose tables were deleted. Only the catalog can
+    tell: when a table is deleted for good, a connector or a person also removes its dataset.
 
     Args:
         graph: DataHub's server.

@@ -1,4 +1,4 @@
-"""Build the catalog facts from the metadata that was read from DataHub."""
+"""Build the catalog facts from DataHub's metadata."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -23,7 +23,7 @@ def assemble_facts(
     queries: Mapping[Pair, int] | None = None,
     statistics: Mapping[ColumnId, ColumnStatistics] | None = None,
 ) -> CatalogFacts:
-    """Build the catalog facts from everything that was read from DataHub.
+    """Build the catalog facts from all metadata that a run reads from DataHub.
 
     That is datasets, relationships, decisions, queries and statistics.
 
@@ -81,7 +81,7 @@ def _composites(
 
 
 def related_columns(relationships: Iterable[Relationship]) -> dict[JoinedColumns, str]:
-    """Map the columns of joins to the relationships that people or other tools created.
+    """Map joined columns to the relationships that people or other tools created.
 
     Args:
         relationships: Relationships of all authors; ours and hidden ones are ignored.

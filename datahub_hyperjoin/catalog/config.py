@@ -1,4 +1,4 @@
-"""Configuration of the recipe's sections `catalog` and `connections`."""
+"""Configuration of the recipe sections `catalog` and `connections`."""
 
 import re
 from pathlib import Path
@@ -105,7 +105,7 @@ class CatalogConfig(ConfigModel):
 
     @property
     def renamed_tables(self) -> dict[TableId, TableId]:
-        """The new name of each renamed table."""
+        """The new names of renamed tables, by their old names."""
         return {table_id(old): table_id(new) for old, new in self.renamed.items()}
 
     @field_validator("names")
@@ -197,7 +197,7 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
 
     @property
     def selection(self) -> TableSelection:
-        """Rules that select the tables to read and give them names in DataHub."""
+        """The rules that select and name the tables of this connection."""
         return TableSelection(
             platform=self.platform or platform_of(self.source),
             env=self.env,
@@ -266,7 +266,7 @@ class ConnectionConfig(PlatformInstanceConfigMixin, EnvConfigMixin):
 
 
 def _refuse_other_names(names: str, parts: list[str]) -> None:
-    """Refuse a pattern of names that lacks `{table}` or holds anything but the given parts.
+    """Refuse a name pattern without `{table}` or with unknown placeholders.
 
     Raises:
         ValueError: The pattern cannot give each table a name of its own.

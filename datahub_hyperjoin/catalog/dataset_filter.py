@@ -33,7 +33,7 @@ class DatasetFilter:
 
     @property
     def aspects(self) -> tuple[str, ...]:
-        """Names of the DataHub aspects that the filter reads."""
+        """The names of the DataHub aspects that the filter reads."""
         return tuple(
             aspect.ASPECT_NAME
             for aspect, wanted in (

@@ -50,7 +50,7 @@ _MESSAGE_KEY = "[key=True]"
 
 @dataclass(frozen=True, kw_only=True)
 class PlatformInstance:
-    """A data platform in one DataHub environment, or one instance of it."""
+    """A data platform in one DataHub environment, or one of its instances."""
 
     platform: str
     """DataHub platform; empty for all platforms."""
@@ -87,7 +87,7 @@ class PlatformInstance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
-    """A table as the catalog describes it."""
+    """A table with its description in the catalog."""
 
     table: TableId
     """The table."""
@@ -121,7 +121,7 @@ class Dataset:
 
 
 def _columns(schema: SchemaMetadataClass) -> tuple[tuple[str, str], ...]:
-    """Return two forms of each column's path: the plain path and DataHub's field path.
+    """Return the plain path and DataHub's field path of each column.
 
     A plain path contains no types. Members of a union have the same plain path; only the first
     member is returned.

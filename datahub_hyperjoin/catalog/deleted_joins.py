@@ -1,4 +1,4 @@
-"""Record in the catalog which suggestions people deleted.
+"""Record in the catalog which suggestions people rejected.
 
 A hard-deleted relationship leaves nothing behind, and checkpoints may be lost: DataHub keeps them
 in its search index only. So every run lists deleted suggestions in a structured property of one of

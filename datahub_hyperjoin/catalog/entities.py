@@ -124,7 +124,7 @@ def reading(graph: DataHubGraph, subject: str, *, entity: str = "") -> Iterator[
 
 
 def _requesting(graph: DataHubGraph, subject: str, entity: str) -> AbstractContextManager[None]:
-    """Translate request errors in a `with` block, but no parsing errors."""
+    """Translate request errors, but not parsing errors, in a `with` block."""
     return translate_errors(
         graph, lambda _, reason: UnreadableCatalogError.because(subject, reason), entity=entity
     )
@@ -135,7 +135,7 @@ def _subject(entity: str) -> str:
 
 
 class _NoScrollError(Exception):
-    """Entities cannot be read page by page.
+    """The server cannot return entities page by page.
 
     The client or the server does not support it, or the client cannot parse a page.
     """
@@ -188,7 +188,7 @@ def _pages(
 def _urns(
     graph: DataHubGraph, entity: str, *, filters: RawSearchFilter | None, removed: bool
 ) -> dict[str, None]:
-    """Return the distinct URNs of the entities that a search finds."""
+    """Return the URNs of the entities that a search finds, without repetition."""
     status = RemovedStatusFilter.ALL if removed else RemovedStatusFilter.NOT_SOFT_DELETED
     with reading(graph, _subject(entity), entity=entity):
         return dict.fromkeys(
@@ -282,7 +282,7 @@ def fetch(
 def _fetch_batch(
     graph: DataHubGraph, entity: str, urns: list[str], aspects: Sequence[str], *, warn: NoteSkipped
 ) -> dict[str, Aspects]:
-    """Read a batch of entities, skipping entities that the client cannot parse.
+    """Read a batch of entities, and skip entities that the client cannot parse.
 
     The client's error does not name the entity. Halving the batch isolates one bad entity among n
     with about 2 log2(n) requests instead of n.

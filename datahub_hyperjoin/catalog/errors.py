@@ -60,7 +60,7 @@ class UnreadableCatalogError(CatalogError, OSError):
 
     @classmethod
     def incomplete(cls, urn: str) -> Self:
-        """Report that the server left an existing entity out of its answer."""
+        """Report that the server's answer lacks an existing entity."""
         return cls(
             f"DataHub's answers are incomplete: it has {urn}, but left it out of a list. Nothing "
             "was changed. Run again when the server is well"
@@ -72,7 +72,7 @@ class UnknownDatasetsError(CatalogError, LookupError):
 
     @classmethod
     def on_platform(cls, platform: str, env: str, *, example: str) -> Self:
-        """Report that DataHub knows none of the run's tables on their platform."""
+        """Report that DataHub knows no table of the run on the recipe's platform."""
         return cls(
             f"DataHub knows none of the tables on platform {platform!r} in env {env!r}, for "
             f"example {example!r}. Ingest them with their own source first, correct "
@@ -82,7 +82,7 @@ class UnknownDatasetsError(CatalogError, LookupError):
 
     @classmethod
     def unclear(cls, candidates: str) -> Self:
-        """Report that several datasets may be those of the run's files."""
+        """Report that several datasets fit the same file."""
         return cls(
             "several datasets may be those of the files, and none is certain. Set `catalog.names` "
             "to the names that the right datasets have, as in `mnt/lake/{table}`: "

@@ -78,7 +78,7 @@ def tables_of(
 
 
 def files_of_no_table(files: Sequence[ListedFile]) -> list[str]:
-    """List the files that belong to no table.
+    """List the files that do not belong to any table.
 
     Args:
         files: All files below the folder, including the logs of Delta tables.
@@ -142,7 +142,7 @@ def table_path(
 def _tables_with_metadata(
     files: Sequence[ListedFile],
 ) -> dict[PurePosixPath, tuple[DeltaFolder | IcebergFolder, list[ListedFile]]]:
-    """Find Delta and Iceberg tables, with the files of their logs or metadata."""
+    """Find Delta and Iceberg tables, and list their log or metadata files."""
     folders: dict[PurePosixPath, list[ListedFile]] = defaultdict(list)
     for file in files:
         folders[PurePosixPath(file.path).parent].append(file)
@@ -158,7 +158,7 @@ def _tables_with_metadata(
 
 
 def _format_of(path: PurePosixPath) -> FileFormat | None:
-    """Return the format of a data file, or None for any other file.
+    """Return the format of a data file; None for any other file.
 
     Files of a Delta log are not data files, whatever their extension.
     """

@@ -1,4 +1,4 @@
-"""The history of a pipeline: what its earlier runs wrote or hid."""
+"""The history of a pipeline: the metadata that its earlier runs wrote or hid."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from datahub_hyperjoin.tables import Pair, TableId
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """What earlier runs of a pipeline wrote, and what they hid."""
+    """The metadata that earlier runs of a pipeline wrote or hid."""
 
     written: Mapping[str, Pair] = field(default_factory=dict)
     """Relationships that the last run wrote, by URN."""
@@ -41,5 +41,5 @@ class History:
 
     @property
     def hiders(self) -> frozenset[str]:
-        """IDs of all runs, of any pipeline, that hid something."""
+        """IDs of the runs of all pipelines that hid something."""
         return frozenset(run for one in self.all for run in one.hidden.values())

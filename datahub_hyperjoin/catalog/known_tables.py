@@ -1,4 +1,4 @@
-"""Find the datasets of a run's tables, and leave out tables that have none."""
+"""Find the dataset of each table of a run, and leave out tables without a dataset."""
 
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class FolderNames:
-    """How the tables of the recipe's local folder are named in DataHub."""
+    """The names in DataHub of the tables in the recipe's local folder."""
 
     folder: Path
     """The folder."""
@@ -58,7 +58,7 @@ class FolderNames:
 
 @dataclass(frozen=True, kw_only=True)
 class KnownTables:
-    """The tables of a run, under the names of their datasets."""
+    """The tables of a run, named as their datasets are."""
 
     tables: Sequence[Table]
     """All tables; those without a dataset keep their own names."""
@@ -77,7 +77,7 @@ def find_datasets(
     names: FolderNames | None,
     earlier: Collection[TableId],
 ) -> KnownTables:
-    """Find the dataset of each table, by its name or by the path of its file.
+    """Find the dataset of each table by the table's name or the file's path.
 
     Headers of files are read only if a dataset does not have the file's whole path as its name.
 
@@ -170,7 +170,7 @@ def _list_unclear(unclear: Mapping[TableId, Sequence[TableId]]) -> str:
 
 
 def _file_path(table: Table, names: FolderNames) -> FilePath | None:
-    """Return the path of a table's file or folder; None if it is not in the local folder."""
+    """Return the path of a table's file; None for a table outside the local folder."""
     location = table.location
     match location:
         case File() | Folder() | DeltaFolder() | IcebergFolder():
@@ -199,7 +199,7 @@ def _read_columns(table: Table) -> frozenset[str]:
 
 
 def _leaves(paths: Iterable[str]) -> frozenset[str]:
-    """Return the columns that are not structs with members of their own."""
+    """Return the paths that are not parents of other paths, as structs are."""
     columns = {*paths}
     structs = {path.rpartition(".")[0] for path in columns}
     return frozenset(columns - structs)

@@ -1,4 +1,4 @@
-"""Read the tags and glossary terms that mark columns as personal."""
+"""Find columns with personal data by their tags and glossary terms."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ _INFOS: tuple[tuple[str, type[TagPropertiesClass] | type[GlossaryTermInfoClass]]
 
 
 class Labelled(Protocol):
-    """A dataset with its labels and those of its columns.
+    """A dataset, its labels and the labels of its columns.
 
     A label is a tag or a glossary term.
     """
@@ -43,7 +43,7 @@ class Labelled(Protocol):
 
     @property
     def labels(self) -> frozenset[tuple[str, str]]:
-        """The URN of each label, with the plain path of its column.
+        """The plain path of each labelled column, with the URN of the label.
 
         The path is empty for a label of the dataset.
         """
@@ -105,7 +105,7 @@ def mark_personal(
     names: Mapping[str, str],
     patterns: Sequence[str],
 ) -> list[Table]:
-    """Mark the columns that hold personal data according to their labels.
+    """Mark the columns whose labels say that they hold personal data.
 
     Args:
         tables: The tables.

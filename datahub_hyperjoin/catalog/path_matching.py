@@ -1,8 +1,8 @@
-"""Match files with datasets whose names are paths that end alike.
+"""Match files with datasets by the ends of their paths.
 
 DataHub's connectors name the dataset of a file by its whole path, as in
-`data/lake/shop/orders.csv`. They may have seen the lake in another folder than this run, and name
-some tables without the file's extension.
+`data/lake/shop/orders.csv`. The connector may have read the lake in another folder than this run.
+Some connectors omit the file's extension.
 """
 
 from collections import Counter, defaultdict
@@ -23,7 +23,7 @@ _Rank = tuple[int, int, bool, bool, bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePath:
-    """The path of a table's file or folder."""
+    """The path of a table's file or folder, split into its parts."""
 
     parts: tuple[str, ...]
     """Names of the folders and of the file, without the root."""
@@ -37,7 +37,7 @@ class FilePath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetPath:
-    """The name of a dataset, as a path."""
+    """The name of a dataset, split into the parts of a path."""
 
     parts: tuple[str, ...]
     """The names between slashes."""
@@ -51,7 +51,7 @@ class DatasetPath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matches(Generic[_File, _Dataset]):
-    """The datasets of files."""
+    """The datasets that were found for files."""
 
     datasets: Mapping[_File, _Dataset]
     """The dataset of each file that has one. No two files have the same."""
@@ -70,12 +70,12 @@ class _Candidate(Generic[_Dataset]):
 def match_paths(
     files: Mapping[_File, FilePath], datasets: Mapping[_Dataset, DatasetPath]
 ) -> Matches[_File, _Dataset]:
-    """Match files with datasets by the ends of their paths, and by their columns.
+    """Match files with datasets by the ends of their paths and by their columns.
 
-    A dataset whose name is the file's whole path is the file's. Otherwise the longest common end
-    decides. It must contain all names below the recipe's folder, or the dataset's whole name;
-    `2023/sales.csv` is not `2024/sales.csv`. The columns must be similar, and the same if only one
-    name is common.
+    If a dataset's name is the file's whole path, it is the dataset of that file. Otherwise the
+    longest common end decides. It must contain all names below the recipe's folder, or the
+    dataset's whole name; `2023/sales.csv` is not `2024/sales.csv`. The columns must be similar. If
+    only one name is common, the columns must be the same.
 
     Args:
         files: The files, by any key.
@@ -109,7 +109,7 @@ def match_paths(
 
 
 def count_common(path: Sequence[str], name: Sequence[str]) -> int:
-    """Count the last names that two paths have in common.
+    """Count how many names the ends of two paths share.
 
     Args:
         path: The path of a file.
@@ -184,7 +184,7 @@ def _best(candidates: Iterable[_Candidate[_Dataset]]) -> list[_Candidate[_Datase
 def _assign(
     candidates: Mapping[_File, Sequence[_Candidate[_Dataset]]],
 ) -> tuple[dict[_File, _Dataset], dict[_File, list[_Candidate[_Dataset]]]]:
-    """Give each dataset to the file whose path has most in common with its name.
+    """Give each dataset to the file that matches it best.
 
     Returns:
         The datasets of files, and the equally good candidates of the files that have several or

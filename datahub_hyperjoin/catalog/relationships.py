@@ -1,4 +1,4 @@
-"""Read relationships from the catalog, and detect which ones were deleted."""
+"""Read relationships from the catalog, and find deleted relationships."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -178,7 +178,7 @@ def read_relationship(
 
 
 def hidden_by(aspects: Aspects) -> tuple[bool, str | None]:
-    """Return whether an entity is hidden, and which run last wrote its status.
+    """Return whether an entity is hidden, and the run that last wrote its status.
 
     The run is compared because the pipeline's name does not tell: the server keeps the name of the
     pipeline that wrote first.
@@ -192,7 +192,7 @@ def hidden_by(aspects: Aspects) -> tuple[bool, str | None]:
 
 
 def is_withdrawal(run: str | None, properties: Mapping[str, str], hiders: Collection[str]) -> bool:
-    """Return whether a run of this source hid an entity, rather than a person.
+    """Return whether a run of this source, not a person, hid an entity.
 
     The entity itself names the run that withdrew it, because checkpoints may be lost.
 
@@ -224,7 +224,7 @@ def find_deleted(
     writes_arrived: bool,
     warn: Warn,
 ) -> frozenset[str]:
-    """Find the entities of an earlier run that people hard-deleted.
+    """Find the entities that people hard-deleted after an earlier run wrote them.
 
     A missing entity is a rejection only if a person deleted it. Three other causes look the same.
     An entity that no run has seen in the catalog was lost on its way there. People delete entities
@@ -265,10 +265,10 @@ def find_deleted(
 
 
 def expect_absent(graph: DataHubGraph, urns: Iterable[str]) -> None:
-    """Check one by one that entities no longer exist.
+    """Check that each of some entities no longer exists.
 
-    Entities that are missing from an answer count as deleted by people, for good. So an answer that
-    is well-formed but incomplete must not be believed.
+    An entity that is missing from an answer counts as deleted by a person, for good. So an answer
+    that is well-formed but incomplete must not be believed.
 
     Args:
         graph: DataHub's server.

@@ -1,4 +1,6 @@
-"""Find the new names of renamed tables, so that people's decisions stay valid.
+"""Find the new names of renamed tables.
+
+People's decisions about joins then apply to the new names.
 
 A renamed table has another URN, and so has every table of a platform that gets an instance. DataHub
 names a successor itself if somebody deprecated the old dataset and set its replacement. Otherwise
@@ -44,7 +46,7 @@ _TOLERANCE = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _GoneTable:
-    """A table whose dataset was removed, and what DataHub still knows about it."""
+    """A table whose dataset was removed, with the facts that DataHub still holds."""
 
     table: TableId
     paths: frozenset[str]
@@ -140,7 +142,7 @@ def _read_gone(table: TableId, aspects: Aspects, decided: Collection[str]) -> _G
 def _candidates(
     gone: _GoneTable, datasets: Iterable[Dataset], instances: Sequence[PlatformInstance]
 ) -> list[TableId]:
-    """List the existing tables that may be a removed table under a new name.
+    """List the existing tables that may be the renamed table.
 
     The same name in another platform instance precedes other names. Without the old schema no
     other name can be recognised.

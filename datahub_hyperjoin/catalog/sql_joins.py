@@ -44,7 +44,7 @@ class _Resolver(SchemaResolverInterface):
         return self._platform
 
     def includes_temp_tables(self) -> bool:
-        """Return True, which stops the parser from caching anything."""
+        """Return True to stop the parser from caching anything."""
         return True
 
     def resolve_table(self, table: _TableName) -> tuple[str, SchemaInfo | None]:
@@ -96,7 +96,7 @@ def find_joins(
 
 
 def _dialect(platform: str) -> Dialect:
-    """Return the SQL dialect of a platform, or standard SQL for an unknown platform."""
+    """Return the SQL dialect of a platform; standard SQL for an unknown platform."""
     try:
         return get_dialect(platform)
     except ValueError:
@@ -145,7 +145,7 @@ def _stays_in(equality: exp.EQ, sources: set[str]) -> bool:
 
 
 def _equalities(condition: exp.Expr) -> Iterator[exp.EQ]:
-    """Yield the equalities of two columns that every result row fulfils."""
+    """Yield the equalities of two columns that hold for every result row."""
     condition = condition.unnest()
     # Below `OR` and `NOT`, an equality need not hold for the rows of the result.
     parts = condition.flatten() if isinstance(condition, exp.And) else [condition]

@@ -27,7 +27,7 @@ class TableLookup:
             self._by_last_part[table.platform, last].append(table)
 
     def find(self, platform: str, parts: Name, subjects: frozenset[TableId]) -> TableId | None:
-        """Return the table that a name in SQL refers to.
+        """Return the table that a SQL name refers to.
 
         Args:
             platform: The platform on which the statement runs.

@@ -1,4 +1,4 @@
-"""Select the tables to read, and determine their names in DataHub."""
+"""Select the tables to read, and name them as DataHub does."""
 
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -39,7 +39,7 @@ _NAMED_WITH_DATABASE = {"postgresql", "redshift", "cockroachdb", "mssql", "snowf
 
 @dataclass(frozen=True, kw_only=True)
 class TableSelection:
-    """Rules that select the tables of a source and give them names in DataHub."""
+    """The rules that select and name the tables of a source."""
 
     platform: str
     """DataHub platform of the tables."""
@@ -72,7 +72,7 @@ class TableSelection:
     def table(
         self, *, title: str, location: TableLocation, size: int = 0, state: str = "", **parts: str
     ) -> Table:
-        """Create a `Table` with the name that DataHub uses.
+        """Create a `Table`, named as DataHub names it.
 
         Args:
             title: The name a person would use.
@@ -120,7 +120,7 @@ def platform_of(source: TableSource) -> str:
 
 
 def names_of(source: TableSource) -> str:
-    """Return the pattern that DataHub's own connectors use to name a source's tables.
+    """Return the pattern by which DataHub's own connectors name a source's tables.
 
     Args:
         source: The source.

@@ -1,4 +1,4 @@
-"""Convert the types that DataHub declares for columns."""
+"""Convert DataHub's column types to data types."""
 
 import re
 from collections.abc import Mapping

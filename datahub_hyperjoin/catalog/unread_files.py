@@ -1,4 +1,4 @@
-"""Tell users about files that are no tables, so that nothing is left out silently."""
+"""Warn users about files that are not tables, so that nothing is left out silently."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -22,9 +22,9 @@ _BESIDE_DATA = {
 def tell_unread_files(
     files: Sequence[ListedFile], selection: TableSelection, *, warn: Warn, count: Count
 ) -> None:
-    """Warn about the files that belong to no table, with one line for each kind.
+    """Warn about the files that belong to no table, grouped by kind.
 
-    Descriptions and checksums are not told, nor files that the selection leaves out.
+    Descriptions, checksums and files that the selection leaves out are not listed.
 
     Args:
         files: All visible files below a folder.
@@ -57,7 +57,7 @@ def _is_beside_data(path: PurePosixPath) -> bool:
 
 
 def _kind(path: PurePosixPath) -> str:
-    """Return the extension of a file, with that of its content if the file is compressed.
+    """Return a file's extension; two extensions for a compressed file.
 
     >>> [_kind(PurePosixPath(name)) for name in ("a.XML.gz", "b.tar", "notes")]
     ['.xml.gz', '.tar', 'no extension']

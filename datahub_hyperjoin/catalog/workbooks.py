@@ -16,7 +16,7 @@ _LOCKS = "~$*"
 
 
 def is_workbook(file: ListedFile) -> bool:
-    """Return whether a file is a workbook, by its extension.
+    """Return whether a file has the extension of a workbook.
 
     Args:
         file: The file.
