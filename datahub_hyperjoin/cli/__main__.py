@@ -1,4 +1,4 @@
-"""Run the command `hyperjoin` through `python -m datahub_hyperjoin.cli`."""
+"""Run the command `hyperjoin` as `python -m datahub_hyperjoin.cli`."""
 
 from datahub_hyperjoin.cli.commands import main
 

@@ -141,9 +141,9 @@ def _decide(
     *,
     as_json: bool,
 ) -> None:
-    """Find all named joins, and only then accept or reject them.
+    """Find all named joins, then accept or reject them.
 
-    A wrong name therefore changes nothing.
+    All names are looked up first, so a wrong name changes nothing.
     """
     with connected() as graph:
         joins = {join.urn: join for join in [find_join(graph, name) for name in names]}

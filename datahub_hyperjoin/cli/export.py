@@ -66,7 +66,10 @@ def _count(joins: int) -> str:
 
 
 def _read(graph: DataHubGraph, datasets: tuple[str, ...]) -> list[CatalogJoin]:
-    """Read all joins of the catalog, or those of the named datasets, each once."""
+    """Read the joins of the named datasets, or all joins without a name.
+
+    A join between two named datasets is returned once.
+    """
     if not datasets:
         return all_joins(graph)
     urns = [find_dataset(graph, name) for name in datasets]

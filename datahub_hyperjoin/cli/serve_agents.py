@@ -1,4 +1,4 @@
-"""The command `hyperjoin mcp`, which serves agents."""
+"""The command `hyperjoin mcp`, which starts the server for AI agents."""
 
 import os
 

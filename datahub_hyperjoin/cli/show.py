@@ -30,7 +30,7 @@ def _cells(join: CatalogJoin) -> tuple[str, ...]:
 
 
 def _way(join: CatalogJoin) -> str:
-    """Return how values are compared; empty if they are compared as written."""
+    """Describe how values are compared; empty if they are compared as written."""
     return "in two steps" if join.via else join.compared_as and f"as {join.compared_as}"
 
 
@@ -122,7 +122,7 @@ def path_as_table(path: JoinPath) -> str:
 
 
 def _route(path: JoinPath) -> str:
-    """List the tables of a path in order, including the crosswalks."""
+    """List the tables of a path in order, with its crosswalks."""
     names = [path.tables[0].name]
     for join in path.joins:
         through = [f"crosswalk {join.via[0].table.name}"] if join.via else []
@@ -131,7 +131,7 @@ def _route(path: JoinPath) -> str:
 
 
 def _crosswalks(joins: Sequence[CatalogJoin]) -> list[str]:
-    """Describe the steps of each join through a crosswalk, as lines of text."""
+    """Describe the two steps of each join through a crosswalk, as lines of text."""
     steps = [
         f"{join.left} = {join.via[0]}, then {join.via[1]} = {join.right}, through crosswalk table "
         f"{join.via[0].table.name}"
@@ -153,7 +153,7 @@ def _factor(multiplies_by: float | None) -> str:
 
 
 def _choices(steps: Sequence[Step]) -> list[str]:
-    """List the alternatives to the joins of a path, as lines of text."""
+    """List the alternatives to each join of a path, as lines of text."""
     choices = [
         f"{other.arrows} ({_score(other)}) instead of {step.join.arrows}"
         for step in steps

@@ -6,11 +6,11 @@ from datahub_hyperjoin.errors import CatalogError
 
 
 class MissingExtraError(CatalogError, ImportError):
-    """A package that an option needs is not installed."""
+    """A package that a recipe option needs is not installed."""
 
     @classmethod
     def named(cls, *, extra: str, option: str, package: str) -> Self:
-        """Report which package is missing and which extra installs it."""
+        """Report the missing package, and the extra that installs it."""
         return cls(
             f"`{option}` needs the package {package}. Install it with "
             f"`pip install 'datahub-hyperjoin[{extra}]'`"

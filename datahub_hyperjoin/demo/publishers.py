@@ -123,7 +123,7 @@ def _bokeh() -> Iterator[DemoTable]:
 
 @dataclass(frozen=True)
 class Publisher:
-    """A Python package that contains tables, with a function that reads them."""
+    """A Python package that contains tables, and a function that reads them."""
 
     distribution: str
     """Name of the package on the package index."""

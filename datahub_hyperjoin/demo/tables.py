@@ -13,7 +13,7 @@ DemoTable = tuple[str, str]
 
 
 def copy_csv(folder: Path, *names: str) -> Iterator[DemoTable]:
-    """Yield the name and the text of each CSV file, plain or gzipped.
+    """Yield the name and the text of each CSV file, decompressed if necessary.
 
     Args:
         folder: Folder with the files.

@@ -1,4 +1,4 @@
-"""Write the demonstration lake: a folder for each publisher, a file for each table."""
+"""Write the demonstration lake, with one folder for each publisher."""
 
 import io
 import tempfile
