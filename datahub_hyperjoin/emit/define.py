@@ -44,10 +44,10 @@ def define(
 def _read_existing(
     proposals: Iterable[MetadataChangeProposalWrapper], graph: DataHubGraph
 ) -> set[tuple[str | None, str | None]]:
-    """Return which of the proposed aspects the server already has.
+    """Return the proposed aspects that the server already has, by entity and name.
 
-    The set may lack some aspects if the server cannot be read. That does no harm: proposals only
-    create, so the server keeps what it has.
+    The set may be incomplete if the server cannot be read. That does no harm, because each proposal
+    only creates: the server keeps an aspect that it has.
     """
     existing: set[tuple[str | None, str | None]] = set()
     for entity_type, group in groupby(proposals, key=lambda proposal: proposal.entityType):

@@ -1,4 +1,4 @@
-"""Store rejected suggestions in the catalog.
+"""Store rejected pairs in a structured property.
 
 There they survive the loss of a checkpoint.
 """

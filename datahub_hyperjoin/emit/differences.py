@@ -111,7 +111,7 @@ def _without_ghosts(
 ) -> Iterator[MetadataWorkUnit]:
     """Drop the workunits that would hide a missing entity.
 
-    If its existence is unknown, the workunit is dropped too.
+    A workunit is also dropped if nobody knows whether its entity exists.
     """
     for unit in units:
         try:
@@ -123,7 +123,7 @@ def _without_ghosts(
 
 
 def _target(unit: MetadataWorkUnit) -> _Target | None:
-    """Return the aspect that a workunit writes; None if that aspect cannot be compared."""
+    """Return the aspect that a workunit writes; None for an aspect without comparison."""
     proposal = unit.metadata
     if isinstance(proposal, MetadataChangeEventClass):
         return None
@@ -171,7 +171,7 @@ class _ServerSnapshot:
         self._entities.update(urn for urn in hidden - self._entities if graph.exists(urn))
 
     def admit(self, unit: MetadataWorkUnit) -> MetadataWorkUnit | None:
-        """Return the workunit to send, or None if sending it would change nothing.
+        """Return the workunit to send; None if sending would change nothing.
 
         A lineage patch may be returned with other operations. Comparable workunits are recorded as
         sent.
@@ -216,10 +216,10 @@ class _ServerSnapshot:
         return unit if wanted == changes else with_changes(unit, wanted)
 
     def _is_news(self, target: _Target, written: object, *, in_place: bool) -> bool:
-        """Return whether a write would change an aspect.
+        """Return whether a write would change an aspect, and record the change as sent.
 
-        If so, record the write as sent. After a write the snapshot is out of date; then only a
-        repetition changes nothing.
+        After a write the snapshot is out of date. From then on, a write is compared with the last
+        one sent.
         """
         news = self._sent[target] != written if target in self._sent else not in_place
         if news:

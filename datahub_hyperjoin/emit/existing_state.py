@@ -1,4 +1,4 @@
-"""The metadata that DataHub already holds for the entities of a run."""
+"""The metadata that DataHub already has for the entities of a run."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from datahub_hyperjoin.tables import ColumnId
 
 @dataclass(frozen=True, kw_only=True)
 class ExistingState:
-    """Metadata that DataHub already holds and that limits what a run may write.
+    """Metadata that DataHub already has and that limits what a run may write.
 
     It is empty if the run has no server.
     """
@@ -52,7 +52,7 @@ class ExistingState:
 def without_ours(
     lineage: UpstreamLineageClass, edges: Iterable[WrittenEdge], downstream: str
 ) -> UpstreamLineageClass:
-    """Return a dataset's lineage without the edges from this source.
+    """Return a dataset's lineage without the edges that this source wrote.
 
     Args:
         lineage: The dataset's lineage.

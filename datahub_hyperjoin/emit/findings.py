@@ -38,7 +38,7 @@ from datahub_hyperjoin.urns import column_urn, dataset_urn
 
 @dataclass(frozen=True, kw_only=True)
 class Publication:
-    """The joins to write, with facts about their tables.
+    """The joins to write, and facts about their tables.
 
     Columns have the field paths of the catalog.
     """
@@ -86,7 +86,7 @@ class Publication:
 
     @property
     def tables(self) -> frozenset[TableId]:
-        """Tables that take part in joins."""
+        """The tables that take part in joins."""
         return frozenset(end.table for join in self.joins for end in (join.left, join.right))
 
 
@@ -99,7 +99,7 @@ def emit_findings(
     graph: DataHubGraph | None,
     count: Count,
 ) -> Iterator[MetadataWorkUnit]:
-    """Turn joins into metadata.
+    """Convert joins to metadata, in the layers that the recipe selects.
 
     Args:
         publication: The joins.
@@ -148,7 +148,7 @@ def _relationships(
 
 
 def _show_again(urn: str, *, primary: bool = True) -> MetadataWorkUnit:
-    """Make an entity visible again after an earlier run hid it."""
+    """Make an entity visible that an earlier run hid."""
     proposal = MetadataChangeProposalWrapper(entityUrn=urn, aspect=StatusClass(removed=False))
     return proposal.as_workunit(is_primary_source=primary)
 
@@ -177,10 +177,11 @@ def _properties(
 def _queries(
     publication: Publication, existing: ExistingState, written: WrittenState, count: Count
 ) -> Iterator[MetadataWorkUnit]:
-    """Write joins, in one step and then through crosswalks, as SQL queries.
+    """Write joins with tested SQL as `query` entities.
 
-    Queries that a person changed or deleted are skipped, and crosswalks between columns that
-    already have a query. A join in one step that has no SQL is counted instead.
+    Joins in one step come first, then joins through crosswalks. Some are skipped: queries that a
+    person changed or deleted, and crosswalks between columns that already have a query. A join in
+    one step that has no SQL is counted instead.
     """
     names, shown = labels(publication.titles), {*written.queries}
     joins: list[Join | CrosswalkJoin] = [*publication.linking, *publication.crosswalks]

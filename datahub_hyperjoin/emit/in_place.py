@@ -51,7 +51,7 @@ def timeless(part: DictWrapper) -> dict[str, Any]:
 
 
 def is_comparable(changes: Iterable[Change]) -> bool:
-    """Return whether `in_place` supports every path in a patch."""
+    """Return whether `in_place` can evaluate every path in a patch."""
     return all(_PATH.fullmatch(change["path"]) for change in changes)
 
 
@@ -103,9 +103,10 @@ def _values(aspect: _Aspect | None) -> _Values:
 
 
 def _settle(values: _Values) -> _Values:
-    """Convert values to the form in which the server stores them.
+    """Change values to the form in which the server stores them.
 
-    It has one confidence for all edges into a column, the lowest of theirs, in single precision.
+    The server stores one confidence for all edges into a column: the lowest of them, in single
+    precision.
     """
     lowest: dict[str, float] = {}
     for path, value in values.items():
@@ -117,11 +118,11 @@ def _settle(values: _Values) -> _Values:
 
 
 def drop_foreign(lineage: _Aspect | None, changes: Iterable[Change]) -> list[Change]:
-    """Drop lineage changes that would replace any edge or remove another author's edge.
+    """Drop lineage changes that would overwrite an edge or remove a foreign edge.
 
     Only edges between datasets are checked. An existing edge has the meaning of ours, so it is not
-    replaced. An edge is removed only if we are its author: a connector may have written its own in
-    the same position since then.
+    overwritten. An edge is removed only if we are its author: a connector may have written its own
+    in the same position since then.
     """
     upstreams = lineage.upstreams if isinstance(lineage, UpstreamLineageClass) else ()
     authors = {upstream_path(edge.dataset): edge.auditStamp.actor for edge in upstreams}

@@ -25,7 +25,7 @@ from datahub_hyperjoin.urns import AUTHOR, column_urn, dataset_urn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """A lineage edge for a join, from the referenced column to the referring column."""
+    """A lineage edge that represents a join, from referenced to referring column."""
 
     upstream: ColumnId
     """The referenced column; its values are unique."""
@@ -43,7 +43,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lineage:
-    """The lineage edges of a run's joins, and the number of skipped joins."""
+    """The lineage edges for the joins of a run, and the number of skipped joins."""
 
     edges: tuple[Edge, ...] = ()
     """Best first."""
@@ -53,7 +53,7 @@ class Lineage:
 
 
 def _parent(urn: str) -> str | None:
-    """Return the URN of a column's dataset, or None if the URN is not a column's."""
+    """Return the URN of a column's dataset; None for the URN of another entity."""
     try:
         return SchemaFieldUrn.from_string(urn).parent
     except InvalidUrnError:
@@ -72,9 +72,9 @@ def _flows(upstreams: Mapping[str, UpstreamLineageClass]) -> "nx.DiGraph[str]":
 
 
 def _directed(join: Join) -> list[tuple[ColumnId, ColumnId]]:
-    """Return the pairs of a join, with the referring column first in each.
+    """Return the pairs of a join, each with the referring column first.
 
-    Empty if the join has no direction, or if names alone suggest it.
+    The list is empty if the join has no direction, or if names alone suggest it.
     """
     guessed = join.evidence is None and not join.catalog.connects
     if join.referenced is None or guessed:

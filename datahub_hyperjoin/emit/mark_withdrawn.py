@@ -1,4 +1,4 @@
-"""Mark the metadata that a run hides.
+"""Mark the metadata that this run hides.
 
 A later run can then tell it from what a person hid.
 
@@ -36,7 +36,7 @@ _MARKED: dict[str, type[ERModelRelationshipPropertiesClass] | type[QueryProperti
 def mark_withdrawn(
     units: Iterable[MetadataWorkUnit], graph: DataHubGraph, *, run_id: str
 ) -> Iterator[MetadataWorkUnit]:
-    """Store the ID of the run in the relationships and queries that it hides.
+    """Store the ID of this run in the relationships and queries that it hides.
 
     Args:
         units: All metadata of a run.
@@ -60,7 +60,7 @@ def mark_withdrawn(
 def _marks(
     units: Sequence[MetadataWorkUnit], graph: DataHubGraph, run_id: str
 ) -> Iterator[MetadataWorkUnit]:
-    """Yield a mark for each entity that is still visible."""
+    """Yield a mark for each entity that is not hidden yet."""
     for entity, kind in _MARKED.items():
         urns = [unit.get_urn() for unit in units if guess_entity_type(unit.get_urn()) == entity]
         names = [kind.ASPECT_NAME, StatusClass.ASPECT_NAME]

@@ -69,7 +69,7 @@ def _serialize(payload: object) -> GenericAspectClass:
 def read_changes(
     proposal: MetadataChangeProposalClass | MetadataChangeProposalWrapper,
 ) -> list[Change] | None:
-    """Return the changes in a metadata change proposal as JSON Patch operations.
+    """Return the changes of a metadata proposal as JSON Patch operations.
 
     Returns:
         None for a proposal that is neither a patch nor an aspect `status`.
@@ -101,13 +101,13 @@ def removes(unit: MetadataWorkUnit) -> bool:
 
 
 def aspect_name(unit: MetadataWorkUnit) -> str:
-    """Return the name of the aspect that a workunit writes; empty if it writes several."""
+    """Return the name of the aspect that a workunit writes; empty for several aspects."""
     proposal = unit.metadata
     return "" if isinstance(proposal, MetadataChangeEventClass) else proposal.aspectName or ""
 
 
 def with_changes(unit: MetadataWorkUnit, changes: Sequence[Change]) -> MetadataWorkUnit:
-    """Copy a lineage patch, but replace its JSON Patch operations."""
+    """Copy a workunit, with other JSON Patch operations."""
     changed = copy.deepcopy(unit)
     if isinstance(changed.metadata, MetadataChangeProposalClass):
         changed.metadata.aspect = _serialize(changes)
@@ -160,7 +160,7 @@ def edge_path(upstream: str, downstream: str) -> str:
 
 
 def swap_tags(urn: str, contexts: Mapping[str, str], *, stale: Sequence[str]) -> MetadataWorkUnit:
-    """Set some tags of an entity and remove others.
+    """Add tags to an entity, and remove others.
 
     Args:
         urn: The entity.
@@ -200,7 +200,7 @@ def set_properties(
 
 
 def remove_properties(urn: str, keys: Sequence[str]) -> MetadataWorkUnit:
-    """Remove structured properties of an entity.
+    """Remove structured properties from an entity.
 
     Args:
         urn: The entity.
@@ -214,7 +214,7 @@ def remove_properties(urn: str, keys: Sequence[str]) -> MetadataWorkUnit:
 
 
 def change_lineage(urn: str, changes: Sequence[Change]) -> MetadataWorkUnit:
-    """Change single edges of a dataset's lineage.
+    """Change some edges of a dataset's lineage.
 
     The patch names no keys of arrays: the server has its own form for lineage, in which the columns
     of an edge are part of the path.

@@ -59,7 +59,7 @@ _MAX_BYTES = 32766
 
 
 def labels(titles: Mapping[TableId, str]) -> dict[TableId, str]:
-    """Give each table a label: its title, or its full name if titles repeat.
+    """Give each table a label: its title, or its full name if titles are equal.
 
     >>> first, second = TableId("file", "a/airports.csv"), TableId("file", "b/airports.csv")
     >>> list(labels({first: "airports", second: "airports"}).values())
@@ -71,7 +71,7 @@ def labels(titles: Mapping[TableId, str]) -> dict[TableId, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partner:
-    """A column that another column joins with."""
+    """A column that joins with a given column."""
 
     column: ColumnId
     """The partner."""
@@ -93,7 +93,7 @@ class Partner:
 
     @property
     def notes(self) -> str:
-        """The score, unless it is 1.00 as those of most joins, and the evidence in words."""
+        """The score and the evidence as text; the score is omitted if it is 1.00."""
         return ", ".join(filter(None, [_score(self.score), self.share, self.relation]))
 
 
@@ -137,14 +137,14 @@ def _by_rank(
     found: Mapping[ColumnId, Partner],
     ranks: Mapping[tuple[ColumnId, ColumnId], int],
 ) -> list[Partner]:
-    """Sort the partners of a column by rank; those without one keep their order."""
+    """Sort a column's partners by rank; partners without a rank come last."""
     return sorted(found.values(), key=lambda each: ranks.get((column, each.column), inf))
 
 
 def with_listed(
     found: Mapping[ColumnId, Sequence[Partner]], listed: Mapping[ColumnId, Sequence[Partner]]
 ) -> dict[ColumnId, list[Partner]]:
-    """Add earlier partners that this run cannot confirm or reject.
+    """Add earlier join partners that this run can neither confirm nor reject.
 
     Args:
         found: The partners of each column that the run found.
@@ -162,9 +162,9 @@ def with_listed(
 
 
 def _relation(join: Join, *, leads_on: bool) -> str:
-    """Describe the relation of a join partner to its column.
+    """Describe how a column relates to its join partner.
 
-    `leads_on` tells whether the column refers to the partner; only references differ by it.
+    `leads_on` states whether the column refers to the partner. Only references depend on it.
     """
     relation = _RELATIONS[join.role][0 if leads_on else 1]
     if join.via:
@@ -205,7 +205,7 @@ def read_partners(properties: StructuredPropertiesClass, namespace: str) -> list
 
 
 def _fit(text: str) -> str:
-    """Truncate a text to the maximum length of a property value.
+    """Cut a text to the maximum length of a property value.
 
     Only very long names exceed this size.
     """
@@ -245,7 +245,10 @@ def _suggest(partner: Partner, names: Mapping[TableId, str]) -> str:
 
 
 def _label(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> str:
-    """Name columns before their table, because DataHub's pages cut the end of long names off."""
+    """Name columns, then their table.
+
+    DataHub's pages cut off the end of long names, so the columns come first.
+    """
     return f"{_paths(columns)} · {names[columns[0].table]}"
 
 
@@ -261,15 +264,16 @@ def _link(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> str:
 
 
 def _score(score: float) -> str:
-    """Return a score with two decimals; nothing for those that read 1.00."""
+    """Format a score with two decimals; empty for a score that rounds to 1.00."""
     text = f"{score:.2f}"
     return "" if text == "1.00" else text
 
 
 def _share(join: Join, *, of_left: bool) -> str:
-    """Say how many values of a column its partner has.
+    """Describe the share of a column's values that its join partner contains.
 
-    A key of several columns has no values that people would look for in one of them.
+    The text is empty for a key of several columns, because a share of its values says little about
+    one column.
     """
     if join.evidence is None or join.further:
         return ""
@@ -321,7 +325,7 @@ def _by_use(join: Join) -> tuple[bool, bool, int, float, ColumnId, ColumnId]:
 
 
 def _line(join: Join, table: TableId, names: Mapping[TableId, str]) -> str:
-    """Describe a join in one line of Markdown, as seen from one of its tables.
+    """Describe a join in one line of Markdown, from the side of one of its tables.
 
     The line links to the other table.
     """
@@ -338,6 +342,6 @@ def _line(join: Join, table: TableId, names: Mapping[TableId, str]) -> str:
 
 
 def _paths(columns: Sequence[ColumnId]) -> str:
-    """Return the columns' paths as text, in parentheses if there are several."""
+    """Return the paths of columns as text; several paths are in parentheses."""
     paths = ", ".join(column.path for column in columns)
     return f"({paths})" if len(columns) > 1 else paths

@@ -1,4 +1,4 @@
-"""Write joins as DataHub entities of type `query`, with tested SQL."""
+"""Write joins as DataHub's `query` entities, with tested SQL."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -66,7 +66,9 @@ def emit_query(
     names: Mapping[TableId, str],
     now: int,
 ) -> Iterator[MetadataWorkUnit]:
-    """Write one join, in one step or through a crosswalk, as a `query` entity.
+    """Write one join as a `query` entity.
+
+    The join may be direct or through a crosswalk.
 
     The query names all joined datasets and columns.
 
@@ -99,7 +101,7 @@ def emit_query(
 
 
 def query_of(join: Join | CrosswalkJoin) -> str:
-    """Return the URN of the `query` entity that shows a join.
+    """Return the URN of a join's `query` entity.
 
     Args:
         join: The join.
@@ -110,7 +112,7 @@ def query_of(join: Join | CrosswalkJoin) -> str:
 def _present(
     join: Join | CrosswalkJoin, statement: Statement, names: Mapping[TableId, str]
 ) -> tuple[str, str, Sequence[ColumnId]]:
-    """Return the title and the description of a join's query, and its columns."""
+    """Return the title, the description and the columns of a join's query."""
     match join:
         case Join():
             firsts, seconds = sides_of(join)
@@ -151,7 +153,7 @@ def _describe_steps(join: CrosswalkJoin, first: ColumnId, statement: Statement) 
 def _write(
     urn: str, columns: Sequence[ColumnId], properties: QueryPropertiesClass
 ) -> Iterator[MetadataWorkUnit]:
-    """Write the aspects of a `query` entity that joins the given columns."""
+    """Write the aspects of the `query` entity for a join of the given columns."""
     entities = [*dict.fromkeys(dataset_urn(column.table) for column in columns)]
     entities.extend(map(column_urn, dict.fromkeys(columns)))
     subjects = QuerySubjectsClass(subjects=[QuerySubjectClass(entity=urn) for urn in entities])

@@ -1,4 +1,4 @@
-"""Check that what a run wrote and withdrew has reached the catalog.
+"""Check that the changes of a run have reached the catalog.
 
 A server may accept a request and lose it, or refuse it. An entity that is missing later was deleted
 by a person only if it has been in the catalog before, and what is still there has to be withdrawn
@@ -47,10 +47,10 @@ Written = TypeVar("Written")
 
 
 class ReadBack(Committable):
-    """A last step of a run that checks whether its changes have reached the catalog.
+    """The last step of a run, which checks that its changes reached the catalog.
 
-    It comes before the checkpoints are stored. What the server has not processed by then is read,
-    or withdrawn, by the next run.
+    The step precedes the storage of the checkpoints. If the server has not processed a change by
+    then, the next run reads it back, or withdraws it again.
 
     Args:
         handler: Holds the written state of this run.
@@ -74,7 +74,7 @@ class ReadBack(Committable):
         ctx.checkpointers = {self.name: self, **ctx.checkpointers}
 
     def watch(self, units: Iterable[MetadataWorkUnit]) -> Iterator[MetadataWorkUnit]:
-        """Note what a run withdraws.
+        """Record the withdrawals among a run's workunits.
 
         Args:
             units: All metadata of a run.
@@ -88,7 +88,7 @@ class ReadBack(Committable):
             yield unit
 
     def commit(self) -> None:
-        """Record which entities are missing from the catalog, and which withdrawals failed."""
+        """Record the entities and the withdrawals that have not reached the catalog."""
         written, graph = self._handler.current(), self._ctx.graph
         if not written or not graph or self._ctx.dry_run_mode:
             return
@@ -103,7 +103,10 @@ class ReadBack(Committable):
         self._state.prepare_for_commit()
 
     def _keep(self, withdrawals: Iterable[MetadataWorkUnit]) -> None:
-        """Store failed withdrawals in the checkpoints, so that the next run repeats them."""
+        """Store failed withdrawals in the checkpoints.
+
+        The next run then repeats them.
+        """
         aspects = {(unit.get_urn(), aspect_name(unit)) for unit in withdrawals}
         last, written = self._handler.last(), self._handler.current()
         if last and written:
@@ -128,7 +131,7 @@ def _send_now() -> None:
 def _await(
     left: Sequence[Written], look: Callable[[Sequence[Written]], list[Written]], graph: DataHubGraph
 ) -> Sequence[Written]:
-    """Wait for changes to reach the catalog, and return those that do not."""
+    """Wait until changes have reached the catalog, and return the missing changes."""
     end = time.monotonic() + _PATIENCE
     try:
         while left and time.monotonic() < end:
@@ -143,7 +146,7 @@ def _await(
 
 
 def _find_absent(graph: DataHubGraph, urns: Collection[str]) -> list[str]:
-    """Return the entities that are not in the catalog."""
+    """Return the entities that the catalog lacks."""
     by_type: dict[str, list[str]] = defaultdict(list)
     for urn in sorted(urns):
         by_type[guess_entity_type(urn)].append(urn)

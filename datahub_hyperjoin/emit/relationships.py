@@ -1,4 +1,4 @@
-"""Write a join and its evidence as an `erModelRelationship`."""
+"""Write a join and its evidence as an `erModelRelationship` entity."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ _OUR_TAGS = (*map(band_urn, BAND_NAMES), *map(role_urn, Role))
 def emit_relationship(
     join: Join, model_version: str, *, no_sql: str = ""
 ) -> Iterator[MetadataWorkUnit]:
-    """Write one join as a relationship, with tags for its confidence band and its role.
+    """Write one join as a relationship, and tag its confidence band and role.
 
     Args:
         join: The join.

@@ -1,4 +1,4 @@
-"""Find the kinds of metadata that a DataHub server does not support."""
+"""Find the kinds of metadata that the DataHub server does not support."""
 
 from collections.abc import Iterator, Mapping
 
@@ -36,7 +36,7 @@ _EXAMPLES = {
 
 
 def find_unsupported(graph: DataHubGraph, config: EmitConfig) -> dict[str, str]:
-    """Find the enabled kinds of metadata that a DataHub server does not support.
+    """Find the enabled kinds of metadata that the DataHub server does not support.
 
     Args:
         graph: DataHub's server.
@@ -57,9 +57,9 @@ def find_unsupported(graph: DataHubGraph, config: EmitConfig) -> dict[str, str]:
 
 
 def _read_registry(graph: DataHubGraph) -> Mapping[str, set[str]] | None:
-    """Return the aspects that the server supports for each entity type; None if unknown.
+    """Return the aspects that the server supports, by entity type; None if unknown.
 
-    Clients of DataHub before version 1.7 cannot read them.
+    Clients of DataHub before version 1.7 cannot read these aspects.
     """
     read = getattr(graph, "get_entity_aspect_specs", None)
     specifications = read() if read else None

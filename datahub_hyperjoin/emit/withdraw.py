@@ -1,4 +1,4 @@
-"""Withdraw metadata that the last run wrote and this run does not."""
+"""Withdraw metadata of the last run that this run did not write again."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ _EVERYTHING = 100.0
 def withdraw(
     last: WrittenState, current: WrittenState, *, namespace: str, threshold: float, warn: Warn
 ) -> tuple[list[MetadataWorkUnit], WrittenState]:
-    """Withdraw metadata that the last run wrote and this run does not.
+    """Withdraw metadata of the last run that this run did not write again.
 
     Args:
         last: The state that the last run wrote.
@@ -81,7 +81,7 @@ def _size(written: WrittenState) -> int:
 def _remove(
     stale: WrittenState, current: WrittenState, namespace: str
 ) -> Iterator[MetadataWorkUnit]:
-    """Remove or hide stale metadata that this package wrote.
+    """Remove or hide outdated metadata that this package wrote.
 
     Columns and datasets belong to their connectors, so they only lose our properties. Queries are
     ours, but they are hidden rather than deleted: a link to one still leads to it. Relationships
@@ -112,7 +112,7 @@ def _by_downstream(edges: Sequence[WrittenEdge]) -> dict[str, list[WrittenEdge]]
 def _remove_edges(
     edges: Sequence[WrittenEdge], still_used: set[tuple[str, str]]
 ) -> Iterator[Change]:
-    """Build the JSON Patch operations that remove stale lineage edges.
+    """Build the JSON Patch operations that remove outdated lineage edges.
 
     The edge between two datasets goes too, if this source wrote it and no current edge uses it.
     """

@@ -54,12 +54,12 @@ class WrittenEdge(NamedTuple):
 
     @property
     def datasets(self) -> tuple[str, str]:
-        """URNs of the upstream and the downstream dataset."""
+        """The URNs of the upstream and the downstream dataset."""
         return _dataset_of(self.upstream), _dataset_of(self.downstream)
 
 
 class WrittenState(CheckpointStateBase):
-    """URNs of the metadata that a run wrote.
+    """The URNs of the metadata that a run wrote.
 
     It also holds what people rejected or deleted.
     """
@@ -108,7 +108,7 @@ class WrittenState(CheckpointStateBase):
     show a join, the oldest writes it."""
 
     def prepare_for_commit(self) -> None:
-        """Sort all fields, so that equal states are stored identically."""
+        """Sort all fields, so that equal states are stored as equal bytes."""
         self.relationships = dict(sorted(self.relationships.items()))
         self.rejected = dict(sorted(self.rejected.items()))
         self.hidden = dict(sorted(self.hidden.items()))
@@ -147,13 +147,13 @@ class WrittenState(CheckpointStateBase):
 
     @property
     def all_datasets(self) -> frozenset[str]:
-        """URNs of all datasets that the written metadata concerns."""
+        """The URNs of all datasets that the written metadata concerns."""
         joined = chain(self.columns, *self.relationships.values())
         flowing = chain(*(edge.datasets for edge in self.lineage))
         return frozenset(chain(self.datasets, map(_dataset_of, joined), flowing))
 
     def about(self, datasets: AbstractSet[str], queries: AbstractSet[str]) -> Self:
-        """Return only the part of the state that concerns the given datasets.
+        """Return the part of the state that concerns the given datasets.
 
         Relationships are left out: they are either written again or no longer wanted.
 
@@ -174,7 +174,7 @@ class WrittenState(CheckpointStateBase):
         )
 
     def held_in(self, aspects: AbstractSet[tuple[str, str]]) -> Self:
-        """Return only the part of the state that the given aspects contain.
+        """Return the part of the state that is stored in the given aspects.
 
         Args:
             aspects: URN of the entity and name of the aspect, of each.
@@ -207,7 +207,7 @@ class WrittenState(CheckpointStateBase):
         )
 
     def with_seen(self, present: AbstractSet[str]) -> Self:
-        """Return a copy that also records which entities have been read back.
+        """Return a copy that records which entities are not yet in the catalog.
 
         Args:
             present: URNs of relationships and queries that the catalog has.
@@ -217,7 +217,7 @@ class WrittenState(CheckpointStateBase):
         return self.model_copy(update={"unseen": sorted(unseen)})
 
     def without_queries(self, queries: Container[str]) -> Self:
-        """Return a copy of the state without the given queries.
+        """Return a copy without the given queries.
 
         Args:
             queries: URNs of queries that this source no longer manages.
@@ -235,7 +235,7 @@ def _ordered(urns: Iterable[str]) -> list[str]:
 
 
 class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
-    """A handler that loads the last run's written state and stores that of this run.
+    """A handler that loads the last run's written state and stores the new one.
 
     Args:
         state: The source's `state_provider`.
@@ -248,7 +248,7 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
 
     @property
     def job_id(self) -> JobId:
-        """Name under which DataHub stores the checkpoint of the written state.
+        """The name under which DataHub stores the checkpoint of the written state.
 
         DataHub's own removal of stale entities has another checkpoint.
         """
@@ -260,7 +260,7 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
 
     @property
     def removal(self) -> StatefulStaleMetadataRemovalConfig | None:
-        """Settings for removing outdated metadata, or None if removal is off."""
+        """The settings for removing outdated metadata; None if removal is off."""
         config = self._config
         if not isinstance(config, StatefulStaleMetadataRemovalConfig):
             return None
@@ -303,7 +303,7 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
         return checkpoint.state if checkpoint else None
 
     def current(self) -> WrittenState | None:
-        """Return the state that this run stores.
+        """Return the state of this run, which the handler will store.
 
         Returns:
             None if the run stores no state.
@@ -329,7 +329,7 @@ def stale_removal(
     config: StatefulIngestionConfigBase[Any],
     ctx: PipelineContext,
 ) -> list[MetadataWorkUnitProcessor]:
-    """Return DataHub's processor that removes stale entities.
+    """Return DataHub's processor that removes outdated entities.
 
     Args:
         source: The source.
