@@ -1,4 +1,6 @@
-r"""Confidence intervals for means over query columns, by the bootstrap (Efron, 1979).
+r"""Compute confidence intervals for means over query columns.
+
+The method is the bootstrap (Efron, 1979).
 
 Query columns are drawn with replacement, as many as there are, thousands of times. The interval
 holds 95 % of the means of these draws. Two methods that rank for the same query columns are
@@ -36,7 +38,7 @@ class Interval:
 
 
 class Bootstrap:
-    """Bootstrap samples of query columns.
+    """Random samples of the query columns, for the bootstrap.
 
     All methods share the samples, so that comparisons are paired.
 

@@ -1,4 +1,4 @@
-r"""Expected calibration error of a method's scores.
+r"""Compute the expected calibration error of a method's scores.
 
 Scores are sorted into M = 15 bins of equal width. With $B_m$ the candidates whose score lies in
 $((m-1)/M, m/M]$, of n candidates in all, the expected calibration error is
@@ -73,7 +73,7 @@ def bin_scores(
 
 @dataclass(frozen=True)
 class Reliability:
-    """A method's scores, averaged in bins, for computing its calibration error."""
+    """A method's scores in bins, from which its calibration error is computed."""
 
     whole: Float[np.ndarray, "bin fact"]
     """Mean of the binned scores over query columns; holds at least one candidate."""
@@ -83,7 +83,7 @@ class Reliability:
 
     @classmethod
     def of(cls, binned: BinnedScores, bootstrap: Bootstrap) -> Self:
-        """Compute the reliability from a method's binned scores.
+        """Average a method's binned scores over the query columns.
 
         The same averages are computed for each bootstrap sample.
 
@@ -100,7 +100,7 @@ class Reliability:
         return Interval(interval.mean, max(0.0, interval.low), interval.high)
 
     def difference_to(self, other: Self) -> Interval:
-        """Return this method's calibration error minus that of another method.
+        """Return the calibration error of this method minus that of another method.
 
         Both errors are computed on the same bootstrap samples.
 
@@ -166,7 +166,7 @@ def expected_error(binned: Float[np.ndarray, "*draw bin fact"]) -> Float[np.ndar
 
 
 def _basic(estimate: Float[np.ndarray, ""], draws: Float[np.ndarray, " draw"]) -> Interval:
-    """Return the basic bootstrap interval of an estimate.
+    """Return the basic bootstrap interval around an estimate.
 
     The percentiles of the draws are mirrored at the estimate: what lies above it by chance is
     subtracted from it. The interval is extended if necessary to include the estimate.

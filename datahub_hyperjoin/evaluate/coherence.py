@@ -1,4 +1,6 @@
-r"""Compute the coherence of a ranking: how many of its candidates join with each other.
+r"""Compute the coherence of a ranking.
+
+Coherence is the share of candidate pairs that join with each other.
 
 The ground truth lists the columns that join with each query column, $R^*(r)$, and nothing about
 other pairs. Columns that join with the same column are assumed to join with one another: two
@@ -32,7 +34,7 @@ class JoinedGroups:
                 self._groups[column].add(query)
 
     def coherence(self, candidates: Sequence[ColumnName]) -> float:
-        """Return the share of candidate pairs that belong to one group.
+        """Return the share of candidate pairs whose two columns are in the same group.
 
         Args:
             candidates: The first K candidates of one query column.

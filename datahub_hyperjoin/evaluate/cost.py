@@ -15,7 +15,7 @@ _KILO, _MEGA = 2**10, 2**20
 
 @dataclass
 class Cost:
-    """Run time and peak memory of a `with` block, available after the block."""
+    """Run time and peak memory of a `with` block, filled in at its end."""
 
     seconds: float = 0.0
     """Wall-clock time."""
@@ -52,7 +52,7 @@ def _reset_peak() -> None:
 
 
 def peak_memory() -> float:
-    """Return the peak memory of this process in bytes, measured since the last reset."""
+    """Return the peak memory of this process in bytes, since the last reset."""
     try:
         lines = _STATUS.read_text("ascii").splitlines()
         [peak] = [line for line in lines if line.startswith("VmHWM:")]

@@ -18,7 +18,7 @@ class EvaluationError(HyperJoinError):
 
 
 class LabelledLakeError(EvaluationError, ValueError):
-    """A folder is not a usable labelled lake."""
+    """A folder cannot be used as a labelled lake."""
 
     @classmethod
     def missing(cls, path: str) -> Self:
@@ -35,7 +35,7 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def without(cls, path: str, *, columns: Sequence[str], header: Sequence[str]) -> Self:
-        """Report that the header of a file lacks required columns."""
+        """Report that a file lacks required columns."""
         return cls(
             f"{path} has no column {', '.join(columns)}: its header is {','.join(header)!r}. "
             "Add the missing columns"
@@ -56,7 +56,7 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def unasked(cls, path: str, line: int, *, query: str) -> Self:
-        """Report a column with known joins that is no query column."""
+        """Report a column that has known joins but is not a query column."""
         return cls(
             f"{path} line {line} has a join of {query}, which is not a query column. Add it to "
             "queries.csv, or remove the line"
@@ -73,7 +73,7 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def within(cls, path: str, line: int, *, query: str) -> Self:
-        """Report that the ground truth joins two columns of the same table."""
+        """Report that the ground truth joins a column with its own table."""
         return cls(
             f"{path} line {line} joins {query} with its own table, which no method considers. "
             "Remove the line"
@@ -81,7 +81,7 @@ class LabelledLakeError(EvaluationError, ValueError):
 
     @classmethod
     def unanswered(cls, path: str, line: int, *, query: str) -> Self:
-        """Report that a query column has no join in the ground truth."""
+        """Report a query column without a join in the ground truth."""
         return cls(
             f"{path} line {line} lists the query column {query}, which has no join in "
             "ground_truth.csv. Add its joins, or remove the line"

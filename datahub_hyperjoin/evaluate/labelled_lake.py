@@ -1,4 +1,4 @@
-"""Read labelled lakes, which are folders of tables with known joins.
+"""Read labelled lakes: folders of tables whose joins are known.
 
 The folder holds `tables/*.csv`; `queries.csv` with the columns `table` and `column`, one query
 column a line; and `ground_truth.csv` with `query_table`, `query_column`, `candidate_table` and
@@ -16,7 +16,7 @@ from datahub_hyperjoin.evaluate.errors import LabelledLakeError
 
 
 class ColumnName(NamedTuple):
-    """A column's table and name, as written in the files of a labelled lake."""
+    """The table and the name of a column, as the files of a labelled lake write them."""
 
     table: str
     """The table's file name without `.csv`."""
@@ -44,7 +44,7 @@ Rankings = Mapping[ColumnName, Sequence[RankedColumn]]
 
 @dataclass(frozen=True)
 class LabelledLake:
-    """A lake with query columns and their known joins."""
+    """A lake with query columns whose joins are known."""
 
     folder: Path
     """The folder it was read from."""
@@ -69,7 +69,7 @@ class LabelledLake:
 
     @property
     def slug(self) -> str:
-        """The lake's name in a form for file names.
+        """The lake's name, in a form that file names allow.
 
         >>> LabelledLake(Path("semantic"), {}, {}, "100 tables").slug
         'semantic-100-tables'
@@ -78,7 +78,7 @@ class LabelledLake:
         return "-".join([name, *self.part.split()])
 
     def has(self, column: ColumnName) -> bool:
-        """Return whether the lake has this column."""
+        """Return whether the lake has a column."""
         return column.column in self.headers.get(column.table, ())
 
 

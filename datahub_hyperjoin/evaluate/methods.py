@@ -46,7 +46,7 @@ class ProfiledLake:
 
 
 class RankingMethod(Protocol):
-    """An interface of methods that rank candidates for query columns."""
+    """The interface of methods that rank candidates for query columns."""
 
     @property
     def name(self) -> str:
@@ -139,7 +139,7 @@ def _append(
     query: ColumnName,
     unread: Collection[str],
 ) -> list[RankedColumn]:
-    """Append candidates found by names to candidates found by values.
+    """Append the candidates that were found by names alone.
 
     Only pairs with a table that was not read are appended.
     """

@@ -1,4 +1,4 @@
-"""Report the progress of an evaluation line by line."""
+"""Report the progress of an evaluation, line by line."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ _MINUTE = 60
 
 
 class EvaluationProgress:
-    """A reporter that shows the progress of an evaluation line by line.
+    """Reports the progress of an evaluation, line by line.
 
     Each line starts with the name of the current run.
 

@@ -1,4 +1,4 @@
-"""Reports of an evaluation: a table for people, CSV for programs."""
+"""Report the results of an evaluation, as text for people and as CSV for programs."""
 
 import csv
 import io
@@ -112,7 +112,7 @@ def as_csv(results: Sequence[LakeResult]) -> str:
 
 
 def _lines(result: LakeResult) -> Iterator[dict[str, object]]:
-    """Yield one CSV row for each metric of each method on one lake.
+    """Yield one CSV row for each method and metric.
 
     A new metric thus adds rows, not columns.
     """

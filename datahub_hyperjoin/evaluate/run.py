@@ -48,7 +48,7 @@ class Run:
 
 @dataclass(frozen=True)
 class MethodRuns:
-    """A method and its runs on one lake."""
+    """One method and its runs on one lake."""
 
     method: RankingMethod
     """The method."""
@@ -77,7 +77,7 @@ class LakeResult:
 
     @property
     def queries(self) -> tuple[ColumnName, ...]:
-        """The query columns of all runs.
+        """The query columns that occur in any run.
 
         Each is listed once.
         """
@@ -153,7 +153,7 @@ def measure(
     *,
     progress: EvaluationProgress,
 ) -> LakeResult:
-    """Run each method on one lake, once per seed, and score the rankings.
+    """Run each method once per seed on one lake, and score the rankings.
 
     Args:
         lakes: The lake of each seed, counted from 0: the same lake, or parts of it.

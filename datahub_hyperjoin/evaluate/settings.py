@@ -1,4 +1,4 @@
-"""Build the DataHub source's configuration from the settings of an evaluation."""
+"""Convert the settings of an evaluation to the DataHub source's configuration."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -42,7 +42,7 @@ def parse_settings(texts: Sequence[str]) -> dict[str, object]:
 
 
 def recipe_config(settings: RecipeSettings, folder: Path = Path()) -> HyperJoinConfig:
-    """Build the DataHub source's configuration from settings and a folder of tables.
+    """Convert settings and a folder of tables to the DataHub source's configuration.
 
     Args:
         settings: The keys that differ from the defaults.

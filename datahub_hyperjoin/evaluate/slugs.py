@@ -4,7 +4,9 @@ import re
 
 
 def slug(name: str) -> str:
-    """Reduce a name to lower-case letters, digits and hyphens, with `w/o` spelt out.
+    """Reduce a name to lower-case letters, digits and hyphens.
+
+    `w/o` becomes `without`.
 
     >>> slug("w/o HIN"), slug("LSH Ensemble")
     ('without-hin', 'lsh-ensemble')

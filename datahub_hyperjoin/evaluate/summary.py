@@ -30,7 +30,7 @@ METRICS = (*_RANKED, COHERENCE, SHARE, ERROR)
 
 @dataclass(frozen=True)
 class MetricSummary:
-    """One metric of one method, averaged over a lake's query columns and seeds."""
+    """One metric of one method, averaged over query columns and seeds."""
 
     value: Interval
     """Each query column is averaged over seeds first; then the mean and its interval are taken."""
@@ -72,9 +72,9 @@ class MethodSummary:
 
 
 def ceilings(result: LakeResult) -> dict[str, float]:
-    """Return the best possible value of each main metric.
+    """Return the value that a perfect ranking reaches, for each main metric.
 
-    A perfect ranking reaches it. The value is the mean over query columns.
+    The value is the mean over query columns.
     """
     values = _QueryValues(result, result.methods[0])
     return {metric: float(values.mean(f"{metric} ceiling").mean()) for metric in COMPARED}
@@ -82,7 +82,7 @@ def ceilings(result: LakeResult) -> dict[str, float]:
 
 @lru_cache(maxsize=32)
 def summarise(result: LakeResult) -> tuple[MethodSummary, ...]:
-    """Summarise the runs of each method on a lake, in the order of `result.methods`.
+    """Summarise the runs of each method on a lake.
 
     Texts, files and pictures all ask for the same summaries, so recent ones are cached.
     """
@@ -118,7 +118,7 @@ class _QueryValues:
         return np.nanmean(self.scores(metric), axis=0)
 
     def binned(self) -> Float[np.ndarray, "seed query bin fact"] | None:
-        """Count the candidates in each score bin, for each seed and query column.
+        """Count one method's candidates in each score bin, by seed and query column.
 
         The last axis holds the facts of `BinnedScores`. NaN marks a query column that the seed's
         lake lacks.
@@ -135,7 +135,7 @@ class _QueryValues:
     def _aligned(
         self, seeds: Sequence[Float[np.ndarray, "query ..."]]
     ) -> Float[np.ndarray, "seed query ..."]:
-        """Combine the values of all seeds in one array, with the query columns aligned.
+        """Combine the values of all seeds in one array, aligned by query column.
 
         NaN marks a query column that the seed's lake lacks.
         """
@@ -147,7 +147,7 @@ class _QueryValues:
 
 
 class _Summariser:
-    """A computation of one method's summary.
+    """Computes the summary of one method.
 
     Args:
         result: The lake's result.
