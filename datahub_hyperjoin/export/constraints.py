@@ -1,4 +1,7 @@
-"""Foreign keys that Snowflake and Databricks store without enforcing them."""
+"""Export joins as foreign keys for Snowflake and Databricks.
+
+These databases store foreign keys, but do not enforce them.
+"""
 
 from collections.abc import Iterator
 
@@ -15,7 +18,7 @@ _NOT_NULL = "-- The columns of a primary key must be NOT NULL before these state
 
 
 def to_snowflake_constraints(schema: JoinSchema) -> str:
-    """Write the joins as foreign keys of Snowflake, and the keys that they need.
+    """Write the joins as foreign keys for Snowflake, with the keys they need.
 
     Args:
         schema: The tables and joins.
@@ -24,7 +27,7 @@ def to_snowflake_constraints(schema: JoinSchema) -> str:
 
 
 def to_databricks_constraints(schema: JoinSchema) -> str:
-    """Write the joins as foreign keys of Databricks, and the primary keys that they need.
+    """Write the joins as foreign keys for Databricks, with the primary keys they need.
 
     Args:
         schema: The tables, and the joins to their primary keys.
@@ -34,7 +37,10 @@ def to_databricks_constraints(schema: JoinSchema) -> str:
 
 
 def _keys(schema: JoinSchema, dialect: str) -> Iterator[str]:
-    """Yield the statements for the keys to which joins lead, except those already declared."""
+    """Yield the statements that declare the referenced keys.
+
+    Keys that the catalog already declares are left out.
+    """
     for table in schema.tables:
         is_declared = table.is_declared and table.id.platform == dialect
         for key in dict.fromkeys(join.join.referenced_columns for join in schema.joins_to(table)):

@@ -1,4 +1,4 @@
-"""Cube's data model."""
+"""Export joins as a Cube data model."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,10 +22,10 @@ _TYPES: Mapping[DataType | None, str] = {
 
 
 def to_cube(schema: JoinSchema) -> str:
-    """Write the joins as cubes of a Cube data model.
+    """Write the joins as a Cube data model.
 
-    A cube joins another one by its name, so each further reference to a table has a cube of its
-    own. Such a cube has no joins: a table that refers to itself would join without end.
+    A cube joins another cube by its name, so each further reference to a table gets a cube of its
+    own. Such a cube has no joins, because a table that refers to itself would join without end.
 
     Args:
         schema: The tables and joins.

@@ -1,4 +1,4 @@
-"""DBML, the language of dbdiagram.io."""
+"""Export joins as DBML, the language of dbdiagram.io."""
 
 import json
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""dbt: a test of each reference and of each key."""
+"""Export joins as dbt tests of references and keys."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from datahub_hyperjoin.export.schema import ExportedTable, JoinSchema, NamedJoin
 def to_dbt_tests(schema: JoinSchema) -> str:
     """Write the joins as dbt's `relationships` tests, and the keys as `unique` tests.
 
-    A test of a join of which some values have no match only warns.
+    If some values of a join have no match, its test only warns.
 
     Args:
         schema: The tables and joins of single columns.

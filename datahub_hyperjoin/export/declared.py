@@ -1,4 +1,4 @@
-"""Read what the catalog declares about the columns of exported tables."""
+"""Read the column types and primary keys that the catalog declares."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Errors of the export of joins.
+"""Errors that occur while joins are exported.
 
 CatalogError
 └─ NoSafeJoinError       the catalog has no join that may be exported
@@ -12,11 +12,11 @@ from datahub_hyperjoin.errors import CatalogError, OutputError
 
 
 class NoSafeJoinError(CatalogError, LookupError):
-    """The catalog has no join that may be exported."""
+    """The catalog has no join that is safe to export."""
 
     @classmethod
     def known(cls, kind: str, *, reasons: str) -> Self:
-        """Report that no join is left for a format, and why joins were left out."""
+        """Report that no join can be exported in a format, with the reasons."""
         because = f" Left out: {reasons}." if reasons else ""
         return cls(
             f"no safe join is known to export as {kind}.{because} List the joins with `hyperjoin "
@@ -25,11 +25,11 @@ class NoSafeJoinError(CatalogError, LookupError):
 
 
 class ForeignFileError(OutputError, FileExistsError):
-    """The output file exists, and is not as an export wrote it."""
+    """The output file exists, and is not an unedited export."""
 
     @classmethod
     def at(cls, path: str) -> Self:
-        """Report a file that would be lost."""
+        """Report that the export would overwrite a file with other content."""
         return cls(
             f"`--out` is {path!r}, which was not written by `hyperjoin export`, or was edited "
             "since. Move it, or name another file"

@@ -1,4 +1,4 @@
-"""The evidence of a join, for people and for programs."""
+"""Format the evidence of a join, for people and for programs."""
 
 from typing import Any
 
@@ -25,13 +25,13 @@ def describe_evidence(join: SafeJoin) -> str:
 
 
 def _share(containment: float) -> str:
-    """Return the share of values that match; 100 % only if all do."""
+    """Format the share of values that match; 100 % only if all match."""
     percent = "100" if containment == 1.0 else f"{min(100 * containment, _LESS_THAN_ALL):.1f}"
     return f"{percent} % of the values match"
 
 
 def list_evidence(join: SafeJoin) -> dict[str, Any]:
-    """List a join's evidence for programs.
+    """Return a join's evidence as a dictionary, for programs.
 
     Args:
         join: The join.
@@ -48,9 +48,9 @@ def list_evidence(join: SafeJoin) -> dict[str, Any]:
 def is_reliable(named: NamedJoin) -> bool:
     """Return whether a query optimizer may rely on a join.
 
-    All values were found, on all rows. They were compared without regard to case and spaces, and
-    times only within some thousand years, so only integers are equal in SQL exactly where they
-    were equal then.
+    It may if every value was found, all rows were compared, and both sides are integers. Texts were
+    compared without regard to case and spaces, and times only within some thousand years. Only
+    integers are equal in SQL exactly where they were equal then.
 
     Args:
         named: The join.

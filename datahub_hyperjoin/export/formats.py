@@ -1,4 +1,4 @@
-"""The formats of the export, and what each of them can hold."""
+"""Write joins in one of the export formats."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -36,7 +36,7 @@ _NOTHING_DECLARED = DeclaredColumns()
 
 
 class ExportFormat(str, Enum):
-    """A format in which other tools read joins."""
+    """The formats in which joins can be exported."""
 
     OSSIE = "ossie"
     DBT_TESTS = "dbt-tests"
@@ -52,7 +52,7 @@ class ExportFormat(str, Enum):
 
     @property
     def comment(self) -> str:
-        """How a line of comment begins."""
+        """The characters that start a comment in this format."""
         match self:
             case (
                 ExportFormat.SNOWFLAKE_SEMANTIC_VIEW
@@ -78,7 +78,7 @@ class ExportFormat(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """The text of an export, and what it leaves out."""
+    """The text of an export, with the numbers of included and omitted joins."""
 
     text: str
     """The text, without the first line that `sealed` adds."""
@@ -96,7 +96,7 @@ def export_joins(
     *,
     declared: DeclaredColumns = _NOTHING_DECLARED,
 ) -> Exported:
-    """Write the safe joins among those of the catalog, or of a run, in a format.
+    """Select the safe joins, and write them in a format.
 
     Args:
         joins: Joins of the catalog; `catalog_join` converts those of a run.
@@ -127,7 +127,7 @@ def export_joins(
 def _refusal(
     join: SafeJoin, export_format: ExportFormat, primary_keys: Mapping[TableId, KeyColumns]
 ) -> LeftOut | None:
-    """Return why a format cannot hold a safe join; None if it can."""
+    """Return why a format cannot express a safe join; None if it can."""
     is_composite = len(join.columns) > 1
     match export_format:
         case ExportFormat.DBT_TESTS:

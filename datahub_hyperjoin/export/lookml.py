@@ -1,4 +1,4 @@
-"""LookML, the modelling language of Looker."""
+"""Export joins as LookML, the modelling language of Looker."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -18,7 +18,7 @@ _TYPES: Mapping[DataType | None, str] = {
 
 
 def to_lookml(schema: JoinSchema) -> str:
-    """Write the joins as explores of LookML, and the views that they need.
+    """Write the joins as LookML explores, with the views that they need.
 
     Each table that refers to others is an explore with a join for each reference.
 

@@ -1,4 +1,7 @@
-"""Mermaid, whose diagrams GitHub and DataHub's documentation show."""
+"""Export joins as a Mermaid diagram.
+
+GitHub and DataHub's documentation show such diagrams.
+"""
 
 from collections.abc import Iterator
 
@@ -7,7 +10,7 @@ from datahub_hyperjoin.export.schema import ExportedTable, JoinSchema, NamedJoin
 
 
 def to_mermaid(schema: JoinSchema) -> str:
-    """Write the tables and joins as an entity relationship diagram of Mermaid.
+    """Write the tables and joins as a Mermaid entity relationship diagram.
 
     Args:
         schema: The tables and joins.
@@ -45,5 +48,5 @@ def _relationship(named: NamedJoin) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text without characters that would end a quoted text."""
+    """Replace the characters that would end a quoted text."""
     return " ".join(text.replace('"', "'").split())

@@ -1,4 +1,7 @@
-"""dbt's semantic layer: the entities on which MetricFlow joins."""
+"""Export joins as entities of dbt's semantic layer.
+
+MetricFlow joins semantic models on these entities.
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Names of tables and joins that all formats accept."""
+"""Choose names for tables and joins that all formats accept."""
 
 import re
 import unicodedata
@@ -18,9 +18,10 @@ _ACCEPTED = re.compile(r"[a-z][a-z0-9_]*[a-z0-9]")
 
 
 def name_parts(table: TableId) -> tuple[str, ...]:
-    """Return the names that lead to a table in SQL, such as database, schema and table.
+    """Return the parts of a table's name in SQL, such as database, schema and table.
 
-    The platform instance is omitted. A file has one name, that of the table which holds it.
+    The platform instance is omitted. A file has one part: the name of the table that holds its
+    rows.
 
     Args:
         table: The table.
@@ -38,7 +39,7 @@ def name_parts(table: TableId) -> tuple[str, ...]:
 
 
 def identifier(*parts: str) -> str:
-    """Return a lower-case name of letters, digits and underscores.
+    """Convert names to one lower-case name of letters, digits and underscores.
 
     Args:
         parts: The parts of the name.
@@ -53,9 +54,10 @@ def identifier(*parts: str) -> str:
 
 
 def distinct_names(choices: Sequence[Sequence[str]], *, taken: Collection[str] = ()) -> list[str]:
-    """Choose a different name for each of several things.
+    """Choose a different name for each table or join.
 
-    Things with the same name take their next, longer one, and a number after the last.
+    Items with the same name take their next, longer name. If the last names are equal, too, a
+    number is appended.
 
     Args:
         choices: The names that each thing may have, the preferred first.

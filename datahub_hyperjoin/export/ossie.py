@@ -1,4 +1,7 @@
-"""Apache Ossie: a semantic model that many tools convert into their own."""
+"""Export joins as an Apache Ossie semantic model.
+
+Many tools convert such a model into their own.
+"""
 
 import json
 from collections.abc import Mapping

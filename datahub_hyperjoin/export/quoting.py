@@ -1,4 +1,4 @@
-"""Quote tables and columns for the SQL dialect of a platform."""
+"""Quote names of tables and columns for the SQL dialect of a platform."""
 
 import re
 from collections.abc import Iterable
@@ -48,7 +48,7 @@ _RESERVED = re.compile(
 
 
 def dialect_of(table: TableId) -> str:
-    """Return sqlglot's name of the SQL dialect of a table; empty for standard SQL.
+    """Return sqlglot's name for a table's SQL dialect; empty for standard SQL.
 
     Args:
         table: The table.
@@ -73,7 +73,7 @@ def needs_quotes(name: str) -> bool:
 
 @cache
 def quoted_name(name: str, dialect: str) -> str:
-    """Quote a name, so that neither its characters nor reserved words matter.
+    """Quote a name, so that it may contain any characters or be a reserved word.
 
     Args:
         name: The name as DataHub writes it.
@@ -89,7 +89,7 @@ def quoted_name(name: str, dialect: str) -> str:
 
 
 def quoted_path(names: Iterable[str], dialect: str) -> str:
-    """Return quoted names joined by dots, such as the full name of a table.
+    """Return quoted names, joined by dots, such as the full name of a table.
 
     Args:
         names: The names.
@@ -102,7 +102,7 @@ def quoted_path(names: Iterable[str], dialect: str) -> str:
 
 
 def quoted_list(names: Iterable[str], dialect: str) -> str:
-    """Return quoted names in parentheses, as constraints list columns.
+    """Return a list of quoted names in parentheses, for SQL constraints.
 
     Args:
         names: The names.

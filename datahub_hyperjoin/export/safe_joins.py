@@ -1,7 +1,8 @@
-"""Select the joins that other tools may use without repeating rows.
+"""Select the joins that repeat no rows.
 
 A semantic layer joins on its own, so one wrong edge multiplies the sums of many reports. Only
-references to a key and one-to-one joins are exported; everything else is left out with a reason.
+references to a key and one-to-one joins are exported. All other joins are left out, each with a
+reason.
 """
 
 from collections import Counter
@@ -32,7 +33,7 @@ class LeftOut(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SafeJoin:
-    """A join that leads from each row of one table to at most one row of the other."""
+    """A join that matches each row of one table with at most one row of the other."""
 
     referring: TableId
     """The table from which the join leads."""
@@ -69,12 +70,12 @@ class SafeJoin:
 
     @property
     def referenced_columns(self) -> tuple[str, ...]:
-        """The columns of the key."""
+        """The referenced columns, which form the key."""
         return tuple(referenced for _, referenced in self.columns)
 
     @property
     def is_complete(self) -> bool:
-        """Whether all values of the referring side were found among those of the key."""
+        """Whether every value of the referring columns occurs in the key."""
         return self.containment == 1.0
 
     @property
@@ -84,7 +85,7 @@ class SafeJoin:
 
     @property
     def ends(self) -> frozenset[tuple[TableId, tuple[str, ...]]]:
-        """Both sides, without a direction."""
+        """The tables and columns of both sides, without a direction."""
         return frozenset(
             {(self.referring, self.referring_columns), (self.referenced, self.referenced_columns)}
         )
@@ -114,7 +115,7 @@ def select_safe(joins: Iterable[CatalogJoin]) -> tuple[tuple[SafeJoin, ...], Cou
 
 
 def _directed(join: CatalogJoin) -> CatalogJoin:
-    """Return the join with the referring table on the left."""
+    """Return a join with its referring table on the left."""
     if join.referenced is not None:
         return join if join.referenced == join.right else join.reversed
     return join.reversed if join.cardinality is Cardinality.ONE_MANY else join
@@ -156,13 +157,16 @@ def _safe_join(join: CatalogJoin) -> SafeJoin:
 
 
 def _merged(known: SafeJoin, other: SafeJoin) -> SafeJoin:
-    """Combine two relationships of the same columns: what was measured, and whether confirmed."""
+    """Combine two relationships of the same columns.
+
+    The measured relationship wins, and one confirmation is enough.
+    """
     measured = known if known.containment is not None else other
     return replace(measured, is_confirmed=known.is_confirmed or other.is_confirmed)
 
 
 def word_reasons(left_out: Counter[LeftOut]) -> str:
-    """Return the numbers of joins left out, with the reasons, as one phrase.
+    """Describe in one phrase how many joins were left out, and why.
 
     Args:
         left_out: Number of joins by reason.

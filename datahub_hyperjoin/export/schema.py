@@ -1,4 +1,4 @@
-"""The tables, keys and named joins of an export, which all formats share."""
+"""Build the tables, keys and named joins that all export formats share."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ _ByTable = dict[TableId, list[_Item]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredColumns:
-    """What the catalog declares about the columns of tables."""
+    """The types and primary keys that the catalog declares."""
 
     types: Mapping[ColumnId, DataType] = field(default_factory=dict)
     """Types of columns."""
@@ -29,7 +29,7 @@ class DeclaredColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedTable:
-    """A table with the columns that joins need."""
+    """A table to export, with the columns that joins and keys need."""
 
     id: TableId
     """The table."""
@@ -55,7 +55,7 @@ class ExportedTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedJoin:
-    """A safe join with its name."""
+    """A safe join with a unique name."""
 
     join: SafeJoin
     """The join."""
@@ -78,13 +78,13 @@ class NamedJoin:
 
     @property
     def alias(self) -> str:
-        """The name of the referenced table beside the referring one."""
+        """The name of the referenced table within this join."""
         return self.role_name if self.needs_role else self.referenced.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinSchema:
-    """All that a format needs."""
+    """The tables and joins of an export."""
 
     tables: tuple[ExportedTable, ...]
     """The tables, sorted by name."""
@@ -99,7 +99,7 @@ class JoinSchema:
     """The same joins by the table to which they lead."""
 
     def joins_from(self, table: ExportedTable) -> Sequence[NamedJoin]:
-        """Return the joins that lead from a table.
+        """Return the joins in which a table is the referring side.
 
         Args:
             table: The table.
@@ -107,7 +107,7 @@ class JoinSchema:
         return self.by_referring.get(table.id, ())
 
     def joins_to(self, table: ExportedTable) -> Sequence[NamedJoin]:
-        """Return the joins that lead to a table.
+        """Return the joins in which a table is the referenced side.
 
         Args:
             table: The table.
@@ -116,7 +116,7 @@ class JoinSchema:
 
 
 def build_schema(joins: Iterable[SafeJoin], declared: DeclaredColumns) -> JoinSchema:
-    """Name the tables and joins of an export.
+    """Choose the names of an export's tables and joins, and group the joins by table.
 
     Args:
         joins: The joins, in any order.
@@ -178,7 +178,9 @@ def _table_names(table: TableId) -> list[str]:
 def rank_keys(
     joins: Iterable[SafeJoin], declared: DeclaredColumns
 ) -> dict[TableId, list[KeyColumns]]:
-    """Return the keys of each table: the primary key, then the others to which joins lead.
+    """Return the keys of each table, the primary key first.
+
+    The other keys are those to which joins refer, the most used first.
 
     Args:
         joins: All joins of the export.

@@ -1,4 +1,4 @@
-"""Snowflake's semantic view."""
+"""Export joins as a Snowflake semantic view."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def _clause(name: str, lines: list[str]) -> str:
 
 
 def _targets(schema: JoinSchema) -> dict[str, str]:
-    """Return the logical table to which each join leads, by the name of the join."""
+    """Return the referenced logical table of each join, by the name of the join."""
     leads_to: defaultdict[str, set[str]] = defaultdict(set)
     targets = {}
     for join in schema.joins:

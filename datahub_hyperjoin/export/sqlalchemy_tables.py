@@ -1,4 +1,4 @@
-"""A Python module with SQLAlchemy tables."""
+"""Export joins as a Python module with SQLAlchemy tables."""
 
 import json
 import keyword
@@ -48,7 +48,7 @@ def joins() -> dict[str, sa.Join]:
 
 
 def to_sqlalchemy(schema: JoinSchema) -> str:
-    """Write a module that defines the tables, their foreign keys and a function with the joins.
+    """Write a Python module with SQLAlchemy tables, foreign keys and joins.
 
     Args:
         schema: The tables and joins.

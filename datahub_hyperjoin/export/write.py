@@ -1,7 +1,8 @@
-"""Write an export to a file, without losing what people wrote there.
+"""Write an export to a file, without overwriting people's changes.
 
-The first line holds a checksum of the others. So a file may live in a version control system, is
-equal while its joins are, and is replaced only if nobody edited it.
+The first line holds a checksum of the other lines. The file is replaced only if that checksum is
+right, so nobody has edited it. The same joins give the same file, which suits a version control
+system.
 """
 
 import hashlib
@@ -17,7 +18,7 @@ _MODE = 0o644
 
 
 def sealed(exported: Exported, export_format: ExportFormat) -> str:
-    """Return the text of an export, with a first line that holds its checksum.
+    """Return the text of an export, after a first line with its checksum.
 
     Args:
         exported: The export.
