@@ -1,4 +1,4 @@
-"""List, accept and reject the catalog's joins through GraphQL, and find paths of joins.
+"""List, accept and reject joins, and find paths of joins, through GraphQL.
 
 The operations ship as the `.graphql` files of this folder. `operation` returns the text of one,
 which runs unchanged in DataHub's own GraphQL page.

@@ -85,7 +85,8 @@ def _define(graph: DataHubGraph, tag: str) -> None:
 def _describe(graph: DataHubGraph, join: CatalogJoin, why: str) -> None:
     """Store the reason for a decision as the join's description.
 
-    The name that people gave the join is sent too; otherwise the server would remove it.
+    The request repeats the name that people gave the join; otherwise the server would remove the
+    name.
     """
     if why:
         execute(graph, "describe_join", join=join.urn, description=why, name=join.title or None)

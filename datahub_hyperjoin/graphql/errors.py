@@ -1,4 +1,4 @@
-"""Errors of GraphQL requests, name look-ups and path searches.
+"""Errors that GraphQL requests, name look-ups and path searches raise.
 
 CatalogError
 ├─ NoServerError         no server is configured or reachable
@@ -42,7 +42,7 @@ class NoServerError(CatalogError, OSError):
 
 
 class UnansweredError(CatalogError, OSError):
-    """DataHub's server cannot be reached, or fails during a request."""
+    """DataHub's server does not answer a request."""
 
     @classmethod
     def to(cls, request: str, *, reason: str) -> Self:
@@ -67,7 +67,7 @@ class DeniedError(CatalogError, PermissionError):
 
 
 class UnknownNameError(CatalogError, LookupError):
-    """A name matches no entity of the catalog, or more than one."""
+    """A name matches no entity of the catalog, or several."""
 
     @classmethod
     def nothing(cls, kind: str, name: str, *, near: Sequence[str]) -> Self:
@@ -88,7 +88,7 @@ class NoPathError(CatalogError, LookupError):
 
     @classmethod
     def without_grain(cls, start: str, end: str, *, via: Sequence[str], most: int | None) -> Self:
-        """Report that no path between two tables follows keys.
+        """Report that no path between two tables is safe.
 
         The message names the tables on the way of the best of these paths.
         """

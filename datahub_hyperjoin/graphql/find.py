@@ -1,4 +1,4 @@
-"""Find a join or a dataset by the name that a person gives."""
+"""Find a join or a dataset by a name that a person gives."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -60,7 +60,7 @@ def find_join(graph: DataHubGraph, name_or_urn: str) -> CatalogJoin:
 
 
 def _spellings(name: str) -> list[str]:
-    """List the spellings under which the catalog may store a join's name.
+    """List the spellings under which the catalog may have a join's name.
 
     A join condition may have either side first; any other name has only one spelling.
 
@@ -77,7 +77,7 @@ def _spellings(name: str) -> list[str]:
 
 
 def _by_condition(spellings: Sequence[str], joins: Iterable[CatalogJoin]) -> list[CatalogJoin]:
-    """Find the joins whose name, title or condition has one of the given spellings.
+    """Find the joins whose name, title or condition is one of the given spellings.
 
     Raises:
         UnknownNameError: No join matches.
@@ -93,9 +93,10 @@ def _by_condition(spellings: Sequence[str], joins: Iterable[CatalogJoin]) -> lis
 
 
 def _near(name: str, candidates: Sequence[str]) -> list[str]:
-    """Return the candidates that resemble a name.
+    """Return the candidates that are similar to a name.
 
-    They contain the name or, if none contains it, are spelt similarly.
+    A candidate is similar if it contains the name. If none does, candidates with similar spelling
+    are returned.
 
     >>> _near("orders", ["shop.customers", "shop.orders"]), _near("shop.ordres", ["shop.orders"])
     (['shop.orders'], ['shop.orders'])

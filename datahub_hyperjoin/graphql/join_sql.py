@@ -1,4 +1,7 @@
-"""Read the SQL of joins that the catalog shows among the Highlighted Queries."""
+"""Read the SQL of joins from the catalog's `query` entities.
+
+DataHub shows these entities among the Highlighted Queries.
+"""
 
 from collections.abc import Iterable
 
@@ -33,7 +36,7 @@ def sql_of_joins(graph: DataHubGraph, joins: Iterable[CatalogJoin]) -> dict[str,
 
 
 def _statement(entity: GraphQLObject) -> str:
-    """Return the statement of a query entity; empty without one, or if a run withdrew it."""
+    """Return the SQL of a `query` entity; empty if it has none or a run withdrew it."""
     properties = entity.get("properties")
     if not properties:
         return ""

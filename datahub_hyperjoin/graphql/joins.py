@@ -1,4 +1,4 @@
-"""The joins of the catalog, and the order in which they are listed."""
+"""The joins of the catalog, and their order in lists."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ _ROLE_OF = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogJoin:
-    """A join in the catalog, from this package or from a person."""
+    """A join in the catalog, written by this package or by a person."""
 
     urn: str
     """URN of the relationship."""
@@ -113,12 +113,15 @@ class CatalogJoin:
 
     @property
     def verdict(self) -> Verdict | None:
-        """People's decision; a rejection overrides an acceptance."""
+        """People's decision about the join.
+
+        A rejection overrides an acceptance.
+        """
         return next((verdict for verdict in _OVERRIDING if verdict in self.verdicts), None)
 
     @property
     def strength(self) -> float:
-        """How reliable the join is, from 0 to 1.
+        """The reliability of the join, from 0 to 1.
 
         This is the joinability, or 1 for joins that people confirmed.
         """
@@ -132,15 +135,15 @@ class CatalogJoin:
 
     @property
     def likely_role(self) -> Role:
-        """The join's role, known or probable.
+        """The role of the join, or a probable role if it is unknown.
 
-        If it is unknown, this is the role that the cardinality suggests.
+        The probable role follows from the cardinality.
         """
         return self.role or _ROLE_OF[self.cardinality]
 
     @property
     def is_verified(self) -> bool:
-        """Whether the join's confidence band is other than `unverified`."""
+        """Whether the confidence band of the join is not `unverified`."""
         return self.band != UNVERIFIED
 
     @property
@@ -178,7 +181,7 @@ class CatalogJoin:
 
     @property
     def open(self) -> bool:
-        """Whether the join is neither rejected nor hidden."""
+        """Whether nobody rejected or hid the join."""
         return not self.removed and self.verdict is not Verdict.REJECTED
 
     @property
@@ -196,7 +199,7 @@ class CatalogJoin:
 
     @property
     def arrows(self) -> str:
-        """The join condition, with an arrow that points to the referenced column.
+        """The join condition, with arrows that point to the referenced columns.
 
         Without a referenced column, it is written as in SQL.
 
@@ -215,7 +218,7 @@ class CatalogJoin:
 
     @property
     def reversed(self) -> "CatalogJoin":
-        """The same join with its sides swapped."""
+        """The same join with left and right swapped."""
         return replace(
             self,
             pairs=tuple((right, left) for left, right in self.pairs),
@@ -239,7 +242,7 @@ def from_table(join: CatalogJoin, table: TableId) -> CatalogJoin:
 
 
 def best_first(joins: Iterable[CatalogJoin]) -> list[CatalogJoin]:
-    """Sort joins so that the most useful come first.
+    """Sort joins, the most useful first.
 
     Joins that people accepted, wrote or declared come first, and those that names alone suggest
     come last. References precede one-to-one joins,

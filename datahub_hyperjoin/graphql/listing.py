@@ -110,7 +110,7 @@ def joins_in_band(graph: DataHubGraph, band: str) -> list[CatalogJoin]:
 def joinable_columns(graph: DataHubGraph, column: str, *, namespace: str) -> list[ColumnId]:
     """List the columns that join with a given column, best first.
 
-    They are read from a structured property of the column.
+    The list comes from a structured property of the column.
 
     Args:
         graph: DataHub's server.
@@ -128,7 +128,7 @@ def joinable_columns(graph: DataHubGraph, column: str, *, namespace: str) -> lis
 
 
 def _column(urn: str) -> ColumnId | None:
-    """Return the column that a URN names.
+    """Return the column with a given URN.
 
     Return None if a person set a value that is no column's URN.
     """
@@ -141,7 +141,7 @@ def _column(urn: str) -> ColumnId | None:
 def columns_above(
     graph: DataHubGraph, score: float, *, namespace: str
 ) -> list[tuple[ColumnId, float]]:
-    """List the columns whose best join has at least a given score.
+    """List the columns that have a join with at least a given score.
 
     Args:
         graph: DataHub's server.

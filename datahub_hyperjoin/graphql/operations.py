@@ -1,4 +1,4 @@
-"""Run the GraphQL operations that are stored in files of this package."""
+"""Run the GraphQL operations that are stored as files in this package."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -20,7 +20,7 @@ _PAGE = 100
 
 @cache
 def operation(name: str) -> str:
-    """Return the text of a GraphQL operation, with all fragments that it uses.
+    """Return the text of a GraphQL operation, with the fragments that it uses.
 
     Args:
         name: Name of the operation's file, without its ending.
@@ -40,7 +40,7 @@ def _read(name: str) -> str:
 
 
 def execute(graph: DataHubGraph, name: str, /, **variables: Any) -> GraphQLObject:  # noqa: ANN401 - JSON
-    """Run a GraphQL operation of this package, and return the data of the response.
+    """Run a GraphQL operation of this package, and return the response's data.
 
     Args:
         graph: DataHub's server.
@@ -103,7 +103,7 @@ def parsing(name: str) -> AbstractContextManager[None]:
 
 
 def search(graph: DataHubGraph, name: str, /, **variables: Any) -> Iterator[GraphQLObject]:  # noqa: ANN401 - JSON
-    """Run a search operation page by page, and yield the entities found.
+    """Run a search operation page by page, and yield the entities that it finds.
 
     Args:
         graph: DataHub's server.

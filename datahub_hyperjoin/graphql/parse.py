@@ -103,7 +103,7 @@ def _pairs(properties: dict[str, Any]) -> tuple[tuple[ColumnId, ColumnId], ...]:
 
 
 def _tags(entity: dict[str, Any]) -> dict[str, str]:
-    """Map the URN of each tag on an entity to the text stored with the tag."""
+    """Map the URN of each tag of an entity to the tag's context text."""
     assignments = (entity.get("tags") or {}).get("tags") or ()
     return {entry["tag"]["urn"]: entry.get("context") or "" for entry in assignments}
 
@@ -123,9 +123,9 @@ def _score(entity: dict[str, Any]) -> tuple[str, float | None]:
 
 
 def _role(entity: dict[str, Any]) -> tuple[Role | None, RoleContext | None]:
-    """Read a join's role and the facts stored with it, such as the fan-out, from its tags.
+    """Read a join's role, and facts such as its fan-out, from the tags.
 
-    The context text of the tag holds the facts.
+    The facts are in the context text of the role's tag.
     """
     for tag, context in _tags(entity).items():
         if tag in _ROLES:

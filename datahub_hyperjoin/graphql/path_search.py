@@ -1,4 +1,4 @@
-"""Search the cheapest chain of joins between two tables.
+"""Search for the cheapest chain of joins between two tables.
 
 What a join adds to the cost of a chain is computed once for each direction of the join, because
 the search compares many more chains than there are joins.
@@ -24,7 +24,7 @@ _Cost = tuple[int, int, int, int, int, float]
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """A join in one direction, with what it adds to the cost of a chain."""
+    """A join in one direction, with its cost in a chain."""
 
     join: CatalogJoin
     climbs: bool
@@ -42,7 +42,7 @@ class _Link:
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
-    """Joins in order, each with the table on the left that the chain reaches first."""
+    """A chain of joins, in which each join starts at the table where the last one ended."""
 
     joins: tuple[CatalogJoin, ...] = ()
     climbed: bool = False
@@ -57,7 +57,7 @@ class _Chain:
         return (*self.counts, -round(self.strength, STRENGTH_DIGITS))
 
     def extended(self, link: _Link) -> "_Chain":
-        """Add a join at the end."""
+        """Return the chain with one more join at its end."""
         join = link.join
         losses, distance, multiplied, unconfirmed, length = self.counts
         return _Chain(
@@ -134,7 +134,7 @@ def _extend(
     *,
     many_to_many: bool,
 ) -> dict[_State, _Chain]:
-    """Extend chains by one join, and return those cheaper than all known chains."""
+    """Extend chains by one join, and return those that beat all known chains."""
     reached: dict[_State, _Chain] = {}
     for (table, climbed), chain in sorted(frontier.items(), key=lambda item: item[0]):
         for link in links.get(table, ()):

@@ -68,7 +68,7 @@ def find_path(
 
 
 def _neighbours(joins: Iterable[CatalogJoin]) -> _Neighbours:
-    """For each table, return its joins, turned so that the table is on the left."""
+    """Map each table to its joins, with that table on the left."""
     by_table: defaultdict[TableId, list[CatalogJoin]] = defaultdict(list)
     usable = (join for join in joins if join.open and join.left.table != join.right.table)
     # Sorted, so that of equal chains the same one is chosen in every run.
@@ -79,10 +79,10 @@ def _neighbours(joins: Iterable[CatalogJoin]) -> _Neighbours:
 
 
 def _ambiguous_references(neighbours: _Neighbours, start: TableId, end: TableId) -> _Chain:
-    """Return the references between two tables whose key has duplicates, the best first.
+    """Return the references between two tables whose key has duplicates, best first.
 
-    Whoever asks for a path between the tables means such a reference. A detour around it would give
-    other rows, so there is no safe path.
+    Whoever asks for a path between these tables means such a reference. A detour around it would
+    give other rows, so there is no safe path.
     """
     return tuple(
         join
@@ -92,10 +92,10 @@ def _ambiguous_references(neighbours: _Neighbours, start: TableId, end: TableId)
 
 
 def _alternatives(join: CatalogJoin, neighbours: _Neighbours) -> tuple[CatalogJoin, ...]:
-    """Return the other references between the two tables of a join.
+    """Return the alternatives to a join: other references between the same tables.
 
-    They have the same direction. Joins that people confirmed count as references. A join of another
-    kind has no alternatives.
+    Alternatives have the same direction as the join. Joins that people confirmed count as
+    references. A join of another kind has no alternatives.
     """
     return tuple(
         other

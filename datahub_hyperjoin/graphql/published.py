@@ -11,7 +11,7 @@ from datahub_hyperjoin.urns import plain_path
 def catalog_join(join: Join) -> CatalogJoin:
     """Convert a `Join` of this run to the `CatalogJoin` that DataHub would return.
 
-    Programs without a server can so search for paths among the joins of a run.
+    Programs without a server can then search for paths among the joins of a run.
 
     Args:
         join: The join.

@@ -1,4 +1,4 @@
-"""A path of joins between two tables, and its effect on rows."""
+"""A path of joins between two tables, and the rows that it returns."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ STRENGTH_DIGITS = 12
 
 
 def strength(joins: Iterable[CatalogJoin]) -> float:
-    """Return the product of the joins' reliabilities, in [0, 1].
+    """Return the reliability of joins together: the product of theirs, in [0, 1].
 
     Args:
         joins: The joins.
@@ -22,10 +22,10 @@ def strength(joins: Iterable[CatalogJoin]) -> float:
 
 
 def count_losses(joins: Iterable[CatalogJoin]) -> int:
-    """Count the joins after which the rows of every table may repeat.
+    """Count the joins of a chain after which the rows of every table may repeat.
 
-    A chain keeps such a table while it follows keys: first from keys to the rows that refer to
-    them, then from rows to the keys that they refer to. Columns of one domain that have no
+    The rows of one table stay unique while the chain follows keys: first from keys to the rows that
+    refer to them, then from rows to the keys that they refer to. Columns of one domain that have no
     duplicates today are not keys, and a key to which one row refers today may have several.
 
     Args:
@@ -39,7 +39,7 @@ def count_losses(joins: Iterable[CatalogJoin]) -> int:
 
 
 def loses_grain(join: CatalogJoin, *, climbed: bool) -> bool:
-    """Return whether the rows of every table may repeat after a further join.
+    """Return whether one more join may make the rows of every table repeat.
 
     Args:
         join: The further join, with the last table of the chain on the left.
@@ -49,7 +49,7 @@ def loses_grain(join: CatalogJoin, *, climbed: bool) -> bool:
 
 
 def climbs(join: CatalogJoin) -> bool:
-    """Return whether a join leads from rows to a key that they refer to.
+    """Return whether a join leads from rows to the key that they refer to.
 
     Args:
         join: The join, read from left to right.
@@ -58,9 +58,9 @@ def climbs(join: CatalogJoin) -> bool:
 
 
 def leads_from_key(join: CatalogJoin) -> bool:
-    """Return whether a join goes from a key to the rows that refer to it.
+    """Return whether a join leads from a key to the rows that refer to it.
 
-    A join that multiplies rows counts, too.
+    A join that matches several right rows counts, too.
 
     Args:
         join: The join, read from left to right.
@@ -79,7 +79,7 @@ def _is_to_one(join: CatalogJoin) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One join of a path.
+    """One join of a path, with its alternatives.
 
     The path reaches the left table first.
     """
@@ -93,7 +93,7 @@ class Step:
 
     @property
     def multiplies_by(self) -> float | None:
-        """Mean number of right rows that match one left row; None if unknown."""
+        """Mean number of right rows for each left row; None if unknown."""
         return self.join.left_fan_out
 
 
@@ -136,7 +136,7 @@ class JoinPath:
 
     @property
     def is_safe(self) -> bool:
-        """Whether each row of the table `grain` occurs at most once in the result.
+        """Whether no row of the table `grain` repeats in the result.
 
         Sums over columns of that table are then right.
         """
