@@ -69,7 +69,7 @@ class Contents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pair:
-    """A join with the suggestions for it, at most one in each direction."""
+    """A join, and the suggestion for each of its directions."""
 
     join: Join
     domain: int
@@ -107,7 +107,7 @@ class _Pair:
 
 
 def _direction(join: Join) -> int:
-    """Return a join's direction.
+    """Return a join's direction as a number.
 
     1 is left to right, -1 is right to left, and 0 is none.
     """
@@ -211,7 +211,7 @@ def list_contents(
 def _rank_joins(
     joins: Sequence[Join], suggestions: Sequence[Suggestion], domains: Sequence[Domain]
 ) -> list[_Pair]:
-    """Sort joins, best first, and attach their suggestions and value domains."""
+    """Sort joins, best first, and add their suggestions and value domains."""
     by_pair = {(each.query, each.candidate): each for each in suggestions}
     domain_of = {
         member: number for number, domain in enumerate(domains) for member in domain.members
@@ -229,9 +229,9 @@ def _rank_joins(
 
 
 def _common_domain(join: Join, domain_of: Mapping[ColumnId, int]) -> int:
-    """Return the index of the value domain that contains both columns; -1 without one.
+    """Return the index of the value domain that contains both columns; -1 if none does.
 
-    Joins of another role have none.
+    Only joins of the role "same domain" have one.
     """
     left, right = domain_of.get(join.left, -1), domain_of.get(join.right, -1)
     return left if left == right and join.role is Role.SAME_DOMAIN else -1
@@ -270,7 +270,7 @@ def _crosswalks(
 
 
 def _statement(statement: Statement) -> tuple[str, str]:
-    """Return a join's SQL and a note.
+    """Return the SQL of a join, and a note about it.
 
     Without SQL, the note gives the reason.
     """

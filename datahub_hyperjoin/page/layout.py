@@ -1,4 +1,4 @@
-"""Choose where the page's picture shows each table.
+"""Compute where the page's picture shows each table.
 
 Joined tables are close together.
 """
@@ -66,7 +66,7 @@ def _by_size(part: Sequence[int]) -> tuple[int, Sequence[int]]:
 def _arrange(
     graph: nx.Graph, part: Sequence[int], sizes: NodeSizes
 ) -> tuple[NodePositions, NodePositions]:
-    """Lay out one connected part of the graph.
+    """Place the nodes of one connected part of the graph.
 
     The part's upper left corner is at the origin.
 

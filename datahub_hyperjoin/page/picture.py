@@ -1,4 +1,4 @@
-"""Draw the page's picture of tables and the joins between them."""
+"""Draw a picture of the tables and the joins between them, for the page."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ _Drawn = tuple[int, float, int, int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A table, drawn as a disc."""
+    """A table in the picture, drawn as a disc."""
 
     table: int
     """Its index in the page's tables."""
@@ -50,7 +50,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line in the picture, which stands for all joins of two tables."""
+    """A line in the picture, for all joins between two tables."""
 
     tables: tuple[int, int]
     """Indices of both tables in the page's tables."""
@@ -92,7 +92,7 @@ class Picture:
 
 
 def draw_tables(contents: Contents) -> Picture:
-    """Draw the tables that have joins, and a line between any two joined tables.
+    """Draw the tables that have joins, and a line between each two joined tables.
 
     Args:
         contents: Tables, columns and joins.
@@ -138,9 +138,9 @@ def draw_tables(contents: Contents) -> Picture:
 
 
 def _join_tables(contents: Contents) -> nx.Graph:
-    """Build a graph of tables.
+    """Build a graph of tables, with an edge between each two joined tables.
 
-    Each edge lists the joins of two tables.
+    Each edge lists the joins of its tables.
 
     The best joins of an edge come first.
 
@@ -171,9 +171,9 @@ def _add_join(graph: nx.Graph, contents: Contents, join: Record) -> None:
 
 
 def _thin_out(graph: nx.Graph) -> nx.Graph:
-    """Keep the best edges, and edges that keep connected parts connected.
+    """Keep the best edges, without separating connected tables.
 
-    Edges with a reference are better than all others.
+    An edge with a reference is better than all edges without one.
 
     The tree ensures that every connected part stays connected.
     """

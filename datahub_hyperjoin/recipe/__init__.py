@@ -1,4 +1,4 @@
-"""Read a recipe, and refuse one that cannot run in sentences that say what to correct."""
+"""Read and check a recipe, and explain in sentences what to correct."""
 
 from datahub_hyperjoin.recipe.keys import recipe_keys
 from datahub_hyperjoin.recipe.read import in_sentences, read_recipe

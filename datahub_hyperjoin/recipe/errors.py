@@ -1,4 +1,4 @@
-"""Errors of a recipe that cannot run."""
+"""Errors of recipes that cannot run."""
 
 from collections.abc import Sequence
 
@@ -14,16 +14,17 @@ _EXAMPLE = """\
 
 
 class RefusedRecipeError(HyperJoinError, PipelineInitError, ValueError):
-    """A recipe cannot run until somebody corrects it.
+    """A recipe must be corrected before it can run.
 
-    DataHub shows a `PipelineInitError` as it is, without a traceback if the error asks for none.
+    DataHub shows a `PipelineInitError` as it is, and without a traceback if the error asks for
+    none.
     """
 
     SHOW_STACK_TRACE = False
 
     @classmethod
     def because(cls, faults: Sequence[str]) -> Self:
-        """Report what to correct in the recipe, with one line for each fault."""
+        """Report the faults of a recipe, one per line."""
         lines = [f"- {fault}" for fault in faults]
         return cls("\n".join(["Correct the recipe's `source.config`:", *lines]))
 
@@ -37,11 +38,11 @@ class RefusedRecipeError(HyperJoinError, PipelineInitError, ValueError):
 
 
 class StateWithoutServerError(HyperJoinError, ValueError):
-    """A recipe enables stateful ingestion, but cannot keep its state."""
+    """A recipe enables stateful ingestion, but has no place to store the state."""
 
     @classmethod
     def nowhere(cls) -> Self:
-        """Report that the recipe names no server that could keep the state."""
+        """Report that the recipe names no server to store the state."""
         return cls(
             "`stateful_ingestion` keeps its state in a DataHub server, and the recipe has none. "
             "Use a `datahub-rest` sink, set `datahub_api` beside `source`, or remove "
@@ -50,7 +51,7 @@ class StateWithoutServerError(HyperJoinError, ValueError):
 
     @classmethod
     def of_nobody(cls) -> Self:
-        """Report that the recipe has no name under which the state could be kept."""
+        """Report that the recipe has no pipeline name for the state."""
         return cls(
             "`stateful_ingestion` keeps its state under the name of the pipeline, and the recipe "
             "has none. Set `pipeline_name` beside `source`"

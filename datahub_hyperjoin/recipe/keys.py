@@ -1,4 +1,4 @@
-"""List the keys of a recipe, and find the one that somebody meant."""
+"""List the keys of a recipe, and guess the intended key for a misspelt one."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -13,7 +13,7 @@ _LIKENESS = 0.8
 
 @cache
 def recipe_keys() -> tuple[str, ...]:
-    """List all keys below `source.config`, as in `connections[].database.url`.
+    """List all keys below `source.config`, such as `connections[].database.url`.
 
     Returns:
         Sections and the keys in them, in the order of the configuration.
@@ -23,7 +23,7 @@ def recipe_keys() -> tuple[str, ...]:
 
 
 def name_key(path: Sequence[str | int]) -> str:
-    """Return the key at a path, as people write it.
+    """Write a path of keys as one key, as in `catalog.folder`.
 
     >>> name_key(("connections", 0, "database"))
     'connections[0].database'
@@ -33,7 +33,7 @@ def name_key(path: Sequence[str | int]) -> str:
 
 
 def nearest_key(path: Sequence[str | int]) -> str:
-    """Return the key that somebody probably meant by an unknown one.
+    """Guess the existing key that is meant by an unknown key.
 
     Args:
         path: The path of the unknown key.

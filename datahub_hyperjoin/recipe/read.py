@@ -38,7 +38,9 @@ def read_recipe(written: object) -> HyperJoinConfig:
 
 @contextmanager
 def in_sentences() -> Iterator[None]:
-    """Explain what a `with` block finds wrong with the recipe, without a traceback.
+    """Translate errors in a `with` block into sentences about the recipe.
+
+    No traceback is shown.
 
     Raises:
         RefusedRecipeError: The block found the recipe invalid.

@@ -1,4 +1,4 @@
-"""Run the SQL of joins on the data, so that people see only statements that work."""
+"""Run the SQL of joins on the data, so that people see only SQL that works."""
 
 from datahub_hyperjoin.sql.find import LakeInSql
 from datahub_hyperjoin.sql.run import run_joins

@@ -1,4 +1,4 @@
-"""Ways to compare the columns of a join in SQL, simplest first."""
+"""The ways to compare the columns of a join in SQL, simplest first."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Comparison:
     def expressions(
         self, columns: Sequence[tuple[exp.Condition, exp.Condition]]
     ) -> list[tuple[exp.Condition, exp.Condition]]:
-        """Return the SQL expressions whose values the join compares.
+        """Return the SQL expressions that the join compares.
 
         Args:
             columns: For each pair, the first and the second column.
@@ -76,8 +76,9 @@ def comparisons(
 
 
 def _template(dialect: SqlDialect, notation: Notation | None, form: ValueForm) -> str:
-    """Return a template of the SQL that converts a column's values to a value form.
+    """Return a SQL template that converts a column's values to a value form.
 
-    A column in the notation of another form is read as if it was in normal form.
+    If the column's notation belongs to another form, the values are read as if they were in normal
+    form.
     """
     return dialect.forms[notation if notation and notation.form is form else form]

@@ -74,7 +74,7 @@ class DatabaseEngine(SqlEngine):
         self._engine.dispose()
 
     def readings(self, table: Table) -> Iterator[TableInSql]:
-        """Yield a table's name with its schema.
+        """Yield the name of a table, with its schema.
 
         A database can read a table in this way only.
         """
@@ -86,12 +86,18 @@ class DatabaseEngine(SqlEngine):
         yield TableInSql(shown=named, run=named, members=members)
 
     def fetch(self, query: str) -> list[tuple[object, ...]]:
-        """Run a query that returns few rows; see `SqlEngine.fetch`."""
+        """Run a query, and return its rows.
+
+        See `SqlEngine.fetch`.
+        """
         with self._running(query) as result:
             return [tuple(row) for row in result]
 
     def execute(self, statement: str) -> None:
-        """Run a statement without returning its rows; see `SqlEngine.execute`."""
+        """Run a statement, and ignore its rows.
+
+        See `SqlEngine.execute`.
+        """
         with self._running(statement) as result:
             if self.dialect is SQLITE:  # which runs a statement while its rows are read
                 result.fetchall()
@@ -100,7 +106,7 @@ class DatabaseEngine(SqlEngine):
     def _running(self, statement: str) -> Iterator[CursorResult[Any]]:
         """Run a statement, and provide its result in a `with` block.
 
-        Errors that it raises contain no data.
+        The errors of a statement contain no data.
         """
         try:
             with self._engine.connect() as connection:
@@ -115,9 +121,9 @@ class DatabaseEngine(SqlEngine):
             raise StatementRefusedError.by(self.dialect.title, code) from None
 
     def _watch(self, connection: Connection) -> None:
-        """Stop SQLite when the time limit is reached.
+        """Stop SQLite when the time limit is over.
 
-        Other databases have a setting for it.
+        Other databases have a setting for the time limit.
         """
         raw = connection.connection.driver_connection
         if isinstance(raw, sqlite3.Connection):

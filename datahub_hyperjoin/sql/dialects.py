@@ -1,4 +1,4 @@
-"""SQL dialects that make differently written values comparable.
+"""SQL dialects, with expressions that make differently written values equal.
 
 `{x}` stands for a column and `{t}` for its text in lower case without surrounding spaces. An
 expression is null where it cannot read a value. It never fails on one, because a query that fails
@@ -30,7 +30,7 @@ _OFFSET = "[+-][0-9]{{2}}:[0-9]{{2}}$"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlDialect:
-    """A SQL dialect that makes differently written values comparable."""
+    """A SQL dialect, with expressions that make differently written values equal."""
 
     name: str
     """The dialect, as sqlglot names it."""
@@ -57,7 +57,7 @@ class SqlDialect:
     def write(
         self, expression: exp.Condition | exp.Query | exp.Table, *, pretty: bool = False
     ) -> str:
-        """Convert an expression or a statement to SQL text in this dialect.
+        """Write an expression or a statement as SQL text in this dialect.
 
         Args:
             expression: The expression.
@@ -66,7 +66,7 @@ class SqlDialect:
         return _generator(self.name, pretty=pretty).generate(expression)
 
     def fill(self, template: str, column: exp.Condition) -> exp.Condition:
-        """Insert a column or another SQL expression into an expression template.
+        """Insert an expression, such as a column, into a template.
 
         Args:
             template: The expression, with `{x}` or `{t}`.

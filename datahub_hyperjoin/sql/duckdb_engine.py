@@ -34,7 +34,10 @@ _MEMORY = "2GB"
 
 
 class _WaysToRead:
-    """The ways to read a table, each loaded on first use."""
+    """The ways to read a table.
+
+    Each way is loaded on first use.
+    """
 
     def __init__(self, unread: Iterator[TableInSql]) -> None:
         self._unread = unread
@@ -61,7 +64,7 @@ class _WaysToRead:
 
 
 class DuckDbEngine(SqlEngine):
-    """DuckDB in memory, which runs SQL on local files.
+    """A DuckDB database in memory that runs SQL on local files.
 
     Args:
         columns: The paths of the columns that joins need, by table.
@@ -95,17 +98,26 @@ class DuckDbEngine(SqlEngine):
         self._open.close()
 
     def fetch(self, query: str) -> list[tuple[object, ...]]:
-        """Run a query that returns few rows; see `SqlEngine.fetch`."""
+        """Run a query, and return its rows.
+
+        See `SqlEngine.fetch`.
+        """
         with self._limited():
             return self._connection.execute(query).fetchall()
 
     def execute(self, statement: str) -> None:
-        """Run a statement without returning its rows; see `SqlEngine.execute`."""
+        """Run a statement, and ignore its rows.
+
+        See `SqlEngine.execute`.
+        """
         with self._limited():
             self._connection.execute(statement)
 
     def readings(self, table: Table) -> Iterator[TableInSql]:
-        """Yield the ways in which DuckDB can read a table, each loaded on first use."""
+        """Yield the ways in which DuckDB can read a table.
+
+        Each way is loaded on first use.
+        """
         ways = self._ways.setdefault(table.id, _WaysToRead(self._load_all(table)))
         number = 0
         while (reading := ways.get(number)) is not None:
@@ -115,9 +127,9 @@ class DuckDbEngine(SqlEngine):
             raise TableUnavailableError.in_system(str(table.id), DUCKDB.title)
 
     def _load_all(self, table: Table) -> Iterator[TableInSql]:
-        """Load a table in each way in which DuckDB can read its files.
+        """Load a table in each way that DuckDB can read its files.
 
-        As text, the table is loaded in one encoding only.
+        The table is loaded as text in one encoding only.
         """
         location = table.location
         readings = file_readings(table, location) if isinstance(location, File | Folder) else ()
@@ -147,7 +159,7 @@ class DuckDbEngine(SqlEngine):
         return TableInSql(shown=reading.shown, run=loaded, members=members)
 
     def _unused(self, name: str) -> str:
-        """Return a new table name, unique regardless of case.
+        """Return a table name that is not yet used, in any case.
 
         DuckDB ignores the case of names, and file systems do not.
 
@@ -177,7 +189,7 @@ class DuckDbEngine(SqlEngine):
 
 
 def _members(path: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Split a path into the names of its column and struct members.
+    """Split a path into the names of a column and its struct members.
 
     Raises:
         TableUnavailableError: DuckDB gives the table other columns.

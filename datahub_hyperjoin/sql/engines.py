@@ -1,4 +1,4 @@
-"""A common interface for all systems that run SQL."""
+"""The common interface of all systems that run SQL."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -12,9 +12,9 @@ from datahub_hyperjoin.tables import Table
 
 
 class SqlEngine(ABC):
-    """An interface for a system that runs SQL on tables.
+    """The interface of a system that runs SQL on tables.
 
-    It is a context manager.
+    An engine is a context manager.
     """
 
     dialect: SqlDialect
@@ -67,9 +67,10 @@ class SqlEngine(ABC):
 
     @abstractmethod
     def execute(self, statement: str) -> None:
-        """Run a statement without returning its rows.
+        """Run a statement, and ignore its rows.
 
-        Reading them here could fail on values that Python cannot hold, such as dates before Christ.
+        Reading the rows could fail on values that Python cannot represent, such as dates before
+        Christ.
 
         Args:
             statement: SQL in the dialect of the engine.

@@ -1,4 +1,4 @@
-"""Errors that say why a join has no SQL."""
+"""Errors that explain why a join has no SQL."""
 
 from typing import ClassVar
 
@@ -21,7 +21,7 @@ class NoStatementError(HyperJoinError):
 
     @property
     def as_statement(self) -> Statement:
-        """A `Statement` that holds the reason instead of SQL."""
+        """A `Statement` with the reason instead of SQL."""
         return Statement(reason=str(self), untested=not self.is_final)
 
     @classmethod
@@ -34,7 +34,7 @@ class NoStatementError(HyperJoinError):
 
     @classmethod
     def across_systems(cls, tables: int = 2) -> Self:
-        """Report that no single database holds all tables of a join."""
+        """Report that the tables of a join are in different systems."""
         number = "both" if tables == _PAIR else f"all {tables}"
         return cls(f"no single database has {number} tables")
 
@@ -50,7 +50,7 @@ class NoStatementError(HyperJoinError):
 
     @classmethod
     def unexpectedly(cls, error: Exception) -> Self:
-        """Report an unexpected error by its type only.
+        """Report only the type of an unexpected error.
 
         Its message may contain data.
         """
@@ -58,7 +58,7 @@ class NoStatementError(HyperJoinError):
 
     @classmethod
     def without_time_limit(cls, system: str) -> Self:
-        """Report a database that cannot limit the time of a statement."""
+        """Report a database that cannot limit the run time of a statement."""
         return cls(
             f"HyperJoin runs SQL with a time limit only, and knows none for {system}; it does for "
             "PostgreSQL, MariaDB, MySQL and SQLite"
@@ -80,7 +80,7 @@ class TableUnavailableError(NoStatementError):
 
     @classmethod
     def in_system(cls, table: str, system: str) -> Self:
-        """Report that a system cannot read a table as HyperJoin does."""
+        """Report that a system cannot read a table in the same way as HyperJoin."""
         return cls(f"{system} does not read {table} as HyperJoin does")
 
 
@@ -91,7 +91,7 @@ class StatementRefusedError(NoStatementError):
 
     @classmethod
     def by(cls, system: str, kind: str) -> Self:
-        """Report which system refused a statement, and the type of error.
+        """Report the system that refused a statement, and the type of error.
 
         The database's own message may contain values.
         """
@@ -105,5 +105,5 @@ class TimeLimitError(NoStatementError):
 
     @classmethod
     def after(cls, seconds: float) -> Self:
-        """Report the time limit that was exceeded, and its recipe key."""
+        """Report a statement that exceeded the time limit, and the limit's recipe key."""
         return cls(f"its SQL ran for more than {seconds:g} s; raise `emit.sql_timeout`")

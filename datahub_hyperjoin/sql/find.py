@@ -1,4 +1,4 @@
-"""Find the simplest SQL that returns as many rows as a join's evidence says."""
+"""Find the simplest SQL for a join that returns the expected number of rows."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ _TOLERANCE = 0.02
 
 @dataclass(frozen=True, kw_only=True)
 class LakeInSql:
-    """The tables to join in SQL, and the profiles of their columns."""
+    """The tables that SQL joins, and the profiles of their columns."""
 
     tables: Mapping[TableId, Table]
     """Tables by their identifiers."""
@@ -35,7 +35,7 @@ class LakeInSql:
     """Profiles of columns, whose samples show how values are written."""
 
     def notations(self, left: ColumnId, right: ColumnId) -> Notations:
-        """Return the notations of two columns.
+        """Return the notations in which two columns write their values.
 
         Args:
             left: A column.
@@ -49,7 +49,7 @@ class LakeInSql:
 
 
 def agrees(counted: int, expected: int) -> bool:
-    """Return whether a row count agrees with the evidence, within a tolerance.
+    """Return whether a row count is within the tolerance of the expected count.
 
     Args:
         counted: Rows of the statement.
@@ -104,7 +104,7 @@ class _Search:
 
     @property
     def reason(self) -> str:
-        """Why no statement was found."""
+        """The reason why no statement was found."""
         if self.closest is None:
             return self.refusal
         differing = NoStatementError.for_differing_rows(
@@ -139,9 +139,9 @@ class _Search:
 
 
 def _candidates(join: Join, lake: LakeInSql, engine: SqlEngine) -> Iterator[JoinInSql]:
-    """List the ways to write a join in SQL, simplest first.
+    """List the ways to write the SQL of a join, simplest first.
 
-    They differ in how the tables are read and how the columns are compared.
+    The ways differ in how they read the tables and how they compare the columns.
     """
     firsts, seconds = sides_of(join)
     pairs = tuple((first.path, second.path) for first, second in zip(firsts, seconds, strict=True))
@@ -159,7 +159,7 @@ def _candidates(join: Join, lake: LakeInSql, engine: SqlEngine) -> Iterator[Join
 def _in_two_steps(
     join: CrosswalkJoin, lake: LakeInSql, engine: SqlEngine
 ) -> Iterator[TwoStepsInSql]:
-    """List the ways to write a join through a crosswalk in SQL, simplest first."""
+    """List the ways to write the SQL of a join through a crosswalk, simplest first."""
     columns = columns_in_order(join)
     first, into, out, second = columns
     notations = [_NO_NOTATIONS, _NO_NOTATIONS]
@@ -172,9 +172,9 @@ def _in_two_steps(
 
 
 def _read_all(*tables: Iterator[TableInSql]) -> Iterator[list[TableInSql]]:
-    """Yield combinations of ways to read the tables, simplest first.
+    """Yield combinations of the ways to read each table, simplest first.
 
-    A table with fewer ways than another keeps its last one.
+    A table with fewer ways than the others keeps its last way.
     """
     current: list[TableInSql | None] = [None] * len(tables)
     for following in zip_longest(*tables):

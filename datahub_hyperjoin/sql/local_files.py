@@ -1,4 +1,4 @@
-"""List the ways in which DuckDB's SQL can read local files."""
+"""List the ways in which DuckDB can read local files."""
 
 import codecs
 from collections.abc import Iterator

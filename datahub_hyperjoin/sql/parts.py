@@ -1,4 +1,4 @@
-"""SQL building blocks that the statements of all joins share."""
+"""SQL fragments that the statements of all joins share."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ ROW_LIMIT = 100
 
 
 def all_columns(aliases: Sequence[str]) -> exp.Select:
-    """Build the clause `SELECT a.*, b.*` for tables `a` and `b`, without `FROM`.
+    """Build the clause `SELECT a.*, b.*` without a `FROM`.
 
     Args:
         aliases: The tables.
@@ -20,10 +20,10 @@ def all_columns(aliases: Sequence[str]) -> exp.Select:
 
 
 def sum_of_products(aliases: Sequence[str]) -> exp.Select:
-    """Build the `SELECT` clause that computes the row count from the results of `count_groups`.
+    """Build a `SELECT` clause that computes the row count of a join from group counts.
 
-    It multiplies the counts of matching groups and sums the products. The sum is the row count of
-    the join.
+    The groups come from `count_groups`. The clause multiplies the counts of matching groups and
+    sums the products.
 
     Args:
         aliases: The tables.
@@ -39,9 +39,10 @@ def sum_of_products(aliases: Sequence[str]) -> exp.Select:
 def count_groups(
     source: exp.Table, alias: str, values: Sequence[exp.Condition], dialect: SqlDialect
 ) -> exp.Subquery:
-    """Build a subquery that counts a table's rows for each combination of compared values.
+    """Build a subquery that counts rows for each combination of compared values.
 
-    A collation may group values that the join tells apart, so an exact form also groups them.
+    A collation may treat values as equal that the join distinguishes. So the rows are also grouped
+    by an exact form.
 
     Args:
         source: The table.
@@ -84,7 +85,7 @@ def column_in_sql(members: tuple[str, ...], alias: str) -> exp.Condition:
 
 
 def all_equal(pairs: Sequence[tuple[exp.Condition, exp.Condition]]) -> exp.Condition:
-    """Return the condition that both expressions of each pair are equal."""
+    """Return the condition that the two expressions of each pair are equal."""
     return exp.and_(*(exp.EQ(this=first, expression=second) for first, second in pairs))
 
 

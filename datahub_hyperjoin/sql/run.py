@@ -1,4 +1,4 @@
-"""Run the SQL of each join in the system that holds its tables."""
+"""Run the SQL of each join in the system that contains its tables."""
 
 import logging
 from collections import defaultdict
@@ -54,7 +54,7 @@ def run_joins(
     timeout: float,
     progress: Progress,
 ) -> dict[JoinedColumns, Statement]:
-    """Return a tested SQL statement for each join, or the reason why the join has none.
+    """Return a tested SQL statement for each join, or the reason for its absence.
 
     Args:
         joins: The joins.
@@ -107,7 +107,7 @@ class _Opener:
 
 
 def _run_group(joins: Sequence[_AnyJoin], lake: LakeInSql, opener: _Opener) -> Iterator[Statement]:
-    """Run the SQL of joins whose tables are in one system."""
+    """Run the SQL of joins whose tables are all in one system."""
     try:
         engine = opener.open(joins, lake)
     except NoStatementError as error:
@@ -127,7 +127,7 @@ def _find_safely(join: _AnyJoin, lake: LakeInSql, engine: SqlEngine) -> Statemen
 
 
 def _system_of_join(join: _AnyJoin, lake: LakeInSql) -> _System | NoStatementError:
-    """Return the system that holds all tables of a join, or why there is none."""
+    """Return the system that contains all tables of a join, or an error."""
     if join.measured.compared_as not in _FORMS:
         return NoStatementError.of_entities(join.measured.compared_as)
     tables = dict.fromkeys(column.table for pair in join.pairs for column in pair)

@@ -46,7 +46,7 @@ class SparkEngine(SqlEngine):
         """Do nothing, because the Spark session belongs to the run."""
 
     def readings(self, table: Table) -> Iterator[TableInSql]:
-        """Yield the table's name in its catalog.
+        """Yield the name of a table in its Spark catalog.
 
         Spark can read a table in this way only.
         """
@@ -58,12 +58,18 @@ class SparkEngine(SqlEngine):
         yield TableInSql(shown=named, run=named, members=members)
 
     def fetch(self, query: str) -> list[tuple[object, ...]]:
-        """Run a query that returns few rows; see `SqlEngine.fetch`."""
+        """Run a query, and return its rows.
+
+        See `SqlEngine.fetch`.
+        """
         with self._limited():
             return [tuple(row) for row in self._session.sql(query).collect()]
 
     def execute(self, statement: str) -> None:
-        """Run a statement without returning its rows; see `SqlEngine.execute`."""
+        """Run a statement, and ignore its rows.
+
+        See `SqlEngine.execute`.
+        """
         with self._limited():
             # This sink makes Spark compute all rows, and stores none.
             self._session.sql(statement).write.format("noop").mode("overwrite").save()

@@ -1,4 +1,4 @@
-"""Find SQL for joins, and reuse the SQL of unchanged tables."""
+"""Find SQL for joins, and reuse stored SQL if the tables have not changed."""
 
 import json
 from collections.abc import Sequence
@@ -28,7 +28,9 @@ def state_joins(
     timeout: float,
     progress: Progress,
 ) -> dict[JoinedColumns, Statement]:
-    """Find working SQL for each join, or reuse the stored SQL of unchanged tables.
+    """Find tested SQL for each join.
+
+    Stored SQL is reused if the tables have not changed.
 
     Args:
         joins: The joins that are published.
@@ -77,9 +79,9 @@ def _key(join: Join | CrosswalkJoin, lake: LakeInSql, timeout: float) -> str:
 def _with_two_steps(
     joins: Sequence[Join | CrosswalkJoin], statements: dict[JoinedColumns, Statement]
 ) -> dict[JoinedColumns, Statement]:
-    """Add the SQL through a crosswalk to joins that have no other SQL.
+    """Use the SQL through a crosswalk for joins without SQL of their own.
 
-    The statement must return as many rows as the evidence of the join says.
+    The statement must return as many rows as the evidence of the join states.
     """
     lent = {}
     for join in joins:

@@ -24,7 +24,7 @@ _Equal = tuple[exp.Condition, exp.Condition]
 
 @dataclass(frozen=True, slots=True)
 class TwoStepsInSql:
-    """A builder of the SQL for a join through a crosswalk."""
+    """Builds the SQL of a join through a crosswalk."""
 
     tables: tuple[TableInSql, TableInSql, TableInSql]
     """The first table, the crosswalk and the second table: `a`, `c` and `b` in SQL."""
@@ -89,7 +89,7 @@ class TwoStepsInSql:
 
 
 def columns_in_order(join: CrosswalkJoin) -> tuple[ColumnId, ColumnId, ColumnId, ColumnId]:
-    """Return the four columns of a join through a crosswalk, in the order of the SQL.
+    """Return the four columns of a join through a crosswalk, in SQL order.
 
     Args:
         join: The join.

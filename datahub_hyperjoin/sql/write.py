@@ -1,4 +1,4 @@
-"""Write two SQL statements for a join: one for people, and one that counts rows."""
+"""Write the SQL of a join: one statement for people, one that counts rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class TableInSql:
 
 @dataclass(frozen=True, slots=True)
 class JoinInSql:
-    """A builder of the SQL for a join of two tables."""
+    """Builds the SQL of a join between two tables."""
 
     tables: tuple[TableInSql, TableInSql]
     """The first and the second table, which are `a` and `b` in SQL."""
@@ -95,7 +95,7 @@ class JoinInSql:
 
 
 def sides_of(join: Join) -> tuple[tuple[ColumnId, ...], tuple[ColumnId, ...]]:
-    """Return the joined columns of both tables, with the referring table first.
+    """Return the joined columns of both tables, the referring table's first.
 
     Args:
         join: The join.
