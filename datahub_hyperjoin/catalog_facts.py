@@ -1,4 +1,4 @@
-"""Facts from the catalog about tables, columns and pairs.
+"""Facts about tables, columns and pairs that come from the catalog.
 
 Like the value types, this module imports no engine: the catalog's reader builds the facts, and the
 model learns from them.
@@ -15,7 +15,7 @@ from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnStatistics:
-    """Statistics of one column, computed from a profile in the catalog."""
+    """Statistics of one column, computed from the catalog's profile of its table."""
 
     uniqueness: float
     """Number of distinct values divided by the number of non-null rows, in [0, 1]."""
@@ -41,7 +41,7 @@ class ForeignKey:
 
     @property
     def title(self) -> str:
-        """The foreign key's name for display, or `without a name`."""
+        """The foreign key's name for display; `without a name` if it has none."""
         return self.name or "without a name"
 
 
@@ -95,7 +95,7 @@ def declared_pairs(keys: Iterable[ForeignKey]) -> dict[Pair, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogFacts:
-    """Everything that the catalog says about tables, columns and pairs of columns.
+    """All facts about tables, columns and pairs that the catalog holds.
 
     All facts are empty if the run reads no catalog.
     """
@@ -130,13 +130,13 @@ class CatalogFacts:
 
     @cached_property
     def referenced(self) -> Mapping[Pair, ColumnId]:
-        """The referenced column of each pair with a foreign key of one column."""
+        """The referenced column for each pair of a single-column foreign key."""
         keys = (key.pairs[0] for key in self.foreign_keys if not key.is_composite)
         return {pair_of(referring, referenced): referenced for referring, referenced in keys}
 
     @cached_property
     def connected(self) -> frozenset[Pair]:
-        """The pairs that the catalog or a person confirms, except rejected pairs."""
+        """The pairs that the catalog or a person confirms and nobody rejected."""
         return frozenset(pair for pair, evidence in self.pairs.items() if evidence.connects)
 
     @cached_property
@@ -165,7 +165,7 @@ class CatalogFacts:
         return self.pairs.get(pair, CatalogEvidence())
 
     def declaring(self, keys: DeclaredKeys) -> "CatalogFacts":
-        """Return a copy of these facts with some declared keys added.
+        """Return a copy of these facts, with more declared keys.
 
         Args:
             keys: The keys. Of a foreign key that the catalog declares too, the catalog's name is

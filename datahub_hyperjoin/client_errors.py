@@ -47,7 +47,7 @@ _GRAPHQL_TYPES = {"erModelRelationship": "ERModelRelationship"}
 
 
 def response_of(error: BaseException) -> Response | None:
-    """Return the server's response that caused an error.
+    """Return the server's response to a failed request.
 
     Args:
         error: The error; the client keeps some responses in the cause of its own error.
@@ -76,7 +76,7 @@ def explain(error: Exception, token: str | None) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason for an error.
+    """Return the cause of a client error as text.
 
     If the server responded, the reason includes its message.
     """
@@ -97,7 +97,7 @@ def _reason(error: Exception) -> str:
 
 
 def _message(response: Response) -> str:
-    """Return the message in a server's response; empty if there is none."""
+    """Return the message in a server's response; empty without a message."""
     try:
         body = response.json()
     except ValueError:

@@ -1,4 +1,4 @@
-"""Find composite joins, which compare several pairs of columns.
+"""Find composite joins, which compare several pairs of columns at once.
 
 The steps are: search composite keys, propose references to them, verify the references on the data
 and decide which of them hold.
@@ -27,7 +27,9 @@ from datahub_hyperjoin.tables import Pair, TableId, pair_of
 def find_composite_joins(
     index: LakeIndex, facts: CatalogFacts, *, reader: CompositeReader, ranking: RankingConfig
 ) -> tuple[Join, ...]:
-    """Find composite joins, declared or not, and verify them on the data.
+    """Find composite joins, and verify them on the data.
+
+    Declared composite foreign keys are verified, too.
 
     Args:
         index: The lake.
@@ -83,7 +85,7 @@ def with_composite_joins(joins: Sequence[Join], composites: Sequence[Join]) -> t
 def _with_declared_keys(
     found: Mapping[TableId, tuple[tuple[str, ...], ...]], facts: CatalogFacts, max_columns: int
 ) -> dict[TableId, list[tuple[str, ...]]]:
-    """Return each table's composite keys.
+    """Return the composite keys of each table.
 
     Declared keys precede those that were found in the data.
     """
@@ -152,9 +154,9 @@ def _sorted(join: Join) -> Join:
 
 
 def _led_by_other(join: Join, taken: Mapping[Pair, Join]) -> Join | None:
-    """Reorder a composite join so that its first pair is not a join itself.
+    """Reorder a composite join so that its first pair is not a join of its own.
 
-    Return None if each pair is another join or consists of one column twice.
+    Return None if each pair is another join, or pairs a column with itself.
     """
     for number, (left, right) in enumerate(join.pairs):
         if pair_of(left, right) not in taken and left != right:
@@ -167,7 +169,7 @@ def _led_by_other(join: Join, taken: Mapping[Pair, Join]) -> Join | None:
 
 
 def _catalog_evidence(reference: CompositeReference, facts: CatalogFacts) -> CatalogEvidence:
-    """Combine the catalog evidence for all pairs of a composite reference."""
+    """Combine the catalog evidence of all pairs in a composite reference."""
     return replace(
         catalog_evidence(reference.pairs, facts),
         declared=reference.declared,

@@ -27,7 +27,7 @@ TableKeys = Mapping[TableId, tuple[tuple[str, ...], ...]]
 class CompositeReader:
     """A reader of composite keys and of evidence for composite references.
 
-    It stores its results for later runs.
+    The reader stores its results for later runs.
 
     Args:
         index: The lake.
@@ -54,7 +54,7 @@ class CompositeReader:
         self._store = store
 
     def keys(self, searches: Sequence[KeySearch]) -> TableKeys:
-        """Find the composite keys among some columns of each table.
+        """Find the composite keys of each table among the given columns.
 
         Args:
             searches: The columns among which to search.

@@ -1,4 +1,4 @@
-"""Value types for composite keys and for references to them."""
+"""Value types for composite keys and for references to composite keys."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ MIN_CONTAINMENT = 0.9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeySearch:
-    """A search for composite keys among some columns of a table."""
+    """A request to search a table's columns for composite keys."""
 
     table: TableId
     """The table."""

@@ -19,7 +19,7 @@ are. A join that compares values then misses most of the rows."""
 
 
 def list_bridges(index: LakeIndex, pairs: Iterable[Pair]) -> tuple[Bridge, ...]:
-    """Find a crosswalk for each pair that has one.
+    """Find a crosswalk for each pair, where there is one.
 
     Args:
         index: The lake, with its crosswalks.
@@ -41,7 +41,7 @@ def measure_bridges(
     index: LakeIndex,
     note_unread: NoteUnread = log_unread,
 ) -> dict[Bridge, Evidence]:
-    """Measure joins through crosswalks.
+    """Measure the evidence of joins through crosswalks.
 
     Evidence is reused if both tables and the crosswalk are unchanged.
 
@@ -76,11 +76,11 @@ def choose_evidence(
     *,
     accepted: AbstractSet[Pair],
 ) -> dict[Pair, Evidence]:
-    """For each pair, choose direct evidence or evidence through a crosswalk.
+    """Choose direct evidence or evidence through a crosswalk for each pair.
 
-    An accepted pair gets the evidence through a crosswalk if that has a much higher containment.
-    Other pairs keep their own evidence, so that a pair that meets only in a crosswalk is no join
-    of its own. Country codes and country names keep theirs, because people know what countries are.
+    An accepted pair gets the evidence through a crosswalk if its containment is much higher there.
+    All other pairs keep their direct evidence, so that a crosswalk alone does not make them joins.
+    Country codes and country names also keep theirs, because people know what countries are.
 
     Args:
         direct: Evidence of the pairs themselves.
@@ -99,7 +99,7 @@ def choose_evidence(
 
 
 def _adds_to(own: Evidence, bridged: Evidence) -> bool:
-    """Return whether a crosswalk is worth showing beside evidence of the columns themselves."""
+    """Return whether a crosswalk reaches enough more values than a direct comparison."""
     if own.compared_as:
         # Countries and other entities have no SQL but the crosswalk's, which should be about them.
         return bridged.rows * _MIN_GAIN >= own.rows
@@ -111,7 +111,7 @@ def _reaches_more(bridged: Evidence, own: Evidence) -> bool:
 
 
 def with_crosswalks(joins: Iterable[Join], crosswalks: Iterable[CrosswalkJoin]) -> tuple[Join, ...]:
-    """Add the columns of the crosswalk to each join through a crosswalk.
+    """Add the crosswalk's columns to each join that has a crosswalk.
 
     Args:
         joins: The joins of the run.
@@ -132,9 +132,9 @@ def collect_crosswalk_joins(
     *,
     min_containment: float,
 ) -> tuple[CrosswalkJoin, ...]:
-    """Build two-step joins through crosswalks, and keep those that the data confirms.
+    """Build the two-step joins through crosswalks that the data confirms.
 
-    Columns with values in common need no crosswalk, unless it reaches far more of them.
+    Columns with common values need no crosswalk, unless it reaches far more of their values.
 
     Args:
         ranked: The suggestions of the ranking, for the scores of the pairs.
@@ -171,5 +171,5 @@ def collect_crosswalk_joins(
 
 
 def _read_from(first: ColumnId, evidence: Evidence, pair: Pair) -> Evidence:
-    """Return a pair's evidence, with a given column on the left."""
+    """Return the evidence of a pair, with a given column on the left."""
     return evidence if pair[0] == first else evidence.reversed

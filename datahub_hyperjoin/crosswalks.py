@@ -44,7 +44,7 @@ class Bridge:
 
     @property
     def steps(self) -> tuple[Pair, Pair]:
-        """The two joined pairs.
+        """The pair of each step: left column to crosswalk, and crosswalk to right column.
 
         The first is left column and crosswalk, the second crosswalk and right column.
         """
@@ -76,7 +76,7 @@ class CrosswalkJoin:
 
     @property
     def measured(self) -> Evidence:
-        """The evidence, which every two-step join has."""
+        """The evidence, measured through both steps."""
         return self.evidence
 
     @property
@@ -91,13 +91,13 @@ class CrosswalkJoin:
 
     @property
     def pairs(self) -> tuple[tuple[ColumnId, ColumnId], ...]:
-        """The two pairs of columns whose values must be equal, one for each step."""
+        """The two pairs of columns that must be equal, one pair for each step."""
         bridge = self.bridge
         return (bridge.left, bridge.left_via), (bridge.right_via, bridge.right)
 
     @property
     def as_join(self) -> Join:
-        """A `Join` of the left and the right column, without the two steps."""
+        """This two-step join as a `Join` of its left and right columns."""
         bridge = self.bridge
         return Join(
             left=bridge.left,
@@ -109,7 +109,7 @@ class CrosswalkJoin:
 
     @property
     def containment(self) -> float:
-        """The lowest containment: of the first step, the second step or both together."""
+        """The lowest containment of the first step, the second step and both together."""
         return min(each.containment for each in (self.left_step, self.right_step, self.evidence))
 
 
@@ -123,7 +123,7 @@ def is_in_two_steps(evidence: Evidence) -> bool:
 
 
 def lone_joins(crosswalks: Iterable[CrosswalkJoin], joins: Iterable[Join]) -> Iterator[Join]:
-    """Yield the joins through crosswalks whose two columns have no direct join.
+    """Yield the joins through crosswalks between columns without a direct join.
 
     Args:
         crosswalks: The two-step joins.
@@ -139,7 +139,7 @@ def lone_joins(crosswalks: Iterable[CrosswalkJoin], joins: Iterable[Join]) -> It
 
 
 def as_compared(bridge: Bridge, evidence: Evidence) -> Evidence:
-    """Note in a pair's evidence that it was measured through a crosswalk.
+    """Mark evidence as measured through a crosswalk.
 
     Args:
         bridge: The steps.

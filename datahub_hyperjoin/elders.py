@@ -1,4 +1,4 @@
-"""Keep pipelines from rewriting each other's evidence.
+"""Prevent pipelines from overwriting each other's evidence.
 
 Each pipeline leaves the joins that an older pipeline shows to that pipeline.
 
@@ -25,7 +25,9 @@ from datahub_hyperjoin.urns import column_urn, plain_path
 def find_elders(
     others: Iterable[OtherPipeline], own: WrittenState | None, name: str | None
 ) -> tuple[OtherPipeline, ...]:
-    """Return the active pipelines whose first run was before this pipeline's first run.
+    """Return the active pipelines that are older than this pipeline.
+
+    The age of a pipeline is counted from its first run.
 
     Args:
         others: The other pipelines.
@@ -41,7 +43,7 @@ def find_elders(
 
 @dataclass(frozen=True, kw_only=True)
 class Led:
-    """The metadata that this run does not write, because other pipelines write it."""
+    """The metadata that this run leaves to other pipelines."""
 
     relationships: Mapping[str, Relationship] = field(default_factory=dict)
     """Relationships of this run's joins, by URN."""
@@ -53,7 +55,7 @@ class Led:
     """URNs of columns and datasets that list joins."""
 
     def adopt(self, publication: Publication) -> Publication:
-        """Replace scores and roles of this run's joins by those of other pipelines.
+        """Take over the scores and roles that other pipelines gave to the same joins.
 
         Args:
             publication: The joins of this run.
@@ -70,7 +72,7 @@ class Led:
         )
 
     def protect(self, existing: ExistingState) -> ExistingState:
-        """Protect the relationships and queries that this run leaves to other pipelines.
+        """Protect the relationships and queries that other pipelines write.
 
         Args:
             existing: The metadata that limits what the run may write.
@@ -84,7 +86,7 @@ class Led:
         )
 
     def news(self, publication: Publication, last: WrittenState) -> frozenset[str]:
-        """Return the columns and datasets whose joins in this pipeline have changed.
+        """Return the columns and datasets whose joins changed in this pipeline.
 
         A join that this pipeline no longer shows is a change, too.
 
@@ -104,7 +106,7 @@ class Led:
     def leave(
         self, units: Iterable[MetadataWorkUnit], news: Container[str]
     ) -> Iterator[MetadataWorkUnit]:
-        """Drop workunits for columns and datasets to which this run adds nothing.
+        """Drop the metadata of columns and datasets to which this run adds nothing.
 
         They belong to older pipelines, which list the joins of this pipeline, too.
 
@@ -128,9 +130,9 @@ def read_led(
     elders: Sequence[OtherPipeline],
     others: Sequence[OtherPipeline],
 ) -> Led:
-    """Find the part of this run's metadata that it leaves to other pipelines.
+    """Find the metadata that this run leaves to other pipelines.
 
-    Of a join that was verified and one that was not, the verified one stays, whoever shows it.
+    If only one of two pipelines has verified a join, that pipeline writes it.
 
     Args:
         publication: The joins of this run.

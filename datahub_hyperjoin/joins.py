@@ -1,4 +1,4 @@
-"""Value types of joins: evidence, decisions, suggestions and published joins.
+"""Value types for joins: evidence, decisions, suggestions and published joins.
 
 Like the types of `tables`, these are immutable and depend on no engine.
 """
@@ -25,7 +25,7 @@ class Cardinality(str, Enum):
 
     @property
     def reversed(self) -> "Cardinality":
-        """The same cardinality read from right to left.
+        """The cardinality from right to left.
 
         >>> Cardinality.MANY_ONE.reversed.name
         'ONE_MANY'
@@ -35,7 +35,7 @@ class Cardinality(str, Enum):
 
     @property
     def words(self) -> str:
-        """The cardinality written as words.
+        """The cardinality in words.
 
         >>> Cardinality.MANY_ONE.words
         'many-to-one'
@@ -74,12 +74,12 @@ class Evidence:
 
     @property
     def containment(self) -> float:
-        """The greater of the left containment and the right containment."""
+        """The higher of the left and the right containment."""
         return max(self.left_containment, self.right_containment)
 
     @property
     def reversed(self) -> "Evidence":
-        """The same evidence with left and right swapped."""
+        """The evidence with left and right swapped."""
         return replace(
             self,
             left_containment=self.right_containment,
@@ -91,7 +91,7 @@ class Evidence:
 
 
 class Role(str, Enum):
-    """The relation between the two columns of a join, such as a reference."""
+    """The role of a join: how its two columns are related, such as a reference."""
 
     REFERENCE = "reference"
     """Many to one: the rows of one column refer to the unique values of the other."""
@@ -112,7 +112,7 @@ class Role(str, Enum):
 
     @property
     def place(self) -> int:
-        """The role's rank for sorting joins; references come first.
+        """The position of the role in sorted lists; references come first.
 
         >>> [role.value for role in sorted(Role, key=lambda role: role.place)]
         ['reference', 'one-to-one', 'sibling', 'same domain']
@@ -129,7 +129,7 @@ class Verdict(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogEvidence:
-    """The catalog's facts and people's decisions about a pair of columns."""
+    """The facts of the catalog, and people's decisions, about a pair of columns."""
 
     declared: str = ""
     """Name of the foreign key that declares the join; empty if none does."""
@@ -165,7 +165,7 @@ class CatalogEvidence:
 
     @property
     def descriptions(self) -> tuple[str, ...]:
-        """English phrases, one for each fact of the catalog and each decision of a person.
+        """English phrases for the catalog's facts and people's decisions.
 
         >>> CatalogEvidence(queries=2, verdict=Verdict.ACCEPTED).descriptions
         ('joined in 2 SQL queries', 'accepted by people')
@@ -198,7 +198,7 @@ class Suggestion:
 
 
 def best_scores(suggestions: Iterable[Suggestion]) -> dict[Pair, float]:
-    """Return the higher score of both directions of each suggested pair.
+    """Return the score of each suggested pair: the higher one of both directions.
 
     Args:
         suggestions: The suggestions.
@@ -249,10 +249,10 @@ class Join:
 
     @property
     def measured(self) -> Evidence:
-        """The evidence of a join that was verified on the data.
+        """The evidence of a verified join.
 
         Raises:
-            TypeError: It was not, so that nobody knows its rows.
+            TypeError: The join was not verified on the data.
         """
         if self.evidence is None:
             message = f"{self.left} = {self.right} was not verified on data"
@@ -261,7 +261,7 @@ class Join:
 
     @property
     def pairs(self) -> tuple[tuple[ColumnId, ColumnId], ...]:
-        """All pairs of columns that must be equal.
+        """All pairs of columns that the join compares.
 
         The left table's column comes first in each pair.
         """
@@ -269,19 +269,19 @@ class Join:
 
     @property
     def steps(self) -> tuple[tuple[ColumnId, ColumnId], ...]:
-        """The two pairs that a join through a crosswalk compares; empty without a crosswalk."""
+        """The two pairs that a join through a crosswalk compares; empty for other joins."""
         return ((self.left, self.via[0]), (self.via[1], self.right)) if self.via else ()
 
     @property
     def referring(self) -> ColumnId | None:
-        """The column that refers to the other column; None without a direction."""
+        """The column that refers to the other; None if the join has no direction."""
         if self.referenced is None:
             return None
         return self.left if self.referenced == self.right else self.right
 
 
 def reference(join: Join) -> tuple[ColumnId, ColumnId] | None:
-    """Return the referring column and the referenced column of a join.
+    """Return the referring and the referenced column of a join.
 
     Args:
         join: The join.

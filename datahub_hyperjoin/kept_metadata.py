@@ -1,6 +1,6 @@
-"""Find the metadata about unread tables.
+"""Keep what earlier runs wrote about tables that this run cannot read.
 
-It stays as earlier runs wrote it.
+Such metadata stays as earlier runs wrote it.
 """
 
 from dataclasses import replace
@@ -27,7 +27,7 @@ _NOT_RUN = Statement(untested=True)
 
 
 def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
-    """Return the joins that stay published although this run did not find them.
+    """Return the joins that this run did not find but keeps published.
 
     Args:
         findings: The results of this run, with the tables that it could not read.
@@ -57,7 +57,7 @@ def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
 def about_unread_tables(
     last: WrittenState, publication: Publication, existing: ExistingState, config: EmitConfig
 ) -> WrittenState:
-    """Return what the last run wrote about tables that this run could not read.
+    """Return the last run's metadata about tables that this run could not read.
 
     Args:
         last: The state that the last run wrote.
@@ -88,16 +88,16 @@ def about_unread_tables(
 
 
 def _is_unjudged(partner: Partner, tables: set[TableId], publication: Publication) -> bool:
-    """Return whether this run had no means to judge a listed join partner.
+    """Return whether this run could not judge a listed join partner.
 
-    Neither data nor names could decide.
+    Such a partner could be judged neither by data nor by names.
     """
     judged = frozenset() if partner.is_verified else publication.described
     return bool(tables & (publication.unread - judged))
 
 
 def untested_queries(last: WrittenState, publication: Publication) -> list[str]:
-    """Return the last run's queries whose SQL this run could not test.
+    """Return the queries of the last run whose SQL this run could not test.
 
     Args:
         last: The state that the last run wrote.

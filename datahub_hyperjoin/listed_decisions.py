@@ -15,7 +15,7 @@ from datahub_hyperjoin.relationship_aspect import columns_urn
 def list_rejected(catalog: Catalog, namespace: str) -> Iterator[MetadataWorkUnit]:
     """Store the suggestions that people deleted, hid or rejected.
 
-    Each is stored at one of its two columns.
+    Each pair is stored at one of its two columns.
 
     A column of a table that the catalog shows lists the other one, because the other table may be
     gone. A relationship of several columns cannot be listed so: its pairs alone are not rejected.

@@ -53,7 +53,7 @@ class Dialect:
     encoding of its byte order mark, UTF-8 or Windows-1252."""
 
     def __post_init__(self) -> None:
-        """Reject an unknown encoding, and characters that are invalid or equal."""
+        """Refuse an unknown encoding, and characters that are invalid or not distinct."""
         for name in ("delimiter", "quote", "escape"):
             character = getattr(self, name)
             if character and not _can_delimit(character):
@@ -77,7 +77,7 @@ DEFAULT_DIALECT = Dialect()
 
 @dataclass(frozen=True, slots=True)
 class ListedFile:
-    """A file in the listing of a folder."""
+    """A file that the listing of a folder contains."""
 
     uri: str
     """Its path or URI, not percent-encoded, as Spark writes it."""
@@ -170,7 +170,7 @@ class IcebergDataFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Database:
-    """A database to read: its URL, its password and limits."""
+    """A database to read, with its URL, its password and limits."""
 
     url: SecretStr
     """SQLAlchemy's URL: `postgresql+psycopg2://reader@host/shop`."""
@@ -232,7 +232,7 @@ TableLocation = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkCatalog:
-    """A catalog in Spark's configuration."""
+    """A Spark catalog, configured in the Spark session."""
 
     name: str
     """Its name, as in `spark_catalog`."""
@@ -251,7 +251,7 @@ TableSource = Database | SparkCatalog | RemoteFolder
 
 
 def database_of(location: TableLocation) -> Database | None:
-    """Return the database that contains a table; None for other tables.
+    """Return the database that contains a table; None for a table elsewhere.
 
     Args:
         location: The table's location.
@@ -271,7 +271,7 @@ def database_of(location: TableLocation) -> Database | None:
 
 
 def is_remote(uri: str) -> bool:
-    """Return whether a path or URI is in a remote file system.
+    """Return whether a path or URI belongs to a remote file system.
 
     Args:
         uri: A path or a URI.

@@ -1,4 +1,4 @@
-"""Refuse recipes with very long texts.
+"""Refuse recipes that contain very long texts.
 
 Error messages repeat keys and values.
 """

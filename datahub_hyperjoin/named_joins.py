@@ -1,4 +1,4 @@
-"""Suggest joins for tables whose rows were not read.
+"""Suggest joins for tables with known columns whose rows were not read.
 
 Names and catalog facts take the place of values.
 """
@@ -73,7 +73,7 @@ def find_named_joins(
     config: ModelConfig,
     facts: CatalogFacts,
 ) -> tuple[Join, ...]:
-    """Suggest joins for tables whose rows were not read.
+    """Suggest joins for tables with known columns whose rows were not read.
 
     Args:
         profiles: The tables that were read.
@@ -104,7 +104,7 @@ def find_named_joins(
 
 @dataclass(frozen=True)
 class _Decisions:
-    """The facts that decide whether a pair is a join."""
+    """The facts that decide whether a pair of unread columns is a join."""
 
     index: LakeIndex
     facts: CatalogFacts
@@ -112,13 +112,13 @@ class _Decisions:
 
     @property
     def referring(self) -> Iterator[Pair]:
-        """The pairs of a column and the key that it probably refers to."""
+        """Pairs of a column and the key that it probably refers to."""
         ids = self.index.lake.ids
         for column, (key, _) in self.index.references.best.items():
             yield pair_of(ids[column], ids[key])
 
     def join(self, pair: Pair, score: float) -> Join | None:
-        """Return a pair as a join, or None if neither names nor the catalog suggest it."""
+        """Convert a pair to a join; None if neither names nor the catalog suggest one."""
         catalog = self.facts.of(pair)
         if catalog.verdict is Verdict.REJECTED:
             return None
@@ -142,7 +142,7 @@ class _Decisions:
         )
 
     def _reference(self, pair: Pair) -> tuple[ColumnId | None, float]:
-        """Return the referenced column of a pair, and the probability of the reference."""
+        """Return the referenced column of a pair, and the reference's probability."""
         if declared := self.facts.referenced.get(pair):
             return declared, 1.0
         relations = self.index.relations

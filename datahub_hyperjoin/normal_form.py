@@ -1,4 +1,4 @@
-"""The normal form, in which values of different columns are compared.
+"""The normal form, in which values of columns are compared.
 
 The normal form ignores case, character width, surrounding and repeated spaces, and differences in
 how the same whole number or the same time is written. Leading zeros are kept, because they
@@ -113,7 +113,7 @@ def hash_values(normal: pa.Array) -> Hashes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Synonyms:
-    """A mapping from value hashes to meanings.
+    """A mapping from the hashes of values to the hashes of their meanings.
 
     Synonyms such as `US` and `USA` have the same meaning.
     """
@@ -125,7 +125,7 @@ class Synonyms:
     """The meaning of each: a hash that all values with the same meaning share."""
 
     def translate(self, hashes: Hashes) -> Hashes:
-        """Replace each hash by its meaning, if that is known.
+        """Replace each hash by the hash of its meaning, if known.
 
         Args:
             hashes: Hashes of any values.
@@ -157,7 +157,7 @@ def _may_have_extra_spaces(strings: StringBytes) -> Mask:
 
 
 def _may_need_rewrite(strings: StringBytes) -> Mask:
-    """Mark the strings that may match `_NEEDS_REWRITE`."""
+    """Mark the strings that may match the regular expression `_NEEDS_REWRITE`."""
     suspects = np.zeros(len(strings.lengths), np.bool_)
     ends_in_zero = np.flatnonzero(strings.at(-1) == _ZERO)
     before = strings.at(-2, ends_in_zero)
@@ -168,7 +168,7 @@ def _may_need_rewrite(strings: StringBytes) -> Mask:
 
 
 def _rewrite(values: pa.Array, chosen: Mask, rewrites: Sequence[tuple[str, str]]) -> pa.Array:
-    """Apply regular-expression replacements, in order, to the chosen values."""
+    """Rewrite the chosen values with regular expressions, applied in order."""
     if not chosen.any():
         return values
     rewritten = values.filter(pa.array(chosen))

@@ -1,4 +1,4 @@
-"""Measure pairs of columns on the data, and keep those that the data or a person confirms."""
+"""Measure pairs of columns on the data, and keep the confirmed pairs."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +13,7 @@ from datahub_hyperjoin.value_forms import Notation
 
 
 def _recognise_kinds(index: LakeIndex, pairs: Sequence[Pair]) -> dict[Pair, str]:
-    """Find the entity kind that both columns of a pair hold."""
+    """Find the common entity kind of the two columns of each pair."""
     number = index.lake.number_of
     kinds = ((pair, index.entities.kind(number[pair[0]], number[pair[1]])) for pair in pairs)
     return {pair: kind for pair, kind in kinds if kind}
@@ -22,9 +22,10 @@ def _recognise_kinds(index: LakeIndex, pairs: Sequence[Pair]) -> dict[Pair, str]
 def _name_ways(
     kinds: Mapping[Pair, str], notations: Mapping[ColumnId, Notation], pairs: Sequence[Pair]
 ) -> dict[Pair, str]:
-    """Describe how each pair is compared, by its entity kind and its notations.
+    """Describe how the values of each pair are compared.
 
-    Pairs with neither are compared in the normal form only, and are left out.
+    The text names the entity kind and the notations. Pairs without them are compared in normal form
+    only, and are left out.
     """
     named = {pair: [kinds.get(pair), *(notations.get(column) for column in pair)] for pair in pairs}
     return {pair: "|".join(way or "" for way in ways) for pair, ways in named.items() if any(ways)}
@@ -38,7 +39,7 @@ def measure_pairs(
     index: LakeIndex,
     note_unread: NoteUnread,
 ) -> dict[Pair, Evidence]:
-    """Measure each pair on the data, or reuse the evidence of unchanged tables.
+    """Measure each pair on the data, or reuse stored evidence of unchanged tables.
 
     Args:
         pairs: The pairs.
@@ -76,10 +77,10 @@ def measure_pairs(
 def confirm_pairs(
     evidence: Mapping[Pair, Evidence], *, min_containment: float, accepted: frozenset[Pair]
 ) -> dict[Pair, Evidence]:
-    """Keep the pairs that their values confirm or a person has accepted.
+    """Keep the pairs that their values confirm or a person accepted.
 
-    A pair without evidence could not be measured: it is neither confirmed nor refuted, and is not
-    shown. A pair that a person accepted stays, however little its values overlap.
+    A pair without evidence could not be measured. It is neither confirmed nor refuted, and is left
+    out. An accepted pair stays, however few values its columns share.
 
     Args:
         evidence: The evidence of pairs.

@@ -1,4 +1,6 @@
-"""Read what other pipelines wrote, so that pipelines do not undo each other.
+"""Read what other pipelines wrote.
+
+A run then leaves their metadata alone.
 
 Every pipeline keeps its written state in a checkpoint of its own. A pipeline that was renamed is
 another pipeline, too: the record of what people deleted continues in the old name's checkpoint.
@@ -83,7 +85,7 @@ def read_other_pipelines(
 
 
 def _list_pipelines(graph: DataHubGraph) -> Iterator[str]:
-    """Yield the names of all pipelines that store a written state."""
+    """Yield the names of all pipelines that have a written state."""
     filters: RawSearchFilter = [
         {"and": [{"field": "jobId", "condition": "EQUAL", "values": [str(JOB)]}]}
     ]
@@ -124,7 +126,7 @@ def _read_pipeline(graph: DataHubGraph, name: str, warn: Warn) -> OtherPipeline 
 
 
 def without_shared(last: WrittenState, others: Iterable[OtherPipeline]) -> WrittenState:
-    """Remove from a written state everything that another active pipeline wrote, too.
+    """Remove everything from a written state that other active pipelines wrote, too.
 
     Args:
         last: What the last run of this pipeline wrote.
@@ -142,7 +144,7 @@ def without_shared(last: WrittenState, others: Iterable[OtherPipeline]) -> Writt
 def shared_joins(
     catalog: Catalog, own: Container[str], others: Sequence[OtherPipeline]
 ) -> list[Join]:
-    """Return the joins that other active pipelines write but this run does not.
+    """Return the joins of other active pipelines that this run does not write.
 
     A column and a dataset have one list of joins, whichever pipeline writes it.
 
@@ -162,7 +164,7 @@ def shared_joins(
 
 
 def protect(catalog: Catalog, others: Iterable[OtherPipeline]) -> set[str]:
-    """Return the entities that this run must not hide.
+    """Return the URNs of the entities that this run must not hide.
 
     Args:
         catalog: The relationships of the catalog.

@@ -53,7 +53,7 @@ def read_profiles(
 
 
 def open_store(config: ProfileConfig, progress: Progress) -> Store:
-    """Open the store that keeps results for later runs.
+    """Open the store of results for later runs.
 
     Args:
         config: The folder, and the settings that profiles depend on.
@@ -119,9 +119,9 @@ def _report_personal_columns(profiles: Sequence[TableProfile], progress: Progres
 def drop_unknown_columns(
     profiles: Sequence[TableProfile], facts: CatalogFacts, progress: Progress
 ) -> tuple[TableProfile, ...]:
-    """Drop columns that are not in the catalog.
+    """Drop columns that the catalog does not have.
 
-    Joins on them cannot be published.
+    Joins of such columns cannot be published.
 
     Args:
         profiles: The tables as they were read.

@@ -1,4 +1,4 @@
-"""An interface through which a run reports progress, counts and warnings."""
+"""The interface through which a run reports progress, counts and warnings."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -24,10 +24,10 @@ def count_nothing(name: str, by: float) -> None:
 
 
 class Progress(Protocol):
-    """A receiver of a run's progress, counts and warnings."""
+    """The interface of an object that receives progress, counts and warnings."""
 
     def stage(self, name: str) -> AbstractContextManager[object]:
-        """Return a context manager that reports a named stage of the run."""
+        """Return a context manager for a named stage of the run."""
         ...
 
     def count(self, name: str, by: float) -> None:

@@ -159,7 +159,7 @@ def _pairs(ends: Mapping[str, tuple[str, str]]) -> dict[str, Pair]:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishContext:
-    """Everything that a run needs to write metadata: server, settings and stored state."""
+    """The settings, the server and the state that a run needs to write metadata."""
 
     config: EmitConfig
     """The layers to write."""
@@ -187,7 +187,7 @@ class PublishContext:
 
     @property
     def hiders(self) -> frozenset[str]:
-        """IDs of the runs, of any pipeline, that hid relationships or queries."""
+        """IDs of the runs that hid relationships or queries, in any pipeline."""
         states = [self.handler.last() or WrittenState(), *(one.state for one in self.others)]
         return frozenset(run for state in states for run in state.hidden.values())
 
@@ -245,7 +245,7 @@ def publish(
 
 
 def _supported(context: PublishContext, graph: DataHubGraph) -> EmitConfig:
-    """Return the settings without the kinds of metadata that the server does not support."""
+    """Switch off the kinds of metadata that the server does not support."""
     missing = find_unsupported(graph, context.config)
     if missing:
         context.report.warn(
@@ -261,9 +261,9 @@ def _supported(context: PublishContext, graph: DataHubGraph) -> EmitConfig:
 def _withdraw(
     last: WrittenState, written: WrittenState, existing: ExistingState, context: PublishContext
 ) -> Iterator[MetadataWorkUnit]:
-    """Withdraw outdated metadata if the recipe allows it.
+    """Withdraw outdated metadata, if the recipe allows that.
 
-    In any case, store the new written state.
+    In any case, the new written state is stored.
     """
     removal = context.handler.removal
     if removal is None:
@@ -303,7 +303,7 @@ def _hidden(last: WrittenState, written: WrittenState, run_id: str) -> dict[str,
 def _read_existing(
     publication: Publication, catalog: Catalog, context: PublishContext, graph: DataHubGraph
 ) -> ExistingState:
-    """Read the metadata that the catalog already holds for the entities of this run."""
+    """Read the metadata that DataHub already has for the entities of this run."""
     config, last = context.config, context.handler.last() or WrittenState()
     relationships = catalog.relationships.values()
     foreign = [relationship for relationship in relationships if not relationship.ours]

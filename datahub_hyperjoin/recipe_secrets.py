@@ -1,4 +1,4 @@
-"""Find passwords and keys that a recipe contains as plain text.
+"""Find passwords and keys in a recipe that are written as plain text.
 
 DataHub replaces variables before a source receives its settings, and then a literal looks like a
 variable's value. The recipe as it was written tells them apart.
@@ -27,7 +27,7 @@ also replaces the variables itself, so that such a recipe is never seen as it wa
 
 
 def find_literal_secrets(written: Mapping[str, Any]) -> list[str]:
-    """Return the keys that hold a password, key or token as plain text.
+    """Return the keys that contain a password, key or token as plain text.
 
     Args:
         written: A section of a recipe before variables are replaced.
@@ -69,7 +69,7 @@ def refuse_literal_secrets(ctx: PipelineContext) -> None:
 
 
 def _texts(value: object, key: str, name: str = "") -> Iterator[tuple[str, str, str]]:
-    """Yield each text of a recipe, with its full key and its innermost key."""
+    """Yield each text of a recipe, with its full key and the last name in that key."""
     if isinstance(value, Mapping):
         for part, inner in value.items():
             yield from _texts(inner, f"{key}.{part}".lstrip("."), str(part))

@@ -94,7 +94,7 @@ def oriented(join: Join) -> tuple[_Pairs, Evidence | None]:
 
 
 def _precedes(pairs: Sequence[Pair]) -> bool:
-    """For a join without direction, return whether the left table becomes the source."""
+    """Return whether the left table is the source of a relationship without direction."""
     left, right = pairs[0]
     return dataset_urn(left.table) > dataset_urn(right.table)
 
@@ -125,7 +125,7 @@ def join_urn(join: Join) -> str:
 
 
 def columns_urn(columns: Sequence[Pair]) -> str:
-    """Return the URN of the relationship between the given pairs of columns.
+    """Return the URN of the relationship that joins the given pairs of columns.
 
     People's decisions are attached to the URN, so it depends on the columns only: neither on the
     direction of the join nor on the order of a composite key.
@@ -145,7 +145,7 @@ def columns_urn(columns: Sequence[Pair]) -> str:
 
 
 def catalog_evidence(columns: Sequence[Pair], facts: CatalogFacts) -> CatalogEvidence:
-    """Return what the catalog says about a single-column or composite join.
+    """Return the catalog evidence of a single-column or composite join.
 
     A decision about a composite join concerns this join only: none of its pairs, and no other join
     that contains them.
@@ -173,7 +173,7 @@ def _custom_properties(join: Join, evidence: Evidence | None, model_version: str
 
 
 def _measured_properties(evidence: Evidence) -> dict[str, str]:
-    """Return the custom properties that hold measurements of the data."""
+    """Return the custom properties that store the measurements of a join."""
     return {
         "shared_values": str(evidence.shared),
         "source_containment": f"{evidence.left_containment:.4f}",
@@ -186,9 +186,9 @@ def _measured_properties(evidence: Evidence) -> dict[str, str]:
 
 
 def _cardinality(join: Join, evidence: Evidence | None) -> Cardinality:
-    """Return the cardinality from the source to the destination.
+    """Return the cardinality from the relationship's source to its destination.
 
-    Without evidence, only what the catalog or a person states is taken to be many-to-one.
+    Without evidence, a reference is many-to-one if the catalog or a person states it.
     """
     if evidence:
         return evidence.cardinality
@@ -197,7 +197,7 @@ def _cardinality(join: Join, evidence: Evidence | None) -> Cardinality:
 
 
 def _crosswalk_properties(join: Join) -> dict[str, str]:
-    """Return the custom properties that name a join's crosswalk columns."""
+    """Return the custom properties that name the columns of a join's crosswalk."""
     if join.via is None:
         return {}
     source = oriented(join)[0][0][0]
@@ -231,7 +231,7 @@ def to_aspect(join: Join, model_version: str) -> ERModelRelationshipPropertiesCl
 
 
 def is_ours(aspect: ERModelRelationshipPropertiesClass) -> bool:
-    """Return whether a relationship was written by this package and not edited since.
+    """Return whether this package wrote a relationship and nobody has edited it since.
 
     Args:
         aspect: The relationship.
@@ -260,7 +260,7 @@ def pairs_in(aspect: ERModelRelationshipPropertiesClass) -> tuple[Pair, ...]:
 
 
 def _mapped(aspect: ERModelRelationshipPropertiesClass) -> _Pairs:
-    """Return the column pairs of a relationship, with the source's column first."""
+    """Return the column pairs of a relationship, each with the source's column first."""
     source, destination = table_id(aspect.source), table_id(aspect.destination)
     return tuple(
         (
@@ -285,7 +285,7 @@ def _read_evidence(cardinality: Cardinality, properties: Mapping[str, str]) -> E
 
 
 def _read_crosswalk(properties: Mapping[str, str]) -> tuple[ColumnId, ColumnId] | None:
-    """Read the two columns of a crosswalk from a relationship's custom properties.
+    """Read the two crosswalk columns from a relationship's custom properties.
 
     The column that joins with the source comes first.
     """
@@ -296,7 +296,9 @@ def _read_crosswalk(properties: Mapping[str, str]) -> tuple[ColumnId, ColumnId] 
 
 
 def from_aspect(aspect: ERModelRelationshipPropertiesClass) -> Join | None:
-    """Convert one of this package's relationships to a join, without catalog evidence.
+    """Convert a relationship that this package wrote to a join.
+
+    The join has no catalog evidence.
 
     Args:
         aspect: A relationship of any author.

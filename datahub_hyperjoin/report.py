@@ -36,7 +36,7 @@ _HEADERS = (
 
 @dataclass
 class HyperJoinReport(StaleEntityRemovalSourceReport):
-    """DataHub's ingestion report with counters and joins of this source."""
+    """DataHub's ingestion report, extended by counters and joins of this source."""
 
     datasets_in_catalog: int = 0
     datasets_not_read: LossyList[str] = field(default_factory=LossyList)
@@ -102,7 +102,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     _table: str = ""
 
     def stage(self, name: str) -> AbstractContextManager[object]:
-        """Return a context manager that measures the duration of a stage.
+        """Return a context manager that measures how long a stage takes.
 
         Args:
             name: The stage, as users read it.
@@ -165,7 +165,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         self.joins_rejected = len(facts.rejected) + composites[Verdict.REJECTED]
 
     def show_matches(self, matched: Mapping[TableId, TableId]) -> None:
-        """List the files whose datasets are named otherwise.
+        """List the files whose datasets have another name.
 
         Args:
             matched: The datasets of files by the tables' own names.
@@ -174,7 +174,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
             self.files_matched.append(f"{file} is {dataset}")
 
     def show_missing_sql(self, statements: Mapping[JoinedColumns, Statement]) -> None:
-        """Add the joins that have no SQL to the report, each with the reason.
+        """Add the joins without SQL to the report, each with the reason.
 
         Args:
             statements: The SQL of all joins, or the reasons why they have none.
@@ -211,7 +211,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         self._table = "\n".join(line for line in lines if line)
 
     def as_string(self, *args: object, **kwargs: object) -> str:
-        """Render the report as text: the counters, then the table of the best joins.
+        """Format the report as text: the counters, then the table of the best joins.
 
         Args:
             *args: The arguments of DataHub's own method, which differ between its versions.
@@ -225,7 +225,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
 
 
 def _row(join: Join) -> tuple[str, ...]:
-    """Return a join as a row of the report's table, with the referring column first."""
+    """Format a join as a row of the report's table, with the referring column first."""
     evidence = join.measured
     columns = (join.left, join.right)
     if join.referenced == join.left:

@@ -1,4 +1,4 @@
-"""Facts about a join, stored as text with the tag for its role.
+"""Facts about a join, stored as text in the tag for its role.
 
 GraphQL shows neither the custom properties nor the structured properties of a relationship, but it
 shows the text that is stored with a tag. Paths of joins need these facts, so that text holds them.
@@ -30,7 +30,7 @@ _MEASURES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleContext:
-    """Facts about a join, stored as text with the tag for its role."""
+    """Facts about a join, stored as text in the tag for its role."""
 
     source_fan_out: float | None = None
     """Mean rows of the join for each row of the source that has a value; None if unknown, as are
@@ -86,7 +86,7 @@ class RoleContext:
 
     @property
     def crosswalk(self) -> tuple[ColumnId, ColumnId] | None:
-        """The two columns of the join's crosswalk; None if it has none.
+        """The two columns of the join's crosswalk; None without a crosswalk.
 
         The column that joins the source is first.
         """
@@ -94,7 +94,7 @@ class RoleContext:
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """Parse the facts from the text that is stored with a tag.
+        """Parse the facts from the text of a tag.
 
         Args:
             text: The text.
@@ -121,7 +121,7 @@ class RoleContext:
 
 
 def _share(containment: float) -> float:
-    """Round a containment; it stays below 1 unless all values match."""
+    """Round a containment; the result is 1 only if all values match."""
     return 1.0 if containment == 1.0 else min(round(containment, _DIGITS), 1 - 10**-_DIGITS)
 
 
@@ -138,7 +138,7 @@ def _crosswalk(join: Join) -> tuple[str, str] | None:
 
 
 def _read_crosswalk(urns: Any) -> tuple[str, str] | None:  # noqa: ANN401 (parsed JSON)
-    """Return the URNs of two crosswalk columns, after a check.
+    """Check and return the URNs of two crosswalk columns.
 
     Return None if there are none.
     """

@@ -1,4 +1,4 @@
-"""Decide which pairs are joins and in which role.
+"""Decide which pairs are joins, and choose the role of each join.
 
 Then rank the join partners of each column.
 """
@@ -64,9 +64,9 @@ def propose_references(index: LakeIndex) -> set[Pair]:
 
 
 def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Relations:
-    """Decide which key each column refers to, based on measured evidence.
+    """Decide from measured evidence which key each column refers to.
 
-    Earlier decisions are based on profiles, which are estimates.
+    Earlier decisions used profiles, which are estimates.
 
     Args:
         index: The lake.
@@ -91,9 +91,9 @@ def decide_relations(index: LakeIndex, evidence: Mapping[Pair, Evidence]) -> Rel
 
 
 def _repeats_key(evidence: Evidence) -> bool:
-    """Return whether the right column repeats values and so cannot be a key.
+    """Return whether the right column repeats too many values to be a key.
 
-    Rows without a match count in the fan-out, too. How many they are is only known of values.
+    The fan-out also counts rows without a match. Their number is known only for distinct values.
     """
     if evidence.cardinality in {Cardinality.ONE_ONE, Cardinality.MANY_ONE}:
         return False
@@ -116,7 +116,7 @@ def decide_joins(
     facts: CatalogFacts,
     config: RankingConfig,
 ) -> tuple[Join, ...]:
-    """Decide which verified pairs are joins, and in which role.
+    """Decide which verified pairs are joins, and choose the role of each join.
 
     Args:
         index: The lake.
@@ -172,7 +172,7 @@ class _Decisions:
     def _with_role(self, join: Join, left: int, right: int) -> Join | None:
         """Give a join the role that follows from the keys of its columns.
 
-        Return None if no role does. Two columns are siblings if they refer to the same key.
+        Return None if no role follows. Two columns are siblings if they refer to the same key.
         """
         relations = self.relations
         if join.measured.compared_as not in _VALUE_FORMS:
@@ -190,7 +190,7 @@ class _Decisions:
     def _as_stated(self, join: Join, target: ColumnId | None) -> Join:
         """Add a direction to a join that the catalog or a person confirms.
 
-        Several keys of one column may be stated, of which the relations hold one.
+        The catalog may state several keys for one column. The relations contain only one of them.
         """
         if not self.index.roles or join.measured.compared_as not in _VALUE_FORMS:
             return join
@@ -204,7 +204,7 @@ class _Decisions:
         """Return whether two columns may share a value domain.
 
         Within a folder or schema, a column that refers to a key joins other columns through that
-        key. Numbers without gaps only count, and are in every counter.
+        key. Numbers without gaps are only counters, and every counter contains them.
         """
         if not self.index.roles:
             return True
@@ -222,13 +222,16 @@ class _Decisions:
 
 
 def _directed(join: Join, referenced: ColumnId) -> Join:
-    """Make a join a reference or a one-to-one join, depending on the data."""
+    """Give a join the role reference or one-to-one, depending on its cardinality."""
     is_one = join.measured.cardinality is Cardinality.ONE_ONE
     return replace(join, role=Role.ONE_TO_ONE if is_one else Role.REFERENCE, referenced=referenced)
 
 
 def _use(join: Join, query: ColumnId) -> tuple[bool, bool, int]:
-    """Return a sort key: joins with keys first, and of these the ones that repeat no row."""
+    """Return a sort key that puts joins with keys first.
+
+    Among these, joins that repeat no row come first.
+    """
     on_left = any(left == query for left, _ in join.pairs)
     repeats = join.role is Role.REFERENCE and (join.referenced == join.left) is on_left
     return not join.role.is_directed, repeats, join.role.place

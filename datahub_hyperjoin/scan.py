@@ -1,4 +1,4 @@
-"""List a recipe's tables, and test a recipe without running it."""
+"""List the tables of a recipe, and test a recipe without a run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -50,7 +50,7 @@ def scan(
 
 
 def check(config_dict: dict[str, Any]) -> TestConnectionReport:
-    """Check that a recipe is valid, that its tables can be listed and that Java is available.
+    """Check that a recipe is valid, its tables can be listed and Java is available.
 
     Args:
         config_dict: The recipe's `source.config`.
@@ -88,7 +88,7 @@ def _combine(
     listings: Mapping[str, _Listing],
     warn: Warn,
 ) -> list[Table]:
-    """Combine the tables of the folder and all connections, without duplicates."""
+    """Combine the tables of the folder and of all connections, without duplicates."""
     tables = [*tables, *(table for listed, _ in listings.values() for table in listed)]
     for _, error in listings.values():
         if error is None:
@@ -160,7 +160,7 @@ def _without_duplicates(tables: Sequence[Table], warn: Warn) -> list[Table]:
 
 
 def _ignore(title: str, message: str, context: str) -> None:
-    """Ignore a warning, since `check` reports failed connections itself."""
+    """Ignore a warning, because `check` reports failed connections itself."""
 
 
 def _attempt(step: Callable[[], object]) -> CapabilityReport:

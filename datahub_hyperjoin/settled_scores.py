@@ -1,4 +1,4 @@
-"""Keep the scores that the catalog shows, unless they have changed noticeably.
+"""Keep the scores that the catalog shows until they change noticeably.
 
 Each decision and each new table moves most scores a little, and every score is part of several
 aspects. Without a dead band, two decisions would rewrite a whole catalog.
@@ -20,10 +20,10 @@ decisions that calibrate the scores move them by up to 0.03."""
 def settle(
     publication: Publication, catalog: Catalog, remembered: Mapping[str, float]
 ) -> Publication:
-    """Replace the scores of joins by those that the catalog shows, where they differ little.
+    """Replace each score by the catalog's score if the two differ little.
 
-    A score that drifts slowly is written once it has moved by the dead band, since it is compared
-    with the score that was written and not with that of the last run.
+    A score that drifts slowly is written once it has moved far enough. It is compared with the
+    score that was written, not with that of the last run.
 
     Args:
         publication: The joins of this run.
@@ -42,7 +42,7 @@ def settle(
 
 
 def scores_to_remember(publication: Publication) -> dict[str, float]:
-    """Return the scores of the joins that have no relationship to hold them.
+    """Return the scores of the joins that have no relationship of their own.
 
     Args:
         publication: The joins that are written.

@@ -1,4 +1,4 @@
-"""The SQL of a join, or why the join has none."""
+"""The SQL of a join, or the reason for its absence."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ JoinedColumns = tuple[Pair, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """The tested SQL statement of a join, or why the join has none."""
+    """The tested SQL statement of a join, or the reason for its absence."""
 
     sql: str = ""
     """The statement, with a row limit; empty if there is none."""

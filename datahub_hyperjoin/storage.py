@@ -1,4 +1,4 @@
-"""Write files for later runs safely, and lock folders against other runs.
+"""Write files that later runs read, and lock folders against other runs.
 
 A file is written in a temporary folder beside it and renamed when it is complete. A killed run
 leaves its temporary folder behind, which blocks nobody; the next run that has the folder for itself
@@ -34,7 +34,7 @@ _BLOCK = 1 << 20
 
 
 def is_leftover(name: str) -> bool:
-    """Return whether a name belongs to a temporary file or folder.
+    """Return whether a name is that of a temporary file or folder.
 
     >>> is_leftover(".unfinished-k3_x0q9z"), is_leftover(".tmpA1b2C3"), is_leftover("model.json")
     (True, True, False)
@@ -44,7 +44,7 @@ def is_leftover(name: str) -> bool:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Replace a file in one step, once its new content is complete.
+    """Replace a file in one step, after its new content is complete.
 
     Only its owner can read the new file.
 
@@ -117,7 +117,7 @@ def _sweep(folder: Path) -> None:
 
 
 def checksum(path: Path) -> str:
-    """Return the SHA-256 checksum of a file's content in hexadecimal."""
+    """Return the SHA-256 checksum of a file, in hexadecimal."""
     hashed = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(_BLOCK):
@@ -127,7 +127,7 @@ def checksum(path: Path) -> str:
 
 @contextmanager
 def replacing_sealed(path: Path) -> Iterator[Path]:
-    """Replace a file in one step, and end the new file with a checksum.
+    """Replace a file in one step by a file that ends in a checksum.
 
     Args:
         path: The file.

@@ -1,4 +1,4 @@
-"""Find joins in tables: profile, index, encode, rank and verify.
+"""Find joins between tables, from profiles to verification.
 
 `suggest` at the end of the module calls the stages in order. Each stage takes and returns values,
 and reports its counts.
@@ -87,7 +87,7 @@ class Findings:
 
     @cached_property
     def unread(self) -> frozenset[TableId]:
-        """Tables that could not be read, either for profiles or for verification."""
+        """Tables that could not be read, for profiles or for verification."""
         faulty = (profile.table.id for profile in self.profiles if profile.fault)
         return self.unverified.union(self.described, faulty)
 
@@ -140,7 +140,7 @@ def index_lake(
 
 
 def embed(index: LakeIndex, config: ModelConfig, progress: Progress) -> Encoding:
-    """Compute the embedding of each column, with a saved or a new model.
+    """Compute an embedding of each column, with a saved or a new model.
 
     Args:
         index: The lake.
@@ -243,9 +243,9 @@ def suggest(
 def _with_named(
     findings: Findings, named: tuple[Join, ...], described: Sequence[DescribedTable], count: int
 ) -> Findings:
-    """Add joins that names suggest.
+    """Add the joins that names suggest to the findings.
 
-    They come after all verified joins.
+    These joins come after all verified joins.
     """
     verified = Counter(suggestion.query for suggestion in findings.suggestions)
     further = [
@@ -270,7 +270,7 @@ def _suggest_by_values(
     progress: Progress,
     facts: CatalogFacts,
 ) -> Findings:
-    """Suggest joins of the tables whose rows were read, and verify them on the data."""
+    """Suggest joins between the tables with known rows, and verify them on the data."""
     tables = [each.table for each in profiles]
     with progress.stage("Building the hypergraph"):
         index = index_lake(profiles, model, facts, progress)

@@ -1,4 +1,4 @@
-"""Value types for tables and columns: identifiers and profiles.
+"""Value types for tables and columns, such as identifiers and profiles.
 
 These types are immutable and depend on no engine, because they pass from Spark's workers to the
 driver, from the driver to the model, and from the model to DataHub.
@@ -13,7 +13,7 @@ from datahub_hyperjoin.value_forms import Notation
 
 
 class DataType(str, Enum):
-    """A column's data type, as far as it matters for joins."""
+    """The data type of a column, as far as joins need it."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -82,7 +82,7 @@ Pair = tuple[ColumnId, ColumnId]
 
 
 def pair_of(left: ColumnId, right: ColumnId) -> Pair:
-    """Return the pair of two columns, which is the same in either order.
+    """Return two columns as a pair, which does not depend on their order.
 
     >>> code, iata = ColumnId(TableId("file", "b"), "code"), ColumnId(TableId("file", "a"), "iata")
     >>> pair_of(code, iata) == pair_of(iata, code) == (iata, code)
@@ -156,7 +156,7 @@ class Lengths:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """A value pattern.
+    """A pattern of letters and digits that values follow.
 
     `A` stands for a letter, `9` for a digit and `+` for repetition.
     """
@@ -239,7 +239,7 @@ class ColumnProfile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableProfile:
-    """The profiles of a table's columns, or why the table cannot be used."""
+    """The profiles of a table's columns, or the reason why the table is unusable."""
 
     table: Table
     """The table."""

@@ -19,7 +19,7 @@ _FILES = "files"
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Provide a temporary folder for this user only, and remove it at the end.
+    """Provide a private temporary folder, and remove it at the end.
 
     The first call in a process also removes the folders that killed runs of this user have left.
 
@@ -38,7 +38,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def remove_abandoned_folders() -> None:
-    """Remove temporary folders that killed runs of this user left behind."""
+    """Remove the temporary folders that killed runs of this user left behind."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         try:
             descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)

@@ -33,7 +33,7 @@ ACCEPTED, REJECTED = TagUrn("join:accepted").urn(), TagUrn("join:rejected").urn(
 
 
 def _decode(part: str) -> str:
-    """Decode percent-encoded reserved characters in one part of a URN."""
+    """Decode the percent-encoded characters in one part of a URN."""
     for encoded, reserved in _ENCODED.items():
         part = part.replace(encoded, reserved)
     return part
@@ -63,7 +63,7 @@ def table_id(urn: str) -> TableId:
 
 
 def column_urn(column: ColumnId) -> str:
-    """Return the URN of a column's schema field.
+    """Return the URN of the schema field that represents a column.
 
     >>> column_urn(ColumnId(TableId("postgres", "shop.public.orders"), "customer_id"))
     'urn:li:schemaField:(urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD),customer_id)'
@@ -116,7 +116,7 @@ def relationship_urn(*, source: str, destination: str, name: str) -> str:
 
 
 def query_urn(relationship: str) -> str:
-    """Return the URN of the `query` entity for a relationship.
+    """Return the URN of the `query` entity that belongs to a relationship.
 
     Args:
         relationship: URN of the relationship.
@@ -134,9 +134,10 @@ def property_urn(namespace: str, name: str) -> str:
 
 
 def flat_property_urn(namespace: str, name: str) -> str:
-    """Return the URN of a structured property whose name has no dots.
+    """Return the URN of a structured property whose name contains no dots.
 
-    DataHub's pages fold properties with dots in their names, and show the others at once.
+    DataHub's pages hide properties with dots in their names in a folded section, and show the
+    others at once.
 
     >>> flat_property_urn("io.datahub.hyperjoin", JOIN_LINKS)
     'urn:li:structuredProperty:io_datahub_hyperjoin_joinLinks'
@@ -145,7 +146,7 @@ def flat_property_urn(namespace: str, name: str) -> str:
 
 
 def role_urn(role: Role) -> str:
-    """Return the URN of the tag for a join's role.
+    """Return the URN of the tag that marks a join's role.
 
     >>> role_urn(Role.SAME_DOMAIN)
     'urn:li:tag:join:same-domain'
@@ -154,7 +155,7 @@ def role_urn(role: Role) -> str:
 
 
 def band_urn(band: str) -> str:
-    """Return the URN of the tag for a confidence band, such as `high`.
+    """Return the URN of the tag that marks a confidence band, such as `high`.
 
     >>> band_urn("high")
     'urn:li:tag:join:suggested-high'

@@ -1,4 +1,4 @@
-"""Value forms, in which differently written values are equal.
+"""Value forms, in which values are equal although they are written differently.
 
 The normal form distinguishes `000123` from `123`, `1.234,50` from `1234.5`, and `31.01.2024` from
 `2024-01-31`, because they may be different codes. A *value form* is a second form, in which they
@@ -161,7 +161,7 @@ def canonical_form(normal: str, notation: Notation) -> str:
 def notation_of(
     values: Collection[str], among: Collection[Notation] = tuple(Notation)
 ) -> Notation | None:
-    """Find the notation of a column's values, if they have one.
+    """Find the notation in which a column writes its values, if there is one.
 
     Args:
         values: Normal forms of some distinct values; of all of them if there are at most two.
@@ -191,7 +191,7 @@ def notation_of(
 
 
 def common_form(left: Notation | None, right: Notation | None) -> ValueForm | None:
-    """Return the value form in which two columns are compared, if there is one.
+    """Return the value form in which two columns are compared; None if there is none.
 
     Args:
         left: The notation of a column, if it has one.
@@ -213,7 +213,7 @@ def common_form(left: Notation | None, right: Notation | None) -> ValueForm | No
 
 
 def readable_share(values: Collection[str], notation: Notation) -> float:
-    """Return the share of values that a notation can read.
+    """Return the share of values that are valid in a notation.
 
     Args:
         values: Normal forms.
@@ -227,7 +227,7 @@ def readable_share(values: Collection[str], notation: Notation) -> float:
 
 
 def _changes(values: Collection[str], notation: Notation) -> bool:
-    """Return whether a notation changes at least one of the values."""
+    """Return whether the conversion to a value form changes any of the values."""
     written = {canonical_form(value, notation) for value in values}
     if notation is Notation.TRUTH_WORDS and not len(values) == len(written) == _TRUTHS:
         return False

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 def name_some(names: Sequence[str], most: int = 5) -> str:
-    """Return a text with the first few names and the number of the others.
+    """List the first few names in a text, and count the others.
 
     Args:
         names: All names, as they are to be written.
@@ -23,7 +23,7 @@ def name_some(names: Sequence[str], most: int = 5) -> str:
 
 
 def count_others(count: int, most: int) -> list[str]:
-    """Return the last phrase of a shortened list, such as `and 3 more`.
+    """Return the end of a shortened list, such as `and 3 more`.
 
     Args:
         count: Number of all names.
