@@ -17,7 +17,7 @@ def _best_partners(
     keys: Int[np.ndarray, " key"],
     count: int,
 ) -> Candidates:
-    """Return each key column's partners with the greatest values, at most `count`.
+    """For each key column, return up to `count` partners with the greatest values.
 
     Pairs are sorted by their left column, so the partners of a key are one slice of them, and
     sorting the values within each left column leaves every slice in its place.
@@ -42,7 +42,7 @@ def _without_repeats(candidates: Candidates) -> Candidates:
 
 
 def _from_catalog(index: LakeIndex, count: int) -> list[Candidates]:
-    """Return each key column's partners that the catalog suggests or people accepted."""
+    """For each key column, return partners from catalog evidence and from accepted pairs."""
     table_of = index.lake.table_of
     candidates = []
     for pairs in (index.priors.join_probability, index.priors.accepted):
@@ -52,7 +52,7 @@ def _from_catalog(index: LakeIndex, count: int) -> list[Candidates]:
 
 
 def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> list[Candidates]:
-    """Return each key column's best partners; an empty list if there are no pairs.
+    """For each key column, return the partners with the greatest values.
 
     The array is no wider than needed, because the cost of ranking grows with the square of the
     number of positions.
@@ -64,7 +64,7 @@ def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> 
 
 
 def _from_signals(index: LakeIndex, count: int) -> list[Candidates]:
-    """Return each key column's best partners, judged by signals from the values."""
+    """For each key column, return the best partners by each signal."""
     keys, overlap, entities = index.keys, index.overlap, index.entities.pairs
     return [
         _nearest(index, index.cells.vectors, count),
@@ -76,7 +76,7 @@ def _from_signals(index: LakeIndex, count: int) -> list[Candidates]:
 
 
 def _from_relations(index: LakeIndex, count: int) -> list[Candidates]:
-    """Return each key column's partners through references.
+    """Return the columns that references connect with each key column.
 
     These are the key to which the column refers, the columns that refer to the column, and the
     columns that refer to the same key.

@@ -1,4 +1,4 @@
-"""Describe each column by numbers that mean the same in every lake."""
+"""Describe each column by numbers that are comparable between lakes."""
 
 import numpy as np
 from jaxtyping import Float32
@@ -39,7 +39,7 @@ def _describe(profile: ColumnProfile) -> tuple[float, ...]:
 
 
 def measure_columns(index: LakeIndex) -> Float32[np.ndarray, "column feature"]:
-    """Describe each column by the measures that `COLUMN_FEATURES` lists.
+    """Compute the measures in `COLUMN_FEATURES` for each column.
 
     Counts and lengths are logarithms, so that the measures of small and large tables compare.
 

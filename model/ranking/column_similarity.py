@@ -1,4 +1,4 @@
-"""Compare columns with those that people have decided about."""
+"""Measure how similar all columns are to the columns of decided pairs."""
 
 import numpy as np
 from jaxtyping import Float32, Int
@@ -14,7 +14,7 @@ _CHUNK = 128
 
 
 class ColumnSimilarity:
-    """The similarity of all columns to some columns, in [0, 1].
+    """The similarity of each column of the lake to some chosen columns, from 0 to 1.
 
     Two columns are similar if their names and cells are, or if they probably join with the same
     columns. Text and other columns are similar only by what they join with.
@@ -41,7 +41,7 @@ class ColumnSimilarity:
         self._similarity[others, np.arange(len(others))] = 1.0
 
     def of(self, columns: Int[np.ndarray, "*shape"]) -> Float32[np.ndarray, "*shape other"]:
-        """Return the similarity of each column to each of the others."""
+        """Return the similarities of some columns to the chosen columns."""
         return self._similarity[columns]
 
 
@@ -66,7 +66,7 @@ def score_candidates(
     keys: Int[np.ndarray, " key"],
     candidates: Int[np.ndarray, "key candidate"],
 ) -> sparse.csr_array:
-    """Return the probability that two columns join, for the candidates of all key columns.
+    """Compute the join probability of each key column with each of its candidates.
 
     Args:
         scorer: Scores the pairs.

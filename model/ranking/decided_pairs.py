@@ -1,4 +1,4 @@
-"""Score the pairs that people decided as if nobody had decided."""
+"""Score accepted and rejected pairs without regard to the decisions."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +13,7 @@ from datahub_hyperjoin.model.signals.priors import CatalogPriors
 
 @dataclass(frozen=True)
 class DecidedPairs:
-    """The accepted and the rejected pairs, each once."""
+    """All pairs that people accepted or rejected, with their scores."""
 
     pairs: Int[np.ndarray, "pair 2"]
     """Column indices."""
@@ -26,7 +26,7 @@ class DecidedPairs:
 
     @classmethod
     def from_priors(cls, priors: CatalogPriors, unaware: PairScorer) -> "DecidedPairs":
-        """Score the decided pairs.
+        """Score the pairs that people accepted or rejected.
 
         Args:
             priors: The decisions.
@@ -48,5 +48,5 @@ class DecidedPairs:
 
     @cached_property
     def calibration(self) -> Calibration:
-        """The calibration that agrees best with the decisions; the identity without any."""
+        """The calibration that fits the decisions best, or the identity if there are none."""
         return calibrate(self.probability[self.accepted], self.probability[~self.accepted])

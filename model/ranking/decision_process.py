@@ -1,4 +1,4 @@
-"""Fit what decisions about some pairs say about other, similar pairs.
+"""Learn from decisions how to correct the scores of similar pairs.
 
 The log-odds of a join are those of the score plus a Gaussian process over pairs: a decision that
 surprises the score moves similar pairs in the same direction (Rasmussen and Williams, 2006,
@@ -20,7 +20,7 @@ def fit_process(
     prior: Float[np.ndarray, " pair"],
     accepted: Bool[np.ndarray, " pair"],
 ) -> Float[np.ndarray, " pair"]:
-    r"""Find the weight of each decision at the mode of the posterior.
+    r"""Compute the weight of each decision, at the mode of the posterior.
 
     The posterior of the log-odds of any pair x is $$m(x) + \sum_i k(x, x_i) \alpha_i$$ with the
     weights $$\alpha = t - \sigma(m + K \alpha)$$, found by Newton's method (algorithm 3.1).

@@ -1,4 +1,4 @@
-"""Find the columns with the nearest embeddings, with FAISS."""
+"""Find the columns with the nearest embeddings through FAISS."""
 
 import faiss
 import numpy as np
@@ -37,7 +37,7 @@ class ColumnIndex:
         tables: Int[np.ndarray, " query"],
         count: int,
     ) -> Int[np.ndarray, "query candidate"]:
-        """Return the nearest columns of other tables for each query, nearest first.
+        """For each query, return the nearest columns of other tables.
 
         Args:
             queries: One unit vector for each query.

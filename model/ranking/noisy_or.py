@@ -120,18 +120,18 @@ class PairSignals:
     """Greater density of the two columns: the share of their range that numbers fill."""
 
     def flatten(self) -> "PairSignals":
-        """Return the same signals as arrays of one dimension."""
+        """Return a copy of the signals as one-dimensional arrays."""
         arrays = {name: array.ravel() for name, array in vars(self).items() if array is not None}
         return replace(self, **arrays)
 
     def without_knowledge(self) -> "PairSignals":
-        """Return the same signals without entities, crosswalks and the catalog."""
+        """Return a copy of the signals without entities, crosswalks and the catalog."""
         none = np.zeros_like(self.names)
         return replace(self, entities=none, crosswalk=none, catalog=none)
 
 
 def combine_knowledge(signals: PairSignals, strengths: SignalStrengths) -> Measure:
-    """Return the probability of a join by entities, crosswalks and the catalog alone.
+    """Compute the probability of a join from entities, crosswalks and the catalog alone.
 
     Args:
         signals: The signals of each pair.
@@ -145,7 +145,7 @@ def combine_knowledge(signals: PairSignals, strengths: SignalStrengths) -> Measu
 
 
 def _by_other_names(signals: PairSignals, strengths: SignalStrengths) -> Measure:
-    """Return the probability of a join by entities that have several names."""
+    """Compute the probability of a join from shared entities or a crosswalk."""
     by_entities = np.where(
         signals.same_form,
         strengths.same_form * (signals.entities > 0),
@@ -156,7 +156,7 @@ def _by_other_names(signals: PairSignals, strengths: SignalStrengths) -> Measure
 
 
 def combine(signals: PairSignals, strengths: SignalStrengths) -> Measure:
-    r"""Combine signals into one probability of a join.
+    r"""Combine all signals into the probability of a join.
 
     $$s = 1 - (1 - p_{\mathrm{content}}) \prod_{i} (1 - w_i x_i)$$
 

@@ -1,4 +1,4 @@
-"""Describe pairs of columns by numbers that mean the same in every lake.
+"""Describe pairs of columns by numbers that are comparable between lakes.
 
 No feature names a table, a column or a value, so trees that were trained on other lakes can read
 them.
@@ -67,7 +67,7 @@ def log_odds(probability: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*sh
 
 @dataclass(frozen=True)
 class _References:
-    """The references of a lake in a form that is looked up by pair."""
+    """The references of a lake, indexed by pair."""
 
     pairs: SparsePairs
     probability: _Measured
@@ -90,7 +90,7 @@ class _References:
 
 
 class PairFeatures:
-    """The measures of pairs of columns that `PAIR_FEATURES` lists.
+    """The measures in `PAIR_FEATURES`, for any pairs of columns.
 
     Args:
         index: The columns with their signals, catalog priors and references.
@@ -105,7 +105,7 @@ class PairFeatures:
     def of(
         self, left: _Columns, right: _Columns, signals: PairSignals, noisy_or: _Measured
     ) -> Float32[np.ndarray, "pair feature"]:
-        """Describe each pair of a left and a right column.
+        """Compute the measures of each pair.
 
         Args:
             left: Column indices.
@@ -151,7 +151,7 @@ class PairFeatures:
 
 
 def _pattern_weights(index: LakeIndex) -> sparse.csr_array:
-    """Return the square root of each pattern's share of a column.
+    """For each column, return the square roots of its patterns' shares.
 
     The product of two rows is the Bhattacharyya coefficient of two columns' patterns.
     """

@@ -29,7 +29,7 @@ class PairScorer(ABC):
     def score(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
-        """Score all pairs of a left and a right column in each query.
+        """For each query, score every left column with every right column.
 
         Args:
             left: Column indices.
@@ -40,7 +40,7 @@ class PairScorer(ABC):
         """
 
     def to_probability(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-        """Convert scores to probabilities of a join, before calibration.
+        """Convert scores to uncalibrated probabilities of a join.
 
         Args:
             scores: Scores of pairs, in [0, 1].
@@ -101,13 +101,13 @@ class NoisyOrScorer(PairScorer):
     def score(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
-        """Score pairs by all signals."""
+        """Score pairs by all signals together."""
         return combine(self.measure(left, right), self.strengths)
 
     def measure(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> PairSignals:
-        """Measure the signals of all pairs of a left and a right column in the same row."""
+        """For each query, measure the signals of every left column with every right column."""
         index, overlap = self._index, self._index.overlap
         # Signals of values come from pairs that are looked up one by one; only cells and
         # embeddings are compared as matrices.
@@ -135,7 +135,7 @@ class NoisyOrScorer(PairScorer):
         )
 
     def to_probability(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-        """Convert scores to probabilities.
+        """Convert scores to uncalibrated probabilities of a join.
 
         Weak scores are lowered and strong scores raised.
 
@@ -148,7 +148,7 @@ class NoisyOrScorer(PairScorer):
 
 
 class NameScorer(PairScorer):
-    """A scorer for columns whose values are not compared.
+    """A scorer for columns whose values cannot be compared.
 
     The name of a column tells which key it refers to, and names alone hardly suggest a join.
 
@@ -182,7 +182,7 @@ class NameScorer(PairScorer):
 
 
 class RejectionAwareScorer(PairScorer):
-    """A scorer that gives 0 to rejected pairs.
+    """A scorer that gives rejected pairs the score 0.
 
     Another scorer scores all other pairs.
 
@@ -198,7 +198,7 @@ class RejectionAwareScorer(PairScorer):
     def score(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
-        """Return 0 for rejected pairs, and another scorer's scores for the rest."""
+        """Give rejected pairs the score 0, and score all others with the wrapped scorer."""
         scores = self._scorer.score(left, right)
         if not len(self._rejected):
             return scores
@@ -209,7 +209,7 @@ class RejectionAwareScorer(PairScorer):
 def score_pairs(
     scorer: PairScorer, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
 ) -> Float[np.ndarray, " pair"]:
-    """Score some pairs one by one.
+    """Score each left column with the right column at the same position.
 
     Args:
         scorer: Scores the pairs.

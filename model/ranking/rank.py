@@ -39,7 +39,7 @@ class _Selection:
 
 
 def number_duplicates(lake: Lake) -> Int[np.ndarray, " column"]:
-    """Give each column a number that its duplicate columns share.
+    """Number the columns so that duplicate columns share a number.
 
     Duplicates are columns of the same name in tables with the same columns and sketches. A table
     whose values are not known is no duplicate of any other.
@@ -68,7 +68,7 @@ def number_duplicates(lake: Lake) -> Int[np.ndarray, " column"]:
 def _build_scorers(
     index: LakeIndex, embeddings: Float32[np.ndarray, "column width"], config: ModelConfig
 ) -> tuple[PairScorer, PairScorer]:
-    """Return the scorer of all signals, and the same with the correction by trees."""
+    """Create a scorer of all signals, and a copy that trees correct."""
     signals = build_scorer(index, embeddings, config.ranking.scoring)
     return signals, correct(signals, index) if config.setting.tree_correction else signals
 
@@ -78,7 +78,7 @@ def _score_among(
     candidates: Int[np.ndarray, "query candidate"],
     positions: Int[np.ndarray, " query"],
 ) -> Float[np.ndarray, "query candidate"]:
-    """Score one candidate of each query against all other candidates."""
+    """For each query, score one of its candidates against all of its candidates."""
     selected = np.take_along_axis(candidates, positions[:, None], axis=1)
     return scorer.score(selected, candidates)[:, 0]
 
@@ -90,7 +90,7 @@ def _select(
     coherence: PairScorer,
     config: ModelConfig,
 ) -> Iterator[_Selection]:
-    """Select, for each key column, candidates that also join with each other.
+    """For each key column, select candidates that also join with each other.
 
     One scorer scores the candidates of a key, the other one the candidates among themselves.
     """

@@ -1,4 +1,4 @@
-"""Move the scores of pairs that are similar to decided ones."""
+"""Correct scores by people's decisions about similar pairs."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -19,7 +19,7 @@ times decisions."""
 
 
 class TaughtScorer(PairScorer):
-    """A scorer that adds to the log-odds of another one what people's decisions say.
+    """A scorer that corrects another scorer by people's decisions about similar pairs.
 
     Args:
         scorer: The scorer to change.
@@ -43,7 +43,7 @@ class TaughtScorer(PairScorer):
     def score(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
-        """Score pairs by the other scorer and by the decisions about similar pairs."""
+        """Score pairs by the wrapped scorer, corrected by the decisions about similar pairs."""
         first, second = self._similarity.of(left), self._similarity.of(right)
         one, other = self._decided.T
         # A pair has no order, so its columns are compared with those of a decided pair both ways.
@@ -52,7 +52,7 @@ class TaughtScorer(PairScorer):
         return expit(bounded_logit(self._scorer.score(left, right)) + straight + crossed)
 
     def to_probability(self, scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-        """Convert scores to probabilities as the other scorer does."""
+        """Convert scores to probabilities in the same way as the wrapped scorer."""
         return self._scorer.to_probability(scores)
 
 
@@ -63,7 +63,7 @@ def teach(
     index: LakeIndex,
     candidates: Int[np.ndarray, "key candidate"],
 ) -> PairScorer:
-    """Change a scorer by the decisions of people.
+    """Correct a scorer by people's decisions.
 
     Args:
         scorer: The scorer to change.

@@ -21,7 +21,7 @@ _CHUNK = 8192
 
 @dataclass(frozen=True)
 class TreeEnsemble:
-    """Regression trees of equal depth; their outputs are added."""
+    """An ensemble of regression trees of equal depth."""
 
     feature: Int[np.ndarray, "tree node"]
     """The feature that each inner node compares."""
@@ -33,7 +33,7 @@ class TreeEnsemble:
     """The output of each leaf, from left to right; one more than nodes."""
 
     def __call__(self, rows: Float32[np.ndarray, "row feature"]) -> Float[np.ndarray, " row"]:
-        """Return the sum of all trees' outputs for each row.
+        """For each row, return the sum of all trees' outputs.
 
         Args:
             rows: The features of each row.
@@ -53,7 +53,7 @@ class TreeEnsemble:
 
     @classmethod
     def load(cls, path: Path) -> "TreeEnsemble":
-        """Load trees from a file in the format of safetensors.
+        """Load trees from a safetensors file.
 
         Args:
             path: A file with the arrays `feature`, `threshold` and `value`.
@@ -64,5 +64,5 @@ class TreeEnsemble:
 
 @cache
 def shipped_trees() -> TreeEnsemble:
-    """Load the trees that come with the package, once."""
+    """Load the trees that come with the package."""
     return TreeEnsemble.load(SHIPPED)

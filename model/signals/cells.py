@@ -1,4 +1,4 @@
-"""Compare how the cells of two columns are spelt, even if no cells are equal.
+"""Compare columns by the trigrams in their cells, even if no cells are equal.
 
 Columns that hold the same values with typing errors, in another word order or with other
 punctuation share few values but most of their trigrams. Each column is represented by the bag of
@@ -41,7 +41,7 @@ _PROJECTION: dict[str, Any] = {
 
 @cache
 def _projection() -> SparseRandomProjection:
-    """Create a random projection that shortens vectors of trigram counts.
+    """Create a random projection to shorter vectors.
 
     The result is cached because creation is slow.
     """
@@ -70,7 +70,7 @@ class CellSimilarity:
     def between(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float32[np.ndarray, "query l r"]:
-        """For each query, compare each left column with each right column.
+        """For each query, compare every left column with every right column.
 
         Args:
             left: Column indices.

@@ -34,7 +34,7 @@ _MAX_STEPS = 256
 
 @dataclass(frozen=True)
 class CrosswalkOverlap:
-    """The pairs of columns that join through a crosswalk, with their best crosswalks."""
+    """Pairs of columns that join through a crosswalk, each with its best crosswalk."""
 
     pairs: PairValues
     """The strength of each pair: the product of the strengths of its two steps, in [0, 1]."""
@@ -44,11 +44,11 @@ class CrosswalkOverlap:
 
     @classmethod
     def empty(cls, columns: int) -> "CrosswalkOverlap":
-        """Return an overlap without any pairs."""
+        """Return an instance without pairs."""
         return cls(PairValues.from_mapping(columns, {}), np.zeros(0, dtype=np.int64))
 
     def steps(self, left: int, right: int) -> tuple[int, int] | None:
-        """Return the two columns of the crosswalk that connects a pair.
+        """Return the two crosswalk columns that connect a pair of columns.
 
         Args:
             left: A column index.
@@ -67,7 +67,7 @@ class CrosswalkOverlap:
 
 @dataclass(frozen=True)
 class _Steps:
-    """Pairs of a column and a crosswalk column with shared values."""
+    """Pairs of a column and a crosswalk's column that share values."""
 
     end: Int[np.ndarray, " step"]
     via: Int[np.ndarray, " step"]
@@ -79,7 +79,7 @@ class _Steps:
 
 @dataclass(frozen=True)
 class _Chains:
-    """Pairs of columns that a crosswalk connects, with both crosswalk columns.
+    """Pairs of columns that a crosswalk connects, with the two columns of the crosswalk.
 
     The left column has the smaller index.
     """
@@ -101,7 +101,7 @@ def find_crosswalks(
     names: NameSimilarity,
     uniqueness: Float[np.ndarray, " column"],
 ) -> CrosswalkOverlap:
-    """Find the pairs of columns that join only through a crosswalk.
+    """Find pairs of columns that join only through a crosswalk.
 
     A crosswalk has two nearly unique columns, at least one of them text: two numbers in a row
     identify two different things as often as they are two codes of one thing.
@@ -143,7 +143,7 @@ def _find_steps(
     names: NameSimilarity,
     in_crosswalk: Bool[np.ndarray, " column"],
 ) -> _Steps:
-    """Find crosswalk columns that share values with other columns, strongest first."""
+    """Find columns that share values with the columns of crosswalks, strongest first."""
     chosen = in_crosswalk[overlap.right] & (overlap.beyond_chance >= _MIN_STEP)
     end, via = overlap.left[chosen], overlap.right[chosen]
     density = np.maximum(lake.density[end], lake.density[via])
@@ -156,7 +156,7 @@ def _find_steps(
 
 
 def _by_number(numbers: Int[np.ndarray, " step"]) -> Sequence[Int[np.ndarray, " _"]]:
-    """Group the positions of equal numbers in an array.
+    """For each distinct number in an array, return its positions.
 
     Positions ascend within a group.
     """
@@ -166,7 +166,7 @@ def _by_number(numbers: Int[np.ndarray, " step"]) -> Sequence[Int[np.ndarray, " 
 
 
 def _chain(lake: Lake, steps: _Steps) -> _Chains:
-    """Pair columns that match two different columns of one crosswalk."""
+    """Pair columns that share values with two different columns of one crosswalk."""
     steps = steps.at(np.arange(min(len(steps.end), _MAX_STEPS)))
     left, right = (side.ravel() for side in np.indices((len(steps.end),) * 2))
     end, via, is_text = steps.end, steps.via, lake.is_text[steps.via]
@@ -190,7 +190,7 @@ def _without_direct(overlap: ValueOverlap, chains: _Chains) -> _Chains:
 
 
 def _best_of(chains: _Chains) -> _Chains:
-    """Keep only the strongest crosswalk of each pair.
+    """Keep the strongest crosswalk of each pair.
 
     Ties go to the crosswalk columns that come first in the lake.
     """
@@ -204,7 +204,7 @@ def _best_of(chains: _Chains) -> _Chains:
 
 
 def _index(columns: int, chains: _Chains) -> CrosswalkOverlap:
-    """Store each pair in both orders of its columns."""
+    """Store each pair in both orders."""
     left = np.concatenate([chains.left, chains.right])
     right = np.concatenate([chains.right, chains.left])
     order = np.lexsort((right, left))

@@ -1,4 +1,4 @@
-"""Estimate the overlap of columns that write the same values differently.
+"""Estimate the overlap of columns whose values are equal only in another form.
 
 A column of padded digits, decimal commas or dates in another order has a second sketch, of its
 values in the form that they write (see `value_forms`). The sketches of columns without a notation
@@ -32,7 +32,7 @@ the verification on all rows."""
 
 
 def add_form_overlap(lake: Lake, overlap: ValueOverlap) -> ValueOverlap:
-    """Add the pairs that overlap much more in a common value form.
+    """Add pairs whose values overlap much more in another form than as written.
 
     Args:
         lake: The columns with their notations and sketches.
@@ -56,7 +56,7 @@ def _form_of(profile: ColumnProfile) -> ValueForm | None:
 def _measure_in_form(
     lake: Lake, overlap: ValueOverlap, members: Bool[np.ndarray, " column"]
 ) -> ValueOverlap:
-    """Estimate the overlap of some columns with all columns, in one value form.
+    """Estimate the overlap of columns in one value form.
 
     `members` marks the columns whose values the form rewrites.
     """
@@ -77,7 +77,7 @@ def _measure_in_form(
 def _count_with_members(
     sketches: Sequence[bytes], members: Bool[np.ndarray, " column"]
 ) -> sparse.coo_array:
-    """Count the hashes that each pair shares, if one of its columns is in `members`.
+    """Count the hashes that each column shares with each of the columns in `members`.
 
     `members` marks the columns whose values the form rewrites. Both orders of a pair are counted.
 
@@ -102,7 +102,7 @@ def _count_with_members(
 
 
 def _add_gains(overlap: ValueOverlap, in_form: ValueOverlap) -> ValueOverlap:
-    """Add the pairs that overlap much more in a value form than as written."""
+    """Add the pairs that overlap much more in the value form than as written."""
     written = _either_containment(overlap, in_form)
     gains = _either_containment(in_form, in_form) > _MIN_GAIN * written
     kept = in_form.look_up(gains.astype(np.float64), overlap.left, overlap.right) == 0
@@ -126,6 +126,6 @@ def _add_gains(overlap: ValueOverlap, in_form: ValueOverlap) -> ValueOverlap:
 
 
 def _either_containment(overlap: ValueOverlap, pairs: SparsePairs) -> Float[np.ndarray, " pair"]:
-    """Return the greater of each pair's two containments."""
+    """For each pair, return the greater of its two containments."""
     forth = overlap.look_up(overlap.containment, pairs.left, pairs.right)
     return np.maximum(forth, overlap.look_up(overlap.containment, pairs.right, pairs.left))

@@ -72,7 +72,7 @@ def trigrams(name: str) -> frozenset[str]:
 
 
 def qualify(table: str, name: str) -> str:
-    """Put the table's name before a generic column name such as `id`.
+    """Prefix a generic column name such as `id` with its table's name.
 
     Other tables refer to such a column by both names, as in `customer_id`. Any other column name is
     returned unchanged.
@@ -117,7 +117,7 @@ class NameSimilarity:
         self._sizes = np.array([len(name) for name in windows])
 
     def vectors(self) -> Float32[np.ndarray, "column 256"]:
-        """Return a unit vector for each name, based on its trigrams.
+        """Compute a vector for each name, whose cosines approximate name similarities.
 
         The cosine of two vectors approximates that of the trigrams of both names. The random
         projection changes it by about 0.1 (Johnson and Lindenstrauss, 1984).
@@ -135,7 +135,7 @@ class NameSimilarity:
     def of(
         self, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
     ) -> Float[np.ndarray, "*pair"]:
-        """Return the name similarity of each pair.
+        """Return the similarity of the two names in each pair.
 
         Args:
             left: Column indices.
@@ -150,7 +150,7 @@ class NameSimilarity:
     def between(
         self, left: Int[np.ndarray, " left"], right: Int[np.ndarray, " right"]
     ) -> Float[np.ndarray, "left right"]:
-        """Compare each left column with each right column.
+        """Compare the name of every left column with the name of every right column.
 
         Args:
             left: Column indices.

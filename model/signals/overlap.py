@@ -28,7 +28,7 @@ overlap expected by chance."""
 
 @dataclass(frozen=True)
 class ValueOverlap(SparsePairs):
-    """The estimated overlap of values for pairs of columns in different tables.
+    """The estimated value overlap of pairs of columns from different tables.
 
     Pairs without a shared value are left out.
     """
@@ -47,7 +47,7 @@ class ValueOverlap(SparsePairs):
 
     @classmethod
     def empty(cls, columns: int) -> "ValueOverlap":
-        """Return an overlap without any pairs."""
+        """Return an instance without pairs."""
         none, zero = np.zeros(0, dtype=np.int64), np.zeros(0)
         return cls(
             columns=columns,
@@ -60,7 +60,7 @@ class ValueOverlap(SparsePairs):
 
     @cached_property
     def either_way(self) -> Float[np.ndarray, " pair"]:
-        """For each pair, the greater `beyond_chance` of its two directions."""
+        """For each pair, the greater `beyond_chance` of both directions."""
         reverse = self.look_up(self.beyond_chance, self.right, self.left)
         return np.maximum(self.beyond_chance, reverse)
 
@@ -77,7 +77,7 @@ class ValueOverlap(SparsePairs):
 def concatenate_sketches(
     sketches: Sequence[bytes],
 ) -> tuple[UInt64[np.ndarray, " hash"], Int[np.ndarray, " _"]]:
-    """Concatenate the hashes of all columns, and return where each column starts."""
+    """Concatenate the hashes of all columns, and return the start of each column."""
     hashes = np.frombuffer(b"".join(sketches), dtype="<u8")
     sizes = np.array([len(sketch) // _HASH_BYTES for sketch in sketches], dtype=np.int64)
     return hashes, np.concatenate([[0], np.cumsum(sizes)])
@@ -89,7 +89,7 @@ def _count_at_most(
     stop: Int[np.ndarray, " pair"],
     threshold: UInt64[np.ndarray, " pair"],
 ) -> Int[np.ndarray, " pair"]:
-    """Count the hashes in each slice that do not exceed a threshold.
+    """For each pair, count the hashes of a slice that do not exceed a threshold.
 
     Each slice is ascending. The binary searches of all pairs advance in step, which takes about
     log2(k) passes over the pairs instead of a Python loop over them.
@@ -108,7 +108,7 @@ def _count_at_most(
 def _count_shared(
     hashes: UInt64[np.ndarray, " hash"], bounds: Int[np.ndarray, " _"]
 ) -> sparse.coo_array:
-    """Count the hashes that any two columns have in common.
+    """Count the hashes that each pair of columns shares.
 
     The matrix of columns by hashes, multiplied by its transpose, yields only pairs that share a
     hash, so the cost depends on common hashes and not on the square of the number of columns.
@@ -130,7 +130,7 @@ def expected_containment(
     right: Int[np.ndarray, " pair"],
     containment: Float[np.ndarray, " pair"],
 ) -> Float[np.ndarray, " column"]:
-    """Estimate, for each column, the containment in others that is due to chance.
+    """For each column, estimate the containment that is due to chance.
 
     Args:
         is_text: The columns compared as text; the others are compared as numbers.
@@ -150,7 +150,7 @@ def expected_containment(
 def _complete_up_to(
     lake: Lake, hashes: UInt64[np.ndarray, " hash"], bounds: Int[np.ndarray, " _"]
 ) -> UInt64[np.ndarray, " column"]:
-    """Return the greatest hash up to which each sketch is complete.
+    """For each sketch, return the greatest hash below which no hash is missing.
 
     A sketch of another form has fewer hashes than values if the form merges some, so only the
     column's sketch of normal forms tells whether the sketches hold all values.
@@ -191,7 +191,7 @@ def estimate_pairs(
     Int[np.ndarray, " pair"],
     Float[np.ndarray, " pair"],
 ]:
-    """Estimate the containment for each pair of columns that share a hash.
+    """Estimate the containment of each pair of columns that share a hash.
 
     Args:
         lake: The columns.
@@ -218,7 +218,7 @@ def estimate_containment(
     right: Int[np.ndarray, " pair"],
     shared: Int[np.ndarray, " pair"],
 ) -> Float[np.ndarray, " pair"]:
-    """Estimate the share of the left column's values that are in the right one, in [0, 1].
+    """For each pair, estimate the containment of the left column in the right column.
 
     Args:
         lake: The columns.

@@ -57,13 +57,13 @@ class SparsePairs:
 
     @cached_property
     def _flat_indices(self) -> Int[np.ndarray, " pair"]:
-        """The position of each stored pair in the flattened matrix, in ascending order."""
+        """The index of each stored pair in the flattened matrix, in ascending order."""
         return self.left * self.columns + self.right
 
 
 @dataclass(frozen=True)
 class PairValues(SparsePairs):
-    """A sparse symmetric matrix with a positive value for each stored pair.
+    """A sparse symmetric matrix with a positive value for each stored pair of columns.
 
     A pair that is not stored has the value 0.
     """
@@ -73,7 +73,7 @@ class PairValues(SparsePairs):
 
     @classmethod
     def from_mapping(cls, columns: int, values: Mapping[tuple[int, int], float]) -> "PairValues":
-        """Build the matrix from a mapping that lists each pair once.
+        """Build the matrix from a mapping that contains each pair in one order.
 
         Args:
             columns: Number of columns in the lake.
@@ -92,7 +92,7 @@ class PairValues(SparsePairs):
     def of(
         self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
     ) -> Float[np.ndarray, "*shape"]:
-        """Return the value of each requested pair, or 0 if the pair is not stored."""
+        """Return the value of each requested pair, or 0 if it is not stored."""
         return self.look_up(self.values, left, right)
 
     def holds(
@@ -102,11 +102,11 @@ class PairValues(SparsePairs):
         return self.of(left, right) > 0
 
     def partners(self, column: int) -> Int[np.ndarray, " _"]:
-        """Return the columns that form a stored pair with a column, in ascending order."""
+        """Return the columns that are stored in a pair with a given column, in ascending order."""
         return self.right[slice(*np.searchsorted(self.left, [column, column + 1]))]
 
     def select(self, mask: Bool[np.ndarray, " pair"]) -> "PairValues":
-        """Return a matrix of only the pairs that a mask selects.
+        """Return a copy of the matrix with only the pairs that a mask selects.
 
         Args:
             mask: The pairs to keep; the same for both orders of a pair.
@@ -115,7 +115,7 @@ class PairValues(SparsePairs):
 
     @cached_property
     def once(self) -> Bool[np.ndarray, " pair"]:
-        """A mask that selects each pair in one order: the smaller index on the left."""
+        """A mask that selects each pair once, with the smaller index on the left."""
         return self.left < self.right
 
     def __len__(self) -> int:

@@ -28,7 +28,7 @@ _QUERY_SCALE = 3.0
 
 @dataclass(frozen=True)
 class CatalogPriors:
-    """Catalog facts as arrays, in which a column is its index in the lake."""
+    """The catalog facts as arrays, which address columns by their index in the lake."""
 
     uniqueness: Float[np.ndarray, " column"]
     """Distinct values per row with a value, from the catalog's profile where it has one."""
@@ -82,7 +82,7 @@ class CatalogPriors:
         )
 
     def without_decisions(self) -> "CatalogPriors":
-        """Return the same priors as if nobody had accepted or rejected a pair."""
+        """Return a copy of the priors without people's decisions."""
         connected, accepted = self.connected, self.accepted
         none = accepted.select(np.zeros(len(accepted.left), dtype=bool))
         is_accepted = accepted.holds(connected.left, connected.right)

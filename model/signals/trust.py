@@ -1,4 +1,4 @@
-"""Judge whether shared values suggest a join or are due to chance."""
+"""Weigh the evidence of shared values, which may be due to chance."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -12,14 +12,14 @@ _SPARSE_POWER, _DENSE_POWER = 0.5, 2.0
 
 
 def weigh_shared(shared: Int[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]:
-    """Return a weight in [0, 1) that grows with the number of shared values."""
+    """Return a weight below 1 that grows with the number of shared values."""
     return 1 - np.exp(-shared / _SHARED_SCALE)
 
 
 def trust_in_numbers(
     names: Float[np.ndarray, "*pair"], density: Float[np.ndarray, "*pair"]
 ) -> Float[np.ndarray, "*pair"]:
-    """Return a factor that weakens the evidence of shared numbers.
+    """Return a factor that reduces the evidence of shared numbers.
 
     It is in (0, 1], and smaller the less the column names agree.
 

@@ -1,4 +1,4 @@
-"""Vary column names by rules, and recognise names of the same meaning.
+"""Vary column names by rules, and recognise names that have the same meaning.
 
 The paper asks a language model for one plausible variant (section 4.1, step 3). These rules follow
 the same guidance: separators, abbreviations, case conventions, synonyms.
@@ -89,7 +89,7 @@ def rename(name: str, random: np.random.Generator) -> str:
 
 
 def canonical(name: str) -> tuple[str, ...]:
-    """Replace each token of a name by the first word of its synonym group.
+    """Replace the words of a name by standard synonyms.
 
     Names with equal results are variants of each other.
 
@@ -106,7 +106,7 @@ def are_variants(
     left: Int[np.ndarray, " pair"],
     right: Int[np.ndarray, " pair"],
 ) -> Bool[np.ndarray, " pair"]:
-    """Return whether the names of each pair of columns mean the same.
+    """For each pair of columns, return whether both names have the same meaning.
 
     Args:
         names: The name of each column.
