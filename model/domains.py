@@ -147,7 +147,7 @@ class _Groups:
 
 
 def _merge_groups(edges: Mapping[Pair, float]) -> list[dict[Pair, float]]:
-    """Merge joining columns into groups, and return the pairs within each group.
+    """Group columns by their joins, and return the pairs within each group.
 
     Groups are merged until no two groups are connected by enough joins. Pairs with the
     most partners in common come first: an accidental join between two domains has few in common,

@@ -83,7 +83,7 @@ def bits_against_chance(evidence: CompositeEvidence) -> float:
 
 
 def probability_of(proposal: Proposal, evidence: CompositeEvidence) -> float:
-    """Return the probability that a proposed reference is real.
+    """Compute the probability that a proposed reference is real.
 
     Args:
         proposal: The columns and the similarity of their names.
@@ -160,7 +160,7 @@ def _reference(proposal: Proposal, evidence: CompositeEvidence) -> CompositeRefe
 
 
 def _without_rivals(references: Sequence[CompositeReference]) -> list[CompositeReference]:
-    """Drop each reference that contradicts a better one.
+    """Drop references that contradict a more probable reference.
 
     The best references come first.
     """
@@ -188,5 +188,5 @@ def _without_rivals(references: Sequence[CompositeReference]) -> list[CompositeR
 
 
 def is_one_to_one(reference: CompositeReference) -> bool:
-    """Return whether each key has at most one row that refers to it."""
+    """Return whether at most one row refers to each key."""
     return reference.evidence.evidence.cardinality is Cardinality.ONE_ONE

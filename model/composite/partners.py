@@ -79,7 +79,7 @@ class ColumnPartners:
         return [(key, tuple(pairs)) for (_, key), pairs in grouped.items()]
 
     def searches(self, max_columns: int = 4) -> list[KeySearch]:
-        """List, for each table, the columns to search for composite keys.
+        """For each table, list the columns to search for composite keys.
 
         Args:
             max_columns: Maximum number of columns of a key.
@@ -158,9 +158,9 @@ def find_partners(index: LakeIndex) -> ColumnPartners:
 def _have_several(
     lake: Lake, left: Int[np.ndarray, " pair"], right: Int[np.ndarray, " pair"]
 ) -> Bool[np.ndarray, " pair"]:
-    """Mark the pairs whose tables are connected through at least two left columns."""
+    """Mark the pairs whose two tables are connected by several left columns."""
     count = len(lake.titles)
-    # The left column says the left table.
+    # The left column determines the left table.
     ends = np.unique(left * count + lake.table_of[right])
     tables = lake.table_of[left] * count + lake.table_of[right]
     seen, times = np.unique(lake.table_of[ends // count] * count + ends % count, return_counts=True)

@@ -1,4 +1,4 @@
-"""Propose composite references to keys, still to be verified."""
+"""Propose composite references, before they are verified on the data."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ _PER_TABLE = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A proposed reference from several columns to a key."""
+    """A proposed reference from several columns to a composite key."""
 
     pairs: ColumnPairs
     """The referring and the referenced columns, in the order of the key."""
@@ -41,7 +41,7 @@ class Proposal:
 
 
 def propose(partners: ColumnPartners, keys: Keys) -> list[Proposal]:
-    """Propose columns of other tables that may refer to each composite key.
+    """For each composite key, propose columns of other tables that may refer to it.
 
     Args:
         partners: Pairs of columns that may be parts of a reference.
@@ -67,7 +67,7 @@ def _order(proposal: Proposal) -> tuple[float, int, int, ColumnPairs]:
 def _of_tables(
     partners: ColumnPartners, pairs: Sequence[int], keys: Sequence[tuple[str, ...]]
 ) -> Iterator[Proposal]:
-    """Yield the possible references from one table to the keys of another."""
+    """Yield the possible references from one table to the keys of another table."""
     ids = partners.lake.ids
     of_path: dict[str, list[int]] = defaultdict(list)
     for pair in sorted(pairs, key=lambda pair: -partners.similarity[pair]):

@@ -1,4 +1,4 @@
-"""The methods that a recipe can select: our own, and the one in the HyperJoin paper.
+"""The methods that a recipe can select: this project's method and the HyperJoin paper's.
 
 A recipe selects a method as a whole with `model.setting`. Code that measures a single departure
 derives a method of its own: `dataclasses.replace(OURS, loss=Loss.TRIPLET)`.
@@ -38,7 +38,7 @@ class Positions(str, Enum):
 
 
 class EpochSelection(str, Enum):
-    """A criterion for the best epoch of training."""
+    """The measure by which training chooses its best epoch."""
 
     RECALL = "recall"
     """Highest recall on held-out key columns."""
@@ -62,7 +62,7 @@ class Loss(str, Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Method:
-    """All settings of a method.
+    """The settings that define a method, such as its loss function.
 
     The defaults are this project's own method.
     """
@@ -228,7 +228,7 @@ def find_method(setting: object) -> Method:
 
 
 def name_method(method: Method) -> str:
-    """Return the name of a method, as a recipe writes it in `model.setting`.
+    """Return the name of a method for `model.setting`.
 
     Args:
         method: One of `METHODS`, or a method that code has made.

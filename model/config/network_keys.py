@@ -1,4 +1,4 @@
-"""The recipe keys that only the network reads."""
+"""Find recipe keys that have no effect, because no network is trained."""
 
 from datahub_hyperjoin.model.config.sections import (
     ModelConfig,
@@ -9,7 +9,7 @@ from datahub_hyperjoin.model.config.sections import (
 
 
 def find_unused_keys(config: ModelConfig) -> tuple[str, ...]:
-    """Return the keys that a recipe sets for a network, if the ranking trains none.
+    """Return the recipe keys that have no effect, because no network is trained.
 
     Args:
         config: The section `model` of the recipe.

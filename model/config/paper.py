@@ -1,4 +1,4 @@
-"""The defaults that `model.setting: paper` selects."""
+"""The default values of `model.setting: paper`."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -47,9 +47,7 @@ def _lay_beneath(
 
 
 def fill(written: Mapping[str, object]) -> dict[str, object]:
-    """Add the paper's defaults to a section `model` with `setting: paper`.
-
-    Without that setting, nothing is added.
+    """Add the paper's defaults to the section `model` if it has `setting: paper`.
 
     Args:
         written: The keys of the recipe. Wrong keys and values stay for validation to report.

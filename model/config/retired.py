@@ -1,4 +1,4 @@
-"""Recipe keys that earlier versions had, with the reasons why they are refused.
+"""Refuse recipe keys that only earlier versions had.
 
 An entry stays for one version after the one that retires the key.
 """

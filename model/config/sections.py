@@ -199,5 +199,5 @@ class ModelConfig:
 
     @property
     def uses_variants(self) -> bool:
-        """Whether the model reads names and their variants."""
+        """Whether the model reads names, and uses name variants."""
         return self.setting.name_variants and self.features.names

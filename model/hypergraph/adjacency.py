@@ -71,5 +71,5 @@ class Adjacency:
 
     @property
     def entries(self) -> Lists:
-        """For each matrix row, the positions of its entries in `share`."""
+        """The positions of each hyperedge's entries in `share`."""
         return Lists(torch.arange(len(self.row), device=self.row.device), self.lists.starts)

@@ -62,7 +62,7 @@ class LakeIndex:
     """Name variants of key columns from a language model, if the recipe configures one."""
 
     def with_decisions(self, priors: CatalogPriors) -> "LakeIndex":
-        """Return the same index with other decisions of people.
+        """Return a copy of the index with other decisions of people.
 
         The key columns and the hypergraph stay as they are.
 
@@ -116,7 +116,7 @@ class LakeIndex:
 
     @cached_property
     def cells(self) -> CellSimilarity:
-        """The similarity of columns in the spelling of their values.
+        """The similarity of columns by the trigrams in their values.
 
         It is zero if values are not read.
         """
@@ -125,17 +125,17 @@ class LakeIndex:
 
     @cached_property
     def references(self) -> References:
-        """The probable references of columns to keys, judged before verification."""
+        """The probable references of columns to keys, before verification."""
         return self.find_references({})
 
     @cached_property
     def relations(self) -> Relations:
-        """The most probable key of each column, judged before verification."""
+        """The key that each column most probably refers to, before verification."""
         return Relations.from_references(self.references, len(self.lake))
 
     @cached_property
     def within_tables(self) -> Containments:
-        """The containment of columns in the key of their own table.
+        """The containment of each column in the key of its own table.
 
         It is empty if values are not read.
         """

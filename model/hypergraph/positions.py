@@ -47,7 +47,7 @@ def _split_components(
 
 
 def return_probabilities(joins: JoinGraph, steps: int) -> Float32[np.ndarray, "column step"]:
-    """Compute the probability that a random walk is back at its start after each step.
+    """For each step, compute the probability that a random walk is back at its start.
 
     The cost is cubic in the size of a component, which the join graph bounds.
 
@@ -94,7 +94,7 @@ def _smallest(
 def pin_basis(
     vectors: Float[np.ndarray, "member eigenvalue"],
 ) -> Iterator[Float[np.ndarray, " member"]]:
-    """Choose one fixed basis of an eigenspace.
+    """Choose a basis of an eigenspace that is the same in every run.
 
     Solvers return an arbitrary basis. Here, each vector is the projection onto the space of the
     member that is closest to the space (of several, the first); the next vector comes from the rest

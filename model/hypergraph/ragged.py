@@ -28,7 +28,7 @@ class Lists:
     def from_pairs(
         cls, owner: Int[Tensor, " entry"], member: Int[Tensor, " entry"], count: int
     ) -> "Lists":
-        """Build lists from pairs of a list index and a member index.
+        """Build lists from pairs of a list number and a member.
 
         Args:
             owner: The list of each pair.
@@ -56,7 +56,7 @@ class Lists:
         values: Float[Tensor, "source width"],
         weights: Float[Tensor, " entry"] | None = None,
     ) -> Float[Tensor, "list width"]:
-        """Add up weighted rows of `values` for each list.
+        """For each list, add up the weighted rows of `values`.
 
         Call it only where no gradient is recorded, such as within an autograd function.
 

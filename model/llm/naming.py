@@ -117,7 +117,7 @@ def name_columns(
 def _group(
     lake: Lake, keys: Int[np.ndarray, " key"], config: LanguageModelConfig
 ) -> dict[Question, list[int]]:
-    """Map each question to the key columns that it asks about.
+    """Build the questions about key columns, and map each question to its columns.
 
     Copies of a table lead to the same questions.
     """
@@ -131,7 +131,7 @@ def _group(
 def _variants(
     answers: Mapping[Question, str], columns_of: Mapping[Question, Sequence[int]]
 ) -> dict[int, str]:
-    """Map columns to their name variants, for all questions with a usable answer."""
+    """Map columns to the usable name variants in the answers."""
     return {
         column: name
         for question, answer in answers.items()
@@ -191,7 +191,7 @@ def _split(questions: Sequence[Question], config: LanguageModelConfig) -> list[P
 
 
 def _starts_line(done: int, total: int) -> bool:
-    """Return whether to report progress after a request.
+    """Return whether to log the progress after a request.
 
     A run reports progress at most `_PROGRESS_LINES` times.
     """

@@ -19,7 +19,7 @@ _DECODER = json.JSONDecoder()
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the outermost JSON objects in a text, if they are complete.
+    """Yield the complete JSON objects in a text.
 
     If an object is cut off, the search continues after its opening brace and finds the complete
     objects within.
@@ -72,7 +72,7 @@ def read_names(text: str, count: int) -> dict[int, str]:
 
 
 def usable_name(answer: str, question: Question) -> str | None:
-    """Return a name if it can serve as a name variant, otherwise None.
+    """Return a suggested name if it can be a name variant, otherwise None.
 
     Args:
         answer: The name from the language model.

@@ -1,4 +1,4 @@
-"""The request for name variants, to be answered in JSON (paper, box 1)."""
+"""Build the requests for name variants (paper, box 1)."""
 
 import json
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ _STRUCTURED: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Form:
-    """A set of request parameters that ask for JSON and limit the answer's length.
+    """Request parameters that demand JSON and limit the answer's length.
 
     Endpoints differ in the parameters that they accept.
     """
@@ -87,7 +87,7 @@ class Prompt:
 
     @property
     def most_tokens(self) -> int:
-        """An upper limit for the number of tokens in the request.
+        """The maximum number of tokens in the request.
 
         A token has at least one byte, so the bound is the size in bytes plus an overhead.
         """

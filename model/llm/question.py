@@ -17,7 +17,7 @@ _NAME_LENGTH, _CELL_LENGTH = 120, 60
 
 @dataclass(frozen=True)
 class Question:
-    """A key column with its context, as the language model sees it."""
+    """The description of a key column that a language model receives."""
 
     table: str
     """The table's title."""

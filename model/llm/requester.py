@@ -92,7 +92,7 @@ class Requester:
 
     @property
     def failures(self) -> Iterator[Failure]:
-        """The failures so far, one for each kind."""
+        """The warnings about all failures so far, one for each kind."""
         if self._stop_reason:
             yield self._stop_reason
         if self._failed:
@@ -101,7 +101,7 @@ class Requester:
             yield Failure.cut_off(self._cut_off)
 
     def _request(self, prompt: Prompt, form: Form) -> Reply | None:
-        """Send a request if the budget allows it, otherwise return None.
+        """Send a request if the budget allows it.
 
         The request's upper bound stays reserved until it is known what it used. A refused request
         costs nothing; one that was lost on the way back may have been billed in full.
@@ -160,7 +160,7 @@ class Requester:
         return True
 
     def _record_failure(self, error: NoReplyError) -> None:
-        """Record a failed request, and stop if others will probably fail, too."""
+        """Count a failed request, and stop if further requests would probably fail too."""
         if error.outcome is Outcome.REFUSED:
             self._stop_for(Failure.refused(error.status))
             return
@@ -179,7 +179,7 @@ class Requester:
 
 
 def _used(reply: Reply, most: Usage) -> Usage:
-    """Return the tokens that a reply used.
+    """Return the number of tokens that a request and its reply used.
 
     Missing counts are replaced by upper limits.
     """

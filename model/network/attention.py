@@ -40,7 +40,7 @@ class StructureAwareAttention(nn.Module):
     def forward(
         self, hyperedges: Float[Tensor, "hyperedge width"], adjacency: Adjacency
     ) -> Float[Tensor, "hyperedge width"]:
-        """Compute the attention from every hyperedge to all hyperedges.
+        """Compute attention between all hyperedges.
 
         Args:
             hyperedges: One vector per hyperedge.

@@ -68,7 +68,7 @@ def _sums(
 
 
 class _BiasedAttention(torch.autograd.Function):
-    """Plain attention, corrected where the bias is not zero.
+    """Attention with a sparse bias, computed as a correction of plain attention.
 
     Both passes call the kernel of plain attention once, on all pairs, and then visit only the
     biased pairs: `added` is p of the module's formula, and `beyond` is what a pair's weight has in

@@ -71,7 +71,7 @@ def _shape(text: str) -> tuple[float, ...]:
 
 
 class Featurizer:
-    """A converter of names and cells to numbers.
+    """A converter of names and cells to the network's input.
 
     It uses a vocabulary and fastText word vectors.
 

@@ -106,7 +106,7 @@ def _call(layer: nn.Module, *inputs: object) -> Tensor:
 
 
 def _runner(columns: int) -> Callable[..., Tensor]:
-    """Return a function that calls a layer.
+    """Choose the function that calls the layers.
 
     For a large batch, it saves memory by gradient checkpointing.
     """

@@ -1,4 +1,4 @@
-"""Load entity kinds from Python packages, such as countries and airports.
+"""Load lists of standard codes and names, such as those of countries and airports.
 
 The codes are those of ISO 3166, 4217 and 639, IATA, ICAO, the FAA and IUPAC. The names of months
 and days, and names in other languages, come from Unicode's CLDR.
@@ -73,7 +73,7 @@ def _countries() -> EntityKind:
 
 
 def _subdivisions() -> Iterator[EntityKind]:
-    """Yield the subdivisions of each country, with codes such as `US-CA` and `CA`.
+    """For each country, yield its subdivisions, such as states.
 
     Short codes that are numbers or single letters are left out: they match too many other columns.
     """
@@ -100,7 +100,7 @@ def _currencies() -> EntityKind:
 
 
 def _languages() -> EntityKind:
-    """Load languages that have a two-letter code.
+    """Load the languages that have a two-letter code.
 
     Nearly half of all three-letter words are the code of some language, so the codes of the other
     languages would match by chance.
@@ -128,7 +128,7 @@ def _elements() -> EntityKind:
 
 
 def _airports() -> EntityKind:
-    """Load airports that have an IATA code.
+    """Load the airports that have an IATA code.
 
     In the United States, an FAA code suffices.
     """
@@ -146,7 +146,7 @@ def _airports() -> EntityKind:
 
 
 def _calendar(table: str) -> EntityKind:
-    """Load the names of months or weekdays, with abbreviations, in all languages."""
+    """Load the full and abbreviated names of months or weekdays in all languages."""
     return _kind(
         table,
         (
@@ -167,7 +167,7 @@ def _in_all_languages(table: str, codes: set[str]) -> Iterator[tuple[str, str]]:
 
 @cache
 def _locales() -> tuple[Locale, ...]:
-    """Return one locale for each language, English first.
+    """Return the locale of each language, English first.
 
     Regional locales are left out, because they hardly differ from their language's locale.
     """

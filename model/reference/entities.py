@@ -1,4 +1,4 @@
-"""Measure how many entities two columns share, in whatever form they write them.
+"""Compare columns by the entities that they hold, such as countries.
 
 A column of country codes and a column of country names share no value, but their rows match. If
 nearly all values of a column are codes or names of one entity kind, the column represents a set of
@@ -22,7 +22,7 @@ _SHARED_SCALE = 3.0
 
 @dataclass(frozen=True)
 class EntityOverlap:
-    """The entities that columns share, and the form in which each column writes them."""
+    """The entities that pairs of columns share, and the form of each column's values."""
 
     form: Int[np.ndarray, " column"]
     """The form of each column's values, such as two-letter country codes; -1 if not recognised."""
@@ -37,14 +37,14 @@ class EntityOverlap:
 
     @classmethod
     def empty(cls, columns: int) -> "EntityOverlap":
-        """Return the overlap of columns in which no entities are recognised."""
+        """Return an instance for columns without recognised entities."""
         return cls(np.full(columns, _NO_FORM), PairValues.from_mapping(columns, {}))
 
     @classmethod
     def from_sketches(
         cls, sketches: Sequence[bytes], table_of: Int[np.ndarray, " column"]
     ) -> "EntityOverlap":
-        """Recognise the entities in columns, and compare columns of different tables.
+        """Recognise the entities in columns, and count those that pairs of columns share.
 
         Overlap is underestimated for a column whose sketch does not hold all of its values.
 
@@ -70,7 +70,7 @@ class EntityOverlap:
         return cls(form, PairValues(columns, left, right, overlap))
 
     def kind(self, left: int, right: int) -> str | None:
-        """Return the entity kind that two columns share.
+        """Return the entity kind of two columns, if both have the same kind.
 
         Args:
             left: A column index.
@@ -90,7 +90,7 @@ class EntityOverlap:
     def same_form(
         self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
     ) -> Bool[np.ndarray, "*shape"]:
-        """For each pair, return whether both columns write entities of one kind in one form.
+        """For each pair, return whether both columns have the same form, such as two-letter codes.
 
         Args:
             left: Column indices.

@@ -11,7 +11,7 @@ _ARTICLE = re.compile(r"^the ", re.IGNORECASE)
 
 
 class EntityName(NamedTuple):
-    """One code or name of an entity."""
+    """A code or a name of an entity."""
 
     entity: int
     """The entity's number within its kind, from 0."""
@@ -24,7 +24,7 @@ class EntityName(NamedTuple):
 
 
 class EntityKind(NamedTuple):
-    """A kind of entities, such as countries, with their codes and names."""
+    """An entity kind, such as countries, with all its codes and names."""
 
     name: str
     """The kind's name, in the plural."""

@@ -1,4 +1,4 @@
-"""Recognise the entities in a column, and the form in which it writes them."""
+"""Recognise the entities in a column, and whether it holds codes or names."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -26,7 +26,7 @@ _FIRST = 64
 
 @dataclass(frozen=True, slots=True)
 class RecognisedColumn:
-    """A column of entities, all of one kind."""
+    """A column whose values were recognised as entities of one kind."""
 
     entities: Int[np.ndarray, " entity"]
     """Numbers of the entities, each once."""
@@ -127,7 +127,7 @@ class Lexicon:
         return RecognisedColumn(entities, form, size=len(entities) + len(sketch) - explained)
 
     def synonyms(self, kind: str) -> Synonyms:
-        """Return the synonyms of an entity kind.
+        """Return the synonyms among the codes and names of an entity kind.
 
         All codes and names of one entity are synonyms.
 
@@ -141,7 +141,7 @@ class Lexicon:
     def _find(
         self, sketch: UInt64[np.ndarray, " value"]
     ) -> tuple[Int[np.ndarray, " value"], Int[np.ndarray, " value"]]:
-        """For each hash, return its first row in the lexicon and its number of rows.
+        """For each hash, return its first row in the lexicon and the number of its rows.
 
         A hash has one row for each kind that contains its name.
         """
@@ -150,7 +150,7 @@ class Lexicon:
 
 
 def _chance(kind: EntityKind, form: int) -> float:
-    """Return the probability that a random word equals one of a kind's names.
+    """Return the probability that a random word is one of a kind's codes or names.
 
     The random word is as long as one of these names. Only forms made of letters alone or digits
     alone can be hit by chance.

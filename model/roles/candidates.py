@@ -1,4 +1,4 @@
-"""Collect the references that are possible in a lake."""
+"""Find references that are possible in a lake, before their probability is known."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ def may_refer(profile: ColumnProfile) -> bool:
 
 
 def find_unique_columns(lake: Lake, priors: CatalogPriors) -> Bool[np.ndarray, " column"]:
-    """Mark columns whose values are unique enough for other columns to refer to.
+    """Mark the columns that are unique enough to be keys of references.
 
     Args:
         lake: The columns.
@@ -129,7 +129,7 @@ def _chance(
     containment: Float[np.ndarray, " pair"],
     is_key: Bool[np.ndarray, " column"],
 ) -> Float[np.ndarray, " pair"]:
-    """Estimate the probability that a random key contains a column's values.
+    """Estimate the probability that a randomly chosen key contains a column's values.
 
     The estimate is the share of keys that hold at least as many of these values as the right column
     does. Small whole numbers are in every counter, a five-digit number is in few keys.

@@ -14,7 +14,7 @@ _UNIQUE = 0.999
 
 @dataclass(frozen=True)
 class KeyClues:
-    """Signs for and against a column being the key of its table."""
+    """Signs that columns are, or are not, the keys of their tables."""
 
     leads: Bool[np.ndarray, " column"]
     """Columns that are unique and the first of their table."""
@@ -34,7 +34,7 @@ def _is_own(title: str, name: str) -> bool:
 def find_key_clues(
     lake: Lake, uniqueness: Float[np.ndarray, " column"], is_key: Bool[np.ndarray, " column"]
 ) -> KeyClues:
-    """Find signs for and against each column being the key of its table.
+    """Find signs that columns are, or are not, the keys of their tables.
 
     Args:
         lake: The columns.

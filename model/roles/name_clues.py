@@ -48,7 +48,7 @@ Clue = Float[np.ndarray, " pair"]
 
 @dataclass(frozen=True)
 class NameClues:
-    """Similarities between the name of a column and the name of a key, in [0, 1]."""
+    """How similar the names of columns and keys are, from 0 to 1."""
 
     column_in_key: Clue
     """Share of the referring column's name that the names of key and table explain."""
@@ -76,7 +76,7 @@ class NameClues:
 
 
 def noun_stem(word: str) -> str:
-    """Return the common part of an English noun and its plural.
+    """Reduce an English noun to a stem that singular and plural share.
 
     Only the ending of the word decides.
 
@@ -106,7 +106,7 @@ def stems(name: str) -> Words:
 
 
 def meaning(words: Words) -> Words:
-    """Drop words such as `id` and `code`, which carry no meaning.
+    """Drop the words of a name that carry no meaning, such as `id` and `code`.
 
     Args:
         words: The stems of a name.
@@ -115,12 +115,12 @@ def meaning(words: Words) -> Words:
 
 
 def _without(prefixes: AbstractSet[str], words: Words) -> Words:
-    """Drop the first word of a name if it is a common prefix, such as `dim`."""
+    """Drop the first word of a name if many tables share it."""
     return words[1:] if words[1:] and words[0] in prefixes else words
 
 
 def _joined(words: Words) -> str:
-    """Concatenate the words of a name, without numbers.
+    """Join the words of a name into one string, without numbers.
 
     A number only tells copies of a table apart.
     """
@@ -128,7 +128,7 @@ def _joined(words: Words) -> str:
 
 
 class _Trigrams:
-    """The trigrams of names, with weights: rare trigrams weigh more."""
+    """The trigrams of names, weighted by their rarity."""
 
     def __init__(self, tables: Sequence[Words], columns: Sequence[Words]) -> None:
         names = sorted({*tables, *columns})
@@ -141,7 +141,7 @@ class _Trigrams:
         self._weights = np.log((len(names) + 1) / (frequency + 1))
 
     def incidence(self, names: Sequence[Words]) -> sparse.csr_array:
-        """Return a 0/1 matrix of names and the trigrams in them."""
+        """Return a matrix that has a 1 where a name contains a trigram."""
         held = [sorted(self._number[w] for w in trigrams(" ".join(name))) for name in names]
         rows = np.repeat(np.arange(len(held)), [len(name) for name in held])
         columns = np.array([number for name in held for number in name], dtype=np.int64)
@@ -155,7 +155,7 @@ class _Trigrams:
         left: Int[np.ndarray, " pair"],
         right: Int[np.ndarray, " pair"],
     ) -> Float[np.ndarray, " pair"]:
-        """Return the share of the left name's trigrams that the right name contains.
+        """For each pair, return the share of the left name's trigrams that the right name contains.
 
         Each trigram counts by its weight.
         """
@@ -170,7 +170,7 @@ class _Trigrams:
 def compare_names(
     lake: Lake, referring: Int[np.ndarray, " pair"], referenced: Int[np.ndarray, " pair"]
 ) -> NameClues:
-    """Compare the names of column and key in each pair.
+    """Compare the name of each column with the name of the key it may refer to.
 
     Args:
         lake: The columns with the titles of their tables.
@@ -202,7 +202,7 @@ def compare_names(
 
 
 def names_parent(columns: Sequence[Words]) -> Bool[np.ndarray, " column"]:
-    """Return whether each name has a word such as `parent` or `manager`.
+    """Return whether each name contains a word such as `parent` or `manager`.
 
     Args:
         columns: The stems of the columns' names.
@@ -213,7 +213,7 @@ def names_parent(columns: Sequence[Words]) -> Bool[np.ndarray, " column"]:
 
 
 def table_prefixes(tables: Sequence[Words]) -> frozenset[str]:
-    """Return the first words, such as `dim`, that many names of tables share.
+    """Return common first words of table names, such as `dim`.
 
     Args:
         tables: The stems of the tables' names.
@@ -223,7 +223,7 @@ def table_prefixes(tables: Sequence[Words]) -> frozenset[str]:
 
 
 class _Spellings:
-    """Names as integers, so that arrays of names can be compared quickly."""
+    """Names as integers, which makes comparisons of many names fast."""
 
     def __init__(self, lake: Lake, tables: Sequence[Words], columns: Sequence[Words]) -> None:
         common = table_prefixes(tables)

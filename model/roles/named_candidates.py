@@ -1,4 +1,4 @@
-"""Find candidate references by names alone, for columns whose values cannot be compared."""
+"""Find possible references by names, for columns whose values cannot be compared."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ _Shares = dict[tuple[int, int], float]
 
 @dataclass(frozen=True)
 class NamedCandidates:
-    """Possible references, with the clues in their names."""
+    """Possible references, with the clues that names give."""
 
     candidates: ReferenceCandidates
     """The pairs, without any containment of values."""
@@ -92,7 +92,7 @@ class _Names:
         return np.fromiter(marked, dtype=bool, count=len(self.columns))
 
     def tables_named(self, spelling: str, near: int) -> Iterator[int]:
-        """Yield the other tables with a name.
+        """Yield all other tables that have a given name.
 
         If many tables have it, only those in the same folder or schema count.
         """
@@ -103,7 +103,7 @@ class _Names:
                 yield table
 
     def is_own(self, column: int) -> bool:
-        """Return whether a column is called `id`, or has the name of its table."""
+        """Return whether a column is called `id`, or is named after its own table."""
         words, table = self.meanings[column], int(self.lake.table_of[column])
         if not words:
             return bool(self.is_marked[column])
@@ -112,7 +112,7 @@ class _Names:
         )
 
     def is_foreign(self, column: int) -> bool:
-        """Return whether a column has the name of another table, but not of its own."""
+        """Return whether a column is named after another table, but not after its own."""
         words, table = self.meanings[column], int(self.lake.table_of[column])
         spellings = {"".join(words), "".join(self.without_prefix(words))} - {""}
         others = (other for spelling in spellings for other in self.tables_named(spelling, table))
@@ -120,7 +120,7 @@ class _Names:
 
 
 def _letters(words: Words) -> Words:
-    """Drop the numbers from a name.
+    """Drop the numbers among the words of a name.
 
     They only tell copies of a table apart.
     """
@@ -137,7 +137,7 @@ def may_refer_by_type(profile: ColumnProfile) -> bool:
 
 
 def _guess_keys(names: _Names, may: Bool[np.ndarray, " column"]) -> Bool[np.ndarray, " column"]:
-    """Guess the key of each table from the names and positions of its columns.
+    """Guess from names and positions which columns are keys.
 
     A key has the name of its table. If no column has it, the first column is the key, unless it is
     called like another table.
@@ -154,7 +154,7 @@ def _guess_keys(names: _Names, may: Bool[np.ndarray, " column"]) -> Bool[np.ndar
 
 
 def _by_table_name(names: _Names, keys_of: Mapping[int, Sequence[int]]) -> _Shares:
-    """Pair columns with the keys of tables whose names occur in the column's name.
+    """Pair each column with the keys of the tables that its name mentions.
 
     The column's name ends with the other table's name, or the other table's name is that of the
     column's own table, followed by the column's name.
@@ -212,7 +212,7 @@ def _by_parents(names: _Names, keys_of: Mapping[int, Sequence[int]]) -> _Shares:
 
 
 def _by_similarity(names: _Names, keys: Int[np.ndarray, " key"]) -> Iterator[tuple[int, int]]:
-    """Pair each column with the keys whose names are most similar to its name.
+    """Pair each column with the keys that have the most similar names.
 
     The name of a key includes the name of its table.
     """
@@ -230,7 +230,7 @@ def _by_similarity(names: _Names, keys: Int[np.ndarray, " key"]) -> Iterator[tup
 
 
 def find_named_candidates(lake: Lake, priors: CatalogPriors) -> NamedCandidates:
-    """Find the keys that each column may refer to, without comparing values.
+    """Find the keys that each column may refer to, without reading values.
 
     Names, declared types and counts decide. Columns whose rows were counted, here or in the
     catalog's profile, are keys if they are unique; the keys of other tables are guessed.
@@ -286,7 +286,7 @@ def _may_hold(
     left: Int[np.ndarray, " pair"],
     right: Int[np.ndarray, " pair"],
 ) -> Bool[np.ndarray, " pair"]:
-    """For each pair, return whether the key may hold the column's values.
+    """For each pair, return whether the key can contain the column's values.
 
     Types and counts decide, unless the catalog states a reference.
     """

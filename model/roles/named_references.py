@@ -1,4 +1,4 @@
-"""Find references between columns without comparing values.
+"""Find references between columns whose values cannot be compared.
 
 Names, types and counts are the only clues. The clues of names and tables have the same weights as
 beside values. What values say is missing, so that a reference is less probable before its names are
@@ -33,7 +33,7 @@ _MIN_UNMARKED = 0.1
 
 
 def find_named_references(lake: Lake, priors: CatalogPriors) -> References:
-    """Find the key that each column probably refers to, without comparing values.
+    """Compute the probability of each reference without comparing values.
 
     Args:
         lake: The columns.

@@ -49,7 +49,7 @@ _MAX_SCORE = 30.0
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceWeights:
-    """How much each clue, such as equal names, adds to the log-odds of a reference."""
+    """The weight of each clue for a reference, such as equal names."""
 
     prior: float = -4.5
     """A column refers to a given key."""
@@ -114,7 +114,7 @@ class ReferenceWeights:
     """Whether names of tables and columns count."""
 
     def without_names(self) -> "ReferenceWeights":
-        """Return weights that ignore the names of columns and tables."""
+        """Return a copy of the weights that ignores the names of columns and tables."""
         # Without names, those of any two tables end in the same number: none.
         return replace(self, reads_names=False, same_number=0.0)
 
@@ -125,7 +125,7 @@ DEFAULT_WEIGHTS = ReferenceWeights()
 
 @dataclass(frozen=True)
 class References:
-    """Pairs of a column and a key, with the probability that the column refers to it."""
+    """Possible references, each with its probability."""
 
     referring: Int[np.ndarray, " pair"]
     """Columns that may refer to a key, ascending."""
@@ -145,7 +145,7 @@ class References:
 
     @cached_property
     def best(self) -> Mapping[int, tuple[int, float]]:
-        """The most probable key of each column, with its probability.
+        """The most probable key of each column, and the probability of this reference.
 
         Two columns never refer to each other: the more probable direction is kept. If a key refers
         to another key, both are keys of the same things, and do not compete for a column.
@@ -156,7 +156,7 @@ class References:
 
     @cached_property
     def _likely(self) -> Mapping[tuple[int, int], float]:
-        """The pairs with a probability of at least 0.001, most probable first."""
+        """The references with a probability of at least 0.001, most probable first."""
         likely = np.flatnonzero(self.probability >= _NEGLIGIBLE)
         order = likely[np.argsort(-self.probability[likely], kind="stable")]
         pairs = zip(self.referring[order].tolist(), self.referenced[order].tolist(), strict=True)
@@ -164,7 +164,7 @@ class References:
 
     @cached_property
     def _first(self) -> Mapping[int, tuple[int, float]]:
-        """Each column's most probable key, with its probability, ignoring equivalent keys."""
+        """The most probable key of each column, and the probability of this reference."""
         first: dict[int, tuple[int, float]] = {}
         for (column, key), probability in self._likely.items():
             if column not in first and first.get(key, (-1,))[0] != column:
@@ -173,7 +173,7 @@ class References:
 
     @cached_property
     def _extensions(self) -> Mapping[int, Sequence[int]]:
-        """For each key, the keys that refer to it with a probability of at least 0.5."""
+        """For each key, the other keys that refer to it."""
         extensions: dict[int, list[int]] = defaultdict(list)
         keys = set(self.referenced.tolist())
         for column, (key, probability) in self._first.items():
@@ -182,7 +182,7 @@ class References:
         return extensions
 
     def _pooled(self, column: int, key: int) -> float:
-        """Return the probability that a column refers to a key or its equivalents.
+        """Add up the probabilities that a column refers to a key or to an equivalent key.
 
         Keys are equivalent if one of them surely refers to the other.
         """
@@ -226,7 +226,7 @@ def weigh_candidates(
     weights: ReferenceWeights,
     further: Float[np.ndarray, " pair"] | float = 0.0,
 ) -> References:
-    """Compute the probability of each possible reference from its clues.
+    """Compute the probability of each possible reference from clues.
 
     Args:
         lake: The columns.
@@ -257,7 +257,7 @@ def _score(
     tables: TableClues,
     weights: ReferenceWeights,
 ) -> Float[np.ndarray, " pair"]:
-    """Score each possible reference by the weighted sum of its clues."""
+    """Score each possible reference by a weighted sum of clues."""
     column, key = candidates.referring, candidates.referenced
     names = compare_names(lake, column, key)
     uniqueness = priors.uniqueness
@@ -299,7 +299,7 @@ def _score(
 def _words_in_common(
     lake: Lake, candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
 ) -> Float[np.ndarray, " pair"]:
-    """Score how many values of a text column occur in the key, from -1 to 1."""
+    """Score from -1 to 1 how many values of a text column occur in the key."""
     column, key = candidates.referring, candidates.referenced
     shared = np.minimum(distinct[column] * candidates.containment, _MANY_WORDS)
     amount = np.log1p(shared) / np.log1p(_MANY_WORDS)
@@ -311,7 +311,7 @@ def _words_in_common(
 def _normalise(
     column: Int[np.ndarray, " pair"], scores: Float[np.ndarray, " pair"]
 ) -> Float[np.ndarray, " pair"]:
-    """Convert scores to probabilities, over the possible keys of each column.
+    """Convert the scores of each column's possible keys to probabilities.
 
     The odds that the column refers to no key are set to 1.
     """
@@ -326,7 +326,7 @@ def _group_tables(
     tables: TableClues,
     probability: Float[np.ndarray, " pair"],
 ) -> Int[np.ndarray, " table"]:
-    """Group tables that refer to each other or have similar columns.
+    """Group the tables that refer to each other or have similar columns.
 
     The groups are the communities that the Louvain method finds.
     """

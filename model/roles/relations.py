@@ -24,7 +24,7 @@ class Relations:
 
     @classmethod
     def from_references(cls, references: References, columns: int) -> "Relations":
-        """Build the relations from the most probable key of each column.
+        """Select the most probable key of each column from all possible references.
 
         Args:
             references: The probable references of a lake.
@@ -37,7 +37,7 @@ class Relations:
 
     @cached_property
     def _referring(self) -> Int[np.ndarray, " reference"]:
-        """All columns that refer to a key, sorted by key.
+        """All columns that refer to a key, sorted by this key.
 
         Columns of one key are sorted by falling probability.
         """
@@ -46,11 +46,11 @@ class Relations:
 
     @cached_property
     def _keys(self) -> Int[np.ndarray, " reference"]:
-        """The keys of the columns in `_referring`, in ascending order."""
+        """The key of each column in `_referring`, in ascending order."""
         return self.key[self._referring]
 
     def referring_to(self, key: int) -> Int[np.ndarray, " column"]:
-        """Return the columns that refer to a key, most probable first.
+        """Return the columns that refer to a given key, most probable first.
 
         Args:
             key: A column, or `NO_KEY`, to which no column refers.
@@ -60,7 +60,7 @@ class Relations:
     def between(
         self, left: Int[np.ndarray, "*pair"], right: Int[np.ndarray, "*pair"]
     ) -> Float[np.ndarray, "*pair"]:
-        """Return the probability that the two columns of each pair are related.
+        """For each pair, return the probability that its columns are related.
 
         Columns are related if one refers to the other, or if both refer to the same key.
 

@@ -14,7 +14,7 @@ def row_products(
     left_rows: Int[np.ndarray, " pair"],
     right_rows: Int[np.ndarray, " pair"],
 ) -> Float[np.ndarray, " pair"]:
-    """Compute the inner product of each requested pair of rows.
+    """Compute the inner products of given pairs of rows.
 
     Args:
         left: A matrix.

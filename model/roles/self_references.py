@@ -1,4 +1,4 @@
-"""Find columns that may refer to the key of their own table, as `manager_id` does.
+"""Find columns such as `manager_id`, which may refer to the key of their own table.
 
 Columns of one table are compared with its key alone: most of what they share with one another, such
 as the days of two dates, is no reference.
@@ -24,7 +24,7 @@ _REPEATS = 0.95
 
 
 def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:
-    """Compare columns with the key of their own table.
+    """Measure the containment of columns in the key of their own table.
 
     That key is the first unique column.
 
@@ -54,7 +54,7 @@ def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:
 def _first_in_table(
     lake: Lake, candidates: Bool[np.ndarray, " column"]
 ) -> Int[np.ndarray, " table"]:
-    """Return the first candidate in each table, by position; -1 if there is none."""
+    """For each table, return its first candidate, or -1 if there is none."""
     first = np.full(len(lake.titles), -1)
     columns = np.flatnonzero(candidates)
     position = np.array([lake.profiles[column].position for column in columns], dtype=np.int64)

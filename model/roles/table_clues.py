@@ -26,7 +26,7 @@ Tables = Int[np.ndarray, " pair"]
 
 @dataclass(frozen=True)
 class TableClues:
-    """Signs for and against two tables being in the same database."""
+    """Signs that two tables are, or are not, in the same database."""
 
     style: Clue
     """Number of differences in the way the names of both tables are written, from 0 to 4."""

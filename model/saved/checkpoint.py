@@ -39,7 +39,7 @@ from datahub_hyperjoin.tables import TableId
 
 @dataclass(frozen=True)
 class Model:
-    """A network, with everything that it needs to encode columns."""
+    """A network, with its sizes, vocabulary and word vectors."""
 
     network: HIN
     sizes: NetworkSizes
@@ -57,11 +57,11 @@ class Model:
 
     @property
     def featurizer(self) -> Featurizer:
-        """The converter of names and cells to inputs of the network."""
+        """The converter of names and cells to the network's inputs."""
         return Featurizer(self.vectors, self.vocabulary)
 
     def number_tables(self, lake: Lake) -> Int[np.ndarray, " column"]:
-        """Return the position of each column's table among the network's table vectors.
+        """For each column, return the row of its table among the network's table vectors.
 
         Args:
             lake: The columns.
@@ -74,7 +74,7 @@ class Model:
         return np.array([rows.get(table, UNSEEN) for table in tables], dtype=np.int64)
 
     def describe_architecture(self, config: ModelConfig) -> Architecture:
-        """Describe the architecture of the network."""
+        """Describe the network's architecture."""
         return describe_architecture(config, self.sizes, self.vocabulary, self.vectors.path)
 
 

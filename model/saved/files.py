@@ -21,7 +21,7 @@ _BLOCKS = 64
 
 
 def digest(path: Path) -> str:
-    """Compute a quick digest of a file.
+    """Compute a digest of a file from its size and some of its blocks.
 
     It reads the size and 64 blocks of 64 KiB.
 

@@ -46,7 +46,7 @@ def _short(text: str) -> str:
 def describe_architecture(
     config: ModelConfig, sizes: NetworkSizes, vocabulary: Sequence[str], vectors: Path
 ) -> Architecture:
-    """List the properties of a network on which its saved weights depend.
+    """List the properties of a network that its saved weights depend on.
 
     Args:
         config: The settings.
@@ -75,12 +75,12 @@ def describe_architecture(
 
 
 def fingerprint_architecture(architecture: Architecture) -> str:
-    """Return the fingerprint of an architecture as 16 hexadecimal digits."""
+    """Return the fingerprint of an architecture."""
     return _short(json.dumps(architecture, sort_keys=True))
 
 
 def _list_facts(index: LakeIndex, config: ModelConfig) -> Iterator[str]:
-    """Yield texts that describe the catalog facts, decisions and variants used in training.
+    """Describe the catalog facts, decisions and name variants that training uses.
 
     A fact appears only if it changes training. A catalog without such facts therefore leaves the
     fingerprint as it is, and a saved model stays usable.

@@ -27,7 +27,7 @@ _SHARE = 0.1
 
 
 class Journal:
-    """The saved progress of a training run.
+    """A file with the progress of a training run.
 
     Args:
         folder: The folder of the model; without it nothing is saved.
@@ -73,7 +73,7 @@ class Journal:
         return True
 
     def note(self, state: TrainingState) -> None:
-        """Save the training state, unless that would take too much time.
+        """Save the training state, if saving does not take too much time.
 
         At most about a tenth of the time is spent on saving. If it fails, training goes on.
 
@@ -100,7 +100,7 @@ class Journal:
         self._cost = self._since - started
 
     def discard(self) -> None:
-        """Delete the journal after the model was saved."""
+        """Delete the journal, because the model was saved."""
         if self._file:
             self._file.unlink(missing_ok=True)
 

@@ -1,4 +1,4 @@
-"""Decide whether a saved model is used, trained further or ignored."""
+"""Decide whether to use a saved model, to train it further or to ignore it."""
 
 import logging
 from dataclasses import replace
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 def find_trained(index: LakeIndex, config: ModelConfig) -> Model | None:
-    """Find a saved model that needs no training.
+    """Load a saved model if it needs no further training.
 
     Args:
         index: The lake.
@@ -85,9 +85,7 @@ def _start_of(config: ModelConfig) -> str:
 
 
 def begin(index: LakeIndex, config: ModelConfig, folder: Path) -> Model:
-    """Prepare a model for training.
-
-    It is new, or a saved one that is adapted to the lake.
+    """Create a new model for training, or adapt a saved model to the lake.
 
     Args:
         index: The lake.

@@ -1,4 +1,4 @@
-"""The state of a training run, from which training can continue."""
+"""The state of a training run, which is saved so that training can resume."""
 
 import json
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ def _copy(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 @dataclass
 class TrainingState:
-    """The state of a training run: network, optimizers, random generator and history."""
+    """The state of a training run: network, optimizers, random numbers and history."""
 
     network: HIN
     optimizers: Optimizers
@@ -75,7 +75,7 @@ class TrainingState:
             self.best_score, self.best_epoch = score, epoch.number
 
     def finished(self, *, epochs: int, patience: int) -> bool:
-        """Return whether training has reached the last epoch or stopped improving.
+        """Return whether training is finished.
 
         Args:
             epochs: Maximum number of epochs.
@@ -88,7 +88,7 @@ class TrainingState:
         return done >= epochs or (done > 0 and done - self.best_epoch >= patience)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return all tensors of the state, by name.
+        """Return all tensors of the state by name.
 
         Returns:
             Weights, the best weights, the optimizers' moments and torch's generators by name.
@@ -106,7 +106,7 @@ class TrainingState:
         return tensors
 
     def facts(self) -> str:
-        """Return, as JSON, everything that is not a tensor, such as the history."""
+        """Return all parts of the state that are not tensors, as JSON."""
         return json.dumps(
             {
                 "random": self.random.bit_generator.state,
@@ -117,7 +117,7 @@ class TrainingState:
         )
 
     def restore(self, tensors: Mapping[str, Tensor], facts: str) -> None:
-        """Restore a state that `tensors` and `facts` returned.
+        """Restore a state from the results of `tensors` and `facts`.
 
         Args:
             tensors: The result of `tensors`.

@@ -1,4 +1,4 @@
-"""Sample training pairs from two changed copies of the same tables (paper, section 4.2).
+"""Sample training pairs from two altered copies of the same tables (paper, section 4.2).
 
 Each table is split into two overlapping subsets of its rows and columns. The first view keeps the
 names. The second view is the table as another publisher might have written it, and some of its key
@@ -80,7 +80,7 @@ class _View:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """The input of training: lake, features and settings."""
+    """The input of training: the lake index, features and settings."""
 
     index: LakeIndex
     featurizer: Featurizer
@@ -99,7 +99,7 @@ class TrainingData:
         return self.index.lake
 
     def whole(self) -> Features:
-        """Compute the features of every column from all sampled values."""
+        """Compute the features of all columns from all sampled values."""
         return _features(
             self,
             titles=[self.lake.titles[table] for table in self.lake.table_of],
@@ -132,7 +132,7 @@ def _left_view(
     held: ValueSplit,
     random: np.random.Generator,
 ) -> _View:
-    """Create the first view, which keeps all names.
+    """Create the first augmented view, which keeps all names.
 
     It hides the vectors of some random tables.
     """
@@ -151,7 +151,7 @@ def _left_view(
 
 
 def _choose_variant(index: LakeIndex, column: int, random: np.random.Generator) -> str:
-    """Choose a new name for a column at random.
+    """Choose another name for a column, with the same meaning.
 
     It is the name variant or a name made by rules.
 
@@ -199,10 +199,7 @@ def _rewrite_cells(
     side: Bool[np.ndarray, " value"],
     random: np.random.Generator,
 ) -> Float32[np.ndarray, "_ feature"]:
-    """Corrupt a column's values at random, and return their features.
-
-    With the remaining probability, the values stay as they are.
-    """
+    """Corrupt a column's values with some probability, and return their features."""
     if random.random() >= _CORRUPTED * data.config.setting.corruption:
         return data.cells[column][side]
     sample = data.lake.profiles[column].sample
@@ -220,7 +217,7 @@ def _right_view(
     held: ValueSplit,
     random: np.random.Generator,
 ) -> _View:
-    """Create the second view, as if another publisher had written the tables.
+    """Create the second augmented view, which imitates another publisher's tables.
 
     Its columns never have a table vector. A table of another publisher is new to the network, and
     this is how training covers that case.
@@ -241,7 +238,7 @@ def _right_view(
 
 
 def _groups(labels: Int[np.ndarray, " column"]) -> list[Int[np.ndarray, " _"]]:
-    """Group the indices of columns by table or by value domain.
+    """Group columns that have the same label.
 
     A label is the number of a table or domain; columns with a negative label belong to none.
     """
@@ -252,9 +249,7 @@ def _groups(labels: Int[np.ndarray, " column"]) -> list[Int[np.ndarray, " _"]]:
 
 
 def _join(data: TrainingData, left: _View, right: _View, random: np.random.Generator) -> Batch:
-    """Combine two views into one batch.
-
-    So a training step needs only one forward pass.
+    """Combine two views into one batch, which needs only one forward pass.
 
     Groups are formed view by view and shifted by the start of the view, so that no hyperedge ever
     contains columns of both. A view drops value domains and positions at random
@@ -293,7 +288,7 @@ def _join(data: TrainingData, left: _View, right: _View, random: np.random.Gener
 def sample_pairs(
     data: TrainingData, keys: Int[np.ndarray, " key"], random: np.random.Generator
 ) -> PairBatch:
-    """Sample a training batch, with one positive pair for each given key column.
+    """Sample a training batch with one positive pair for each key column.
 
     The batch consists of two augmented views of the tables that contain these columns.
 

@@ -72,7 +72,7 @@ _CORRUPTIONS: tuple[Corruption, ...] = (
 
 
 def corrupt(values: Sequence[str], random: np.random.Generator) -> _Values:
-    """Change all values of a column in one or two randomly chosen ways.
+    """Change all values of a column in one or two random ways.
 
     Args:
         values: The values of one column.

@@ -71,7 +71,7 @@ def infonce_loss(
     negative: Bool[Tensor, "pair candidate"],
     temperature: float,
 ) -> Float[Tensor, ""]:
-    r"""Compute the InfoNCE loss of positives and negatives (van den Oord et al., 2018).
+    r"""Compute the InfoNCE loss (van den Oord et al., 2018).
 
     $$-\frac{1}{|D^+|} \sum \log \frac{e^{s(C, C^+)/\tau}}
     {e^{s(C, C^+)/\tau} + \sum_{C^-} e^{s(C, C^-)/\tau}}$$
@@ -95,7 +95,7 @@ def measure_loss(
     negative: Bool[Tensor, "pair candidate"],
     method: Method,
 ) -> Float[Tensor, ""]:
-    """Compute the loss that the method selects.
+    """Compute the loss that the method uses.
 
     Args:
         cosines: The cosine of every query and candidate.

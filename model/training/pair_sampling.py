@@ -21,7 +21,7 @@ _SIMILAR = 0.3
 
 
 def _draw(pairs: PairValues, column: int, random: np.random.Generator) -> Int[np.ndarray, " _"]:
-    """Choose a random partner of a column.
+    """Draw a random partner of a column, if the column has partners.
 
     The array is empty if the column has none.
     """
@@ -32,7 +32,7 @@ def _draw(pairs: PairValues, column: int, random: np.random.Generator) -> Int[np
 def sample_targets(
     priors: CatalogPriors, keys: Int[np.ndarray, " key"], random: np.random.Generator
 ) -> Int[np.ndarray, " key"]:
-    """Choose a positive partner for each key column.
+    """For each key column, choose a positive partner.
 
     It is the column itself or an accepted partner.
 
@@ -55,7 +55,7 @@ def sample_targets(
 def sample_rejected(
     priors: CatalogPriors, keys: Int[np.ndarray, " key"], random: np.random.Generator
 ) -> Int[np.ndarray, " stranger"]:
-    """Choose a random rejected partner of each key column that has one.
+    """For each key column with rejected partners, choose one of them at random.
 
     Args:
         priors: The rejected pairs.
@@ -78,7 +78,7 @@ def find_negatives(
     priors: CatalogPriors,
     exclude_similar: bool,
 ) -> Bool[np.ndarray, "pair candidate"]:
-    """For each key column, mark the candidates that are negatives.
+    """For each key column, mark the candidates that serve as negatives.
 
     Candidates in the same value domain or with similar values may be joinable, and connected ones
     are. A rejected candidate is always a negative, whatever its values.

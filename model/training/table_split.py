@@ -1,4 +1,4 @@
-"""Split tables into two overlapping parts, and move columns between tables."""
+"""Split tables into two overlapping parts, and swap columns between tables."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ _ALONE = 0.4
 def split_columns(
     lake: Lake, needed: Int[np.ndarray, " needed"], random: np.random.Generator
 ) -> tuple[Int[np.ndarray, " left"], Int[np.ndarray, " right"]]:
-    """Choose two overlapping subsets of each table's columns (paper, section 4.2).
+    """For each table, choose two overlapping subsets of its columns (paper, section 4.2).
 
     With equal subsets, the network could recognise a table by its other columns, and would learn to
     find tables instead of columns.
@@ -76,7 +76,7 @@ def swap_tables(
     share: float,
     random: np.random.Generator,
 ) -> Int[np.ndarray, " column"]:
-    """Move some columns into other tables at random.
+    """Move randomly chosen columns into other tables.
 
     Joinable columns are seldom in the same table, but both halves of a column are. A column that
     moves among the columns of another table, under its title, can only be recognised by its own

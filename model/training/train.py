@@ -28,7 +28,7 @@ _NO_JOURNAL = Journal()
 
 @contextmanager
 def repeatable(seed: int) -> Iterator[None]:
-    """Make torch deterministic in a `with` block.
+    """Make torch deterministic within a `with` block.
 
     Its settings are restored at the end.
 
@@ -64,9 +64,7 @@ def fit(
     random: np.random.Generator,
     journal: Journal = _NO_JOURNAL,
 ) -> Iterator[Epoch]:
-    """Train a network in place.
-
-    At the end, restore the weights of the best epoch.
+    """Train a network in place, and keep the weights of the best epoch.
 
     Iterate inside `repeatable`, from the first epoch to the last.
 

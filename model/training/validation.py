@@ -19,7 +19,7 @@ More would enlarge the one batch that they form, and be missing from training.""
 
 
 def measure_cosines(network: HIN, pairs: PairBatch) -> Float[Tensor, "pair candidate"]:
-    """Compute the cosine similarity of each query to each candidate.
+    """Compute the cosine similarity of every query to every candidate.
 
     Args:
         network: The network that encodes both.
@@ -36,7 +36,7 @@ def measure_cosines(network: HIN, pairs: PairBatch) -> Float[Tensor, "pair candi
 def hold_out(
     keys: Int[np.ndarray, " key"], share: float, random: np.random.Generator
 ) -> tuple[Int[np.ndarray, " _"], Int[np.ndarray, " _"]]:
-    """Split the key columns into a training part and a held-out part.
+    """Split the key columns into keys for training and keys for validation.
 
     Args:
         keys: The key columns of the lake.
@@ -56,7 +56,7 @@ def hold_out(
 
 @torch.inference_mode()
 def measure_recall(network: HIN, pairs: PairBatch) -> float:
-    """Compute the share of queries whose positive is nearer than every negative.
+    """Compute the share of queries that are nearer to their positive than to any negative.
 
     Args:
         network: The network to measure.
@@ -73,7 +73,7 @@ def measure_recall(network: HIN, pairs: PairBatch) -> float:
 
 @torch.inference_mode()
 def check_spread(network: HIN, pairs: PairBatch) -> None:
-    """Raise an error if the network gives all columns similar embeddings.
+    """Raise an error if all embeddings are similar.
 
     Args:
         network: The network to check.
