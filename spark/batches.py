@@ -1,4 +1,4 @@
-"""Limit the memory of batches, and replace values that later steps cannot use.
+"""Merge small batches of rows, and replace values that later steps cannot use.
 
 Files may unfold: a few kilobytes of Parquet may hold a million long texts. Readers therefore read
 few rows at a time, and these are combined up to a number of bytes.
@@ -30,7 +30,7 @@ _FAR = "dates and times thousands of years away, which count as missing"
 
 
 def merge_steps(batches: Iterable[pa.RecordBatch], *, cells: int) -> Iterator[pa.RecordBatch]:
-    """Combine small batches into larger ones, because every batch has a fixed cost.
+    """Merge small batches into larger ones, because every batch has a fixed cost.
 
     Args:
         batches: Batches with the same columns.
@@ -54,9 +54,9 @@ def merge_steps(batches: Iterable[pa.RecordBatch], *, cells: int) -> Iterator[pa
 
 
 def with_usable_values(stream: TableStream) -> TableStream:
-    """Shorten, replace or drop values that would make a table unreadable.
+    """Shorten, replace or drop the values that later steps cannot use.
 
-    Notes for users say so.
+    Notes tell users about it.
 
     Args:
         stream: The table.

@@ -1,4 +1,4 @@
-"""The columns of a table, and a stream of its rows."""
+"""Describe the columns of a table, and choose which of them to read."""
 
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Sequence
@@ -26,7 +26,7 @@ class Column:
 
 @dataclass(slots=True)
 class RowEstimate:
-    """The number of rows in a table, known or estimated."""
+    """The exact or estimated number of rows in a table."""
 
     rows: float = 0
     """Number of rows; 0 if unknown. A reader that estimates it corrects it while it reads."""
@@ -50,7 +50,7 @@ class TableStream:
 
 
 def addressable_columns(columns: Sequence[Column], notes: list[str]) -> tuple[Column, ...]:
-    """Return the columns whose name is unique and not blank.
+    """Return the columns whose names are neither blank nor repeated.
 
     Args:
         columns: All columns of a table.
@@ -111,7 +111,7 @@ def requested_columns(
 def choose_columns(
     columns: Sequence[Column], paths: Collection[str] | None
 ) -> tuple[tuple[Column, ...], list[str]]:
-    """Choose which columns of a table to read, and collect notes for users.
+    """Choose the columns of a table to read, and note which columns are skipped.
 
     Args:
         columns: All columns.
@@ -128,5 +128,5 @@ def choose_columns(
 
 
 def readable_paths(columns: Iterable[Column]) -> list[str]:
-    """Return the paths of the columns whose values can be compared, in order."""
+    """Return the paths of the columns whose values can be compared."""
     return [column.path for column in columns if not column.opaque]

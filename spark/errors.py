@@ -1,4 +1,4 @@
-"""Errors that occur when Spark starts, and when tables are listed or read.
+"""Errors in starting Spark, and in listing or reading tables.
 
 SparkError
 └─ MissingJavaError
@@ -29,7 +29,7 @@ from datahub_hyperjoin.errors import CatalogError, SparkError, TableError
 
 
 class MissingJavaError(SparkError, OSError):
-    """Spark has no usable installation of Java."""
+    """Spark finds no usable installation of Java."""
 
     @classmethod
     def nowhere(cls) -> Self:
@@ -42,7 +42,7 @@ class MissingJavaError(SparkError, OSError):
 
     @classmethod
     def refused(cls, java: str) -> Self:
-        """Report that Java exited at once, usually because it is too old."""
+        """Report that Java exited at once, which usually means that it is too old."""
         return cls(
             f"Spark needs Java 17 or newer, and {java} ended before Spark had started. Read its "
             "messages above, and check `java -version`. Java 17 can be installed, for example, "
@@ -60,17 +60,17 @@ class UnreadableTableError(TableError, ValueError):
 
     @classmethod
     def not_text(cls) -> Self:
-        """Report a binary file that has the extension of a text file."""
+        """Report that a file with the extension of a text file is binary."""
         return cls.because("its bytes are not text")
 
     @classmethod
     def without_names(cls) -> Self:
-        """Report a header in which all names are blank or repeated."""
+        """Report that all names in a header are blank or repeated."""
         return cls.because("no column has a unique name")
 
     @classmethod
     def with_long_row(cls, most: int) -> Self:
-        """Report a row of delimited text that is longer than a maximum, in MiB."""
+        """Report that a row of delimited text is too long."""
         return cls.because(f"a row is longer than {most} MiB, or a quote in it is never closed")
 
     @classmethod
@@ -86,7 +86,7 @@ class EmptyTableError(TableError, ValueError):
     """The paths of its columns, if it has a header."""
 
     def with_header(self, paths: Iterable[str]) -> Self:
-        """Add the columns of the table, and return the error.
+        """Store the table's columns in the error, and return the error.
 
         Args:
             paths: Their paths.
@@ -96,17 +96,17 @@ class EmptyTableError(TableError, ValueError):
 
     @classmethod
     def without_content(cls) -> Self:
-        """Report a file of zero bytes."""
+        """Report that a file is empty."""
         return cls("is an empty file. Add rows")
 
     @classmethod
     def without_cells(cls) -> Self:
-        """Report a sheet in which nothing is written."""
+        """Report that a sheet is empty."""
         return cls("is an empty sheet. Add rows")
 
     @classmethod
     def without_rows(cls) -> Self:
-        """Report a file that has only a header."""
+        """Report that a file has a header but no rows."""
         return cls("has a header but no rows. Add rows")
 
 
@@ -163,7 +163,7 @@ class UnreadableRelationError(UnreadableTableError):
 
     @classmethod
     def removed(cls) -> Self:
-        """Report a table that was removed after it was listed."""
+        """Report that a table was removed after it was listed."""
         return cls("cannot be read: it no longer exists. Run again")
 
 
@@ -172,16 +172,16 @@ class EmptyRelationError(EmptyTableError):
 
     @classmethod
     def without_rows(cls) -> Self:
-        """Report that a query returned no rows."""
+        """Report that a table of a database or catalog has no rows."""
         return cls("has no rows. Add rows")
 
 
 class LostWorkerError(UnreadableTableError):
-    """A table ended the worker that read it, or would need too much memory."""
+    """A table crashed the worker that read it, or needs too much memory."""
 
     @classmethod
     def by_reading(cls) -> Self:
-        """Report that a worker ended while it read only this table."""
+        """Report that a worker crashed while reading this table."""
         return cls(
             "cannot be read: it ends the process that reads it, because its bytes are damaged or "
             "its rows take too much memory. Repair it, or divide it into several tables"
@@ -189,7 +189,7 @@ class LostWorkerError(UnreadableTableError):
 
     @classmethod
     def by_reading_on(cls, day: date, *, again: date) -> Self:
-        """Report a table that ended its worker in an earlier run and has not changed since.
+        """Report that a table is skipped, because it crashed its worker in an earlier run.
 
         Args:
             day: The day of that run.
@@ -203,7 +203,7 @@ class LostWorkerError(UnreadableTableError):
 
     @classmethod
     def by_memory(cls) -> Self:
-        """Report that the table's rows do not fit into a worker's memory."""
+        """Report that a table needs more memory than a worker may use."""
         return cls(
             "cannot be read: its rows take more memory than a worker may use. Lower "
             "`profile.max_bytes`, or divide it into several tables"
@@ -247,43 +247,43 @@ class MissingIcebergError(UnreadableTableError):
 
 
 class NoMetadataError(UnreadableTableError):
-    """An Iceberg table has no usable metadata."""
+    """An Iceberg table lacks usable metadata."""
 
     @classmethod
     def in_file(cls, name: str) -> Self:
-        """Report a metadata file that cannot be parsed."""
+        """Report that a metadata file cannot be parsed."""
         return cls.because(f"{name} is not the metadata of an Iceberg table")
 
     @classmethod
     def of_any_version(cls) -> Self:
-        """Report a metadata folder whose file names contain no version."""
+        """Report that no metadata file has a version in its name."""
         return cls.because("its metadata folder has no file with a version")
 
 
 class NotAvroError(UnreadableTableError):
-    """A file with the name of an Avro file has another format."""
+    """A file has the extension of Avro, but another format."""
 
     @classmethod
     def at_the_beginning(cls) -> Self:
-        """Report a file that does not start with the four magic bytes of Avro."""
+        """Report that a file does not begin with the magic bytes of Avro."""
         return cls.because("it does not begin like an Avro file")
 
 
 class TooDeepError(UnreadableTableError):
-    """A line of JSON has too many levels for its parser."""
+    """A line of JSON is nested too deeply for its parser."""
 
     @classmethod
     def beyond(cls, most: int) -> Self:
-        """Report a line of JSON with more levels than the limit."""
+        """Report that a line of JSON is nested more deeply than the limit."""
         return cls.because(f"a line is nested more than {most} levels deep")
 
 
 class UnshippedFileError(UnreadableTableError):
-    """Spark lists a file but cannot copy it to a worker."""
+    """Spark listed a file, but cannot copy it to a worker."""
 
     @classmethod
     def at_all(cls) -> Self:
-        """Report a file that Spark skipped, and the possible reasons."""
+        """Report that Spark cannot copy a file, with the possible reasons."""
         return cls(
             "cannot be read: Spark cannot copy it, because it was removed, Spark's user has no "
             "permission to read it, or it is larger than 1 GiB. Grant the permission, or store it "

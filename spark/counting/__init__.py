@@ -1,1 +1,1 @@
-"""Count the values of many columns at once, batch by batch."""
+"""Count the values of many columns together, batch by batch."""

@@ -1,4 +1,4 @@
-"""Compute partial aggregates of columns, and merge them.
+"""Count the values in parts of columns, and merge the counts.
 
 A partial aggregate has a bounded size, however long the column is. The aggregate of a whole column
 is the merge of the aggregates of its parts, so one pass can read a table batch by batch.
@@ -47,7 +47,7 @@ _NO_LENGTHS = (2**31, 0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnAggregate:
-    """Counts, types and distinct values of some or all rows of a column."""
+    """Counts, types and distinct values of a column or of some of its rows."""
 
     rows: int
     """Number of rows counted."""
@@ -73,11 +73,11 @@ class ColumnAggregate:
 
     @property
     def type(self) -> DataType:
-        """The data type that fits all values."""
+        """The data type that fits all values of the column."""
         return common_type(self.types)
 
     def resolve_null_words(self, *, is_text: bool | None = None) -> "ColumnAggregate":
-        """Decide whether words such as `NA` are values or nulls.
+        """Decide whether words such as `NA` are values or mean null.
 
         In a text column they are values.
 
@@ -109,7 +109,7 @@ EMPTY_AGGREGATE = ColumnAggregate(0, 0, frozenset(), NO_VALUES, NO_VALUES, _NO_L
 def aggregate_columns(
     columns: Sequence[TextCounts], size: int, *, in_forms: bool = True
 ) -> list[ColumnAggregate]:
-    """Aggregate a batch of values from each column.
+    """Aggregate one batch of each column.
 
     Args:
         columns: The texts of each column's batch.
@@ -164,7 +164,7 @@ def _in_form(part: ColumnAggregate, notation: Notation) -> Hashes:
 def _aggregate_chunk(
     columns: Sequence[TextCounts], size: int, *, in_forms: bool
 ) -> list[ColumnAggregate]:
-    """Aggregate several columns at once.
+    """Aggregate several columns together.
 
     Each text belongs to one of three groups: nulls, null words and values. Null words stay apart
     until the type of the whole column is known; there are few of them, so all are kept.
@@ -194,7 +194,7 @@ def _aggregate_chunk(
 
 
 def _is_null_word(normal: pa.Array) -> Mask:
-    """Mark the values in `NULL_WORDS`.
+    """Mark values such as `NA` that may mean null.
 
     Length and first byte rule out nearly all values before the set look-up, which is slower.
     """
@@ -216,7 +216,7 @@ def _shorten(texts: pa.Array) -> pa.Array:
 
 
 def _extremes(texts: pa.Array, bounds: Indices) -> list[tuple[int, int]]:
-    """Return the lengths of each column's shortest and longest text."""
+    """For each column, return the lengths of its shortest and its longest text."""
     lengths = pc.utf8_length(texts).to_numpy()
     ends = [reduce_each(end, lengths, bounds) for end in (np.minimum, np.maximum)]
     extremes = np.stack(ends, axis=1)

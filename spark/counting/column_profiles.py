@@ -20,7 +20,7 @@ from datahub_hyperjoin.value_forms import Notation
 
 
 class CountedColumn(NamedTuple):
-    """A column of a table, with the aggregate of all its rows."""
+    """A column of a table, with the counts of all its rows."""
 
     id: ColumnId
     """The column."""
@@ -33,7 +33,7 @@ class CountedColumn(NamedTuple):
 
 
 def profile_columns(columns: Sequence[CountedColumn], config: ProfileConfig) -> list[ColumnProfile]:
-    """Build the profiles of several columns, from one or more tables.
+    """Build the profiles of several columns.
 
     Args:
         columns: The counted columns.
@@ -55,7 +55,7 @@ def profile_columns(columns: Sequence[CountedColumn], config: ProfileConfig) -> 
 
 
 def opaque_profile(id_: ColumnId, column: Column, *, rows: int) -> ColumnProfile:
-    """Build a profile without values for a column that cannot be compared.
+    """Build a profile without values, for a column that cannot be compared.
 
     Args:
         id_: The column.
@@ -81,7 +81,7 @@ def opaque_profile(id_: ColumnId, column: Column, *, rows: int) -> ColumnProfile
 
 
 def _profile_chunk(columns: Sequence[CountedColumn], config: ProfileConfig) -> list[ColumnProfile]:
-    """Profile several columns together, because that needs fewer calls to Arrow.
+    """Profile several columns together, because this takes fewer calls to Arrow.
 
     Sketch, sample and patterns nest: the sample is the beginning of the sketch, and the patterns
     are those of the sample. All samples are converted to Python in one call, because the calls
@@ -136,7 +136,7 @@ def _concatenate_texts(columns: Sequence[DistinctValues]) -> tuple[pa.Array, Ind
 
 
 def _means(columns: Sequence[DistinctValues]) -> list[float]:
-    """Return the mean text length of each column.
+    """For each column, return the mean length of its texts.
 
     It is 0 for a column without values.
     """

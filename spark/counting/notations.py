@@ -1,4 +1,4 @@
-"""Rewrite values in a canonical form, in which different notations agree.
+"""Convert values in different notations to one canonical form.
 
 `canonical_forms` computes for a column what `canonical_form` defines for one value. Few columns are
 written in a notation of their own. The type of a column, and the first and the last byte of its
@@ -84,7 +84,7 @@ _INSTANT_REWRITES = ((r"(\.[0-9]*[1-9])0+$", r"\1"), (r"\.0+$", ""), (" 00:00:00
 
 
 def canonical_forms(normal: pa.Array, notation: Notation) -> pa.Array:
-    """Convert a column's values from their notation to the canonical form.
+    """Convert a column's values to the canonical form of their notation.
 
     Args:
         normal: Normal forms without nulls.
@@ -98,7 +98,7 @@ def canonical_forms(normal: pa.Array, notation: Notation) -> pa.Array:
 
 
 def in_notation(counted: TextCounts, notation: Notation) -> TextCounts:
-    """Convert a column's texts from their notation to the canonical form.
+    """Convert a column's distinct texts to the canonical form of their notation.
 
     Args:
         counted: Distinct texts of the column.
@@ -114,7 +114,7 @@ def in_notation(counted: TextCounts, notation: Notation) -> TextCounts:
 def form_sketches(
     normal: pa.Array, bounds: Indices, types: Sequence[AbstractSet[DataType]], size: int
 ) -> list[dict[Notation, Hashes]]:
-    """Compute a sketch of each column for each notation that it may have.
+    """For each notation that a column may have, compute a sketch of the column.
 
     A sketch holds hashes of the canonical forms.
 
@@ -140,7 +140,7 @@ def form_sketches(
 def column_notations(
     samples: Sequence[DistinctValues], sketched: Sequence[Iterable[Notation]]
 ) -> list[Notation | None]:
-    """Decide in which notation each column is written.
+    """Decide in which notation the values of each column are written.
 
     Args:
         samples: Distinct values of each column; all of them if there are at most two.
@@ -169,7 +169,7 @@ def column_notations(
 def _suspects(
     normal: pa.Array, bounds: Indices, types: Sequence[DataType]
 ) -> Iterator[tuple[int, tuple[Notation, ...]]]:
-    """Yield the columns that may have a notation, with the notations to try."""
+    """Yield the columns that may have a notation, each with the notations to try."""
     strings = StringBytes.of(normal)
     is_first = index_within(bounds) < _FIRST_VALUES
     rows, rows_bounds = np.flatnonzero(is_first), filtered_bounds(is_first, bounds)
@@ -186,7 +186,7 @@ def _suspects(
 
 
 def _spread(values: pa.Array) -> pa.Array:
-    """Return every n-th value of a column, at most `_FIRST_VALUES` in total.
+    """Return evenly spaced values of a column, at most `_FIRST_VALUES`.
 
     A column may be sorted, so that its first values are not typical.
     """
@@ -195,7 +195,7 @@ def _spread(values: pa.Array) -> pa.Array:
 
 
 def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[Notation]:
-    """Return the notations that fit the largest share of the values.
+    """Return the notations that most of the values fit.
 
     There are several if the values do not decide.
     """
@@ -250,7 +250,7 @@ def _write_each(normal: pa.Array, notation: Notation) -> pa.Array:
 
 
 def _rewrite(values: pa.Array, *rewrites: tuple[str, str]) -> pa.Array:
-    """Apply regular-expression replacements in order."""
+    """Apply several regular-expression replacements in order."""
     for pattern, replacement in rewrites:
         values = pc.replace_substring_regex(values, pattern, replacement)
     return values

@@ -30,7 +30,7 @@ _SYMBOLS = bytes.maketrans(
 
 
 def shapes(values: pa.Array) -> pa.Array:
-    """Replace the letters of each value by `A` and the digits by `9`.
+    """Replace all letters of a value by `A`, and all digits by `9`.
 
     Two or more letters become `A+`, one letter `A`, a digit `9`, five or more digits `9+`. All
     other characters stay as they are. The shape covers the first 40 characters of a value.
@@ -98,7 +98,7 @@ def patterns(values: pa.Array, bounds: Indices, most: int) -> list[tuple[Pattern
 
 
 def _collapse_runs(strings: StringBytes) -> tuple[Bytes, Mask]:
-    """Replace bytes by symbols such as `A`, and shorten repetitions.
+    """Replace characters by symbols such as `A` or `9`, and shorten repetitions.
 
     A run is a sequence of equal symbols within one string. Runs are shortened in place, without
     a loop over values: the second letter of a run becomes `+` and later ones are dropped; blanks
@@ -122,7 +122,7 @@ def _collapse_runs(strings: StringBytes) -> tuple[Bytes, Mask]:
 
 
 def _shifted(marks: Mask, distance: int) -> Mask:
-    """Shift a mask to the right.
+    """Shift a mask to the right by some positions.
 
     A negative distance shifts it to the left.
     """

@@ -1,4 +1,4 @@
-"""Recognise columns with personal values, and replace their samples by hashes.
+"""Recognise columns of personal values, and replace their samples by hashes.
 
 A value is personal by its form (an e-mail address, a phone number) or by its check digits (an IBAN,
 a national identity number). A chance match of check digits is one in ten or rarer, so most of a
@@ -62,7 +62,7 @@ _Check = Callable[[str], object]
 def hide_personal_values(
     column: ColumnProfile, table: Table, config: ProfileConfig
 ) -> ColumnProfile:
-    """Replace a column's sample by hashes if its values are personal.
+    """Replace a column's sample by hashes if the values are personal.
 
     Equal values have equal hashes in all columns, so that personal columns still join. These are
     the hashes that the sketch holds anyway.
@@ -86,7 +86,7 @@ def hide_personal_values(
 
 
 def hide_personal_columns(profile: TableProfile, config: ProfileConfig) -> TableProfile:
-    """In a stored profile, replace the samples of personal columns by hashes.
+    """Replace the samples of personal columns in a stored profile by hashes.
 
     Args:
         profile: The stored profile of a table. Its other personal columns are hidden already,
@@ -160,7 +160,7 @@ def _share(values: Sequence[str], check: _Check) -> float:
 
 @cache
 def _checks(length: int) -> list[_Check]:
-    """Return the checks for identity numbers of a given length.
+    """Return the checks of identity numbers that have a given length.
 
     Their modules are imported when they are first needed.
     """

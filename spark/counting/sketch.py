@@ -1,4 +1,4 @@
-"""Sketches of columns, which hold the smallest hashes of the values.
+"""Sketches, which represent a column by the smallest hashes of its values.
 
 A value is identified by a 64-bit hash of its normal form. The k smallest hashes of a column are a
 random sample of its distinct values, and every column is sampled in the same way: a value that two
@@ -60,7 +60,7 @@ class DistinctValues:
         return DistinctValues(self.hashes, self.counts, pa.nulls(len(self), pa.string()))
 
     def translate(self, synonyms: Synonyms) -> "DistinctValues":
-        """Merge synonyms into one value.
+        """Merge values that are synonyms.
 
         Args:
             synonyms: The hashes that have the same meaning.
@@ -79,7 +79,7 @@ NO_VALUES = DistinctValues(np.zeros(0, np.uint64), np.zeros(0, np.int64), pa.arr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueCounts:
-    """The texts of several columns, with the number of rows for each text.
+    """The texts of several columns, with the number of rows that contain each text.
 
     The columns are stored one after the other.
     """
@@ -97,7 +97,7 @@ class ValueCounts:
     """Start of each column, and the end of the last one."""
 
     def filter(self, mask: Mask) -> "ValueCounts":
-        """Return only the texts that a mask selects.
+        """Keep only the texts that a mask selects.
 
         Args:
             mask: True for each text to keep.
@@ -117,7 +117,7 @@ class ValueCounts:
 
 
 def distinct_values(entries: ValueCounts, size: int = sys.maxsize) -> list[DistinctValues]:
-    """Merge texts with the same normal form, within each column.
+    """For each column, merge its texts that have the same normal form.
 
     Args:
         entries: Texts of several columns.
@@ -132,7 +132,7 @@ def distinct_values(entries: ValueCounts, size: int = sys.maxsize) -> list[Disti
 
 
 def filtered_bounds(mask: Mask, bounds: Indices) -> Indices:
-    """Compute where each concatenated column starts after values were dropped.
+    """Compute where each column starts after a mask has dropped values.
 
     Args:
         mask: True for each value that is kept.
@@ -150,7 +150,7 @@ def filtered_bounds(mask: Mask, bounds: Indices) -> Indices:
 
 
 def merge_values(parts: Iterable[DistinctValues]) -> DistinctValues:
-    """Merge the distinct values from several parts of a column.
+    """Merge the distinct values of several parts of a column.
 
     Merging commutes with cutting: the k smallest values of the result are the same if each part
     was cut to k or more values before. Parts can therefore be cut as soon as they are counted.
@@ -172,7 +172,7 @@ def merge_values(parts: Iterable[DistinctValues]) -> DistinctValues:
 
 
 def to_bytes(hashes: Hashes) -> bytes:
-    """Serialize a sketch for a profile.
+    """Serialize a sketch.
 
     Args:
         hashes: Hashes in ascending order.
@@ -189,7 +189,7 @@ def to_bytes(hashes: Hashes) -> bytes:
 
 
 def estimate_distinct(hashes: Hashes, size: int) -> int:
-    """Estimate the number of distinct values from the smallest hashes.
+    """Estimate a column's number of distinct values from its smallest hashes.
 
     Hashes are uniform on [0, 2^64), so the k-th smallest, h, is near (k / D) 2^64, and
     (k - 1) / (h / 2^64) is an unbiased estimate of D. Its relative error is about 1 / sqrt(k - 2).
@@ -217,7 +217,7 @@ def estimate_distinct(hashes: Hashes, size: int) -> int:
 def _group_by_hash(
     hashes: Hashes, counts: Counts, texts: pa.Array, bounds: Indices, size: int = sys.maxsize
 ) -> list[DistinctValues]:
-    """Group the values of each column by hash, and keep the smallest hashes.
+    """For each column, group its values by hash, and keep the smallest hashes.
 
     Each column is sorted on its own, which is faster than one sort by column and hash. Equal hashes
     are then adjacent, so a group starts wherever the hash or the column changes, and one reduction

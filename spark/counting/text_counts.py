@@ -1,4 +1,4 @@
-"""Count the distinct texts of a column of any Arrow type."""
+"""Count the distinct texts of columns of any Arrow type."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _LAST_ZEROS = ((r"(\.[0-9]*[1-9])0+$", r"\1"), (r"\.0+$", ""))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextCounts:
-    """The distinct texts in some rows of a column, and how often each occurs."""
+    """The distinct texts in some rows of a column, with their counts."""
 
     rows: int
     """Number of rows counted."""
@@ -48,7 +48,7 @@ def count_texts(column: pa.Array) -> TextCounts:
 
 
 def texts_of(column: pa.Array) -> pa.Array:
-    """Return the text of every row in a batch of a column.
+    """Return the text of each row in a batch of a column.
 
     Args:
         column: Rows of any type that has a text form.
@@ -60,7 +60,7 @@ def texts_of(column: pa.Array) -> pa.Array:
 
 
 def countable(column: pa.Array) -> pa.Array:
-    """Convert a column to a type that Arrow can filter, count and convert to text.
+    """Convert a column to a type that Arrow can count and convert to text.
 
     Arrow supports these operations for most types, but not for all of them.
 

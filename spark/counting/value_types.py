@@ -88,7 +88,7 @@ def types_of(normal: pa.Array, bounds: Indices) -> list[frozenset[DataType]]:
 
 
 def common_type(types: AbstractSet[DataType]) -> DataType:
-    """Return the type of a column whose values have the given types.
+    """Return the type of a column whose values have several types.
 
     Args:
         types: The types of a column's values.
@@ -113,7 +113,7 @@ def common_type(types: AbstractSet[DataType]) -> DataType:
 
 
 def _match(normal: pa.Array, strings: StringBytes, classes: Bytes, rows: Indices) -> Indices:
-    """Return the type of each value at `rows`, as an index in `_TYPES`.
+    """Return the types of some values, as indices in `_TYPES`.
 
     Values that match no type get `_OTHER`. Hyphens at the positions of a date, and else a dot,
     decide which patterns can match at all.

@@ -1,4 +1,4 @@
-"""A Spark data source for database tables, read over several connections."""
+"""A Spark data source that reads a database table over several connections."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ from datahub_hyperjoin.spark.native.frames import TableFrame
 
 @dataclass(frozen=True)
 class KeyRanges(InputPartition):
-    """The key ranges of one Spark partition, read over one connection."""
+    """The key ranges that one Spark task reads over one connection."""
 
     ranges: tuple[KeyRange, ...]
     """Ranges of the key, read one after the other."""
@@ -50,7 +50,7 @@ class RelationSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Return the name under which Spark knows this data source."""
+        """Return the name of this data source in Spark."""
         return "hyperjoin_relation"
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -141,7 +141,7 @@ def load_relation(
 
 
 def _options(relation: Relation) -> dict[str, str]:
-    """Return the reader's options, whose names make Spark redact secrets."""
+    """Return the options of the reader, named so that Spark redacts their secrets."""
     database = relation.database
     return {
         "url": database.url.get_secret_value(),

@@ -49,7 +49,7 @@ def database_error_text(error: SQLAlchemyError) -> str:
 
 
 def system_of(engine: Engine) -> str:
-    """Return the name of a database system, such as `postgresql`.
+    """Return the name of an engine's database system, such as `postgresql`.
 
     Args:
         engine: The database, after its first connection.
@@ -72,7 +72,7 @@ def without_type_warnings() -> Iterator[None]:
 
 
 def open_engine(connection: str, database: Database) -> Engine:
-    """Create an engine with a single connection, opened on first use.
+    """Create a SQLAlchemy engine that uses a single connection.
 
     Args:
         connection: The database's key in the recipe, for messages.
@@ -134,7 +134,7 @@ def _keep_early_dates(connection: DBAPIConnection) -> None:
 
 
 def _replace_invalid_text(connection: DBAPIConnection) -> None:
-    """Make a connection replace bytes that are not UTF-8.
+    """Make a connection replace invalid bytes in text.
 
     SQLite does not check what it stores. Otherwise one such value would cost the table, and would
     be in the error.
@@ -170,7 +170,7 @@ class Databases:
         self._engines.clear()
 
     def engine(self, relation: Relation) -> Engine:
-        """Return the engine for a table's database.
+        """Return the SQLAlchemy engine for a table's database.
 
         Args:
             relation: The table.

@@ -1,4 +1,4 @@
-"""Split database tables into primary key ranges."""
+"""Split database tables into ranges of their primary keys."""
 
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ _RANGES_PER_CONNECTION = 16
 
 
 class RowSample(NamedTuple):
-    """The rows to read from a table that is too large to read completely."""
+    """The rows to read from a table that has too many rows."""
 
     ranges: list[KeyRange]
     """Disjoint ranges of the key that cover the table."""
@@ -40,7 +40,7 @@ class RowSample(NamedTuple):
 
 
 def sample_rows(relation: Relation, engine: Engine, key: str, *, rows: int, most: int) -> RowSample:
-    """Choose rows that are spread evenly over the table's key.
+    """Choose rows that are spread evenly over a table's key.
 
     Args:
         relation: The table.
@@ -143,7 +143,7 @@ def split_key(
 def _equal_counts(
     relation: Relation, engine: Engine, key: str, first: int, *, step: int
 ) -> set[int]:
-    """Find the keys that split a table into ranges of `step` rows.
+    """Find the keys that split a table into ranges of `step` rows each.
 
     Each statement reads only some entries of the key's index, and so stays within the time limit.
     """
@@ -179,7 +179,7 @@ def within_key_range(
 
 
 def _query_number(engine: Engine, statement: Select[Any]) -> int | None:
-    """Return the number that a statement selects, or None if there is none."""
+    """Execute a statement that selects at most one number, and return the number."""
     try:
         with engine.connect() as connection:
             return connection.execute(statement).scalar_one_or_none()

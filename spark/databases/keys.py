@@ -1,4 +1,4 @@
-"""Read the keys and unique constraints that a database declares."""
+"""Read the primary keys, unique constraints and foreign keys of database tables."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -87,7 +87,7 @@ def list_keys(
 def _unique_keys(
     inspector: Inspector, schema: str, names: Sequence[str]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield each primary or unique key, with the name of its table."""
+    """Yield each primary or unique key with the name of the table that it belongs to."""
     for name, columns in _reflect_unique(inspector, schema or None, names):
         # An index of an expression has a part without a column.
         named = tuple(name_of(column, inspector) for column in columns if column)
@@ -112,14 +112,14 @@ def _reflect_unique(
 
 
 def _is_partial(options: Mapping[str, object]) -> bool:
-    """Return whether an index covers only some rows, selected by a condition."""
+    """Return whether an index covers only the rows that meet a condition."""
     return any(option.endswith("_where") and value is not None for option, value in options.items())
 
 
 def _foreign_keys(
     inspector: Inspector, schema: str, names: Sequence[str]
 ) -> Iterator[tuple[str, ForeignKeyConstraint]]:
-    """Yield each foreign key, with the name of its table."""
+    """Yield each foreign key with the name of the table that it belongs to."""
     # PostgreSQL leaves out the schema of a table on its search path.
     on_path = inspector.default_schema_name if inspector.dialect.name == "postgresql" else schema
     for (_, name), constraints in inspector.get_multi_foreign_keys(schema or None, names).items():

@@ -21,7 +21,7 @@ _SIZES["mariadb"] = _SIZES["mysql"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class ListedRelation:
-    """A table or view in the listing of a database."""
+    """A table or view that a database lists."""
 
     schema: str
     """Name of its schema."""

@@ -1,4 +1,4 @@
-"""Open files that may be compressed."""
+"""Open files, and decompress those that are compressed."""
 
 import bz2
 import gzip
@@ -25,7 +25,7 @@ COMPRESSIONS: Mapping[str, Callable[[BinaryIO], object]] = {
 
 
 class DecompressedFile(io.RawIOBase):
-    """A stream of a file's bytes, decompressed if the file's suffix says so.
+    """A stream of a file's bytes, decompressed if the file is compressed.
 
     Args:
         path: Path of the file.
@@ -57,7 +57,7 @@ class DecompressedFile(io.RawIOBase):
         return content
 
     def size(self, parsed: int = sys.maxsize) -> float:
-        """Return the size of the decompressed file.
+        """Return the exact or estimated size of the decompressed file.
 
         For a compressed file it is an estimate: the compression ratio of the first part is applied
         to the size on disk.

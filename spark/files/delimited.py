@@ -1,4 +1,4 @@
-"""Read CSV and TSV files, with all values as text.
+"""Read CSV and TSV files, and keep all values as text.
 
 No value is changed by a guess: a code keeps its leading zeros, and `NA` stays `NA`. A row is read
 only if it has as many fields as the header.
@@ -41,7 +41,7 @@ _LONG_ROW = "straddling object"
 
 
 class _SkippedRows:
-    """A callback that counts invalid rows and makes Arrow skip them."""
+    """A callback that makes Arrow skip invalid rows, and counts them."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -98,7 +98,7 @@ def read_delimited(
 
 
 def find_delimiter(head: str, dialect: Dialect = DEFAULT_DIALECT) -> str:
-    r"""Detect the character that separates fields: comma, semicolon, tab or vertical bar.
+    r"""Find the character that separates fields, such as a comma or a tab.
 
     The delimiter is the candidate with the highest score: the number of fields in the header, times
     the share of rows that have the same number.
@@ -148,7 +148,7 @@ def _with_long_rows(
     stream: TextStream,
     reopen: Callable[[], TextStream],
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Read a file whose rows may be longer than a block.
+    """Read a file, with larger blocks if a row is longer than a block.
 
     The first such row makes reading start again with larger blocks.
     """
@@ -189,7 +189,7 @@ def _batches(
     extent: RowEstimate,
     block: int,
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Read the rows as Arrow batches, and note how many were skipped.
+    """Read the rows as Arrow batches, and add a note about skipped rows.
 
     Arrow knows the columns by their positions, since the header may repeat a name.
     """
@@ -226,7 +226,7 @@ def _batches(
 
 
 def _source(stream: TextStream) -> io.BufferedReader | pa.BufferReader:
-    """Return a file object for Arrow's CSV reader.
+    """Return the text as a file object for Arrow's CSV reader.
 
     A short file is a buffer in memory, a long one a buffered stream.
     """
@@ -242,7 +242,7 @@ def _open(
     options: pa.csv.ParseOptions,
     block: int,
 ) -> pa.csv.CSVStreamingReader:
-    """Open a reader that names columns by position and reads all values as text."""
+    """Open an Arrow reader of all values as text."""
     return pa.csv.open_csv(
         source,
         pa.csv.ReadOptions(

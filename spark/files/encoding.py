@@ -1,4 +1,4 @@
-"""Convert text files from any encoding to UTF-8, block by block.
+"""Convert text files to UTF-8, block by block.
 
 Python's decoders do the conversion; this module chooses the decoder:
 
@@ -36,7 +36,7 @@ _BYTES_EXAMINED = 1 << 12
 
 
 class TextStream(io.RawIOBase):
-    """A UTF-8 stream of a text file in any encoding.
+    """A stream that converts a text file from any encoding to UTF-8.
 
     Its notes say how the file was decoded.
     """
@@ -47,7 +47,7 @@ class TextStream(io.RawIOBase):
         dialect: Dialect = DEFAULT_DIALECT,
         notes: list[str] | None = None,
     ) -> None:
-        """Read the first block, and refuse a file that is empty or not text.
+        """Read the first block, and raise an error if the file is empty or not text.
 
         Notes are added to those of an earlier stream of the file.
         """
@@ -79,7 +79,7 @@ class TextStream(io.RawIOBase):
         self._growth = len(self._ready) / len(block)
 
     def size(self) -> float:
-        """Estimate the file's size in bytes after its conversion to UTF-8.
+        """Estimate the file's size in UTF-8, in bytes.
 
         Returns:
             The size of the file, scaled by the growth of the first block.
@@ -87,11 +87,11 @@ class TextStream(io.RawIOBase):
         return self._growth * self._raw.size()
 
     def head(self) -> str:
-        """Return the text of the first block, without consuming it."""
+        """Return the first block as text, without advancing the stream."""
         return self._ready.decode("utf-8")
 
     def skip(self, text: str) -> None:
-        """Skip the text with which the first block begins.
+        """Skip a text at the beginning of the first block.
 
         Args:
             text: The text.
@@ -99,7 +99,7 @@ class TextStream(io.RawIOBase):
         self._ready = self._ready[len(text.encode()) :]
 
     def rest(self) -> bytes | None:
-        """Return the rest of a short file at once.
+        """Return the rest of a short file.
 
         Returns:
             All that is left, as UTF-8; None if the file is longer than one block.
@@ -116,7 +116,7 @@ class TextStream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Buffer) -> int:
-        """Write the next bytes of UTF-8 into a buffer.
+        """Write the next bytes into a buffer, in UTF-8.
 
         Args:
             buffer: The buffer.

@@ -121,7 +121,10 @@ def _batches(rows: _Rows, columns: Sequence[Column]) -> Generator[pa.RecordBatch
 
 
 def _value(cell: Cell) -> object:
-    """Convert a cell to a value; Excel knows no whole numbers, and no missing cells."""
+    """Convert a cell to a Python value.
+
+    Excel stores whole numbers as floats, and missing cells as empty texts.
+    """
     if cell == "":
         return None
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < _EXACT_FLOATS:

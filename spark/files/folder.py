@@ -32,7 +32,7 @@ OpenFile = Callable[[File, Collection[str] | None], TableStream]
 
 
 class _FileToRead(NamedTuple):
-    """A file of a table, and the function that opens it."""
+    """A file of a table, with a function that opens it."""
 
     path: str
     size: int
@@ -80,7 +80,7 @@ def read_folder(
 
 
 def reading_order(folder: Folder) -> list[str]:
-    """Return a folder's files in a fixed pseudo-random order.
+    """Return the files of a folder in a pseudo-random order that never changes.
 
     Args:
         folder: The table's folder.
@@ -138,7 +138,7 @@ def _size(folder: Folder, part: str) -> int:
 def _batches(
     files: Sequence[_FileToRead], names: Sequence[str], notes: list[str], extent: RowEstimate
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Read the rows of a folder, file by file.
+    """Read the rows of all files in a folder, file by file.
 
     After each batch, the table's row count is estimated: the rows read so far, divided by the
     share of the bytes that they take. Within a file, that share follows its own row estimate.
@@ -173,7 +173,7 @@ def _batches(
 def _with_columns(
     batch: pa.RecordBatch, names: Sequence[str], keys: Mapping[str, str | None]
 ) -> pa.RecordBatch:
-    """Add the columns that a file lacks to a batch of its rows.
+    """Add the missing columns to a batch of a file's rows.
 
     A partition key has its value in every row; other missing columns are null.
     """

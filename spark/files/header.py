@@ -1,7 +1,7 @@
-"""Parse the header of delimited text, and name the column of row names if it does not.
+"""Find and parse the header of delimited text.
 
 R and pandas write the names of rows as a first column without a name, or, with R's `write.table`,
-without a field in the header at all. Such a column is often the key of its table.
+without a field in the header at all. Such a column gets a name, because it is often the key.
 """
 
 import csv
@@ -36,7 +36,7 @@ _FIRST_NUMBERS = (0, 1)
 
 
 def parse_rows(head: str, dialect: Dialect) -> Iterator[list[str]]:
-    """Parse the header and the rows.
+    """Parse the header and the rows of delimited text.
 
     Args:
         head: The beginning of the file.
@@ -50,7 +50,7 @@ def parse_rows(head: str, dialect: Dialect) -> Iterator[list[str]]:
 
 
 def first_rows(head: str, dialect: Dialect) -> list[list[str]]:
-    """Parse the header and the first rows, up to an error.
+    """Parse the header and the first rows, and stop at an error.
 
     Args:
         head: The beginning of the file.
@@ -67,7 +67,7 @@ def first_rows(head: str, dialect: Dialect) -> list[list[str]]:
 
 
 def find_header(rows: Sequence[Sequence[str]], *, in_cells: bool = False) -> int:
-    """Find the header below title lines, if the table shows that there are any.
+    """Find the header of a table, below any title lines.
 
     A title line fills at most half as many fields as the widest row. The header below it has a
     name for nearly every column, as many fields as the rows that follow, and no number in front.
@@ -131,7 +131,7 @@ def cut_titles(head: str, dialect: Dialect) -> str:
 
 
 def name_rows(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Give a name to a first column that holds the names of rows.
+    """Name an unnamed first column that contains row names.
 
     A column that only counts the rows stays without a name, since every table could have it.
 
@@ -163,7 +163,7 @@ def name_rows(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _options(dialect: Dialect) -> dict[str, Any]:
-    """Return the options of Python's parser."""
+    """Return the options for Python's CSV parser."""
     return {
         "delimiter": dialect.delimiter or DELIMITERS[0],
         "quotechar": dialect.quote or None,
@@ -173,7 +173,7 @@ def _options(dialect: Dialect) -> dict[str, Any]:
 
 
 def _fits(header: Sequence[str], body: Sequence[Sequence[str]], widest: int) -> bool:
-    """Return whether a row may be the header of the rows below it."""
+    """Return whether a row can be the header of the rows below."""
     names = [name.strip() for name in header if name.strip()]
     as_wide = sum(len(row) == len(header) for row in body)
     return (
@@ -185,7 +185,7 @@ def _fits(header: Sequence[str], body: Sequence[Sequence[str]], widest: int) -> 
 
 
 def _has_numbers(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
-    """Return whether a column holds numbers below a name that is none."""
+    """Return whether any column has numbers below a name that is not a number."""
     columns = zip(header, *(row for row in body if len(row) == len(header)), strict=True)
     return any(
         name.strip() and not _is_number(name) and _are_numbers(values) for name, *values in columns
@@ -202,7 +202,7 @@ def _are_numbers(values: Sequence[str]) -> bool:
 
 
 def _count_up(values: Sequence[str]) -> bool:
-    """Return whether values are the numbers of rows, some of which may be left out."""
+    """Return whether values are ascending row numbers."""
     if not all(value.isascii() and value.isdigit() for value in values):
         return False
     numbers = [*map(int, values)]

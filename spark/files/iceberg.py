@@ -59,7 +59,7 @@ def stream_rows(
     paths: Collection[str] | None,
     tasks: "Sequence[FileScanTask] | None" = None,
 ) -> TableStream:
-    """Read the data files of an Iceberg table as a stream of rows.
+    """Read the data files of an Iceberg table as a stream.
 
     Args:
         table: The table.
@@ -79,7 +79,7 @@ def stream_rows(
 
 
 def newest_metadata(folder: Path) -> Path:
-    """Return the path of a table's newest metadata file.
+    """Find the newest metadata file in a table's metadata folder.
 
     Args:
         folder: The table's metadata folder. Every change of the table adds a file to it.
@@ -98,7 +98,7 @@ def newest_metadata(folder: Path) -> Path:
 
 
 def choose_metadata(changed: Mapping[str, int], hint: str) -> str:
-    """Choose the newest metadata file in the listing of a table's metadata folder.
+    """Choose the newest metadata file of a table from a listing of files.
 
     Args:
         changed: The files of the metadata folder, and when each was last changed.

@@ -1,4 +1,4 @@
-"""Read JSON files that hold an array of objects, or an object of arrays.
+"""Read JSON files that contain an array of objects or an object of arrays.
 
 An array is parsed element by element, so its size does not matter. An object is parsed as a whole:
 it is a table if its members are the columns, or if one of them is an array of the rows.
@@ -79,7 +79,7 @@ def _read_object(path: Path, paths: Collection[str] | None) -> TableStream:
 
 
 def _kind(path: Path) -> Literal["lines", "elements", "object"]:
-    """Return what the file holds."""
+    """Return whether a file contains JSON Lines, an array or an object."""
     with DecompressedFile(path) as source:
         head = _decoder().decode(source.read(_BLOCK)).lstrip()
     if not head:
@@ -130,7 +130,7 @@ def _batches(
 
 
 def _blocks(path: Path, extent: RowEstimate) -> Generator[list[JsonObject | None], None, None]:
-    """Yield the elements of each block: objects, and None for all others."""
+    """Yield the elements of each block, with None for elements that are not objects."""
     decoder, text, rows, characters = _decoder(), "", 0, 0
     with DecompressedFile(path) as source:
         while True:
@@ -152,7 +152,7 @@ def _blocks(path: Path, extent: RowEstimate) -> Generator[list[JsonObject | None
 
 
 def _parse(text: str, *, is_all: bool) -> tuple[list[JsonObject | None], int]:
-    """Parse the elements at the beginning of a text.
+    """Parse the complete elements at the beginning of a text.
 
     Args:
         text: A part of an array.
@@ -200,7 +200,7 @@ def _parse_object(path: Path) -> Sequence[JsonObject]:
 
 
 def _objects_of(whole: JsonObject) -> Sequence[JsonObject]:
-    """Return the rows of a table that is written as one object; none if it is no table."""
+    """Return the rows of a table that is stored as a single object."""
     lists = {name: value for name, value in whole.items() if isinstance(value, list)}
     nested = {
         name: [each for each in value if isinstance(each, dict)] for name, value in lists.items()
@@ -221,7 +221,7 @@ def _decoder() -> codecs.IncrementalDecoder:
 
 
 def _is_cut(error: json.JSONDecodeError) -> bool:
-    """Return whether an error may come from the end of the text."""
+    """Return whether an error may be due to the end of the text."""
     return error.msg.startswith(_OPEN_STRING) or error.pos > len(error.doc) - _CUT
 
 

@@ -1,4 +1,4 @@
-"""Refuse deeply nested JSON, which would crash Arrow's parser."""
+"""Refuse JSON that is nested too deeply, because Arrow's parser would crash."""
 
 import io
 import re
@@ -17,7 +17,7 @@ _OPEN, _CLOSE = ord("{"), ord("}")
 
 
 class ShallowLines(io.RawIOBase):
-    """A stream that refuses lines of deeply nested JSON.
+    """A stream of JSON lines that refuses deeply nested lines.
 
     Args:
         source: The lines.
@@ -53,7 +53,7 @@ class ShallowLines(io.RawIOBase):
 
 
 def is_deep(line: bytes) -> bool:
-    r"""Return whether a line has too many levels of objects and lists.
+    r"""Return whether a line of JSON is nested too deeply.
 
     Args:
         line: A line of JSON, or its beginning.
@@ -69,7 +69,7 @@ def is_deep(line: bytes) -> bool:
 
 
 def _has_many_brackets(lines: bytes) -> bool:
-    """Return whether a line has many opening brackets, and so perhaps too many levels.
+    """Return whether a line has so many opening brackets that it may be too deep.
 
     Brackets inside strings count, too: telling them apart takes ten times as long. A line with
     too many brackets has all of a stretch that begins and ends at every hundredth.

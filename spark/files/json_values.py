@@ -1,7 +1,7 @@
-"""Read JSON Lines files line by line if Arrow refuses them.
+"""Read JSON Lines files that Arrow cannot read.
 
-This takes several times as long, but a line that is no object costs only itself, and a key may have
-values of different types.
+Reading line by line takes several times as long. But only the lines that are not objects are lost,
+and a key may have values of different types.
 """
 
 import json
@@ -34,7 +34,7 @@ def _number(text: str) -> float | int | None:
 
 
 def _missing(_: str) -> None:
-    """Return null for `NaN` and `Infinity`."""
+    """Convert `NaN` and `Infinity` to null."""
 
 
 # Strings may hold control characters.
@@ -43,7 +43,7 @@ DECODER = json.JSONDecoder(strict=False, parse_float=_number, parse_constant=_mi
 
 
 def columns_of_lines(path: Path) -> list[Column]:
-    """List the columns that occur at the beginning of a file.
+    """List the columns in the first lines of a file.
 
     Args:
         path: Path of the file.
@@ -59,7 +59,7 @@ def columns_of_lines(path: Path) -> list[Column]:
 
 
 def columns_of_objects(objects: Iterable[JsonObject]) -> list[Column]:
-    """List the columns of objects.
+    """List the columns that JSON objects contain.
 
     Args:
         objects: The first objects of a file.
@@ -84,7 +84,7 @@ def columns_of_objects(objects: Iterable[JsonObject]) -> list[Column]:
 def read_lines(
     path: Path, paths: Sequence[str], notes: list[str], extent: RowEstimate, *, after: int = 0
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Read the objects of a file.
+    """Read the JSON objects in the lines of a file.
 
     Args:
         path: Path of the file.
@@ -114,7 +114,7 @@ def read_lines(
 
 
 def batch_of_objects(objects: Sequence[JsonObject], paths: Sequence[str]) -> pa.RecordBatch:
-    """Convert objects to rows.
+    """Convert JSON objects to a batch of rows.
 
     Args:
         objects: The objects.
@@ -129,7 +129,7 @@ def batch_of_objects(objects: Sequence[JsonObject], paths: Sequence[str]) -> pa.
 
 
 def _blocks(source: DecompressedFile) -> Iterator[list[bytes]]:
-    """Yield the lines of each block, except blank lines."""
+    """For each block of a file, yield its lines."""
     rest, is_first = b"", True
     while block := source.read(_BLOCK):
         if is_first:

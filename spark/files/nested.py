@@ -1,7 +1,4 @@
-"""Flatten nested schemas and rows.
-
-Each member of a struct becomes a column.
-"""
+"""Flatten nested schemas and rows, so that each member of a struct becomes a column."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +19,7 @@ _IS_BINARY = (
 
 @contextmanager
 def translate_read_errors(*errors: type[Exception]) -> Iterator[None]:
-    """Translate read errors in a `with` block into `UnreadableTableError`.
+    """Convert read errors in a `with` block to `UnreadableTableError`.
 
     These are errors of Arrow and of the operating system.
 
@@ -74,7 +71,7 @@ def top_level_fields(schema: pa.Schema, paths: Sequence[str]) -> list[str]:
 
 
 def flatten(batch: pa.RecordBatch, paths: Sequence[str]) -> pa.RecordBatch:
-    """Replace each struct in a batch by its members.
+    """Replace the structs in a batch by their members.
 
     Args:
         batch: Rows with the file's fields.

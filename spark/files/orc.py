@@ -53,9 +53,7 @@ def _batches(
 def _read_stripe(
     file: orc.ORCFile, stripe: int, fields: Sequence[str], unread: dict[str, None]
 ) -> pa.RecordBatch:
-    """Read a stripe.
-
-    Fields that cannot be read are null.
+    """Read a stripe, with null in place of fields that cannot be read.
 
     One date in a far year is enough: Arrow counts nanoseconds.
     """
