@@ -1,4 +1,4 @@
-"""Avoid useless runs of Python's garbage collector.
+"""Avoid needless runs of Python's garbage collector.
 
 The collector visits every object to find reference cycles; profiles and imported modules have none.
 """
@@ -11,7 +11,7 @@ from functools import cache
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Pause garbage collection in a `with` block that creates many long-lived objects.
+    """Pause garbage collection in a `with` block.
 
     Otherwise the collector visits the growing number of objects again and again, which takes as
     long as creating them.

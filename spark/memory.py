@@ -1,4 +1,4 @@
-"""Limit a worker's memory, so that no table takes all memory of the machine."""
+"""Limit the memory of workers, so that no table exhausts the machine."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 @contextmanager
 def limited_memory() -> Iterator[None]:
-    """Limit this process's memory for the length of a `with` block.
+    """Limit this process's memory within a `with` block.
 
     Whatever needs more raises a `MemoryError`, and that is the fault of one table. Without the
     limit, the system would end this process, or another. Only Linux enforces the limit; where
@@ -40,7 +40,7 @@ def limited_memory() -> Iterator[None]:
 
 
 def memory_limit() -> int:
-    """Return how many bytes of memory one worker may take.
+    """Return the maximum memory of one worker, in bytes.
 
     Returns:
         An equal share for each core of most of the machine's memory, or of its container's; at

@@ -46,7 +46,7 @@ def array_of(values: list[object]) -> pa.Array:
 
 
 def text_of(value: object) -> str:
-    r"""Convert a Python value to text, for columns that Arrow cannot convert.
+    r"""Convert a Python value to text if Arrow cannot convert it.
 
     Args:
         value: Any value of a database driver.

@@ -1,4 +1,4 @@
-"""Distribute tables of different sizes over tasks of similar size."""
+"""Divide tables of different sizes into Spark tasks of similar duration."""
 
 import heapq
 from collections import defaultdict
@@ -14,7 +14,7 @@ _OPENING_BYTES = 1 << 13
 
 
 def pack(tables: Sequence[Table]) -> list[list[int]]:
-    """Group tables into tasks of similar duration.
+    """Group tables into Spark tasks of similar duration.
 
     The largest table first, each into the group that is lightest so far (Graham, "Bounds on
     multiprocessing timing anomalies", 1969). Files are packed into groups of about 16 MiB. A

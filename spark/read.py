@@ -1,4 +1,4 @@
-"""Read a table in a worker, as a stream of Arrow batches."""
+"""Read a table of any kind as a stream of Arrow batches."""
 
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -86,7 +86,7 @@ def read_table(
 def _open(
     table: Table, databases: Databases, paths: Collection[str] | None, *, max_rows: int
 ) -> TableStream:
-    """Open a table with the reader for its location."""
+    """Open a table with the reader that fits its location."""
     location = table.location
     match location:
         case File() | WorkbookSheet():
@@ -120,7 +120,7 @@ def _read_data_file(file: IcebergDataFile, paths: Collection[str] | None) -> Tab
 
 
 def read_file(file: File | WorkbookSheet, paths: Collection[str] | None) -> TableStream:
-    """Open a file with the reader for its format.
+    """Open a file with the reader that fits its format.
 
     Args:
         file: The file, or a sheet in it.

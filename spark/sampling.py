@@ -1,4 +1,4 @@
-"""Draw a random sample of rows while a table is read.
+"""Draw a random sample of a table's rows while reading the table.
 
 The same table gives the same sample.
 """
@@ -21,7 +21,7 @@ SEED = 0
 def draw(
     stream: TableStream, *, max_rows: int, max_bytes: int
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Draw rows at random from each batch, in proportion to its size.
+    """Draw random rows from each batch, in proportion to the batch's size.
 
     If n rows are still wanted, and N rows remain including this batch of b rows, then n b / N rows
     of the batch are drawn at random: proportional allocation to strata (Cochran, Sampling

@@ -1,4 +1,4 @@
-"""Provide the active Spark session or a new one.
+"""Provide the active Spark session, or create a new one.
 
 A new session is stopped after use.
 
@@ -31,6 +31,9 @@ logger = logging.getLogger(__name__)
 Session = Callable[[], SparkSession]
 """Returns the Spark session; the first call starts Spark if no session is active."""
 
+OptionalSession = Callable[[], SparkSession | None]
+"""Like `Session`, or returns None: all tables are then read by processes of this program."""
+
 _CONNECT = "sc://"
 _ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 """Variable from which PySpark takes the arguments of the driver's Java process."""
@@ -55,7 +58,7 @@ _LOCAL = {
 
 @contextmanager
 def borrow_session(config: SessionConfig) -> Iterator[SparkSession]:
-    """Provide a Spark session for a `with` block.
+    """Provide a Spark session within a `with` block.
 
     Args:
         config: The session to create if none is active.
@@ -80,7 +83,7 @@ def borrow_session(config: SessionConfig) -> Iterator[SparkSession]:
 
 @contextmanager
 def lazy_session(config: SessionConfig) -> Iterator[Session]:
-    """Provide a function that opens a Spark session on first use.
+    """Provide a function that opens a Spark session on its first call.
 
     Args:
         config: The session to create if none is active.
@@ -93,7 +96,7 @@ def lazy_session(config: SessionConfig) -> Iterator[Session]:
 
 
 def settings_for(config: SessionConfig) -> dict[str, str]:
-    """Return the Spark settings for a new session.
+    """Return the settings of a new Spark session.
 
     Args:
         config: Its master, and the settings that override the defaults.
@@ -118,7 +121,7 @@ def settings_for(config: SessionConfig) -> dict[str, str]:
 
 
 def find_java() -> str:
-    """Find the Java executable that Spark would start.
+    """Find the Java executable that Spark starts.
 
     Raises:
         MissingJavaError: Neither JAVA_HOME nor PATH leads to Java.
@@ -162,7 +165,7 @@ def _create(config: SessionConfig) -> SparkSession:
 
 @cache
 def _spill_folder() -> Path:
-    """Return a private folder for the data that Spark writes to disk.
+    """Return a private folder into which Spark writes temporary data.
 
     Elsewhere, every user of the machine could read it. It stays until this process ends, because
     Java uses the first session's folder for all.
@@ -173,7 +176,7 @@ def _spill_folder() -> Path:
 
 
 def _java_options(settings: dict[str, str]) -> dict[str, str]:
-    """Return the driver's Java options, so that Java leaves nothing outside the private folder.
+    """Return options that keep temporary files of the driver's Java process private.
 
     Java does not read TMPDIR. Killed, it leaves libraries that it unpacked and Spark's folders.
     """
@@ -182,7 +185,7 @@ def _java_options(settings: dict[str, str]) -> dict[str, str]:
 
 
 def _start_java(settings: dict[str, str]) -> None:
-    """Start the driver's Java process with settings from a private file.
+    """Start the driver's Java process, and pass the settings in a private file.
 
     A process that runs already is kept. PySpark would pass them as arguments, which every user of
     the machine can read. The file is read before Java answers. The session receives the settings
@@ -200,7 +203,7 @@ def _start_java(settings: dict[str, str]) -> None:
 
 
 def _property(setting: tuple[str, str]) -> str:
-    r"""Write a setting as a line of a properties file.
+    r"""Format a setting as a line of a properties file.
 
     >>> _property(("spark.a:b", " x=1\n"))
     'spark.a\\u003ab=\\u0020x\\u003d1\\u000a\n'

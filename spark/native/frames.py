@@ -1,4 +1,4 @@
-"""Read tables with Spark's own readers.
+"""Read tables through Spark's own readers.
 
 These are tables of Spark catalogs, remote Delta tables and large files.
 """
@@ -113,7 +113,7 @@ def load_frame(session: SparkSession, location: TableLocation) -> DataFrame:
 
 
 def leaf_expressions(frame: DataFrame) -> tuple[list[Column], dict[str, Expression]]:
-    """Return a table's columns, with the Spark expressions for their values.
+    """Return the columns of a table, with the Spark expressions for their values.
 
     Each struct is replaced by its members.
 
@@ -135,7 +135,7 @@ def leaf_expressions(frame: DataFrame) -> tuple[list[Column], dict[str, Expressi
 def select_columns(
     frame: DataFrame, paths: Collection[str] | None
 ) -> tuple[DataFrame, tuple[Column, ...], list[str]]:
-    """Choose the columns of a table to read.
+    """Choose the columns of a table that are read.
 
     Args:
         frame: Its rows.
@@ -153,7 +153,7 @@ def select_columns(
 
 
 def spark_error_text(error: Exception) -> str:
-    """Shorten a Spark error message for users.
+    """Return a short form of a Spark error message for users.
 
     Args:
         error: The error.
@@ -167,7 +167,7 @@ def spark_error_text(error: Exception) -> str:
 
 
 def is_lost_worker(error: Exception) -> bool:
-    """Return whether a Spark job failed because it lost a worker.
+    """Return whether a Spark job failed because a worker crashed.
 
     The worker crashed or was killed.
 
@@ -178,7 +178,7 @@ def is_lost_worker(error: Exception) -> bool:
 
 
 def table_error(location: TableLocation, error: Exception) -> TableError:
-    """Build a `TableError` from the error that Spark raised for a table.
+    """Convert an error that Spark raised for a table to a `TableError`.
 
     Args:
         location: The table's location.
@@ -195,7 +195,7 @@ def table_error(location: TableLocation, error: Exception) -> TableError:
 
 
 def quoted(names: Sequence[str]) -> str:
-    """Quote a name for Spark SQL.
+    """Quote the parts of a name for Spark SQL.
 
     Args:
         names: The levels of the name, the outermost first.

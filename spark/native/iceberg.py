@@ -32,7 +32,7 @@ from datahub_hyperjoin.spark.native.remote import fetch_files, list_files
 
 
 class CopiedFiles(FileIO):
-    """A read-only file system of copied files, addressed by the original URIs.
+    """A read-only file system of copied files that have their original URIs.
 
     Args:
         copies: Content of each file, or the path of its copy.
@@ -43,7 +43,7 @@ class CopiedFiles(FileIO):
         self.copies = dict(copies)
 
     def new_input(self, location: str) -> InputFile:
-        """Return the copy of the file at a URI.
+        """Return the copy of the file that has a given URI.
 
         Args:
             location: The file's URI in the metadata.
@@ -54,11 +54,11 @@ class CopiedFiles(FileIO):
         return _CopiedFile(location, self.copies.get(location))
 
     def new_output(self, location: str) -> OutputFile:
-        """Refuse to write, because this file system is read-only."""
+        """Raise an error, because this file system is read-only."""
         raise NotImplementedError(location)
 
     def delete(self, location: str | InputFile | OutputFile) -> None:
-        """Refuse to delete, because this file system is read-only."""
+        """Raise an error, because this file system is read-only."""
         raise NotImplementedError(location)
 
 
@@ -85,7 +85,7 @@ class _CopiedFile(InputFile):
 
 @dataclass(frozen=True, slots=True)
 class PlannedScan:
-    """A serialized plan for reading the data files of an Iceberg table."""
+    """A serialized plan of the data files of an Iceberg table to read."""
 
     scan: bytes
     """The pickled metadata and delete files, which all data files share."""
@@ -126,7 +126,7 @@ def plan_scan(session: SparkSession, folder: IcebergFolder) -> PlannedScan:
         return file if below == file else f"{folder.uri}/{below}"
 
     def fetch(wanted: Iterable[str]) -> dict[str, bytes]:
-        """Fetch all files in one Spark job.
+        """Fetch files in one Spark job.
 
         Pyiceberg would fetch them one by one.
         """
@@ -147,7 +147,7 @@ def plan_scan(session: SparkSession, folder: IcebergFolder) -> PlannedScan:
 
 
 def read_data_file(file: IcebergDataFile, paths: Collection[str] | None) -> TableStream:
-    """Open the copy of an Iceberg data file.
+    """Open the copy of an Iceberg data file as a stream of rows.
 
     Args:
         file: The copy, and the plan that reads it.
@@ -183,7 +183,7 @@ def _read_metadata(session: SparkSession, folder: IcebergFolder) -> tuple[TableM
 def _plan_tasks(
     table: StaticTable, files: CopiedFiles, fetch: Callable[[Iterable[str]], dict[str, bytes]]
 ) -> list[FileScanTask]:
-    """Plan which data files of a table to read.
+    """List the data files of a table to read.
 
     The manifest list and all manifests are fetched first.
     """

@@ -1,4 +1,4 @@
-"""List and fetch files in remote file systems through Spark.
+"""List and fetch files of remote file systems through Spark.
 
 These are `s3a`, `abfs`, `hdfs` and all others that Spark reaches.
 """
@@ -40,7 +40,7 @@ def list_files(session: SparkSession, folder: str) -> list[ListedFile]:
 
 
 def list_delta_logs(session: SparkSession, folder: str, *, depth: int) -> list[ListedFile]:
-    """List the log files of all Delta tables below a folder.
+    """List the log files of the Delta tables below a folder.
 
     Spark treats the logs as hidden, so `list_files` does not return them.
 
@@ -64,7 +64,7 @@ def list_delta_logs(session: SparkSession, folder: str, *, depth: int) -> list[L
 
 
 def copy_files(session: SparkSession, uris: Sequence[str]) -> DataFrame:
-    """Read files into a Spark data frame, one row for each file.
+    """Read files into a Spark data frame that has one row for each file.
 
     Args:
         session: Reads the files.
@@ -99,7 +99,7 @@ def fetch_files(session: SparkSession, uris: Sequence[str]) -> dict[str, bytes]:
 
 
 def escape_pattern(uri: str) -> str:
-    r"""Escape a URI, because Spark reads every path as a glob pattern.
+    r"""Escape the characters of a URI that Spark would read as a glob pattern.
 
     Args:
         uri: A path or a URI.
@@ -114,7 +114,7 @@ def escape_pattern(uri: str) -> str:
 
 
 def _existing(reader: DataFrameReader, patterns: list[str]) -> list[str]:
-    """Return the glob patterns that match a file.
+    """Return the glob patterns that match an existing file.
 
     Spark refuses all files if one is missing, and does not say which: the halves that it refuses
     are halved again, so that n missing files among N cost about n log N attempts.
@@ -144,7 +144,7 @@ def _listed(files: DataFrame, folder: str) -> list[ListedFile]:
 
 
 def _path_of(uri: str) -> str:
-    """Return the path of a URI, without the scheme and the host.
+    """Return a URI without its scheme and host.
 
     >>> _path_of("s3a://lake/a b/c.csv"), _path_of("file:/lake/c.csv"), _path_of("hdfs:///lake")
     ('/a b/c.csv', '/lake/c.csv', '/lake')

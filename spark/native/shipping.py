@@ -65,10 +65,7 @@ class ShippedFile:
 
 @dataclass(frozen=True, slots=True)
 class Shipment:
-    """The files to copy to workers.
-
-    Tables whose files are unknown are listed apart.
-    """
+    """The files to copy to workers, and the errors of tables without known files."""
 
     files: Mapping[str, ShippedFile]
     """Files by URI."""
@@ -78,7 +75,7 @@ class Shipment:
 
 
 def plan_shipment(session: SparkSession, tables: Sequence[Table]) -> Shipment:
-    """Choose the files to copy to workers for the given tables.
+    """List the files that Spark copies to workers for some tables.
 
     Args:
         session: Reads the metadata of Iceberg tables.
@@ -104,7 +101,7 @@ def plan_shipment(session: SparkSession, tables: Sequence[Table]) -> Shipment:
 def _locate_copies(
     session: SparkSession, table: Table
 ) -> list[tuple[str, str, CopyLocation]] | TableError:
-    """List the files of one table to copy to workers.
+    """List the files of a table, each with the location of its copy.
 
     A file has its URI, its relative path, and the location from which a worker reads the copy.
     """
@@ -149,7 +146,7 @@ def _plan_iceberg(
 def receive_files(
     batches: Iterator[pa.RecordBatch], files: Mapping[str, ShippedFile]
 ) -> Iterator[tuple[ShippedFile, Table]]:
-    """Write received files to the worker's disk, one at a time.
+    """Write the files that a worker receives to its disk, one at a time.
 
     While they are read, the memory of the worker is limited.
 
@@ -182,7 +179,7 @@ def _local(file: ShippedFile, folder: Path) -> CopyLocation:
 
 @contextmanager
 def _written(path: Path, content: bytes) -> Iterator[Path]:
-    """Write a file to a temporary folder for the length of a `with` block.
+    """Write a file to a temporary folder that exists within a `with` block.
 
     The file keeps its relative path, which contains the partition keys.
     """

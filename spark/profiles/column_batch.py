@@ -39,7 +39,7 @@ _Key = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class _ReadTable:
-    """A table that was read: its columns, row count and notes."""
+    """A table that was read, with its columns, row count and notes."""
 
     table: Table
     columns: tuple[Column, ...]
@@ -94,7 +94,7 @@ class ColumnBatch:
         self._tables.append(_ReadTable(table, stream.columns, rows, tuple(stream.notes)))
 
     def profiles(self) -> list[TableProfile]:
-        """Profile all tables of the batch.
+        """Compute the profiles of all tables in the batch.
 
         Returns:
             One profile per table, in the order in which they were added.

@@ -1,6 +1,4 @@
-"""Profile each table in a Spark job of its own.
-
-Many tasks read the table.
+"""Profile large tables, each in a Spark job of many tasks.
 
 Each task aggregates the partition that Spark reads for it, and only aggregates are merged.
 Several jobs run at a time.
@@ -71,7 +69,7 @@ def profile_distributed(
     config: ProfileConfig,
     result_folder: ResultFolder = temporary_results,
 ) -> list[TableProfile]:
-    """Profile tables with Spark's own readers.
+    """Profile large tables through Spark's own readers.
 
     Args:
         session: Runs the Spark jobs.
@@ -91,7 +89,7 @@ def profile_distributed(
         queues[database_of(table.location) or table.id].append(table)
 
     def profile(queue: Sequence[Table]) -> list[TableProfile]:
-        """Profile tables one by one.
+        """Profile tables one after the other.
 
         One table may use all connections of a database.
         """

@@ -1,4 +1,4 @@
-"""Remember the tables that ended their worker, so that later runs can skip them.
+"""Remember the tables that crashed a worker, so that later runs skip them.
 
 To find such a table takes several Spark jobs, and to read it alone takes one more.
 """
@@ -20,7 +20,7 @@ _WAIT = timedelta(days=7)
 
 
 class LostTables:
-    """The tables that ended their worker and have not changed since.
+    """The unchanged tables that crashed a worker in an earlier run.
 
     Args:
         store: Keeps the days on which they were read.
@@ -32,9 +32,7 @@ class LostTables:
         self._days = store.results(_NAME)
 
     def known(self, tables: Iterable[Table]) -> dict[TableId, TableProfile]:
-        """Return the tables that recently ended their worker.
-
-        They are not worth reading now.
+        """Return the tables that recently crashed a worker.
 
         Args:
             tables: The tables without a stored profile.
@@ -52,7 +50,7 @@ class LostTables:
         }
 
     def keep(self, profiles: Iterable[TableProfile]) -> None:
-        """Remember the tables that ended their worker, in this run or in an earlier one.
+        """Remember the tables that crashed a worker in this run or an earlier one.
 
         Args:
             profiles: All profiles of this run.
@@ -68,7 +66,7 @@ class LostTables:
             self._store.keep_results(_NAME, kept)
 
     def _day(self, table: Table) -> date | None:
-        """Return the day on which a table ended its worker."""
+        """Return the day on which a table crashed a worker."""
         day = self._days.get(self._key(table))
         return date.fromisoformat(json.loads(day)) if day else None
 

@@ -1,4 +1,4 @@
-"""Profile many tables in one Spark job.
+"""Profile many tables in one Spark job, with many tables in each task.
 
 Each task may read many tables.
 """
@@ -25,6 +25,7 @@ from datahub_hyperjoin.spark.errors import (
 from datahub_hyperjoin.spark.gc_tuning import exempt_imports
 from datahub_hyperjoin.spark.memory import limited_memory
 from datahub_hyperjoin.spark.packing import pack
+from datahub_hyperjoin.spark.processes import run_in_processes
 from datahub_hyperjoin.spark.profiles.column_batch import ColumnBatch
 from datahub_hyperjoin.spark.profiles.lost_tables import run_in_halves
 from datahub_hyperjoin.spark.profiles.result_transfer import (
@@ -42,15 +43,15 @@ logger = logging.getLogger(__name__)
 
 
 def profile_local_batch(
-    session: SparkSession,
+    session: SparkSession | None,
     tables: Sequence[Table],
     config: ProfileConfig,
     result_folder: ResultFolder = temporary_results,
 ) -> list[TableProfile]:
-    """Profile tables in one Spark job, or in several if a table ends its worker.
+    """Profile many tables in one Spark job, or in several if a table crashes a worker.
 
     Args:
-        session: Runs the Spark jobs.
+        session: Runs the Spark jobs; None to read the tables in processes of this program.
         tables: The tables.
         config: Limits on what is read and kept.
         result_folder: Provides the folder in which workers write profiles as soon as they have
@@ -71,10 +72,12 @@ def profile_local_batch(
             ]
             logger.info("Profiling %s tables in %s tasks", len(indices), len(groups))
             worker = _worker(located, groups, config, folder)
-            results = session.range(0, len(groups), numPartitions=len(groups)).mapInArrow(
-                worker, from_arrow_schema(RESULT_ROW)
-            )
-            return receive_profiles(results.toArrow(), tables)
+            if session is None:
+                results = run_in_processes(worker, len(groups), RESULT_ROW)
+            else:
+                tasks = session.range(0, len(groups), numPartitions=len(groups))
+                results = tasks.mapInArrow(worker, from_arrow_schema(RESULT_ROW)).toArrow()
+            return receive_profiles(results, tables)
 
         profiles, lost = run_in_halves(
             job, range(len(tables)), salvage=lambda: salvage_profiles(folder, tables)
@@ -124,7 +127,7 @@ def profile_each(
 
 
 def fault_text(error: Exception) -> str:
-    """Explain to users why a table cannot be used.
+    """Explain to users why a table cannot be read.
 
     Args:
         error: The error that occurred.
@@ -148,7 +151,7 @@ def _printable(text: str) -> str:
 
 
 def _faulty(table: Table, error: Exception) -> TableProfile:
-    """Return the profile of a table that cannot be used.
+    """Return a profile without values for a table that cannot be read.
 
     It lists columns if the table has a header.
     """
@@ -159,7 +162,7 @@ def _faulty(table: Table, error: Exception) -> TableProfile:
 
 
 def _try_add(table: Table, batch: ColumnBatch) -> TableProfile | None:
-    """Add a table to a batch, or return its profile with a fault if that fails."""
+    """Add a table to a batch, or return a profile with a fault if this fails."""
     try:
         batch.add(table)
     except Exception as error:  # noqa: BLE001 (the guard that keeps one table from ending the run)

@@ -1,7 +1,8 @@
-"""Find tables that end their worker, so that all others are profiled."""
+"""Find the tables that crash a worker, so that all other tables can be profiled."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
 from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, is_lost_worker
@@ -17,7 +18,7 @@ def run_in_halves(
     *,
     salvage: Callable[[], Mapping[int, _Result]],
 ) -> tuple[dict[int, _Result], list[int]]:
-    """Run a Spark job on tables; if it loses a worker, run it on each half of them.
+    """Run a Spark job on tables, and on each half of them if a worker crashes.
 
     Spark ends the whole job and does not say which table was being read. One table among n is
     found in about log n further jobs, which read only what the first has not finished.
@@ -28,13 +29,15 @@ def run_in_halves(
         salvage: Returns the results of tables that a failed job had finished.
 
     Returns:
-        Results by index, and the tables that end a worker even if nothing else is read.
+        Results by index, and the tables that crash a worker even if nothing else is read.
 
     Raises:
         PySparkException: The job failed for another reason.
     """
     try:
         return dict(job(tables)), []
+    except BrokenProcessPool:
+        pass  # a process of this program ended
     except SPARK_ERRORS as error:
         if not is_lost_worker(error):
             raise
@@ -43,7 +46,7 @@ def run_in_halves(
     left = [table for table in tables if table not in results]
     if len(left) <= 1:
         return results, left
-    logger.warning("A worker of Spark ended while it read %s tables; trying again", len(left))
+    logger.warning("A process ended while it read %s tables; trying again", len(left))
     lost: list[int] = []
     middle = len(left) // 2
     for half in (left[:middle], left[middle:]):

@@ -1,4 +1,4 @@
-"""Count the rows and values of table parts, and merge the counts.
+"""Count the rows and values in parts of tables, and merge the counts.
 
 An aggregate is of bounded size, and the aggregate of a column is the sum of those of its parts. A
 table that many tasks read is therefore never in one place: only aggregates travel.
@@ -45,7 +45,7 @@ _MAX_NOTES = 3
 
 @dataclass(frozen=True, slots=True)
 class PartCount:
-    """The row count, notes and faults of some parts of a table."""
+    """The row count, notes and faults of one or more parts of a table."""
 
     parts: int = 0
     """Number of parts."""
@@ -103,7 +103,7 @@ def count_part(
 
 
 def uncounted_part(table: int, part: int, *, file: str = "", fault: str = "") -> pa.RecordBatch:
-    """Return the result for an empty or unreadable table part.
+    """Return the counts of a table part that is empty or unreadable.
 
     Args:
         table: The table's index.
@@ -119,7 +119,7 @@ def uncounted_part(table: int, part: int, *, file: str = "", fault: str = "") ->
 
 
 def partition_index() -> int:
-    """Return the index of the Spark partition that this worker reads.
+    """Return the index of the Spark partition that this worker processes.
 
     It is 0 outside a worker.
     """

@@ -1,7 +1,4 @@
-"""Profile tables.
-
-Each is read on the route that suits its location and size.
-"""
+"""Profile tables, each on the route that suits its location and size."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -18,15 +15,16 @@ from datahub_hyperjoin.tables import Table, TableProfile
 
 
 def profile_lake(
-    session: SparkSession,
+    session: SparkSession | None,
     tables: Sequence[Table],
     config: ProfileConfig,
     result_folder: ResultFolder = temporary_results,
 ) -> list[TableProfile]:
-    """Profile tables of any location and size.
+    """Profile all tables of a lake.
 
     Args:
-        session: Runs the Spark jobs.
+        session: Runs the Spark jobs; None to read the tables in processes of this program, if they
+            do not need Spark (`need_spark`).
         tables: The tables.
         config: Limits on what is read and kept.
         result_folder: Provides the folders in which profiles are written as soon as they are
@@ -36,6 +34,8 @@ def profile_lake(
         One profile per table, in their order. An unreadable table has a profile with a fault, and
         does not affect the others.
     """
+    if session is None:
+        return profile_local_batch(session, tables, config, result_folder)
     routes: dict[Route, list[Table]] = defaultdict(list)
     for table in tables:
         routes[route_of(table, config)].append(table)

@@ -45,7 +45,7 @@ def temporary_results(tables: Sequence[Table]) -> AbstractContextManager[Path]:
 def send_profiles(
     tables: Sequence[int], profiles: Sequence[TableProfile], folder: Path
 ) -> pa.RecordBatch:
-    """Convert profiles to a row that a worker returns to the driver.
+    """Convert profiles to a row for the driver.
 
     Args:
         tables: Indices of the tables.
@@ -63,7 +63,7 @@ def send_profiles(
 
 
 def receive_profiles(results: pa.Table, tables: Sequence[Table]) -> dict[int, TableProfile]:
-    """Read the profiles from the rows that workers returned.
+    """Convert the rows that workers returned to profiles.
 
     Args:
         results: Rows of `RESULT_ROW`.
@@ -81,7 +81,7 @@ def receive_profiles(results: pa.Table, tables: Sequence[Table]) -> dict[int, Ta
 
 
 def salvage_profiles(folder: Path, tables: Sequence[Table]) -> dict[int, TableProfile]:
-    """Read the profiles that workers finished before their job failed.
+    """Read the profiles that workers finished before a job failed.
 
     Args:
         folder: The job's folder for results.
@@ -99,7 +99,7 @@ def salvage_profiles(folder: Path, tables: Sequence[Table]) -> dict[int, TablePr
 
 
 def read_results(folder: Path) -> Iterator[pa.RecordBatch]:
-    """Read the result files in a folder.
+    """Read all result files in a folder.
 
     Args:
         folder: The folder.

@@ -1,4 +1,4 @@
-"""Choose how to read each table."""
+"""Choose the route on which Spark reads each table."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -26,10 +26,12 @@ _SPLITTABLE = {FileFormat.PARQUET, FileFormat.ORC}
 
 _SMALL_BYTES = 1 << 25
 """Bytes of tables up to which this process reads them faster than a Spark job starts."""
+_MANY_BYTES = 1 << 28
+"""Bytes of tables up to which a whole run takes less time without Spark."""
 
 
 class Route(Enum):
-    """A way to read tables with Spark tasks."""
+    """A way in which Spark tasks read tables."""
 
     LOCAL_BATCH = "local batch"
     """A task opens many tables and reads each as a whole."""
@@ -70,8 +72,23 @@ def route_of(table: Table, config: ProfileConfig) -> Route:
             assert_never(table.location)
 
 
+def need_spark(tables: Sequence[Table], config: ProfileConfig) -> bool:
+    """Return whether Spark is needed to read tables, or reads them faster.
+
+    Args:
+        tables: The tables.
+        config: Provides the size from which a table is read by many tasks.
+
+    Returns:
+        False for files on this machine and tables of databases, of at most 256 MiB in all.
+    """
+    return sum(table.size for table in tables) > _MANY_BYTES or any(
+        route_of(table, config) is not Route.LOCAL_BATCH for table in tables
+    )
+
+
 def are_small(tables: Sequence[Table], config: ProfileConfig) -> bool:
-    """Return whether tables are small enough to be read without Spark.
+    """Return whether tables are small enough to read without Spark.
 
     Args:
         tables: The tables.

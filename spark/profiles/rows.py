@@ -63,7 +63,7 @@ _GETTERS: Mapping[str, Callable[[ColumnProfile], object]] = {
 
 
 def to_rows(profiles: Sequence[TableProfile]) -> pa.RecordBatch:
-    """Convert profiles to Arrow rows, in the same order.
+    """Convert profiles to Arrow rows.
 
     The rows have the schema `PROFILE_ROW`.
     """
@@ -71,7 +71,7 @@ def to_rows(profiles: Sequence[TableProfile]) -> pa.RecordBatch:
 
 
 def from_rows(tables: Iterable[Table], rows: pa.RecordBatch) -> list[TableProfile]:
-    """Convert Arrow rows back to profiles.
+    """Convert Arrow rows to profiles.
 
     Args:
         tables: The table of each row.

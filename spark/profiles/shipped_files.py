@@ -1,4 +1,4 @@
-"""Profile remote tables, whose files Spark copies to workers.
+"""Profile remote tables from copies of their files on the workers.
 
 A table in one file is profiled by the worker that receives the file. The files of other tables are
 counted where they arrive, and their aggregates are merged.
@@ -56,7 +56,7 @@ def profile_shipped_files(
     config: ProfileConfig,
     result_folder: ResultFolder = temporary_results,
 ) -> list[TableProfile]:
-    """Profile tables in files that only Spark can reach.
+    """Profile tables whose files only Spark can reach.
 
     Args:
         session: Runs one job for tables in one file, and one for tables in many files; more if a
@@ -133,7 +133,7 @@ def _of_tables(
 def _profile_folders(
     session: SparkSession, tables: Sequence[Table], config: ProfileConfig
 ) -> Iterator[TableProfile]:
-    """Profile tables that consist of many files.
+    """Profile tables that consist of several files.
 
     Different tasks may count the files of one table. Spark merges the counts by column, so that the
     driver receives one per column, not one per file.
@@ -172,7 +172,7 @@ def _count_copies(
 
 
 def _count(file: ShippedFile, table: Table, config: ProfileConfig) -> pa.RecordBatch:
-    """Count the values in one file.
+    """Count the rows and values in one file.
 
     The file may contribute an equal share of the rows to which the table is limited.
     """

@@ -71,7 +71,7 @@ NoteDamaged = Callable[[Path, str], None]
 
 
 def log_damaged(path: Path, reason: str) -> None:
-    """Log that a part of a store cannot be read.
+    """Log a warning that a stored file cannot be read.
 
     Args:
         path: The file or folder.
@@ -81,7 +81,7 @@ def log_damaged(path: Path, reason: str) -> None:
 
 
 class Store:
-    """A store that keeps profiles and evidence for later runs.
+    """A store of profiles and evidence for later runs.
 
     It stays empty unless a folder is configured.
 
@@ -117,7 +117,7 @@ class Store:
 
     @contextmanager
     def result_folder(self, tables: Sequence[Table]) -> Iterator[Path]:
-        """Provide a folder in which workers write finished profiles.
+        """Provide a folder into which workers write each finished profile.
 
         If this run ends early, the next one finds them there.
 
@@ -132,7 +132,7 @@ class Store:
             yield folder or opened.enter_context(temporary_folder())
 
     def keep_profiles(self, profiles: Sequence[TableProfile]) -> None:
-        """Store this run's profiles, and delete all earlier profiles.
+        """Replace the stored profiles by this run's profiles.
 
         Args:
             profiles: The profiles of this run. Unreadable tables are not kept, so that the next run
@@ -151,7 +151,7 @@ class Store:
         self._discard_results()
 
     def discard_profiles(self) -> None:
-        """Delete all stored profiles, because they contain values of the data."""
+        """Delete all stored profiles, because they contain values of tables."""
         if self._folder is not None:
             (self._folder / _PROFILES_FILE).unlink(missing_ok=True)
             self._discard_results()
@@ -175,7 +175,7 @@ class Store:
     def keep_evidence(
         self, evidence: Mapping[Pair, Evidence], tables: Sequence[Table], ways: Mapping[Pair, str]
     ) -> None:
-        """Store this run's evidence, and delete all earlier evidence.
+        """Replace the stored evidence by this run's evidence.
 
         Args:
             evidence: The evidence of this run.
@@ -187,7 +187,7 @@ class Store:
     def bridge_evidence(
         self, bridges: Sequence[Bridge], tables: Sequence[Table]
     ) -> dict[Bridge, Evidence]:
-        """Return the stored evidence for joins of unchanged tables through crosswalks.
+        """Return the stored evidence for joins through crosswalks between unchanged tables.
 
         The crosswalk must be unchanged, too.
 
@@ -203,7 +203,7 @@ class Store:
     def keep_bridge_evidence(
         self, evidence: Mapping[Bridge, Evidence], tables: Sequence[Table]
     ) -> None:
-        """Store this run's evidence for joins through crosswalks, and delete earlier evidence.
+        """Replace the stored evidence for joins through crosswalks by this run's evidence.
 
         Args:
             evidence: The evidence of this run.
@@ -212,7 +212,7 @@ class Store:
         self._write_evidence(_BRIDGES_FILE, evidence, bridge_keys([*evidence], tables))
 
     def results(self, name: str) -> dict[str, str]:
-        """Return the stored results of one kind.
+        """Return the stored results of one kind, such as `lost_tables`.
 
         They are JSON texts by result key.
 
@@ -224,7 +224,7 @@ class Store:
         return {row["key"]: row["json"] for row in rows}
 
     def keep_results(self, name: str, results: Mapping[str, str]) -> None:
-        """Store this run's results of one kind, and delete earlier results.
+        """Replace the stored results of one kind by this run's results.
 
         Args:
             name: The kind of result, which names the file.
@@ -254,7 +254,7 @@ class Store:
         return folder
 
     def _stored_profiles(self) -> Iterator[pa.RecordBatch]:
-        """Yield the stored profiles of complete and of interrupted runs."""
+        """Yield the profiles that complete and interrupted runs stored."""
         yield from self._read(_PROFILES_FILE, _PROFILE_SCHEMA)
         if self._folder is None or self._ignores_content:
             return

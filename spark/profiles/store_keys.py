@@ -1,4 +1,4 @@
-"""Build the keys under which the store keeps results.
+"""Build the keys under which the store saves results.
 
 A key is made of everything that a result depends on.
 """
@@ -12,7 +12,7 @@ from datahub_hyperjoin.tables import Pair, Table
 
 
 def result_key(tables: Sequence[Table], *parts: str) -> str:
-    """Return the key under which a result is stored.
+    """Build the store key of a result that depends on several tables.
 
     Args:
         tables: The tables.
@@ -27,7 +27,7 @@ def result_key(tables: Sequence[Table], *parts: str) -> str:
 
 
 def table_key(table: Table, *settings: str) -> str:
-    """Return the key under which a table's results are stored.
+    """Build the store key of results that depend on one table.
 
     Args:
         table: The table.
@@ -41,7 +41,7 @@ def table_key(table: Table, *settings: str) -> str:
 def pair_keys(
     pairs: Sequence[Pair], tables: Sequence[Table], ways: Mapping[Pair, str]
 ) -> dict[Pair, str]:
-    """Return the keys of evidence for pairs.
+    """Return a store key for each pair.
 
     Args:
         pairs: The pairs.
@@ -61,7 +61,7 @@ def pair_keys(
 
 
 def bridge_keys(bridges: Sequence[Bridge], tables: Sequence[Table]) -> dict[Bridge, str]:
-    """Return the keys of evidence for joins through crosswalks.
+    """Return a store key for each join through a crosswalk.
 
     Args:
         bridges: The joins.

@@ -1,1 +1,1 @@
-"""Verify probable joins on all rows of the tables."""
+"""Verify probable joins on all rows of their tables."""

@@ -1,4 +1,4 @@
-"""Verify joins through crosswalks on all rows.
+"""Verify joins through crosswalks on all rows of their tables.
 
 Spark joins the distinct values of the left columns with the rows of the crosswalks, and these with
 the distinct values of the right columns. Only hashes and counts of rows are joined, so a join that
@@ -45,7 +45,7 @@ _NO_TEXTS: AbstractSet[ColumnId] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class _Numbers:
-    """Integers that stand for columns, crosswalks and joins in Spark rows.
+    """Integers that identify columns, crosswalks and joins in Spark rows.
 
     A join through a crosswalk is a bridge; its left and right columns are the ends.
     """
@@ -61,7 +61,7 @@ class _Numbers:
         return cls(_numbered(ends), _numbered(crosswalks), bridges)
 
     def links(self) -> list[tuple[int, int, int, int]]:
-        """List the integers of each join, its two columns and its crosswalk."""
+        """For each join, list the integers of the join, its columns and its crosswalk."""
         return [
             (
                 number,
@@ -75,7 +75,7 @@ class _Numbers:
 
 @dataclass(frozen=True, slots=True)
 class _Reached:
-    """Counts of one column's matches with another through a crosswalk."""
+    """Counts of the rows and values of a column that match through a crosswalk."""
 
     values: int = 0
     """Number of distinct values."""
@@ -96,7 +96,7 @@ def verify_bridges(
     config: ProfileConfig = _DEFAULT_CONFIG,
     note_unread: NoteUnread = log_unread,
 ) -> dict[Bridge, Evidence]:
-    """Measure how well columns join through crosswalks.
+    """Measure how well pairs of columns join through crosswalks.
 
     Args:
         session: Runs the Spark jobs.
@@ -150,7 +150,7 @@ def _numbered(items: Iterable[_Item]) -> dict[_Item, int]:
 def _requested_columns(
     tables: Mapping[TableId, Table], ends: Mapping[ColumnId, int], texts: AbstractSet[ColumnId]
 ) -> list[RequestedColumns]:
-    """Group the columns by table, so that each table is read once."""
+    """Group columns by table, so that each table is read once."""
     columns: dict[TableId, dict[str, dict[str, int]]] = defaultdict(dict)
     for column, number in ends.items():
         columns[column.table][column.path] = {_AS_WRITTEN: number}
@@ -185,7 +185,7 @@ def _texts(table: TableId, paths: Iterable[str], texts: AbstractSet[ColumnId]) -
 def _values(
     session: SparkSession, requests: Sequence[RequestedColumns], config: ProfileConfig
 ) -> DataFrame:
-    """Count how often each value occurs in each column."""
+    """Count the rows of each value in each column."""
     partitions = partition_lake(session, requests, synonyms={}, config=config)
     rows = partitions.mapInArrow(_unpack, from_arrow_schema(_VALUE_ROW))
     return rows.groupBy("column", "hash").agg(F.sum("rows").alias("rows"))
@@ -201,7 +201,7 @@ def _unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 @dataclass(frozen=True, slots=True)
 class _CountedBridges:
-    """The evidence for joins through crosswalks, and the tables that were not read."""
+    """The evidence for joins through crosswalks, with the tables that cannot be read."""
 
     evidence: dict[Bridge, Evidence]
     unread: list[TableId]
@@ -243,7 +243,7 @@ def _count(
 def _link(
     session: SparkSession, numbers: _Numbers, values: DataFrame, entries: DataFrame
 ) -> DataFrame:
-    """Join crosswalk rows with the matching values of both columns.
+    """Join the rows of crosswalks with the matching values of left and right columns.
 
     The rows of a crosswalk with the same two values are one entry.
     """
@@ -264,7 +264,7 @@ def _link(
 
 
 def _reached(linked: DataFrame, value: str, own: str, other: str) -> dict[int, _Reached]:
-    """Count the matches of each join's left or right column.
+    """For each join, count how many rows and values of one column match.
 
     Args:
         linked: The entries that both ends hold.
@@ -291,7 +291,7 @@ def _reached(linked: DataFrame, value: str, own: str, other: str) -> dict[int, _
 def _evidence_of(
     shared: int, left: tuple[_Reached, int, int], right: tuple[_Reached, int, int]
 ) -> Evidence:
-    """Compute a join's evidence from the counts of both columns.
+    """Compute the evidence for a join from the counts of its two columns.
 
     Each side has its counts of matching values, its number of distinct values and that of rows.
     """

@@ -1,4 +1,4 @@
-"""Verify references to composite keys on all rows.
+"""Verify composite references on all rows of their tables.
 
 For each reference, uniqueness, containment, fan-out and matches by chance are measured. Most
 proposed references are refuted by the tuples of both tables. Of many references, a second job
@@ -55,7 +55,7 @@ def verify_composites(
     config: ProfileConfig = _NO_CONFIG,
     note_unread: NoteUnread = log_unread,
 ) -> dict[ColumnPairs, CompositeEvidence]:
-    """Measure how well columns refer to composite keys, on all rows.
+    """Measure how well columns refer to composite keys.
 
     Args:
         session: Runs up to two Spark jobs.
@@ -102,7 +102,7 @@ def verify_composites(
 
 @dataclass(frozen=True)
 class _TupleCounts:
-    """Counts of rows and matches for composite keys and their referring columns."""
+    """Counts of the rows and matches of referring columns and composite keys."""
 
     numbers: Mapping[_TableTuple, int]
     counts: Mapping[tuple[int, int], PairCounts]
@@ -114,19 +114,19 @@ class _TupleCounts:
         return (self.numbers[value], self.numbers[value]) in self.counts
 
     def share(self, left: _TableTuple, right: _TableTuple) -> float:
-        """Return the share of left rows that have a match in the right table."""
+        """Return the share of the left rows that match a right row."""
         return self.of(left, right).rows / max(self.of(left, left).rows, 1)
 
 
 def _tuples_of(reference: ColumnPairs) -> tuple[_TableTuple, _TableTuple]:
-    """Split a composite reference into referring and referenced columns."""
+    """Split a composite reference into its referring and its referenced columns."""
     paths = [tuple(end.path for end in ends) for ends in zip(*reference, strict=True)]
     (first, last), *_ = reference
     return (first.table, ColumnTuple(paths[0])), (last.table, ColumnTuple(paths[1]))
 
 
 def _shuffled(reference: ColumnPairs) -> tuple[_TableTuple, ...]:
-    """Return shuffled copies of the referring columns, to measure matches by chance.
+    """List the tuples that show how many rows of a reference match by chance.
 
     The result has copies of the referring tuple, each with another column shuffled, then the key's
     tuple.
@@ -146,7 +146,7 @@ def _count_tuples(
     wanted: Mapping[ColumnPairs, Sequence[_TableTuple]],
     texts: AbstractSet[ColumnId],
 ) -> _TupleCounts:
-    """Count the tuples on both sides of each reference, and their matches.
+    """For each reference, count the tuples of both tables and their matches.
 
     The last tuple of a reference is the key, with which its other tuples are compared.
     """
@@ -163,7 +163,7 @@ def _count_tuples(
 def _count_here(
     requests: Sequence[RequestedColumns], to_count: Sequence[tuple[int, int]]
 ) -> dict[tuple[int, int], PairCounts]:
-    """Count tuples in this process, without a Spark job.
+    """Count tuples in this process, without Spark.
 
     All values are in one hash partition.
     """
@@ -183,7 +183,7 @@ def _count_here(
 def _requests(
     tables: Sequence[Table], numbers: Mapping[_TableTuple, int], texts: AbstractSet[ColumnId]
 ) -> list[RequestedColumns]:
-    """Group the columns to read by table, so that each table is read once."""
+    """Group the requested columns by table."""
     tuples: dict[TableId, dict[ColumnTuple, int]] = {}
     for (table, wanted), number in numbers.items():
         tuples.setdefault(table, {})[wanted] = number
@@ -207,7 +207,7 @@ def _requests(
 def _all_evidence(
     counted: _TupleCounts, references: Sequence[ColumnPairs]
 ) -> dict[ColumnPairs, CompositeEvidence]:
-    """Compute the evidence for each reference whose two tables were read."""
+    """Compute the evidence for all references between tables that were read."""
     found = {}
     for reference in references:
         left, right = _tuples_of(reference)

@@ -1,4 +1,4 @@
-"""Read the rows of crosswalks as pairs of hashes.
+"""Read the rows of crosswalks, with values as hashes.
 
 Other columns are compared by the set of their values. A crosswalk is needed row by row, because its
 rows say which code belongs to which name.
@@ -40,7 +40,7 @@ Sides = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class RequestedCrosswalks:
-    """Column pairs of one table that are read as crosswalks."""
+    """The crosswalks to read in one table."""
 
     table: Table
     """The table."""
@@ -60,7 +60,7 @@ class RequestedCrosswalks:
 def read_crosswalks(
     session: SparkSession, requests: Sequence[RequestedCrosswalks], config: ProfileConfig
 ) -> DataFrame:
-    """Read the rows of crosswalks.
+    """Read the rows of crosswalks into a Spark data frame.
 
     Args:
         session: Runs the Spark jobs.
@@ -130,7 +130,7 @@ def _read_distributed(session: SparkSession, request: RequestedCrosswalks) -> Da
 def entries_of_table(
     request: RequestedCrosswalks, databases: Databases
 ) -> Iterator[pa.RecordBatch]:
-    """Read the crosswalks in one table as pairs of hashes, with row counts.
+    """Read the crosswalks of one table, with values as hashes.
 
     Args:
         request: The columns to read.
@@ -162,7 +162,7 @@ def _entries_of_batch(
 
 
 def _entries(x: HashedColumn, y: HashedColumn, number: int) -> pa.RecordBatch:
-    """Count the rows for each distinct pair of values in two columns."""
+    """Count the rows of each distinct pair of values in two columns."""
     is_filled = x.is_filled & y.is_filled
     pairs = np.stack([side.hashes[is_filled].view(np.int64) for side in (x, y)])
     distinct, counts = np.unique(pairs, axis=1, return_counts=True)

@@ -1,4 +1,4 @@
-"""Partition the distinct values of columns by hash.
+"""Divide the distinct values of columns into partitions by their hashes.
 
 Equal values of all columns are in the same hash partition, so each partition is verified alone.
 """
@@ -54,7 +54,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class RequestedColumns:
-    """The columns to read and count in one table."""
+    """The columns of one table whose values are read and counted."""
 
     table: Table
     """The table."""
@@ -71,7 +71,7 @@ class RequestedColumns:
 
     @property
     def notations(self) -> dict[tuple[str, Notation], int]:
-        """For each column and notation to read, the integer that stands for it."""
+        """The integer that identifies each requested column in each notation."""
         return {
             (path, kind): number
             for path, numbers in self.columns.items()
@@ -92,7 +92,7 @@ def partition_lake(
     synonyms: Mapping[str, Synonyms],
     config: ProfileConfig,
 ) -> DataFrame:
-    """Read columns of tables, and partition the values by hash.
+    """Read the requested columns of all tables, and partition their values by hash.
 
     Each table is read on the route that suits it.
 
@@ -133,7 +133,7 @@ def partition_local_batch(
     *,
     count: int,
 ) -> DataFrame:
-    """Partition values by hash, for tables on the local batch route.
+    """Partition the values of many tables by hash, on the local batch route.
 
     Args:
         session: Runs the Spark job.
@@ -167,7 +167,7 @@ def partition_distributed(
     *,
     count: int,
 ) -> DataFrame:
-    """Partition values by hash, for one table on the distributed route.
+    """Partition the values of one table by hash, on the distributed route.
 
     Args:
         session: Runs the Spark job.
@@ -200,7 +200,7 @@ def partition_shipped_files(
     *,
     count: int,
 ) -> DataFrame:
-    """Partition values by hash, for tables on the shipped files route.
+    """Partition the values of many tables by hash, on the shipped files route.
 
     Args:
         session: Runs the Spark job.
@@ -255,7 +255,7 @@ def partition_table(
 
 @dataclass(slots=True)
 class _Counted:
-    """Counts of the values in one table, for columns and for column tuples.
+    """Counts of the values in a table's columns and column tuples.
 
     Values are counted as written and, where requested, in the form of a notation.
     """
@@ -285,7 +285,7 @@ def _count(
 
 
 def _add(aggregates: dict[_Key, ColumnAggregate], texts: Mapping[_Key, TextCounts]) -> None:
-    """Add the values of a batch to the aggregate of each column."""
+    """Add the values of one batch to the aggregates of their columns."""
     batch = aggregate_columns([*texts.values()], _ALL, in_forms=False)
     for key, aggregate in zip(texts, batch, strict=True):
         # Verification compares hashes only; the texts of all values would fill the memory.
@@ -320,7 +320,7 @@ def _partition(
     *,
     count: int,
 ) -> Iterator[pa.RecordBatch]:
-    """Split the hashes of a column into ranges of equal width.
+    """Divide the hashes of a column into ranges of equal width.
 
     For each requested entity kind, the entities that the values name are split, too.
     """
@@ -343,7 +343,7 @@ def _partition(
 
 
 def _union(frames: Sequence[DataFrame]) -> DataFrame:
-    """Unite data frames as a balanced tree, because Spark fails on a long chain."""
+    """Unite many data frames."""
     if len(frames) == 1:
         return frames[0]
     half = len(frames) // 2

@@ -1,4 +1,4 @@
-"""Search a sample of each table's rows for composite keys.
+"""Search tables for composite keys, in a sample of their rows.
 
 A composite key is a minimal set of columns that identifies a row. Two rows of the sample with the
 same values prove that a set of columns is no key. A set without such rows may still not be one, so
@@ -50,7 +50,7 @@ _MIN_ROWS = 4
 
 @dataclass(frozen=True, slots=True)
 class _Searched:
-    """A table, and the columns in which to search for keys."""
+    """A table, with the columns that may form a composite key."""
 
     table: Table
     search: KeySearch
@@ -62,11 +62,11 @@ def search_keys(
     searches: Sequence[KeySearch],
     config: ProfileConfig,
 ) -> dict[TableId, tuple[tuple[str, ...], ...]]:
-    """Find composite keys of two to four columns in a sample of each table's rows.
+    """Search a sample of each table for composite keys.
 
     Args:
         session: Runs one Spark job, and one more for each table on the distributed route; more if
-            a table ends its worker.
+            a table crashes its worker.
         tables: The tables of this run.
         searches: The columns among which to search, by table.
         config: Provides the size from which a table is read by many tasks.
@@ -89,7 +89,7 @@ def search_keys(
 
 
 def minimal_keys(columns: Mapping[str, HashedColumn], most: int = 4) -> list[tuple[str, ...]]:
-    """Return the minimal sets of columns whose values together are unique.
+    """Find the minimal sets of columns that identify every row.
 
     Args:
         columns: The hashed columns by path, the most promising first.
@@ -133,7 +133,7 @@ def _is_unique(columns: Mapping[str, HashedColumn], paths: Iterable[str]) -> boo
 def _search(
     session: SparkSession, jobs: Sequence[_Searched], config: ProfileConfig
 ) -> Iterator[_Keys]:
-    """Yield the composite keys of all tables."""
+    """Yield the composite keys of all tables, route by route."""
     routes: dict[Route, list[int]] = {route: [] for route in Route}
     for index, job in enumerate(jobs):
         in_database = database_of(job.table.location) is not None
@@ -152,9 +152,9 @@ def _search(
 
 
 def _collect(search: Callable[[Sequence[int]], DataFrame], tables: Sequence[int]) -> _Keys:
-    """Search tables for keys in a Spark job.
+    """Search tables for composite keys in a Spark job.
 
-    If a table ends its worker, several jobs are run. A job that fails for another reason finds
+    If a table crashes its worker, several jobs are run. A job that fails for another reason finds
     nothing.
     """
     with suppress(*SPARK_ERRORS):
@@ -166,7 +166,7 @@ def _collect(search: Callable[[Sequence[int]], DataFrame], tables: Sequence[int]
 
 
 def _by_table(rows: pa.Table | pa.RecordBatch) -> _Keys:
-    """Group keys by the index of their table.
+    """Group composite keys by table.
 
     A table without keys has an entry, too.
     """
@@ -266,7 +266,7 @@ def _search_rows(
 
 
 def _as_rows(keys: Sequence[tuple[str, ...]], index: int) -> pa.RecordBatch:
-    """Build a row for each key.
+    """Convert keys to Arrow rows, one for each key.
 
     A first row without a key says that the table was read.
     """

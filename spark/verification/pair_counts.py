@@ -13,7 +13,7 @@ from datahub_hyperjoin.spark.counting.sketch import Counts
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """Counts that describe a join of two columns.
+    """The counts of values and rows that describe a join of two columns.
 
     They cover all values or one hash partition.
     """
@@ -57,7 +57,7 @@ def count_pair(left: tuple[Hashes, Counts], right: tuple[Hashes, Counts]) -> Pai
 
 
 def evidence_of(left: PairCounts, right: PairCounts, both: PairCounts) -> Evidence:
-    """Compute the evidence for a join from the value counts of its two columns.
+    """Compute the evidence for a join from counts.
 
     Args:
         left: Counts of the left column with itself.
@@ -92,7 +92,7 @@ def _ratio(part: int, whole: int) -> float:
 
 
 def _intersect(few: Hashes, many: Hashes) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Find the positions of shared values in two sorted arrays of hashes.
+    """Find the positions of common values in two sorted arrays.
 
     This is a binary search in the longer array for each value of the shorter.
     """

@@ -1,4 +1,4 @@
-"""Hash and count tuples, the combined values of several columns in a row.
+"""Hash and count tuples, which combine the values of several columns in a row.
 
 The hash of a tuple is computed from the hashes of its values: two tables have a tuple in common if
 all values are equal in normal form. A row with a null in any column has no tuple, as in SQL.
@@ -25,7 +25,7 @@ _FACTOR, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
 
 @dataclass(frozen=True, slots=True)
 class ColumnTuple:
-    """Several columns of a table, compared as if they were one."""
+    """Several columns of a table that are compared as one."""
 
     paths: tuple[str, ...]
     """Paths of the columns, in the order of the columns that they are compared with."""
@@ -37,7 +37,7 @@ class ColumnTuple:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HashedColumn:
-    """A column as hashes, one for each row."""
+    """The hashes of a column's values, row by row."""
 
     hashes: Hashes
     """Hashes of normal forms; arbitrary where there is no value."""
@@ -47,7 +47,7 @@ class HashedColumn:
 
 
 def hash_rows(column: pa.Array, *, is_text: bool) -> HashedColumn:
-    """Hash each row's value in one batch of a column.
+    """Hash the value in each row of a column.
 
     Args:
         column: Rows of any type that has a text form.
@@ -69,7 +69,7 @@ def hash_rows(column: pa.Array, *, is_text: bool) -> HashedColumn:
 
 
 def hash_tuples(columns: Iterable[HashedColumn]) -> Hashes:
-    """Hash the tuple of each row, except rows with missing values.
+    """Hash the tuple of each row, without rows that have missing values.
 
     Args:
         columns: The columns of the tuple, in order.
@@ -118,7 +118,7 @@ def count_tuples(
 def hash_columns(
     batch: pa.RecordBatch, tuples: Collection[ColumnTuple], texts: Collection[str]
 ) -> dict[str, HashedColumn]:
-    """Hash the columns of a batch that occur in a tuple.
+    """Hash the columns of a batch that belong to a tuple.
 
     Args:
         batch: Rows with columns under their paths.

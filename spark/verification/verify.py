@@ -1,4 +1,4 @@
-"""Measure on all rows how well pairs of columns join.
+"""Measure how well pairs of columns join, on all rows of their tables.
 
 Evidence is their containment, cardinality and fan-out.
 
@@ -64,7 +64,7 @@ _COUNTS_ROW = pa.schema(
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnKinds:
-    """Facts that determine how the values of columns are compared."""
+    """The facts that determine how columns are compared, such as entity kinds."""
 
     kinds: Mapping[Pair, str] = field(default_factory=dict)
     """The entity kind of pairs whose columns hold entities of one kind."""
@@ -81,7 +81,7 @@ class ColumnKinds:
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """One way to compare the values of two columns."""
+    """A way to compare the values of two columns."""
 
     pair: Pair
     compared_as: str
@@ -92,7 +92,7 @@ class _Comparison:
 
     @property
     def sides(self) -> tuple[CountedValues, CountedValues]:
-        """Both columns, each with the way in which its values are read."""
+        """The two columns, each with the form in which its values are read."""
         return (self.pair[0], self.kinds[0]), (self.pair[1], self.kinds[1])
 
 
@@ -100,7 +100,7 @@ _NO_KINDS, _DEFAULT_CONFIG = ColumnKinds(), ProfileConfig()
 
 
 def log_unread(table: TableId) -> None:
-    """Log a warning about a table that can no longer be read.
+    """Log a warning about a table that cannot be read any more.
 
     This is the default for callers that have no report.
 
@@ -151,7 +151,7 @@ def verify_joins(
 
 
 def _comparisons(pair: Pair, kinds: ColumnKinds) -> Iterator[_Comparison]:
-    """Yield the ways to compare two columns.
+    """Yield the ways to compare a pair of columns.
 
     The first compares the values as written.
     """
@@ -168,7 +168,7 @@ def count_requests(
     requests: list[RequestedColumns],
     to_count: Iterable[tuple[int, int]],
 ) -> dict[tuple[int, int], PairCounts]:
-    """Count the shared values and matching rows of column pairs.
+    """Count the shared values and matching rows of pairs of columns.
 
     Unreadable tables are left out.
 
@@ -184,14 +184,14 @@ def count_requests(
     try:
         return _count_pairs(partition(requests), pairs)
     except SPARK_ERRORS:
-        # One table fails the job if many tasks read it or if it ends its worker.
+        # One table fails the job if many tasks read it or if it crashes its worker.
         return _count_pairs(partition(_readable(partition, requests)), pairs)
 
 
 def _readable(
     partition: Callable[[list[RequestedColumns]], DataFrame], requests: list[RequestedColumns]
 ) -> list[RequestedColumns]:
-    """Return the requests that Spark can read, after a job with all of them failed.
+    """Find the requests that Spark can read, after a job with all of them has failed.
 
     Halving them costs about two jobs for each level, while one job for each would take hours.
     """
@@ -207,7 +207,7 @@ def _readable(
 def _requests(
     tables: Sequence[Table], numbers: Mapping[CountedValues, int], texts: AbstractSet[ColumnId]
 ) -> list[RequestedColumns]:
-    """Group the columns to read by table, so that each table is read once."""
+    """Group the requested columns by table."""
     columns: dict[TableId, dict[str, dict[str, int]]] = {}
     for (column, kind), number in numbers.items():
         columns.setdefault(column.table, {}).setdefault(column.path, {})[kind] = number
@@ -225,7 +225,7 @@ def _requests(
 
 
 def can_count(values: DataFrame) -> bool:
-    """Return whether Spark can read all rows of a data frame.
+    """Return whether Spark can read all rows.
 
     Args:
         values: The rows.
@@ -257,7 +257,7 @@ def _count_pairs(
 
 
 def count_pairs_of_partition(rows: pa.Table, to_count: Sequence[tuple[int, int]]) -> pa.Table:
-    """Count the shared values and matching rows in one hash partition.
+    """Count the shared values and matching rows of pairs in one hash partition.
 
     Args:
         rows: Rows of `PARTITION_ROW`; a column may have several.
@@ -291,7 +291,7 @@ def _unpack(hashes: bytes, counts: bytes) -> DistinctValues:
 def unread_tables(
     requests: Iterable[RequestedColumns], counts: Mapping[tuple[int, int], PairCounts]
 ) -> Iterator[TableId]:
-    """Yield the tables from which no requested column was counted.
+    """Yield the tables of which no column was counted.
 
     Args:
         requests: The columns of each table, with their numbers.
@@ -311,7 +311,7 @@ def _choose_evidence(
     numbers: Mapping[CountedValues, int],
     counts: Mapping[tuple[int, int], PairCounts],
 ) -> dict[Pair, Evidence]:
-    """Choose the evidence for each pair from several comparisons.
+    """For each pair, choose the comparison that provides its evidence.
 
     Entities or another form are chosen if they explain the pair much better. In `compared`, a pair
     as written comes before the same pair compared in other ways.
