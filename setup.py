@@ -1,4 +1,4 @@
-"""Adapt the README for the package index; pyproject.toml holds everything else.
+"""Make the README's links absolute for the package index.
 
 The README links to files of the repository by relative paths, which work in a checkout, a fork and
 on GitHub but not on a package index. The built package gets absolute links instead.
@@ -14,7 +14,7 @@ FILES = "https://github.com/datahub-hyperjoin/datahub-hyperjoin/blob/main/"
 
 
 def with_absolute_links(markdown: str) -> str:
-    """Return the text with each relative link replaced by the URL of the same file."""
+    """Replace the relative links in a text by absolute URLs."""
     return re.sub(r"\]\((?!https?:|mailto:|#)(?:\./)?", f"]({FILES}", markdown)
 
 

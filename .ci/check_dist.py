@@ -1,4 +1,4 @@
-"""Check what `make build` made: the files of both archives, and the links of the description.
+"""Check the wheel and the source archive that `make build` creates.
 
 The wheel must hold the whole package, linked folders included, and no other file. The source
 archive must hold the tests and the recipes as well. A package index shows the description outside
@@ -25,7 +25,7 @@ DOCUMENTS = {
 
 
 def files_below(folders: tuple[str, ...]) -> set[str]:
-    """Return the paths of all files in folders except what Python compiled."""
+    """Return the paths of all files below folders, without compiled Python files."""
     paths = (path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file())
     return {
         path.relative_to(ROOT).as_posix() for path in paths if path.parent.name != "__pycache__"
@@ -39,13 +39,13 @@ def files_of_the_wheel(wheel: Path) -> set[str]:
 
 
 def files_of_the_sdist(sdist: Path) -> set[str]:
-    """Return the paths of all files in a source archive, below its one folder."""
+    """Return the paths of all files in a source archive, relative to its top folder."""
     with tarfile.open(sdist) as archive:
         return {name.partition("/")[2] for name in archive.getnames()}
 
 
 def relative_links(wheel: Path) -> list[str]:
-    """Return the links of the wheel's description that would lead nowhere on a package index."""
+    """Return the relative links in the wheel's description."""
     with ZipFile(wheel) as archive:
         metadata = next(name for name in archive.namelist() if name.endswith("/METADATA"))
         description = archive.read(metadata).decode()
@@ -53,7 +53,7 @@ def relative_links(wheel: Path) -> list[str]:
 
 
 def main(folder: Path) -> None:
-    """Exit with a sentence that names the first difference, if there is one."""
+    """Exit with an error message if an archive or the description is wrong."""
     (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
     package = {path for path in files_below(PACKAGE) if not path.endswith(".md")}
     packed = files_of_the_wheel(wheel)

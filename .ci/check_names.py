@@ -31,7 +31,7 @@ def defined_names(module: ast.Module) -> Iterator[str]:
 
 
 def duplicates(root: Path) -> dict[str, list[str]]:
-    """Map each public name with several definitions to the modules that define it.
+    """Find public names that several modules define.
 
     `rglob` does not follow the links `datahub_hyperjoin/model` and `datahub_hyperjoin/spark`, so
     each module counts once.
@@ -46,7 +46,7 @@ def duplicates(root: Path) -> dict[str, list[str]]:
 
 
 def main(root: Path) -> None:
-    """Exit with one line for each duplicate, if there are any."""
+    """Exit with an error message if several modules define the same public name."""
     lines = [f"{name} is defined in {', '.join(paths)}" for name, paths in duplicates(root).items()]
     if lines:
         sys.exit("\n".join([*lines, "Rename all but one, or import one definition everywhere."]))
