@@ -25,7 +25,7 @@ DOCUMENTS = {
 
 
 def files_below(folders: tuple[str, ...]) -> set[str]:
-    """Return the paths of all files below folders, without compiled Python files."""
+    """Return the paths of all files in some folders, except compiled Python files."""
     paths = (path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file())
     return {
         path.relative_to(ROOT).as_posix() for path in paths if path.parent.name != "__pycache__"

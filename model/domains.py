@@ -177,7 +177,7 @@ def _merge_groups(edges: Mapping[Pair, float]) -> list[dict[Pair, float]]:
 
 
 def _partners(pairs: Iterable[Pair]) -> dict[ColumnId, set[ColumnId]]:
-    """Map each column to itself and all columns that it joins."""
+    """Map each column to itself and to all columns that it joins with."""
     partners: dict[ColumnId, set[ColumnId]] = defaultdict(set)
     for pair in pairs:
         for end in pair:

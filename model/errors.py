@@ -1,4 +1,4 @@
-"""Errors of training, and of searching an index of embeddings.
+"""Errors in training, and in searching an index of embeddings.
 
 ModelError
 ├─ NothingToLearnError   the lake has too few key columns to train on

@@ -65,7 +65,7 @@ class Lake:
         )
 
     def with_described(self, tables: Sequence[DescribedTable]) -> "Lake":
-        """Return a lake with additional tables that are known only by their descriptions.
+        """Return a copy of the lake with tables that were described but not read.
 
         Args:
             tables: The tables; opaque columns are left out.

@@ -54,7 +54,7 @@ class CompositeReference:
 
     @property
     def tables(self) -> tuple[TableId, TableId]:
-        """The referring and the referenced table."""
+        """The referring table and the referenced table."""
         referring, referenced = self.pairs[0]
         return referring.table, referenced.table
 

@@ -10,7 +10,7 @@ from datahub_hyperjoin.model.config.method import OURS, Setting
 
 
 class Reuse(str, Enum):
-    """The condition for using a saved model instead of training one."""
+    """The condition for using a saved model instead of training a new one."""
 
     EXACT = "exact"
     """The model was trained on the same data with the same settings."""

@@ -80,7 +80,7 @@ def _find_similar(
 
 
 def _add_priors(lake: Lake, similar: _Pairs, priors: CatalogPriors) -> _Pairs:
-    """Put the catalog's pairs first, and drop rejected pairs."""
+    """Put the catalog's pairs before all others, and drop rejected pairs."""
     connected = priors.connected
     apart = connected.once & (lake.table_of[connected.left] != lake.table_of[connected.right])
     rest = ~(connected.holds(*similar) | priors.rejected.holds(*similar))

@@ -62,7 +62,7 @@ class LakeIndex:
     """Name variants of key columns from a language model, if the recipe configures one."""
 
     def with_decisions(self, priors: CatalogPriors) -> "LakeIndex":
-        """Return a copy of the index with other decisions of people.
+        """Return a copy of the index with different decisions.
 
         The key columns and the hypergraph stay as they are.
 
@@ -125,12 +125,12 @@ class LakeIndex:
 
     @cached_property
     def references(self) -> References:
-        """The probable references of columns to keys, before verification."""
+        """Probable references of columns to keys, found before verification."""
         return self.find_references({})
 
     @cached_property
     def relations(self) -> Relations:
-        """The key that each column most probably refers to, before verification."""
+        """The key that each column probably refers to, found before verification."""
         return Relations.from_references(self.references, len(self.lake))
 
     @cached_property

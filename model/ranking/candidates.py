@@ -76,7 +76,7 @@ def _from_signals(index: LakeIndex, count: int) -> list[Candidates]:
 
 
 def _from_relations(index: LakeIndex, count: int) -> list[Candidates]:
-    """Return the columns that references connect with each key column.
+    """For each key column, return the columns that are related by references.
 
     These are the key to which the column refers, the columns that refer to the column, and the
     columns that refer to the same key.

@@ -66,7 +66,7 @@ def score_candidates(
     keys: Int[np.ndarray, " key"],
     candidates: Int[np.ndarray, "key candidate"],
 ) -> sparse.csr_array:
-    """Compute the join probability of each key column with each of its candidates.
+    """Compute the probability that each key column joins with each of its candidates.
 
     Args:
         scorer: Scores the pairs.

@@ -1,4 +1,4 @@
-"""Find the columns with the nearest embeddings through FAISS."""
+"""Find the nearest embeddings with FAISS."""
 
 import faiss
 import numpy as np

@@ -151,7 +151,7 @@ class PairFeatures:
 
 
 def _pattern_weights(index: LakeIndex) -> sparse.csr_array:
-    """For each column, return the square roots of its patterns' shares.
+    """Return the square root of each pattern's share in each column.
 
     The product of two rows is the Bhattacharyya coefficient of two columns' patterns.
     """

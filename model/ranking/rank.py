@@ -68,7 +68,7 @@ def number_duplicates(lake: Lake) -> Int[np.ndarray, " column"]:
 def _build_scorers(
     index: LakeIndex, embeddings: Float32[np.ndarray, "column width"], config: ModelConfig
 ) -> tuple[PairScorer, PairScorer]:
-    """Create a scorer of all signals, and a copy that trees correct."""
+    """Create a scorer of all signals, without and with the correction by trees."""
     signals = build_scorer(index, embeddings, config.ranking.scoring)
     return signals, correct(signals, index) if config.setting.tree_correction else signals
 

@@ -1,4 +1,4 @@
-"""Correct scores by people's decisions about similar pairs."""
+"""Correct scores with people's decisions about similar pairs."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -19,7 +19,7 @@ times decisions."""
 
 
 class TaughtScorer(PairScorer):
-    """A scorer that corrects another scorer by people's decisions about similar pairs.
+    """A scorer that corrects another scorer with people's decisions about similar pairs.
 
     Args:
         scorer: The scorer to change.
@@ -63,7 +63,7 @@ def teach(
     index: LakeIndex,
     candidates: Int[np.ndarray, "key candidate"],
 ) -> PairScorer:
-    """Correct a scorer by people's decisions.
+    """Correct a scorer with people's decisions.
 
     Args:
         scorer: The scorer to change.

@@ -1,4 +1,4 @@
-"""Correct the noisy-or model by trees that were trained on other lakes.
+"""Correct the noisy-or model with trees that were trained on other lakes.
 
 The strengths of the noisy-or are the same whatever the columns are like. The trees see how the
 signals, the references and both columns go together.
@@ -15,7 +15,7 @@ from datahub_hyperjoin.model.ranking.trees import TreeEnsemble, shipped_trees
 
 
 class TreeScorer(PairScorer):
-    """A noisy-or scorer that decision trees correct.
+    """A noisy-or scorer whose scores are corrected by decision trees.
 
     The trees judge the evidence of values, cells, names and references. What is known of a pair,
     by standard codes, by a crosswalk or by the catalog, differs between lakes by policy rather than
@@ -35,7 +35,7 @@ class TreeScorer(PairScorer):
     def score(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
-        """Score pairs by all signals, and correct the scores by the trees."""
+        """Score pairs by all signals, and correct the scores with the trees."""
         strengths = self._noisy_or.strengths
         signals = self._noisy_or.measure(left, right)
         shape = signals.names.shape
@@ -49,7 +49,7 @@ class TreeScorer(PairScorer):
 
 
 def correct(scorer: PairScorer, index: LakeIndex) -> PairScorer:
-    """Correct a noisy-or scorer by the trees that come with the package.
+    """Correct a noisy-or scorer with the trees that come with the package.
 
     Any other scorer is returned as it is, and so is a noisy-or of names alone: the trees were
     trained on columns with values.

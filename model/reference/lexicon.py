@@ -141,7 +141,7 @@ class Lexicon:
     def _find(
         self, sketch: UInt64[np.ndarray, " value"]
     ) -> tuple[Int[np.ndarray, " value"], Int[np.ndarray, " value"]]:
-        """For each hash, return its first row in the lexicon and the number of its rows.
+        """For each hash, find its rows in the lexicon.
 
         A hash has one row for each kind that contains its name.
         """

@@ -1,4 +1,4 @@
-"""Find references that are possible in a lake, before their probability is known."""
+"""Find all possible references in a lake."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -39,7 +39,7 @@ _Shares = dict[tuple[int, int], float]
 
 @dataclass(frozen=True)
 class NamedCandidates:
-    """Possible references, with the clues that names give."""
+    """Possible references, with clues from their names."""
 
     candidates: ReferenceCandidates
     """The pairs, without any containment of values."""

@@ -164,7 +164,7 @@ class References:
 
     @cached_property
     def _first(self) -> Mapping[int, tuple[int, float]]:
-        """The most probable key of each column, and the probability of this reference."""
+        """The most probable key of each column, without regard to equivalent keys."""
         first: dict[int, tuple[int, float]] = {}
         for (column, key), probability in self._likely.items():
             if column not in first and first.get(key, (-1,))[0] != column:

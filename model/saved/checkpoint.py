@@ -61,7 +61,7 @@ class Model:
         return Featurizer(self.vectors, self.vocabulary)
 
     def number_tables(self, lake: Lake) -> Int[np.ndarray, " column"]:
-        """For each column, return the row of its table among the network's table vectors.
+        """For each column, return the position of its table's vector in the network.
 
         Args:
             lake: The columns.

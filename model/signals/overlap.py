@@ -60,7 +60,7 @@ class ValueOverlap(SparsePairs):
 
     @cached_property
     def either_way(self) -> Float[np.ndarray, " pair"]:
-        """For each pair, the greater `beyond_chance` of both directions."""
+        """For each pair, the greater of its two values of `beyond_chance`."""
         reverse = self.look_up(self.beyond_chance, self.right, self.left)
         return np.maximum(self.beyond_chance, reverse)
 

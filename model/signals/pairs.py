@@ -102,7 +102,7 @@ class PairValues(SparsePairs):
         return self.of(left, right) > 0
 
     def partners(self, column: int) -> Int[np.ndarray, " _"]:
-        """Return the columns that are stored in a pair with a given column, in ascending order."""
+        """Return all columns that are paired with a given column, in ascending order."""
         return self.right[slice(*np.searchsorted(self.left, [column, column + 1]))]
 
     def select(self, mask: Bool[np.ndarray, " pair"]) -> "PairValues":

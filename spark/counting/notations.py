@@ -195,7 +195,7 @@ def _spread(values: pa.Array) -> pa.Array:
 
 
 def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[Notation]:
-    """Return the notations that most of the values fit.
+    """Return the notations that fit most of the values.
 
     There are several if the values do not decide.
     """

@@ -76,7 +76,7 @@ def _kind(type_: Any) -> str:  # noqa: ANN401
 
 
 def _non_null(type_: Any) -> Any:  # noqa: ANN401
-    """Return the type of a field without null.
+    """Remove null from a field's type.
 
     Avro writes a nullable field as a union with null. Values of any other union are read as text.
     """

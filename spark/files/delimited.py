@@ -242,7 +242,7 @@ def _open(
     options: pa.csv.ParseOptions,
     block: int,
 ) -> pa.csv.CSVStreamingReader:
-    """Open an Arrow reader of all values as text."""
+    """Open an Arrow reader that returns all values as text."""
     return pa.csv.open_csv(
         source,
         pa.csv.ReadOptions(

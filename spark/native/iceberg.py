@@ -85,7 +85,7 @@ class _CopiedFile(InputFile):
 
 @dataclass(frozen=True, slots=True)
 class PlannedScan:
-    """A serialized plan of the data files of an Iceberg table to read."""
+    """A serialized plan for reading the data files of an Iceberg table."""
 
     scan: bytes
     """The pickled metadata and delete files, which all data files share."""
@@ -183,7 +183,7 @@ def _read_metadata(session: SparkSession, folder: IcebergFolder) -> tuple[TableM
 def _plan_tasks(
     table: StaticTable, files: CopiedFiles, fetch: Callable[[Iterable[str]], dict[str, bytes]]
 ) -> list[FileScanTask]:
-    """List the data files of a table to read.
+    """List the data files that contain a table's rows.
 
     The manifest list and all manifests are fetched first.
     """

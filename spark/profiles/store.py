@@ -132,7 +132,7 @@ class Store:
             yield folder or opened.enter_context(temporary_folder())
 
     def keep_profiles(self, profiles: Sequence[TableProfile]) -> None:
-        """Replace the stored profiles by this run's profiles.
+        """Store this run's profiles in place of earlier profiles.
 
         Args:
             profiles: The profiles of this run. Unreadable tables are not kept, so that the next run
@@ -175,7 +175,7 @@ class Store:
     def keep_evidence(
         self, evidence: Mapping[Pair, Evidence], tables: Sequence[Table], ways: Mapping[Pair, str]
     ) -> None:
-        """Replace the stored evidence by this run's evidence.
+        """Store this run's evidence in place of earlier evidence.
 
         Args:
             evidence: The evidence of this run.
@@ -203,7 +203,7 @@ class Store:
     def keep_bridge_evidence(
         self, evidence: Mapping[Bridge, Evidence], tables: Sequence[Table]
     ) -> None:
-        """Replace the stored evidence for joins through crosswalks by this run's evidence.
+        """Store this run's evidence for joins through crosswalks in place of earlier evidence.
 
         Args:
             evidence: The evidence of this run.
@@ -224,7 +224,7 @@ class Store:
         return {row["key"]: row["json"] for row in rows}
 
     def keep_results(self, name: str, results: Mapping[str, str]) -> None:
-        """Replace the stored results of one kind by this run's results.
+        """Store this run's results of one kind in place of earlier results.
 
         Args:
             name: The kind of result, which names the file.
@@ -254,7 +254,7 @@ class Store:
         return folder
 
     def _stored_profiles(self) -> Iterator[pa.RecordBatch]:
-        """Yield the profiles that complete and interrupted runs stored."""
+        """Yield all stored profiles, including those of interrupted runs."""
         yield from self._read(_PROFILES_FILE, _PROFILE_SCHEMA)
         if self._folder is None or self._ignores_content:
             return
