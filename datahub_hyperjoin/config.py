@@ -78,6 +78,10 @@ class HyperJoinConfig(
     """File to write an HTML page of the joins to. By default, no page is written. A dry run never
     writes one."""
 
+    decisions: Path | None = None
+    """CSV or JSON file of people's decisions about joins, which every run keeps to as it keeps to
+    those in DataHub. The page downloads this file. By default, only DataHub has decisions."""
+
     # DataHub's own sources narrow the type in the same way.
     stateful_ingestion: StatefulStaleMetadataRemovalConfig | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
     """Removes joins that an earlier run suggested and this run does not. Needs a
@@ -92,7 +96,7 @@ class HyperJoinConfig(
 
     @property
     def folder_selection(self) -> TableSelection:
-        """Rules that select the tables of `catalog.folder` and give them names in DataHub."""
+        """The rules that select and name the tables of `catalog.folder`."""
         return TableSelection(
             platform=self.catalog.platform,
             env=self.env,
@@ -141,7 +145,7 @@ class HyperJoinConfig(
 
     @property
     def kept_folders(self) -> dict[str, Path | None]:
-        """Folders that only one run at a time can use, by recipe key."""
+        """Folders that only one run at a time can use, with their recipe keys."""
         return {"profile.store": self.profile.store, "model.path": self.model.path}
 
     @model_validator(mode="before")
@@ -170,7 +174,7 @@ class HyperJoinConfig(
     @field_validator("model", mode="before")
     @classmethod
     def _fill_by_setting(cls, written: object) -> object:
-        """Add the defaults of `model.setting` to the section `model`."""
+        """Add the defaults that `model.setting` implies to the section `model`."""
         if not isinstance(written, Mapping):
             return written
         refuse_retired_keys(written)
@@ -193,7 +197,7 @@ class HyperJoinConfig(
 
     @model_validator(mode="after")
     def _refuse_to_keep_values(self) -> Self:
-        """Refuse to save a model that contains words of values if no values may be kept."""
+        """Refuse to save values in a model if the recipe forbids saving values."""
         features = self.model.features
         learns_values = features.values and not features.vectors
         if not self.profile.keep_values and self.model.path and learns_values:
@@ -232,9 +236,9 @@ def _against_page(file: Path) -> str:
 
 
 def _against_model(folder: Path) -> str:
-    """Return why a folder cannot store a model; empty if it can.
+    """Return the reason why a folder cannot store a model; empty if it can.
 
-    Saving replaces the whole folder, so it must hold nothing but a model.
+    Saving replaces the whole folder, so the folder may contain only a model.
     """
     if not folder.exists():
         return _against_making(folder)

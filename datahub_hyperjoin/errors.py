@@ -1,4 +1,4 @@
-"""The base class of this package's errors, and the errors that several folders share.
+"""The base class of all errors, and the errors that several folders raise.
 
     HyperJoinError
     ├─ TableError            one table cannot be used; the run continues without it
@@ -8,6 +8,7 @@
     ├─ SparkError            Spark cannot run
     ├─ CatalogError          the catalog cannot be read or written
     │  └─ UnknownEntityTypeError
+    ├─ FaultyDecisionsError  the file of people's decisions has malformed lines
     ├─ LiteralSecretError    the recipe contains a password or key as plain text
     ├─ OutputError           a path in the recipe cannot be written
     │  ├─ UnwritablePathError
@@ -42,10 +43,10 @@ class ModelError(HyperJoinError):
 
 
 class CheckpointMismatchError(ModelError, ValueError):
-    """A saved model does not match the configuration or training data of this run."""
+    """A saved model does not fit the configuration or training data of this run."""
 
     def __init__(self, message: str, *, saved: str = "", expected: str = "") -> None:
-        """Store the message and both fingerprints: of the saved and the expected model."""
+        """Store the message, and the fingerprints of the saved and the expected model."""
         super().__init__(message)
         self.saved = saved
         self.expected = expected
@@ -73,7 +74,7 @@ class CheckpointMismatchError(ModelError, ValueError):
     def from_architectures(
         cls, key: str, folder: str, *, saved: str, expected: str, differs: str
     ) -> Self:
-        """Report that a saved model has another architecture than this run needs."""
+        """Report that a saved model has the wrong architecture for this run."""
         return cls(
             f"the model in `{key}` {folder!r} has architecture {saved}, this run needs {expected}: "
             f"they differ in {differs}. Set `model` as it was when that model was trained, name "
@@ -88,7 +89,7 @@ class DamagedModelError(ModelError, ValueError):
 
     @classmethod
     def in_file(cls, key: str, folder: str, file: str) -> Self:
-        """Report which file of a saved model is damaged.
+        """Report the damaged file of a saved model.
 
         The message also names the recipe key of the model's folder.
         """
@@ -119,12 +120,21 @@ class UnknownEntityTypeError(CatalogError, LookupError):
 
     @classmethod
     def named(cls, entity: str) -> Self:
-        """Report which entity type the server does not support."""
+        """Report the entity type that the server does not support."""
         return cls(
             f"DataHub's server has no entity type {entity}. Upgrade the server, or run without "
             "the features that need it",
             entity=entity,
         )
+
+
+class FaultyDecisionsError(HyperJoinError, ValueError):
+    """The file of people's decisions cannot be read, or has malformed lines."""
+
+    @classmethod
+    def in_file(cls, path: str, faults: Sequence[str]) -> Self:
+        """Report what to correct in the file."""
+        return cls("\n  ".join([f"`decisions` is {path!r}. Correct this file:", *faults]))
 
 
 class LiteralSecretError(HyperJoinError, ValueError):
@@ -161,7 +171,7 @@ class FolderInUseError(OutputError, RuntimeError):
 
     @classmethod
     def named(cls, key: str, folder: str) -> Self:
-        """Report which folder another run uses, and its recipe key."""
+        """Report the folder that another run uses, and its recipe key."""
         return cls(
             f"`{key}` is {folder!r}, and another run uses it now. Start this run when the other "
             "has ended, or set another folder"
@@ -169,7 +179,7 @@ class FolderInUseError(OutputError, RuntimeError):
 
 
 class StoredFileError(HyperJoinError):
-    """A file that an earlier run stored cannot be used."""
+    """A file that an earlier run stored is unusable."""
 
 
 class DamagedFileError(StoredFileError, ValueError):
@@ -182,7 +192,10 @@ class DamagedFileError(StoredFileError, ValueError):
 
 
 class UnsealedFileError(StoredFileError, ValueError):
-    """A file was not written by this version of the package."""
+    """A stored file has no checksum.
+
+    Another version of the package, or another program, wrote it.
+    """
 
     @classmethod
     def at(cls, path: str) -> Self:

@@ -1,4 +1,4 @@
-"""The DataHub source: it reads the catalog, finds joins and writes suggestions."""
+"""The DataHub source that finds joins and writes them to the catalog."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -24,10 +24,17 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.source.state.stateful_ingestion_base import StatefulIngestionSourceBase
 from typing_extensions import Self
 
-from datahub_hyperjoin.catalog import Catalog, read_catalog, read_database_keys
+from datahub_hyperjoin.catalog import (
+    Catalog,
+    describe_without_server,
+    read_catalog,
+    read_database_keys,
+    warn_of_unknown_columns,
+)
 from datahub_hyperjoin.catalog.errors import MissingServerError
 from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.crosswalks import lone_joins
+from datahub_hyperjoin.decision_file import WrittenDecision, read_decision_file
 from datahub_hyperjoin.demo import write_lake
 from datahub_hyperjoin.elders import find_elders
 from datahub_hyperjoin.emit import (
@@ -113,7 +120,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         return self.report
 
     def get_workunit_processors(self) -> list[MetadataWorkUnitProcessor | None]:
-        """Return DataHub's own processors, and one that drops unchanged metadata.
+        """Return DataHub's own processors and those of this source.
 
         Returns:
             The processors in the order in which they are applied.
@@ -165,7 +172,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             )
 
     def _read(self, session: Session) -> Catalog:
-        """List the recipe's tables, and read the catalog if a server is configured."""
+        """List the recipe's tables, and read the catalog if there is a server."""
         config, graph = self.config.catalog, self.ctx.graph
         with self.report.stage("Reading the catalog"):
             if config.demo and config.folder and not config.folder.exists():
@@ -174,14 +181,16 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                 raise MissingServerError.to_choose_datasets()
             if config.described and not graph:
                 raise MissingServerError.to_describe_tables()
+            decisions = self._read_decisions()
             tables = scan(self.config, self.report.warn, session, count=self.report.count)
-            catalog = Catalog(tables=tables)
-            if graph:
+            if not graph:
+                catalog = describe_without_server(tables, decisions, self.report.warn)
+            else:
                 self._others = read_other_pipelines(graph, self.ctx.pipeline_name, self.report.warn)
                 catalog = read_catalog(
                     graph,
                     tables,
-                    scope=self.config.scope,
+                    scope=replace(self.config.scope, decisions=decisions),
                     history=recall(self._written_state, self._others),
                     warn=self.report.warn,
                 )
@@ -197,6 +206,20 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         self.report.show_matches(catalog.matched)
         return catalog
 
+    def _read_decisions(self) -> tuple[WrittenDecision, ...]:
+        """Read the recipe's file of decisions, and warn if it does not exist."""
+        path = self.config.decisions
+        if path is None:
+            return ()
+        if not path.exists():
+            self.report.warn(
+                "No decisions yet",
+                "The file of `decisions` does not exist. Download it from the page and save it "
+                "there, or correct the path",
+                str(path),
+            )
+        return read_decision_file(path)
+
     def _find(self, catalog: Catalog, session: Session) -> Findings:
         findings = suggest(
             catalog.tables,
@@ -206,6 +229,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             progress=self.report,
             facts=catalog.facts,
         )
+        warn_of_unknown_columns(catalog.filed, findings.profiles, self.report.warn)
         # Only the HTML page and `query` entities show SQL.
         if not (self.config.page or self.config.emit.queries):
             return findings
@@ -213,7 +237,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             return self._run_sql(findings, catalog, session)
 
     def _run_sql(self, findings: Findings, catalog: Catalog, session: Session) -> Findings:
-        """Run the SQL of all joins, so that people see only statements that work."""
+        """Run the SQL of all joins, so that people see only SQL that works."""
         lake = LakeInSql(
             tables={table.id: table for table in catalog.tables},
             columns={column.id: column for table in findings.profiles for column in table.columns},
@@ -230,7 +254,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         return replace(findings, statements=statements)
 
     def _write(self, catalog: Catalog, findings: Findings) -> Iterator[MetadataWorkUnit]:
-        """Yield the metadata to write, then write the HTML page if the recipe asks for one."""
+        """Yield the metadata to write, then write the HTML page if the recipe names one."""
         self.report.show_joins(findings.joins, findings.crosswalks, findings.named)
         context = PublishContext(
             config=self.config.emit,
@@ -274,7 +298,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
 
     @staticmethod
     def test_connection(config_dict: dict[str, Any]) -> TestConnectionReport:
-        """Check that the recipe is valid, that its tables can be listed and that Java is available.
+        """Check that the recipe is valid, its tables can be listed and Java is available.
 
         Args:
             config_dict: The recipe's `source.config`.

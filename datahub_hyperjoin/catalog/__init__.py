@@ -5,6 +5,7 @@ from datahub_hyperjoin.catalog.config import CatalogConfig, ConnectionConfig
 from datahub_hyperjoin.catalog.database_keys import read_database_keys
 from datahub_hyperjoin.catalog.databases import scan_database
 from datahub_hyperjoin.catalog.datasets import PlatformInstance
+from datahub_hyperjoin.catalog.filed_decisions import warn_of_unknown_columns
 from datahub_hyperjoin.catalog.folder import check_folder, scan_folder
 from datahub_hyperjoin.catalog.history import History
 from datahub_hyperjoin.catalog.known_tables import FolderNames
@@ -14,6 +15,7 @@ from datahub_hyperjoin.catalog.read import Catalog, Scope, read_catalog
 from datahub_hyperjoin.catalog.remote import scan_remote_folder
 from datahub_hyperjoin.catalog.spark_catalogs import scan_spark_catalog
 from datahub_hyperjoin.catalog.table_selection import TableSelection
+from datahub_hyperjoin.catalog.without_server import describe_without_server
 
 __all__ = [
     "Catalog",
@@ -26,6 +28,7 @@ __all__ = [
     "Scope",
     "TableSelection",
     "check_folder",
+    "describe_without_server",
     "read_catalog",
     "read_column_properties",
     "read_database_keys",
@@ -35,4 +38,5 @@ __all__ = [
     "scan_folder",
     "scan_remote_folder",
     "scan_spark_catalog",
+    "warn_of_unknown_columns",
 ]

@@ -56,6 +56,7 @@ def read_decisions(
     namespace: str,
     relationships: Iterable[Relationship],
     deleted: Mapping[str, Pair],
+    filed: Iterable[JoinDecision] = (),
     warn: Warn,
 ) -> dict[JoinedColumns, Decision]:
     """Read people's decisions about joins.
@@ -66,6 +67,7 @@ def read_decisions(
         relationships: All relationships of the catalog.
         deleted: Pairs of our relationships that people hard-deleted, by URN. Those of several
             columns are left out, because their other columns are unknown.
+        filed: The decisions of the recipe's file, which count as much as those in the catalog.
         warn: Receives contradictions and entities that cannot be read.
 
     Returns:
@@ -73,7 +75,7 @@ def read_decisions(
         acceptance. A decision about a composite join is none about its pairs.
     """
     decisions = [decision for entity in relationships for decision in decisions_on(entity)]
-    decisions += _read_properties(graph, namespace, warn)
+    decisions += [*_read_properties(graph, namespace, warn), *filed]
     composite = deleted_composites(deleted)
     pairs = [(pair,) for urn, pair in deleted.items() if urn not in composite]
     deletions = dict.fromkeys(pairs, Decision(Verdict.REJECTED))
@@ -139,7 +141,8 @@ def merge_decisions(decisions: Iterable[JoinDecision], warn: Warn) -> dict[Joine
         if len(verdicts) > 1:
             warn(
                 "Join accepted and rejected",
-                "The rejection takes precedence. Remove the tag or property value that is wrong",
+                "The rejection takes precedence. Remove the tag, the property value or the line of "
+                "`decisions` that is wrong",
                 " and ".join(f"{left} = {right}" for left, right in columns),
             )
         verdict = Verdict.REJECTED if Verdict.REJECTED in verdicts else Verdict.ACCEPTED
@@ -185,7 +188,7 @@ def _read_properties(graph: DataHubGraph, namespace: str, warn: Warn) -> Iterato
 
 
 def _assigner(assignment: StructuredPropertyValueAssignmentClass) -> str:
-    """Return the URN of the person who set a property, or an empty string if unknown."""
+    """Return the URN of the person who set a property; empty if unknown."""
     if assignment.attribution:
         return assignment.attribution.actor
     stamp = assignment.lastModified or assignment.created

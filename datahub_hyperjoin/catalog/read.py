@@ -28,6 +28,7 @@ from datahub_hyperjoin.catalog.deleted_joins import (
 )
 from datahub_hyperjoin.catalog.entities import aspect_of, fetch
 from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
+from datahub_hyperjoin.catalog.filed_decisions import find_decided_columns, joins_decided
 from datahub_hyperjoin.catalog.history import History
 from datahub_hyperjoin.catalog.known_tables import FolderNames, find_datasets, select_known
 from datahub_hyperjoin.catalog.labels import mark_personal, name_labels
@@ -42,6 +43,7 @@ from datahub_hyperjoin.catalog.renamed_tables import find_new_names
 from datahub_hyperjoin.catalog.statistics import read_statistics
 from datahub_hyperjoin.catalog.usage import count_joins
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.statements import JoinedColumns
@@ -85,6 +87,9 @@ class Scope:
     renamed: Mapping[TableId, TableId] = field(default_factory=dict)
     """New names of tables, as the recipe states them."""
 
+    decisions: Sequence[WrittenDecision] = ()
+    """The decisions of the recipe's file."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Catalog:
@@ -118,8 +123,11 @@ class Catalog:
     matched: Mapping[TableId, TableId] = field(default_factory=dict)
     """The datasets of files by the tables' own names, where both differ."""
 
+    filed: Sequence[FiledDecision] = ()
+    """The decisions of the recipe's file."""
+
     def field_path(self, column: ColumnId) -> ColumnId:
-        """Return a column under the path that DataHub uses for it.
+        """Replace a column's plain path by the path that DataHub uses.
 
         Args:
             column: A column with its plain path.
@@ -134,7 +142,7 @@ class Catalog:
 
 @dataclass(frozen=True)
 class _JoinHistory:
-    """The catalog's relationships and people's decisions about joins."""
+    """The catalog's relationships, and people's decisions about joins."""
 
     relationships: dict[str, Relationship]
     rejected: dict[str, Pair]
@@ -176,7 +184,9 @@ def read_catalog(
     unread = frozenset(datasets).difference(read_tables if scope.described else datasets)
     covered = unread | read_tables
     absent = find_absent(graph, history.tables - covered, warn)
-    joins = _read_join_history(graph, scope=scope, history=history, warn=warn)
+    names = {table: table for table in (*datasets, *read_tables)}
+    filed = find_decided_columns(scope.decisions, {**names, **found.matched}, warn)
+    joins = _read_join_history(graph, scope=scope, history=history, filed=filed, warn=warn)
     queries = _if_readable(
         lambda: count_joins(graph, datasets.values(), most=scope.max_queries, warn=warn), warn
     )
@@ -209,11 +219,17 @@ def read_catalog(
         deleted=joins.deleted,
         absent=absent,
         matched=found.matched,
+        filed=filed,
     )
 
 
 def _read_join_history(
-    graph: DataHubGraph, *, scope: Scope, history: History, warn: Warn
+    graph: DataHubGraph,
+    *,
+    scope: Scope,
+    history: History,
+    filed: Sequence[FiledDecision],
+    warn: Warn,
 ) -> _JoinHistory:
     """Read relationships and people's decisions.
 
@@ -246,6 +262,7 @@ def _read_join_history(
             namespace=scope.namespace,
             relationships=relationships.values(),
             deleted=deleted,
+            filed=joins_decided(filed),
             warn=warn,
         )
     )
@@ -272,9 +289,9 @@ def _find_missing(
     scope: Scope,
     warn: Warn,
 ) -> dict[str, Pair]:
-    """Find the relationships that people hard-deleted after the last run of a pipeline.
+    """Find the relationships that people hard-deleted after a pipeline's last run.
 
-    Every pipeline counts, not only that of this run.
+    All pipelines are searched, not only the pipeline of this run.
     """
     # DataHub deletes what another pipeline has hidden after some time.
     hidden = {urn for one in history.all for urn in one.hidden}
@@ -293,7 +310,7 @@ def _find_missing(
 
 
 def _have_writes_arrived(graph: DataHubGraph, history: History, namespace: str, warn: Warn) -> bool:
-    """Return whether the catalog holds any structured property from the last run."""
+    """Return whether any structured property from the last run is in the catalog."""
     prefix = property_urn(namespace, "")
     name = StructuredPropertiesClass.ASPECT_NAME
     columns = _if_readable(lambda: fetch(graph, "schemaField", history.columns, [name]), warn)
@@ -319,7 +336,7 @@ def _if_supported(read: Callable[[], dict[Key, Value]]) -> dict[Key, Value]:
 
 
 def _if_readable(read: Callable[[], dict[Key, Value]], warn: Warn) -> dict[Key, Value]:
-    """Call `read`; if it fails, warn and return an empty dictionary."""
+    """Call `read`; if the call fails, warn and return an empty dictionary."""
     try:
         return _if_supported(read)
     except UnreadableCatalogError as error:

@@ -1,9 +1,10 @@
-"""Check what a recipe needs to run, before anything is read."""
+"""Check what a recipe needs before the run reads anything."""
 
 from datahub.ingestion.api.common import PipelineContext
 
 from datahub_hyperjoin.catalog import check_folder
 from datahub_hyperjoin.config import HyperJoinConfig
+from datahub_hyperjoin.decision_file import read_decision_file
 from datahub_hyperjoin.recipe.errors import StateWithoutServerError
 
 _SERVER = "datahub"
@@ -11,13 +12,14 @@ _SERVER = "datahub"
 
 
 def check_requirements(config: HyperJoinConfig, ctx: PipelineContext) -> None:
-    """Check that the recipe's folder exists, and that its state can be kept.
+    """Check the recipe's folder, its decisions, and that its state can be kept.
 
     Args:
         config: The recipe.
         ctx: The run, with its name and its server.
 
     Raises:
+        FaultyDecisionsError: The file of people's decisions has malformed lines.
         MissingFolderError: The folder does not exist, and the run does not write it.
         StateWithoutServerError: Stateful ingestion is enabled, and lacks a server or a name.
     """
@@ -25,6 +27,8 @@ def check_requirements(config: HyperJoinConfig, ctx: PipelineContext) -> None:
     # The run itself writes the demonstration lake.
     if catalog.folder and (catalog.folder.exists() or not catalog.demo):
         check_folder(catalog.folder)
+    if config.decisions:
+        read_decision_file(config.decisions)
     if not (state and state.enabled and state.state_provider):
         return
     if not ctx.pipeline_name:

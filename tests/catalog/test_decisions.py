@@ -155,7 +155,10 @@ def test_a_rejection_overrides_an_acceptance(warn: Warn, warnings: Warnings) -> 
     assert merge_decisions(reversed(said), warn) == settled
     assert warnings[0] == (
         "Join accepted and rejected",
-        "The rejection takes precedence. Remove the tag or property value that is wrong",
+        (
+            "The rejection takes precedence. Remove the tag, the property value or the line of "
+            "`decisions` that is wrong"
+        ),
         "shop.public.airports.code = shop.public.flights.origin",
     )
 

@@ -1,0 +1,127 @@
+"""Find the columns of a run that the decisions of a file concern."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+
+from datahub.utilities.urns.error import InvalidUrnError
+
+from datahub_hyperjoin.catalog.decisions import Decision, JoinDecision
+from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
+from datahub_hyperjoin.progress import Warn
+from datahub_hyperjoin.tables import ColumnId, TableId, TableProfile, in_order, pair_of
+from datahub_hyperjoin.urns import dataset_urn, table_id
+
+
+def find_decided_columns(
+    written: Sequence[WrittenDecision], tables: Mapping[TableId, TableId], warn: Warn
+) -> tuple[FiledDecision, ...]:
+    """Find the columns that each decision of the file names.
+
+    Args:
+        written: The decisions.
+        tables: The tables of the run by each identifier that they have: their own and that of
+            their dataset in DataHub.
+        warn: Receives the tables that the run does not know.
+
+    Returns:
+        The decisions in the same order, without columns where a table is unknown.
+    """
+    named = defaultdict(set)
+    for known, table in tables.items():
+        named[known.name].add(table)
+        named[dataset_urn(known)].add(table)
+    return tuple(_find(decision, named, warn) for decision in written)
+
+
+def _find(
+    decision: WrittenDecision, named: Mapping[str, set[TableId]], warn: Warn
+) -> FiledDecision:
+    left, right = (
+        _find_table(name, decision, named, warn)
+        for name in (decision.left_table, decision.right_table)
+    )
+    if left is None or right is None:
+        return FiledDecision(written=decision)
+    pairs = [
+        (ColumnId(left, own), ColumnId(right, other))
+        for own, other in zip(decision.left_columns, decision.right_columns, strict=True)
+    ]
+    columns = in_order(pairs) if len(pairs) > 1 else (pair_of(*pairs[0]),)
+    return FiledDecision(written=decision, columns=columns)
+
+
+def _find_table(
+    name: str, decision: WrittenDecision, named: Mapping[str, set[TableId]], warn: Warn
+) -> TableId | None:
+    tables = named.get(name, set())
+    if len(tables) == 1:
+        return next(iter(tables))
+    if tables:
+        urns = " or ".join(sorted(map(dataset_urn, tables)))
+        warn(
+            "Decision about an ambiguous table",
+            "It has no effect, since several tables have the name. Write the URN of one of them "
+            "into the file of `decisions`",
+            f"{decision.place}: {name} is {urns}",
+        )
+        return None
+    near = get_close_matches(name, named, n=1)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    warn(
+        "Decision about an unknown table",
+        "It has no effect, and stays in the file of `decisions`. Correct the name there, or remove "
+        "the line if the table is gone for good",
+        f"{decision.place}: {name}.{hint}",
+    )
+    # DataHub may know the new name of a renamed table.
+    return _table_of(name)
+
+
+def _table_of(name: str) -> TableId | None:
+    try:
+        return table_id(name)
+    except InvalidUrnError:
+        return None
+
+
+def joins_decided(filed: Iterable[FiledDecision]) -> list[JoinDecision]:
+    """Convert the decisions of the file to those that DataHub's are merged with.
+
+    Args:
+        filed: The decisions; those about unknown tables are left out.
+    """
+    return [
+        (each.columns, Decision(each.written.verdict, each.written.by))
+        for each in filed
+        if each.columns
+    ]
+
+
+def warn_of_unknown_columns(
+    filed: Iterable[FiledDecision], profiles: Iterable[TableProfile], warn: Warn
+) -> None:
+    """Warn of decisions about columns that a table does not have.
+
+    Args:
+        filed: The decisions of the file.
+        profiles: The tables; those that could not be read may have any columns.
+        warn: Receives each column.
+    """
+    paths = {
+        profile.table.id: {column.id.path for column in profile.columns}
+        for profile in profiles
+        if not profile.fault
+    }
+    for decision in filed:
+        for column in (column for pair in decision.columns for column in pair):
+            known = paths.get(column.table)
+            if known is None or column.path in known:
+                continue
+            near = get_close_matches(column.path, known, n=1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            warn(
+                "Decision about an unknown column",
+                "It has no effect. Correct the name in the file of `decisions`, or remove the line",
+                f"{decision.written.place}: {column.table} has no column {column.path}.{hint}",
+            )
