@@ -1,4 +1,4 @@
-"""Compute the joins of small lakes in plain Python, up to the decision on each pair."""
+"""Decide the joins of small lakes, with evidence that is computed in plain Python."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ def compare(left: Sequence[str], right: Sequence[str]) -> Evidence:
 
 
 def measure(tables: Tables) -> Measured:
-    """Compute the evidence of all columns of different tables that share a value."""
+    """Compute the evidence of all column pairs that share a value."""
     cells = {column(f"{t}.{c}"): values for t, own in tables.items() for c, values in own.items()}
     pairs = [
         (left, right) for left, right in combinations(sorted(cells), 2) if left.table != right.table

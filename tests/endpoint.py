@@ -41,7 +41,7 @@ def completion(text: object, *, usage: object = None, finish: str = "stop") -> A
 
 
 def naming(**names: str) -> Behaviour:
-    """Answer with the given names of columns.
+    """Answer with given names for the columns.
 
     All other columns get the prefix `alt_`.
     """

@@ -44,7 +44,7 @@ def labelled_lake(tmp_path: Path) -> Path:
 
 @dataclass(frozen=True)
 class Named:
-    """A method with a name only, for tests that give its results."""
+    """A method that is never run, because tests supply its results."""
 
     name: str
 

@@ -1,4 +1,4 @@
-"""Give each test a schema of its own in a database: on servers that run here, or in SQLite."""
+"""Give each test its own schema in a local database server or in SQLite."""
 
 import os
 import time
@@ -71,7 +71,7 @@ class Server:
 
 @contextmanager
 def serving(kind: str, folder: Path) -> Iterator[Server]:
-    """Yield a database of a kind with a new schema.
+    """Set up a database of the given kind with a new schema.
 
     The test is skipped if no server answers.
     """
@@ -102,7 +102,7 @@ def settle(server: Server) -> None:
 
 
 def states(server: Server, database: Database | None = None) -> dict[str, str]:
-    """Return the state of each table and view in the server's schema."""
+    """Return the state of each table and view, by which changes are recognised."""
     engine = open_engine("connections[0]", database or server.database())
     listed = list_relations(
         engine, "connections[0]", wanted=lambda schema: schema == server.schema, views=True

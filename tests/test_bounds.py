@@ -15,7 +15,7 @@ LONGEST_ERROR = 10_000
 
 
 def leaves(schema: Schema, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Schema]]:
-    """Yield the path and the schema of each value in the recipe that is no section."""
+    """Yield the path and the schema of each recipe value that is not a section."""
     for choice in [schema, *schema.get("anyOf", []), *schema.get("allOf", [])]:
         if "$ref" in choice:
             yield from leaves(SCHEMA["$defs"][choice["$ref"].rsplit("/", 1)[-1]], path)

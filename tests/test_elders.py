@@ -1,4 +1,4 @@
-"""Test that the oldest of several pipelines writes the joins that all of them show."""
+"""Test that the oldest of several pipelines writes the joins that they share."""
 
 from dataclasses import replace
 

@@ -1,4 +1,7 @@
-"""Test the script that runs the tests with each Python version, if no version can be started."""
+"""Test the script that runs the tests with each Python version.
+
+Here, no version can be started.
+"""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Test that whole columns are normalised as `normal_form` normalises single values."""
+"""Test the normalisation of whole columns against `normal_form` for single values."""
 
 import numpy as np
 import pyarrow as pa

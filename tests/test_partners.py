@@ -1,4 +1,4 @@
-"""Test that the partners of a column are ranked by their use."""
+"""Test how the columns that join with a column are ranked."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,9 +40,9 @@ any_ranks = st.dictionaries(
 
 
 def order(join: Join, rank: int | None, query: ColumnId) -> list[object]:
-    """Return the sort key of a partner.
+    """Return the sort key of a joining column.
 
-    The best partner has the smallest key.
+    The best one has the smallest key.
     """
     score, place = -join.joinability, rank or 10
     is_domain = join.role is Role.SAME_DOMAIN

@@ -1,4 +1,4 @@
-"""Test where whole runs store personal values, and to whom they send them."""
+"""Test where whole runs store personal values, and who receives them."""
 
 import json
 import os

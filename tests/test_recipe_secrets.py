@@ -1,4 +1,4 @@
-"""Test that exactly those recipes are refused that contain secrets as plain text."""
+"""Test that recipes are refused if, and only if, they contain secrets as plain text."""
 
 import json
 import os

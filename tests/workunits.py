@@ -1,4 +1,4 @@
-"""Make workunits as a run sends them to DataHub for one join."""
+"""Make the workunits that a run sends to DataHub for one join."""
 
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit

@@ -139,7 +139,10 @@ def score(
 
 
 def name_slow(measured: Mapping[str, Measured]) -> str:
-    """Return a message that names the lakes with too slow a search, or an empty text."""
+    """Return a message that names the lakes in which the search is too slow.
+
+    The message is empty if there are none.
+    """
     slow = [name for name, one in measured.items() if one.ratio > MAX_RATIO]
     return f"The search exceeds {MAX_RATIO} times profiling: {', '.join(slow)}" if slow else ""
 

@@ -37,12 +37,12 @@ Ranked = Mapping[ColumnName, list[ColumnName]]
 
 
 def name_of(column: ColumnId) -> ColumnName:
-    """Return the name of a column as it is written in the files of a labelled lake."""
+    """Return the name that the files of a labelled lake use for a column."""
     return ColumnName(Path(column.table.name).stem, column.path)
 
 
 def read_decisions(file: Path, draws: int) -> Mapping[tuple[int, int], Decisions]:
-    """Read the decisions of the first draws, keyed by size and draw.
+    """Read decisions from a file, and group them by size and draw.
 
     Args:
         file: A `decisions.csv`.

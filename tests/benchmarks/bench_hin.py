@@ -68,7 +68,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Timing:
-    """Run time of one action, with the machine's speed before and after it."""
+    """The seconds that one action took, and the machine's speed before and after it."""
 
     seconds: float
     work: float
@@ -89,7 +89,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Measured:
-    """Measurements of one lake size on one device."""
+    """Measurements of one lake on one device."""
 
     columns: int
     hyperedges: int
@@ -110,7 +110,10 @@ class Measured:
 def make_graph(
     columns: int, random: np.random.Generator
 ) -> tuple[Int[np.ndarray, " column"], Hypergraph]:
-    """Make tables of about nine columns, with two sevenths of all columns in value domains."""
+    """Draw a hypergraph of tables with about nine columns each.
+
+    Two sevenths of all columns are also in value domains.
+    """
     tables = np.sort(random.integers(max(columns * 8 // 70, 1), size=columns))
     within = np.split(np.arange(columns), np.flatnonzero(np.diff(tables)) + 1)
     domain = random.permutation(columns)[: columns * 2 // 7]
@@ -200,7 +203,7 @@ def _device() -> torch.device:
 
 
 def measure_attention(columns: int, width: int) -> float:
-    """Measure how much a process's peak memory grows through one attention layer."""
+    """Measure how much peak memory one attention layer needs."""
     device = _device()
     graph = to_device(make_graph(columns, np.random.default_rng(0))[1], device)
     layer = StructureAwareAttention(width=width, heads=8, structure_weight=0.5).to(device)
@@ -269,7 +272,10 @@ def alone(function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> 
 
 
 def _exponent(points: list[tuple[int, float]]) -> str:
-    """Fit the exponent of growth: the slope of values over sizes, both as logarithms."""
+    """Fit the exponent with which values grow with size.
+
+    It is the slope of their logarithms.
+    """
     if len(points) < 2:
         return "-"
     sizes, values = np.log(points).T

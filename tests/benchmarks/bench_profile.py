@@ -134,7 +134,7 @@ def timed() -> Iterator[list[float]]:
 
 
 def measure(session: SparkSession, folder: Path, tables: int) -> tuple[Run, list[TableProfile]]:
-    """Measure profiling of one lake: several times without a store, and once with a filled one."""
+    """Measure how long the profiles of a lake take, with and without stored ones."""
     write_lake(folder / "lake", tables)
     lake = scan_folder(
         folder / "lake",

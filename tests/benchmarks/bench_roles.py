@@ -1,4 +1,4 @@
-"""Measure references, their direction and all other joins on lakes with declared keys.
+"""Measure the references and other joins that are found on lakes with declared keys.
 
 Run it from a checkout: `make bench-roles LAKES="FOLDER ..."`. Each folder is a labelled lake with a
 file `references.csv` of directed foreign keys. `--sempy PYTHON` adds Microsoft's SemPy
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 
 def run(tables: Path, settings: RecipeSettings) -> Findings:
-    """Run the steps of an ingestion on a lake, and return what they find.
+    """Find the joins of a lake with the same steps as an ingestion.
 
     Args:
         tables: The folder with the tables of the lake.

@@ -25,7 +25,9 @@ class DirectedLake:
     """The declared references; each with what its rows tell of the direction."""
 
     def as_declared(self, pair: Directed) -> Directed:
-        """Return a pair in its declared direction, if both directions count as right.
+        """Return a pair in the direction in which it is declared.
+
+        A pair is reversed only if both directions count as right.
 
         Args:
             pair: A referring column, then the referenced one.

@@ -25,7 +25,7 @@ Condition = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class PathRows:
-    """Counts of suggested paths between tables with a declared reference, by their rows."""
+    """Counts of suggested paths that return the declared rows, and of those that do not."""
 
     equal: int
     """Paths that return the rows of a declared reference."""
@@ -41,9 +41,7 @@ class PathRows:
 
 
 def compare_path_rows(lake: DirectedLake, joins: Iterable[CatalogJoin], tables: Path) -> PathRows:
-    """Compare the suggested path between two tables with their declared reference.
-
-    This is done for each pair of tables that has one.
+    """Compare suggested paths with the declared references between the same tables.
 
     Args:
         lake: The declared references.

@@ -1,4 +1,4 @@
-"""Define variants of the pipeline, each without one part or with one choice of the paper."""
+"""Define variants of the pipeline, each of which changes one part."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -57,7 +57,7 @@ _NETWORK = {"model.ranking.scoring": "blend"}
 
 
 def _in_network(name: str, **method: Any) -> Variant:  # noqa: ANN401 - fields of `Method`
-    """Return a variant of the pipeline with the network, which is off by default."""
+    """Return a variant that uses the network, which is off by default."""
     return Variant(name, _NETWORK, method)
 
 

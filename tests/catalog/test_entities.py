@@ -35,7 +35,10 @@ def put(gms: Gms, *urns: str) -> None:
 def refuse_to_read(
     urn: str, monkeypatch: pytest.MonkeyPatch, error: type[Exception] = ValueError
 ) -> None:
-    """Make the client fail to parse one entity, as it fails on unknown values."""
+    """Make the client fail to parse one entity.
+
+    It fails in the same way on values that it does not know.
+    """
     original = DatasetPropertiesClass.from_obj
 
     def from_obj(obj: dict[str, Any]) -> DatasetPropertiesClass:

@@ -1,4 +1,4 @@
-"""Test that tags and glossary terms of columns and datasets make columns personal."""
+"""Test which tags and glossary terms mark columns as personal."""
 
 from collections.abc import Callable
 

@@ -25,7 +25,10 @@ def match(
     earlier: Iterable[str] = (),
     lake: str = LAKE,
 ) -> Matches[str, str]:
-    """Match files with datasets, both of which have the columns of orders by default."""
+    """Match files with datasets.
+
+    By default, both have the columns of orders.
+    """
     return match_paths(
         {
             file: FilePath(

@@ -10,7 +10,7 @@ from datahub_hyperjoin.catalog.errors import NoTablesError
 
 
 def scan(folder: Path, *names: str, deny: str = "^$") -> tuple[list[str], dict[str, float]]:
-    """Scan a folder of such files, and return the warnings and counts."""
+    """Scan a folder of files with these names, and return the warnings and counts."""
     for name in ("planes.csv", *names):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

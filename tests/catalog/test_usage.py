@@ -43,7 +43,7 @@ Put = Callable[..., str]
 
 @pytest.fixture
 def put(gms: Gms) -> Put:
-    """Return a function that stores a query, which is newer than all earlier ones."""
+    """Return a function that stores queries, each newer than the one before."""
     urns: list[str] = []
 
     def store(

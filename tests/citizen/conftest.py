@@ -37,7 +37,7 @@ OURS = {
 
 
 class Prompt(BatchPartitionExecutor):
-    """Executor of DataHub's sink that sends the last records of a run without delay.
+    """An executor that sends the last records of a run without delay.
 
     DataHub's own looks for them only every three seconds.
     """
@@ -60,7 +60,7 @@ def lake(tmp_path: Path) -> Path:
 
 
 def check_manners(gms: Gms) -> None:
-    """Check that runs wrote only allowed aspects, and that nothing that people hid is shown."""
+    """Check that runs wrote only allowed aspects, and left hidden entities hidden."""
     hidden: set[str] = set()
     for write in gms.writes:
         if write.by != "ingestion":

@@ -1,4 +1,4 @@
-"""Test that a run repeats removals of an earlier run that the server lost."""
+"""Test that the next run repeats a removal that the server has lost."""
 
 import pytest
 from datahub.ingestion.graph.client import DataHubGraph
@@ -26,7 +26,7 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def lossy(gms: Gms, quick: Runs) -> Runs:
-    """Return runs of which the last removed a join, but the server lost the removal."""
+    """Return a series of runs, the last of which removed a join in vain."""
     quick(ALL, emit=LINEAGE)
     quick.loses = removes
     quick(KEPT, emit=LINEAGE)

@@ -43,7 +43,7 @@ SUGGESTED = "io.datahub.hyperjoin"
 
 
 def shown(gms: Gms) -> dict[object, str]:
-    """Map each pair of columns that a person sees as a join to its relationship."""
+    """Return the URN of each join that a person sees, by its pair of columns."""
     return {pair_of(join.left, join.right): join.urn for join in all_joins(gms.graph())}
 
 

@@ -1,4 +1,4 @@
-"""Test that tables without readable rows get suggestions by name, which are marked as such."""
+"""Test that tables without readable rows get suggestions by name, marked as unverified."""
 
 from collections.abc import Callable
 from pathlib import Path

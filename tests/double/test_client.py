@@ -1,4 +1,4 @@
-"""Test that DataHub's client reads back what it wrote to the double."""
+"""Test that DataHub's client reads back what it wrote to the test double."""
 
 from collections.abc import Iterator
 from typing import Any

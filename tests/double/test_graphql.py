@@ -1,4 +1,4 @@
-"""Test that GraphQL queries of the double return the stored metadata."""
+"""Test that GraphQL queries of the test double return the stored metadata."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Test that the double rejects unknown GraphQL fields, as the real server does."""
+"""Test that the test double rejects unknown GraphQL fields, as the real server does."""
 
 import pytest
 from datahub.metadata.schema_classes import TagPropertiesClass

@@ -1,4 +1,4 @@
-"""Test that the double checks each proposal, and reports errors to the client."""
+"""Test that the test double checks each proposal, and reports errors to the client."""
 
 from collections.abc import Callable
 

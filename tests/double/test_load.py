@@ -1,4 +1,4 @@
-"""Test that the double is fast, and consistent under many clients."""
+"""Test that the test double is fast, and consistent with many clients."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

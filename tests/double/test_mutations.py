@@ -1,4 +1,4 @@
-"""Test that GraphQL mutations of the double change aspects as the real server does."""
+"""Test that GraphQL mutations change the test double as they change the real server."""
 
 from collections.abc import Iterator
 

@@ -1,6 +1,6 @@
-"""Test that patches of the double give the right results.
+"""Test that the test double applies patches correctly.
 
-An oracle and DataHub's own patch builders confirm them.
+An oracle and DataHub's own patch builders confirm the results.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Test `datahub ingest` against doubles of each server release."""
+"""Test `datahub ingest` against a test double of each server release."""
 
 import json
 from pathlib import Path

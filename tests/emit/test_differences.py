@@ -62,7 +62,10 @@ from workunits import (
 
 
 class MakeStatus(Protocol):
-    """A function that hides or shows an entity, in one of the two forms of a status."""
+    """A function that hides or shows an entity.
+
+    There is one for each of the two forms of a status.
+    """
 
     def __call__(self, urn: str, *, removed: bool) -> MetadataWorkUnit: ...
 

@@ -1,4 +1,4 @@
-"""Test that a patch is skipped exactly if it would change nothing on the server."""
+"""Test that a patch is skipped if, and only if, it would change nothing."""
 
 from typing import Any
 

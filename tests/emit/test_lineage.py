@@ -37,7 +37,7 @@ UNIQUE_LEFT, UNIQUE_RIGHT = Cardinality.ONE_MANY, Cardinality.MANY_ONE
 
 
 def flow(*steps: tuple[TableId, TableId]) -> Existing:
-    """Return existing lineage with an edge for each pair of datasets."""
+    """Make lineage with an edge for each pair of datasets."""
     found: Existing = {}
     for upstream, downstream in steps:
         own = found.setdefault(dataset_urn(downstream), UpstreamLineageClass(upstreams=[]))
@@ -48,7 +48,7 @@ def flow(*steps: tuple[TableId, TableId]) -> Existing:
 
 
 def column_flow(upstreams: list[str], downstream: ColumnId) -> Existing:
-    """Return existing lineage that contains an edge between columns only."""
+    """Make lineage with an edge between columns only."""
     edge = FineGrainedLineageClass(
         upstreamType=FineGrainedLineageUpstreamTypeClass.FIELD_SET,
         downstreamType=FineGrainedLineageDownstreamTypeClass.FIELD,
@@ -60,7 +60,7 @@ def column_flow(upstreams: list[str], downstream: ColumnId) -> Existing:
 
 
 def known(existing: Mapping[str, UpstreamLineageClass]) -> set[tuple[str, str]]:
-    """Return lineage as pairs of an upstream and a downstream dataset."""
+    """Return the lineage as pairs of an upstream and a downstream dataset."""
     return {
         (upstream.dataset, downstream)
         for downstream, lineage in existing.items()

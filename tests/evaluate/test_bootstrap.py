@@ -1,4 +1,4 @@
-"""Test the coverage of confidence intervals, and the gain from pairing differences."""
+"""Test the coverage of confidence intervals, and the advantage of paired differences."""
 
 import numpy as np
 import pytest

@@ -66,7 +66,10 @@ def test_without_answers_nothing_is_wrong() -> None:
 
 
 def meant(random: np.random.Generator, queries: int, *, excess: float) -> BinnedScores:
-    """Bin candidates that are right as often as their scores predict, except for a given excess."""
+    """Bin random candidates with well-calibrated scores.
+
+    `excess` makes the scores too high.
+    """
     truth, rankings = {}, {}
     for at in range(queries):
         query = ColumnName(f"q{at}", "x")

@@ -1,4 +1,4 @@
-"""Test that only joins which repeat no rows are exported, and why others are not."""
+"""Test which joins are exported, and the reasons why others are left out."""
 
 from collections import Counter
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Run a proxy before a server that drops, delays, damages and repeats requests."""
+"""Run a proxy that drops, delays, damages and repeats requests to a server."""
 
 import http.client
 import json
@@ -129,7 +129,10 @@ class BadNetwork:
 
 
 def _writes(method: str, path: str) -> bool:
-    """Return whether a request only writes, so that its answer contains little data."""
+    """Return whether a request only writes.
+
+    The answer to such a request contains little data.
+    """
     reads = ("batchGet", "scroll", "graphql", "getTimeseries", "/config")
     return method in {"POST", "PATCH", "DELETE"} and not any(part in path for part in reads)
 

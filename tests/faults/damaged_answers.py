@@ -87,7 +87,7 @@ def _damage_answer(content: bytes, draw: random.Random) -> bytes:
 
 @contextmanager
 def answers() -> Iterator[Try]:
-    """Set up a server with the metadata of runs and people, and try all ways of reading it."""
+    """Yield a function that damages one answer of a server while metadata is read."""
     logging.disable()  # DataHub's client logs much of what it cannot read
     with tempfile.TemporaryDirectory() as name, Gms() as gms:
         _fill(gms, Path(name))

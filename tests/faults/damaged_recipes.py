@@ -22,7 +22,7 @@ _LONGEST = 5 * 1024
 
 @contextmanager
 def recipes() -> Iterator[Try]:
-    """Yield a try that damages one of the package's recipes."""
+    """Yield a function that reads a damaged recipe of the package."""
     texts = [path.read_bytes() for path in sorted(_RECIPES.glob("*.yml"))]
     configs = [yaml.safe_load(text)["source"]["config"] for text in texts]
     before = Path.cwd()

@@ -107,7 +107,7 @@ class _Kept:
 
 @contextmanager
 def stores() -> Iterator[Try]:
-    """Yield a try that damages a file of a store.
+    """Yield a function that reads a store with a damaged file.
 
     The store has profiles, evidence, results and an unfinished run.
     """
@@ -136,7 +136,7 @@ def _restore(folder: Path, contents: dict[Path, bytes]) -> None:
 
 @contextmanager
 def models() -> Iterator[Try]:
-    """Yield a try that damages a saved model."""
+    """Yield a function that loads a damaged model."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "model")
         codes = [f"C{at:03}" for at in range(40)]

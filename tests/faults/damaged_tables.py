@@ -24,7 +24,7 @@ _LONGEST_FAULT = 5_000
 
 @contextmanager
 def bench(make: Callable[[Path], Sequence[Sample]]) -> Iterator[Try]:
-    """Yield a try that damages one of the sample tables."""
+    """Yield a function that reads a damaged sample table."""
     with tempfile.TemporaryDirectory() as folder:
         readable = Path(folder, "readable.csv")
         readable.write_bytes(csv_text())

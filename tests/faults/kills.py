@@ -1,4 +1,4 @@
-"""Kill or interrupt runs, or fill the disk: nothing is lost, and no value becomes visible."""
+"""Kill or interrupt runs, or fill the disk, and check what is left behind."""
 
 import atexit
 import os

@@ -1,4 +1,4 @@
-"""Set up a catalog that people, a connector and this source write to, and read its parts."""
+"""Set up a catalog that people, a connector and this source share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -87,7 +87,7 @@ class Roles:
 
 
 def prepare(gms: Gms, folder: Path) -> None:
-    """Write what a connector and people had written before the first run."""
+    """Write metadata as a connector and people do, before the first run."""
     describe_folder(gms, folder)
     for name in ("flights.csv", "airlines.csv"):
         gms.put(dataset_urn(table(name)), DatasetPropertiesClass(description="by the connector"))

@@ -35,7 +35,7 @@ def seeded(*parts: object) -> random.Random:
 
 
 def write_lake(folder: Path, tables: int) -> None:
-    """Write tables with keys, four times as many tables that refer to them, and damaged tables."""
+    """Write tables with keys, tables that refer to them, and damaged tables."""
     choices = seeded(0)
     hubs = max(tables // 5, 1)
     for hub in range(hubs):
@@ -58,7 +58,7 @@ def write_lake(folder: Path, tables: int) -> None:
 
 
 def records(output: Path) -> list[dict[str, Any]]:
-    """Return the records in the file of a sink, without metadata that differs between runs.
+    """Read the records that a run wrote, without metadata that differs between runs.
 
     Raises:
         ValueError: The file is not JSON.

@@ -21,7 +21,10 @@ _TOGETHER = {"structuredProperty": ("structuredProperties",)}
 
 
 class Registry:
-    """The model of a server: that of the installed client, without what the server lacks."""
+    """The entity types and aspects that a server supports.
+
+    They are those of the installed client, without the ones that the server lacks.
+    """
 
     def __init__(self, without: Collection[str]) -> None:
         """Remove the entity types and aspects that the server lacks."""

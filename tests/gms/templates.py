@@ -12,7 +12,7 @@ _SEPARATOR = "\N{SYMBOL FOR UNIT SEPARATOR}"
 
 @dataclass(frozen=True)
 class Template:
-    """The form in which patches see one aspect: arrays become objects with these keys."""
+    """Rules for turning the arrays of one aspect into objects, and back."""
 
     default: Json
     arrays: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -213,7 +213,10 @@ SOME_JOIN = st.builds(
 
 
 def chains(joins: list[CatalogJoin], start: str, end: str) -> list[tuple[CatalogJoin, ...]]:
-    """Return all chains between two tables that repeat no table, by trying all joins."""
+    """Find all chains of joins between two tables.
+
+    No chain repeats a table.
+    """
     complete: list[tuple[CatalogJoin, ...]] = []
     open_: list[tuple[tuple[CatalogJoin, ...], str]] = [((), start)]
     while open_:

@@ -107,7 +107,7 @@ def some_joins(columns: Columns, chance: random.Random) -> list[CatalogJoin]:
 
 
 def rows_and_grains(columns: Columns, found: JoinPath) -> tuple[int, int]:
-    """Count the rows of a path in DuckDB, and the distinct rows of its grain among them."""
+    """Count the rows of a path, and the distinct rows of its grain, in DuckDB."""
     with duckdb.connect() as database:
         for name, table in columns.items():
             database.execute(f"create table {name} (row int, key int, x int)")

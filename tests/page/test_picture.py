@@ -1,4 +1,4 @@
-"""Test that the picture shows the joined tables and prefers the best joins."""
+"""Test that the picture shows the joined tables, and the best joins if there are many."""
 
 from dataclasses import replace
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""Test SQL that runs in real databases, against row counts by other means."""
+"""Test SQL in real databases by counting its rows with a plain client."""
 
 import time
 from collections.abc import Callable
@@ -113,7 +113,7 @@ def test_names_that_need_quotes_are_quoted(server: Server, make_join: MakeJoin, 
 def test_a_database_counts_each_value_exactly_whatever_its_collation(
     server: Server, make_join: MakeJoin, run: Run
 ) -> None:
-    """Compare `A` and `a` in a join of which only one side distinguishes them."""
+    """Join two columns, only one of which distinguishes `A` from `a`."""
     kind = {
         "postgresql": ("VARCHAR(9)", "VARCHAR(9)"),
         "mariadb": ("VARCHAR(9)", "VARCHAR(9) COLLATE utf8mb4_bin"),

@@ -55,7 +55,7 @@ def test_files_are_read_with_the_options_that_they_need(
 def test_numbers_that_are_codes_are_read_as_text_where_that_agrees(
     make_file: MakeFile, make_join: MakeJoin, run: Run, rows_of: RowsOf
 ) -> None:
-    """Use values whose type DuckDB guesses from the first rows, and so changes later values."""
+    """Use values that change if DuckDB guesses their type from the first rows."""
     first = make_file("a.csv", "x\n" + "".join(f"{at}.50\n" for at in range(10, 20)))
     second = make_file("b.csv", "x\n" + "".join(f"{at}.5\n" for at in range(10, 19)) + "19.50\n")
     [found] = run(make_join(((first, "x"), (second, "x")), rows=1), tables=[first, second])

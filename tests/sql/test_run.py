@@ -1,4 +1,4 @@
-"""Test which SQL is found for joins, or which reason is given."""
+"""Test that each join gets SQL, or a reason why there is none."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,7 +28,7 @@ RowsOf = Callable[[Statement], int]
 
 
 class Lines(Protocol):
-    """A progress report with lines."""
+    """A progress report whose lines tests can read."""
 
     lines: list[str]
 

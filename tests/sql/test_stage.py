@@ -1,4 +1,4 @@
-"""Test that the SQL of joins is kept between runs, and that unchanged joins run nothing."""
+"""Test that the SQL of joins is kept, and runs again only for changed joins."""
 
 from collections import Counter
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Test the SQL of joins through crosswalks, against row counts by other means."""
+"""Test the SQL of joins through crosswalks by counting its rows."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Define the form of a generated schema: its tables and its composite foreign keys."""
+"""Define a generated schema: its tables and its composite foreign keys."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,5 +28,5 @@ class Schema:
 
 
 def draw_rows(random: Random, frame: pd.DataFrame, rows: int, *columns: str) -> pd.DataFrame:
-    """Draw rows of a table with repetition, as a referring table contains them."""
+    """Draw rows of a table at random, with repetition."""
     return frame.iloc[random.integers(0, len(frame), rows)][[*columns]].reset_index(drop=True)

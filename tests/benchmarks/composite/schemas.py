@@ -79,7 +79,10 @@ def _stock(random: Random) -> pd.DataFrame:
 
 
 def tenants(random: Random) -> Schema:
-    """Make tables that many tenants share, in which the rows of each tenant are numbered from 1."""
+    """Make tables that many tenants share.
+
+    The rows of each tenant are numbered from 1.
+    """
     users = pd.DataFrame(
         [(tenant, user) for tenant in range(1, 31) for user in range(1, 4 + tenant)],
         columns=["tenant_id", "user_no"],
@@ -302,7 +305,7 @@ def travel(random: Random) -> Schema:
 
 
 def school(random: Random) -> Schema:
-    """Make course sections by term, and lists that share columns with them but no key."""
+    """Make course sections, and unrelated lists that have some of the same columns."""
     sections = pd.DataFrame(
         [
             (f"{subject}{level}", term, section)

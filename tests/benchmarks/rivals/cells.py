@@ -1,4 +1,4 @@
-"""Read all cells of a lake, which the rival methods need.
+"""Read all cells of a lake for the rival methods.
 
 The pipeline reads profiles, while the methods of the literature need all values. Both parse files
 with `datahub_hyperjoin.spark.files.delimited`, so that tables, columns and values agree.

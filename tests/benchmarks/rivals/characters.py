@@ -46,7 +46,7 @@ def describe_characters(lake: Sequence[Cells]) -> Float32[np.ndarray, "column fe
 
 
 def _count(values: Sequence[str]) -> Float32[np.ndarray, "value kind"]:
-    """Count the characters in each value, one by one and by kind.
+    """Count each character in each value, and the letters, digits and words.
 
     All values are joined into one array of code points, which one histogram counts: character c of
     value v falls into cell v * characters + c. A loop over values would take minutes.

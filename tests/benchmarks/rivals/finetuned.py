@@ -69,7 +69,7 @@ def fine_tuned_texts(lake: Sequence[Cells], queries: Queries, /, *, seed: int) -
 
 
 def positive_pairs(lake: Sequence[Cells]) -> Pairs:
-    """Pair columns (anchors) with columns of other tables that contain most of their values.
+    """Pair each column (the anchor) with columns that contain most of its values.
 
     Anchors have at least five distinct values.
 

@@ -1,4 +1,4 @@
-r"""Combine measures into ensembles: each is scaled to [0, 1] per query column, then averaged.
+r"""Combine several measures of similarity into one by averaging their scaled scores.
 
 This is CombSUM (Fox and Shaw: Combination of Multiple Searches, TREC-2, 1994) of scores scaled as
 $(s - \min) / (\max - \min)$ (Lee: Analyses of Multiple Evidence Combination, SIGIR 1997), which

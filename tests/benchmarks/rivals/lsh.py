@@ -1,4 +1,4 @@
-r"""Rank columns with LSH Ensemble, which finds columns with half of a query's values by hashing.
+r"""Rank columns with LSH Ensemble, which finds columns that contain most of a query column.
 
 LSH Ensemble (Zhu, Nargesian, Pu, Miller: LSH Ensemble: Internet-Scale Domain Search, VLDB 2016)
 looks for columns C whose containment $t(Q, C) = |Q \cap C| / |Q|$ reaches a threshold. datasketch
@@ -26,7 +26,7 @@ _THRESHOLD = 0.5
 
 
 def lsh_ensemble(lake: Sequence[Cells], queries: Queries) -> ColumnScores:
-    """Estimate how much of each query column the columns found by the index contain.
+    """Estimate how much of each query column every column in the index contains.
 
     The hash functions are datasketch's defaults, the same in every run.
 

@@ -1,4 +1,4 @@
-r"""Rank columns with OmniMatch, a graph network over columns that are similar by six measures.
+r"""Rank columns with OmniMatch, a graph network over similar columns.
 
 OmniMatch (Koutras et al.: OmniMatch: Joinability Discovery in Data Products, VLDB 2025; earlier
 OmniMatch: Effective Self-Supervised Any-Join Discovery in Tabular Data Repositories, arXiv

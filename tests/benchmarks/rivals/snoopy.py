@@ -1,4 +1,4 @@
-r"""Rank columns with Snoopy before its training, by the proximity of cells to random proxies.
+r"""Rank columns by Snoopy's method with random proxies, without training.
 
 Snoopy (Guo et al.: Snoopy: Effective and Efficient Semantic Join Discovery via Proxy Columns, TKDE
 2025) has l sets of m proxy cells, $P_1 \dots P_l$. A column with cells X becomes the l numbers
@@ -60,7 +60,7 @@ def draw_proxies(width: int, random: np.random.Generator) -> Proxies:
 def compare(
     holds: sparse.csr_array, near: Float32[np.ndarray, "cell set"], queries: Queries
 ) -> ColumnScores:
-    """Sum the proximities of each column's cells, and compare columns by the cosine of the sums.
+    """Compare columns by the summed proximities of their cells.
 
     Args:
         holds: Incidence matrix of columns and cells.

@@ -142,7 +142,7 @@ def ranking_loss(
     negatives: Float[Tensor, "negative set"],
     allowed: Bool[Tensor, "anchor negative"],
 ) -> Float[Tensor, ""]:
-    """Compute the loss of finding the columns that join with each anchor, and of ranking them.
+    """Compute the loss of ranking the columns that join with each anchor.
 
     Args:
         anchors: The vectors of the anchors.

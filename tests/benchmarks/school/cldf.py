@@ -1,4 +1,4 @@
-"""Read databases in the Cross-Linguistic Data Formats: CSV files with keys in JSON."""
+"""Read databases in the Cross-Linguistic Data Formats (CSV files with JSON metadata)."""
 
 import io
 import json

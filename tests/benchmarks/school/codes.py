@@ -98,7 +98,7 @@ def make_codes_lake(
 
 
 def _systems(pool: Sequence[Database], random: Random) -> Iterator[_System]:
-    """Draw public tables whose rows are named things.
+    """Draw public tables in which every row has a unique name.
 
     Tables that repeat the things of an earlier one are left out.
     """

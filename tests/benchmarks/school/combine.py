@@ -105,7 +105,7 @@ def _place(database: Database, names: Mapping[str, str], at: int) -> Database:
 def _domain(
     whole: Database, group: Sequence[ColumnName], owners: Mapping[str, str]
 ) -> _Domain | None:
-    """Describe the columns of one key that are in the lake and have enough values."""
+    """Collect the columns of one key that are in the lake and have enough values."""
     there = [one for one in group if whole.has(one)]
     values = {one: whole.values(one) for one in there}
     columns = tuple(one for one in there if len(values[one]) >= _FEWEST_VALUES)

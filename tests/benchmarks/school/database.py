@@ -17,7 +17,7 @@ EXTERNAL = "//"
 
 @dataclass(frozen=True, order=True)
 class Reference:
-    """A declared reference of one column."""
+    """A declared foreign key of one column."""
 
     origin: ColumnName
     """The referring column."""
@@ -43,7 +43,7 @@ class Database:
         return frozenset(self.tables[column.table][column.column]) - {""}
 
     def keep_columns(self) -> "Database":
-        """Return the database without references from columns that do not exist."""
+        """Return the database without references from missing columns."""
         kept = tuple(one for one in self.references if self.has(one.origin))
         return replace(self, references=kept)
 

@@ -54,7 +54,10 @@ def read_django(repository: Repository, patterns: str) -> Database:
 def _read_model(
     label: str, frame: pd.DataFrame, models: dict[str, _Model], known: dict[str, str]
 ) -> tuple[dict[str, pd.DataFrame], list[Reference]]:
-    """Return the table of a model, a link table for each of its list fields, and all references."""
+    """Return the tables and references that one model declares.
+
+    A field that lists keys becomes a table of links.
+    """
     name, short = label.replace(".", "_"), label.rpartition(".")[2]
     keys, lists, parents = _declared(short, models)
     key = ColumnName(name, "id")
@@ -108,7 +111,10 @@ def _target(call: ast.Call, own: str) -> str:
 def _declared(
     name: str, models: dict[str, _Model]
 ) -> tuple[dict[str, str], dict[str, str], list[str]]:
-    """Return the referring fields of a model and its base classes, and the base classes."""
+    """Return the fields of a model that refer to other models, including inherited ones.
+
+    The base classes are returned, too.
+    """
     keys: dict[str, str] = {}
     lists: dict[str, str] = {}
     waiting, seen = [name], set[str]()

@@ -40,7 +40,7 @@ class SourceError(EvaluationError, ValueError):
 
 
 class ForbiddenSourceError(SourceError):
-    """A source must not be used, because lakes that judge methods are made of it."""
+    """A source must not be used for training, because benchmarks use it."""
 
     @classmethod
     def named(cls, source: str, word: str) -> Self:

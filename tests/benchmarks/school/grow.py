@@ -18,7 +18,7 @@ _SKEW = (0.0, 0.0, 0.7, 1.5)
 
 @dataclass(frozen=True)
 class _Keys:
-    """The new key values of a domain, and how unevenly references choose among them."""
+    """The new keys of a domain, and how unevenly other columns refer to them."""
 
     root: ColumnName
     values: tuple[str, ...]

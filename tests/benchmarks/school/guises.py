@@ -59,7 +59,7 @@ def number_names(lake: SchoolLake, random: Random) -> SchoolLake:
 
 
 def hide_values(lake: SchoolLake, random: Random) -> SchoolLake:
-    """Remove all rows, and keep the joins of the lake as it was."""
+    """Remove all rows, but keep the list of joins."""
     del random  # all guises are called alike
     tables = {name: frame.iloc[:0] for name, frame in lake.tables.items()}
     return replace(lake, tables=tables)
@@ -106,7 +106,7 @@ def _words(name: str) -> list[str]:
 
 
 def style(random: Random) -> Naming:
-    """Draw a style of writing names, which sets separators and words for keys."""
+    """Draw a style for writing names, such as the separator and the word for keys."""
     joined = _JOINERS[int(random.integers(len(_JOINERS)))]
     key = str(random.choice(["id", "id", "no", "code", "key", "ref", "nr"]))
     first = bool(random.random() < 0.2)

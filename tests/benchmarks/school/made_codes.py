@@ -58,7 +58,7 @@ def _numbers(names: Sequence[str], random: Random) -> Iterator[str]:
 
 
 def _classes(names: Sequence[str], random: Random) -> Iterator[str]:
-    """Draw classes, and number the things in each, as in `A01.3`."""
+    """Write codes that start with a random class letter, such as `A01.3`."""
     classes = random.integers(0, len(_LETTERS), len(names))
     for at, letter in enumerate(classes):
         yield f"{_LETTERS[letter]}{at // 10:02}.{at % 10}"

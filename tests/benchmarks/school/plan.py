@@ -160,7 +160,7 @@ def _draw(draft: Draft, pool: Sequence[Database], random: Random) -> Iterator[Da
 
 
 def _part(database: Database, rows: int, random: Random) -> Database:
-    """Draw rows of a database, and drop some columns that are no keys."""
+    """Draw rows of a database, and drop some columns that are not keys."""
     part = sample(database, max(20, int(rows * random.uniform(0.6, 1.4))), random)
     keys = {column for one in part.references for column in (one.origin, one.target)}
     dropped = random.uniform(0, 0.25)

@@ -1,4 +1,4 @@
-"""Reduce a database to a few rows, including those that the kept rows refer to."""
+"""Reduce a database to a few rows without breaking its references."""
 
 from dataclasses import replace
 

@@ -45,7 +45,10 @@ class Source:
 
     @property
     def database(self) -> str:
-        """Name of the database, which tells apart several databases of one repository."""
+        """Name of the database.
+
+        It contains the name of the file if the repository may hold several databases.
+        """
         several = {"*", " "} & {*self.path}
         return self.name if several else f"{self.name}/{PurePosixPath(self.path).stem}"
 

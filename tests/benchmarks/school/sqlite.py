@@ -62,7 +62,7 @@ def _read_rows(connection: sqlite3.Connection, table: str) -> pd.DataFrame:
 
 
 def _references(connection: sqlite3.Connection, table: str) -> Iterator[Reference]:
-    """Yield the foreign keys of one column each.
+    """Yield the foreign keys that consist of one column.
 
     Names are in lower case, because SQLite ignores case.
     """

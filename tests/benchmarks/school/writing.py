@@ -13,7 +13,7 @@ _VOWELS = str.maketrans("", "", "aeiou")
 
 
 def draw_writing(random: Random) -> Writing:
-    """Draw one way to rewrite text, or two to apply in turn."""
+    """Draw one or two ways to rewrite text."""
     first = _TEXT[int(random.integers(len(_TEXT)))](random)
     if random.random() < 0.65:
         return first

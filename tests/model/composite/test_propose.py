@@ -38,7 +38,7 @@ def is_part(cells: Sequence[str]) -> bool:
 
 
 def is_contained(cells: Sequence[str], others: Sequence[str]) -> bool:
-    """Return whether a column may be part of a reference to another one.
+    """Return whether a column may refer to another one as part of a composite reference.
 
     At most one of its values may be missing there, and it must not be nearly as complete a key
     itself.

@@ -1,4 +1,4 @@
-"""Test that recipe settings decide which columns are connected, and how views are made."""
+"""Test that recipe settings decide which columns are connected, and how the network is trained."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -59,7 +59,7 @@ def test_inference_without_hyperedges_is_of_the_same_network(lake: Lake, tmp_pat
 
 @pytest.fixture
 def accounts(make_lake: MakeLake) -> Lake:
-    """Make columns with similar names that share one value, and others that share all values."""
+    """Make two columns with similar names and one shared value, and two with equal values."""
     words = [f"w{n}" for n in range(20)]
     return make_lake(
         {

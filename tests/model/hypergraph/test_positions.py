@@ -93,7 +93,7 @@ def test_the_greatest_entry_is_positive(edges: list[tuple[int, int]]) -> None:
 def test_eigenvectors_follow_the_columns_when_they_are_renumbered(
     edges: list[tuple[int, int]], seed: int
 ) -> None:
-    """Include equal eigenvalues and arbitrary signs: the order of the columns must not matter."""
+    """Check that the order of columns does not matter, even for equal eigenvalues."""
     count = max(map(max, edges)) + 1
     before = laplacian_eigenvectors(graph(edges, [0] * count), np.arange(count), 8)
     moved = np.random.default_rng(seed).permutation(count)

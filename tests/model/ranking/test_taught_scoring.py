@@ -27,7 +27,7 @@ NORTH, SOUTH = ("north.town", "towns.town"), ("south.town", "towns.town")
 
 @pytest.fixture
 def lake(make_lake: MakeLake) -> Lake:
-    """Make two tables whose towns overlap slightly with a list of towns, and the same for ships."""
+    """Make tables that overlap slightly with a list of towns or with a list of ships."""
     return make_lake(
         {
             "towns": {"town": TOWNS[:30]},

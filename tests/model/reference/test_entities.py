@@ -1,4 +1,4 @@
-"""Test that columns overlap if they share entities, whatever form these are written in."""
+"""Test that columns overlap if they contain the same entities, even in different forms."""
 
 from collections.abc import Sequence
 

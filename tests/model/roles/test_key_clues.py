@@ -18,7 +18,7 @@ def clues_of(lake: Lake) -> KeyClues:
 
 
 def find(clue: str, tables: Tables) -> set[str]:
-    """Return the columns that have a clue."""
+    """Return the columns that have a given clue."""
     lake = lake_of(tables)
     return {str(lake.ids[at]) for at in np.flatnonzero(getattr(clues_of(lake), clue))}
 

@@ -1,4 +1,4 @@
-"""Test that the key of each column determines which columns are references and siblings."""
+"""Test how references and siblings follow from the key of each column."""
 
 import numpy as np
 from hypothesis import given

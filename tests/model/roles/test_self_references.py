@@ -25,7 +25,7 @@ def staff(**columns: list[str]) -> Tables:
 def find(
     tables: Tables, facts: CatalogFacts | None = None, config: ModelConfig | None = None
 ) -> dict[tuple[str, str], float]:
-    """Map each column and its key in the same table to their probability.
+    """Return the probable references within one table, with their probabilities.
 
     Probabilities below one half are left out.
     """

@@ -1,4 +1,4 @@
-"""Test that whole columns are converted to other forms as single values are."""
+"""Test the conversion of whole columns to other forms against that of single values."""
 
 import datetime as dt
 

@@ -1,4 +1,4 @@
-"""Test numbers of distinct values against plain counts, whether counted or estimated."""
+"""Test counted and estimated numbers of distinct values against plain counts."""
 
 from collections import Counter
 

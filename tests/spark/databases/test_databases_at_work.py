@@ -35,7 +35,7 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
 
 
 def make_tables(server: Server) -> list[str]:
-    """Create tables with columns of nulls, some of them with unusual names."""
+    """Create tables with many nulls, and with unusual names."""
     odd = ("order", "GROUP", "Ärger", "名前", 'with "quotes"', "per%cent", "two words")
     names = [*odd, *(f"plain_{at}" for at in range(TABLES - len(odd)))]
     document = "JSONB" if server.kind == "postgresql" else "JSON"
@@ -53,7 +53,7 @@ def make_tables(server: Server) -> list[str]:
 
 @contextmanager
 def user(server: Server) -> Iterator[str]:
-    """Create a read-only user for the run, by whom its connections can be recognised."""
+    """Create a read-only user, by whose name the connections of a run are counted."""
     who = server.schema
     if server.kind == "postgresql":
         server.run(

@@ -1,4 +1,4 @@
-"""Test which tables of real databases have a state, and on what the state depends."""
+"""Test the states of tables in real databases, by which changes are recognised."""
 
 import logging
 import sqlite3

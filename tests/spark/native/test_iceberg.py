@@ -49,7 +49,7 @@ class Lake:
 
 @pytest.fixture
 def lake(spark: SparkSession, tmp_path: Path) -> Iterator[Lake]:
-    """Create tables whose metadata names files by other URIs than the listing does."""
+    """Create tables whose metadata and listing name the same files by different URIs."""
     catalog = SqlCatalog(
         "test", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}/lake"
     )

@@ -1,4 +1,4 @@
-"""Test the search for keys against trying all sets of columns."""
+"""Test the search for keys against a search through all sets of columns."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,7 +29,7 @@ ROWS = st.lists(st.tuples(*[st.integers(0, 3)] * len(NAMES)), min_size=4, max_si
 
 
 def every_minimal_key(rows: list[tuple[int, ...]]) -> list[tuple[str, ...]]:
-    """Try all sets of columns, and keep the unique ones that contain no smaller unique set."""
+    """Find all minimal keys by trying all sets of columns."""
     unique = [
         paths
         for size in range(1, len(NAMES) + 1)

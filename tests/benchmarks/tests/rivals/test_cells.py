@@ -1,4 +1,4 @@
-"""Test that all cells of columns are read, and parsed as the pipeline parses them."""
+"""Test that all cells are read, and that they are parsed as in the pipeline."""
 
 from dataclasses import replace
 from pathlib import Path

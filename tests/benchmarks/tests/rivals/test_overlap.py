@@ -1,4 +1,4 @@
-"""Test that shared values are counted exactly, against hand counts and Python's sets."""
+"""Test the numbers of shared values against hand counts and Python's sets."""
 
 from pathlib import Path
 

@@ -17,7 +17,7 @@ JACCARD, HELD_BY, HOLDS, RAREST, MEANING, SHARES = range(MEASURES)
 
 
 def near(lake: Sequence[Cells], measure: int) -> dict[str, list[str]]:
-    """Map each table to the tables of its column's neighbours by one measure."""
+    """Return the nearest tables of each table, by one measure."""
     matrix = neighbours(lake)[measure]
     return {
         cells.name.table: [lake[place].name.table for place in np.flatnonzero(row).tolist()]
