@@ -1,4 +1,4 @@
-"""Set up a catalog of four tables on a test double of DataHub's server, and add joins to it."""
+"""Set up a catalog of four tables on a test double of DataHub's server."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -116,7 +116,10 @@ TABLES = ("orders", "customers", "regions", "refunds")
 
 @contextmanager
 def open_shop() -> Iterator[Shop]:
-    """Start a server that has the tables of the shop, the tags of bands and roles, and no joins."""
+    """Start a server with the tables of the shop and all tags, but no joins.
+
+    If it has people, by their tokens, it requires a token, and the client has that of the first.
+    """
     with Gms() as gms:
         for name in BANDS:
             gms.put(band_urn(name), TagPropertiesClass(name=f"join:suggested-{name}"))

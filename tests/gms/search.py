@@ -52,7 +52,10 @@ def find(store: Store, search: Search) -> list[str]:
 
 
 def matches(store: Store, urn: str, any_of: Sequence[Conjunction]) -> bool:
-    """Return whether an entity passes all filters of at least one conjunction."""
+    """Return whether an entity passes all filters of at least one conjunction.
+
+    Without conjunctions, every entity passes.
+    """
     return not any_of or any(
         all(_passes(store, urn, rule) != bool(rule.get("negated")) for rule in rules)
         for rules in any_of

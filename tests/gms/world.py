@@ -22,7 +22,7 @@ ACTOR = "urn:li:corpuser:datahub"
 
 @dataclass(frozen=True)
 class World:
-    """The content and the model of the server."""
+    """The stored content of the server, and the entity types that it supports."""
 
     store: Store
     registry: Registry
@@ -30,7 +30,7 @@ class World:
 
 
 class Node(NamedTuple):
-    """An entity that may exist or not.
+    """An entity, whether it exists or not.
 
     Its aspects are read when they are needed.
     """
