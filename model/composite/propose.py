@@ -41,7 +41,7 @@ class Proposal:
 
 
 def propose(partners: ColumnPartners, keys: Keys) -> list[Proposal]:
-    """For each composite key, propose columns of other tables that may refer to it.
+    """Propose columns of other tables that may refer to each composite key.
 
     Args:
         partners: Pairs of columns that may be parts of a reference.

@@ -70,7 +70,7 @@ class EntityOverlap:
         return cls(form, PairValues(columns, left, right, overlap))
 
     def kind(self, left: int, right: int) -> str | None:
-        """Return the entity kind of two columns, if both have the same kind.
+        """Return the entity kind that two columns share.
 
         Args:
             left: A column index.

@@ -1,4 +1,4 @@
-"""Recognise the entities in a column, and whether it holds codes or names."""
+"""Recognise the entities in a column, written as codes or as names."""
 
 from dataclasses import dataclass
 from functools import cache

@@ -75,7 +75,7 @@ class Shipment:
 
 
 def plan_shipment(session: SparkSession, tables: Sequence[Table]) -> Shipment:
-    """List the files that Spark copies to workers for some tables.
+    """List the files that Spark must copy to workers, so that they can read some tables.
 
     Args:
         session: Reads the metadata of Iceberg tables.
