@@ -148,7 +148,7 @@ class NoisyOrScorer(PairScorer):
 
 
 class NameScorer(PairScorer):
-    """A scorer for columns whose values cannot be compared.
+    """A scorer that uses names and references instead of values.
 
     The name of a column tells which key it refers to, and names alone hardly suggest a join.
 

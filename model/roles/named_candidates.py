@@ -1,4 +1,4 @@
-"""Find possible references by names, for columns whose values cannot be compared."""
+"""Find possible references by names, without comparing values."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,8 +1,8 @@
-"""Find references between columns whose values cannot be compared.
+"""Find references between columns without comparing values.
 
 Names, types and counts are the only clues. The clues of names and tables have the same weights as
-beside values. What values say is missing, so that a reference is less probable before its names are
-known, and further clues of names count.
+where values are compared. Evidence from values is missing, so the prior probability of a reference
+is lower, and further clues from names count.
 """
 
 from dataclasses import replace

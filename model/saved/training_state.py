@@ -39,7 +39,7 @@ def _copy(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 @dataclass
 class TrainingState:
-    """The state of a training run: network, optimizers, random numbers and history."""
+    """The state of a training run: network, optimizers, random generator and history."""
 
     network: HIN
     optimizers: Optimizers

@@ -123,7 +123,7 @@ def _batches(rows: _Rows, columns: Sequence[Column]) -> Generator[pa.RecordBatch
 def _value(cell: Cell) -> object:
     """Convert a cell to a Python value.
 
-    Excel stores whole numbers as floats, and missing cells as empty texts.
+    The package returns whole numbers as floats, and missing cells as empty texts.
     """
     if cell == "":
         return None

@@ -1,4 +1,4 @@
-"""Profile large tables, each in a Spark job of many tasks.
+"""Profile tables, each in a Spark job of its own.
 
 Each task aggregates the partition that Spark reads for it, and only aggregates are merged.
 Several jobs run at a time.
@@ -69,7 +69,7 @@ def profile_distributed(
     config: ProfileConfig,
     result_folder: ResultFolder = temporary_results,
 ) -> list[TableProfile]:
-    """Profile large tables through Spark's own readers.
+    """Profile tables through Spark's own readers.
 
     Args:
         session: Runs the Spark jobs.
