@@ -161,7 +161,7 @@ class StringBytes:
         return taken
 
     def containing(self, marked: Mask) -> Mask:
-        """Mark the strings that contain at least one of the marked bytes.
+        """Mark the strings that contain at least one of the chosen bytes.
 
         Args:
             marked: A mask of `data`.
@@ -179,7 +179,7 @@ class StringBytes:
         return reduce_each(np.logical_or, marked, self.bounds, np.bool_)
 
     def count(self, marked: Mask) -> npt.NDArray[np.int32]:
-        """Count the marked bytes in each string.
+        """Count the chosen bytes in each string.
 
         Args:
             marked: A mask of `data`.
@@ -206,7 +206,7 @@ class StringBytes:
         return np.frombuffer(bytearray(self.data).translate(table), np.uint8)
 
     def classes(self, table: bytes) -> Bytes:
-        """Return the classes of the bytes in each string.
+        """Return which classes of bytes occur in each string.
 
         Each class is one bit of the result.
 

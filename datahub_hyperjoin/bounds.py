@@ -1,7 +1,7 @@
-"""Types of the numbers in a recipe, each with a minimum and a maximum.
+"""Number types for recipes, each with a minimum and a maximum.
 
-The limits keep out slips of the keyboard, which would otherwise fail after hours or use up the
-memory. They are far beyond every use.
+The limits reject typing errors, which would otherwise fail after hours or use up the memory. They
+are far beyond every use.
 """
 
 from typing import Annotated

@@ -135,7 +135,7 @@ class HyperJoinConfig(
 
     @property
     def connections_by_key(self) -> dict[str, ConnectionConfig]:
-        """The recipe's connections by key.
+        """The recipe's connections, by their recipe keys.
 
         An example of a key is `connections[0]`.
         """

@@ -76,7 +76,7 @@ class CrosswalkJoin:
 
     @property
     def measured(self) -> Evidence:
-        """The evidence, measured through both steps."""
+        """The evidence of both steps together."""
         return self.evidence
 
     @property
@@ -123,7 +123,7 @@ def is_in_two_steps(evidence: Evidence) -> bool:
 
 
 def lone_joins(crosswalks: Iterable[CrosswalkJoin], joins: Iterable[Join]) -> Iterator[Join]:
-    """Yield the joins through crosswalks between columns without a direct join.
+    """Yield the crosswalk joins of columns that have no direct join.
 
     Args:
         crosswalks: The two-step joins.

@@ -1,7 +1,7 @@
-"""Read the file of people's decisions about joins.
+"""Read the file in which people decide about joins.
 
-The recipe names the file, and the HTML page downloads it. It is CSV or JSON, so that people can
-edit it in a spreadsheet and keep it in a repository.
+The recipe names the file. People download it from the HTML page. It is CSV or JSON, so that people
+can edit it in a spreadsheet and keep it in a repository.
 """
 
 import csv
@@ -30,7 +30,7 @@ _MOST_FAULTS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenDecision:
-    """A person's decision about a join, in the words of the file."""
+    """A person's decision about a join, as the file contains it."""
 
     left_table: str
     """Name of a table as the page shows it, or the URN of its dataset."""
@@ -63,7 +63,7 @@ class WrittenDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FiledDecision:
-    """A decision of the file, and the columns of this run that it concerns."""
+    """A decision of the file, and the columns of this run to which it refers."""
 
     written: WrittenDecision
     """The decision in the words of the file."""
@@ -73,7 +73,7 @@ class FiledDecision:
 
 
 def read_decision_file(path: Path) -> tuple[WrittenDecision, ...]:
-    """Read all decisions of a file.
+    """Read the decisions from a file.
 
     Args:
         path: A `.csv` or `.json` file. A file that does not exist holds no decisions.
@@ -129,7 +129,7 @@ def _parse_csv(text: str, note: _Note) -> Iterator[WrittenDecision]:
 
 
 def _split(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of each row, with the number of the line where the row starts."""
+    """Yield the cells of each row, and the number of the row's first line."""
     first = text.partition("\n")[0]
     delimiter = max(_DELIMITERS, key=first.count)
     rows = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -159,7 +159,10 @@ def _parse_json(text: str, note: _Note) -> Iterator[WrittenDecision]:
 
 
 def _check_names(names: Sequence[str], place: str, note: _Note, *, missing: str) -> bool:
-    """Note unknown and missing names of columns; return whether there are none."""
+    """Return whether all column names are known and none is missing.
+
+    Each fault is noted.
+    """
     unknown = [name for name in names if name not in _NAMES]
     for name in unknown:
         near = get_close_matches(name, _NAMES, n=1)
@@ -175,7 +178,10 @@ def _name(names: Iterable[str]) -> str:
 
 
 def _parse(cells: Mapping[str, Any], place: str, note: _Note) -> WrittenDecision | None:
-    """Convert the cells of one line, or note each cell that is malformed and return None."""
+    """Convert the cells of one line to a decision; None if a cell is malformed.
+
+    Each fault is noted.
+    """
     faults: list[str] = []
     texts = {name: _text(cells.get(name) or "", name, faults.append) for name in _TEXTS}
     faults += [
@@ -209,7 +215,10 @@ def _text(value: object, name: str, note: _Note) -> str:
 
 
 def _columns(value: object, side: str, note: _Note) -> tuple[str, ...]:
-    """Return the columns of one side: a name, or a JSON list of the names of a composite key."""
+    """Return the column names of one side.
+
+    The value is one name, or a JSON list of the names of a composite key.
+    """
     name, names = f"{side}_column", value
     if isinstance(value, str):
         names = [value.strip()]

@@ -1,4 +1,4 @@
-"""Tables with known columns whose rows were not read."""
+"""Tables whose columns are known but whose rows were not read."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ _NO_LENGTHS = Lengths(shortest=0, mean=0.0, longest=0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedTable:
-    """A table with known columns whose rows were not read."""
+    """A table whose columns are known but whose rows were not read."""
 
     id: TableId
     """The table's identifier."""

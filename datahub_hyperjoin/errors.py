@@ -129,11 +129,11 @@ class UnknownEntityTypeError(CatalogError, LookupError):
 
 
 class FaultyDecisionsError(HyperJoinError, ValueError):
-    """The file of people's decisions cannot be read, or has malformed lines."""
+    """The file of decisions cannot be read, or has malformed lines."""
 
     @classmethod
     def in_file(cls, path: str, faults: Sequence[str]) -> Self:
-        """Report what to correct in the file."""
+        """Report what to correct in the file of decisions."""
         return cls("\n  ".join([f"`decisions` is {path!r}. Correct this file:", *faults]))
 
 

@@ -1,4 +1,4 @@
-"""Suggest joins for tables with known columns whose rows were not read.
+"""Suggest joins for tables whose rows were not read.
 
 Names and catalog facts take the place of values.
 """
@@ -73,7 +73,7 @@ def find_named_joins(
     config: ModelConfig,
     facts: CatalogFacts,
 ) -> tuple[Join, ...]:
-    """Suggest joins for tables with known columns whose rows were not read.
+    """Suggest joins for tables whose rows were not read.
 
     Args:
         profiles: The tables that were read.
@@ -104,7 +104,7 @@ def find_named_joins(
 
 @dataclass(frozen=True)
 class _Decisions:
-    """The facts that decide whether a pair of unread columns is a join."""
+    """The facts that decide whether two columns join, although no rows were read."""
 
     index: LakeIndex
     facts: CatalogFacts

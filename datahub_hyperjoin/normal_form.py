@@ -125,7 +125,7 @@ class Synonyms:
     """The meaning of each: a hash that all values with the same meaning share."""
 
     def translate(self, hashes: Hashes) -> Hashes:
-        """Replace each hash by the hash of its meaning, if known.
+        """Replace hashes of known values by the hashes of their meanings.
 
         Args:
             hashes: Hashes of any values.

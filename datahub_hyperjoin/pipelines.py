@@ -126,7 +126,7 @@ def _read_pipeline(graph: DataHubGraph, name: str, warn: Warn) -> OtherPipeline 
 
 
 def without_shared(last: WrittenState, others: Iterable[OtherPipeline]) -> WrittenState:
-    """Remove everything from a written state that other active pipelines wrote, too.
+    """Remove from a written state everything that other active pipelines also wrote.
 
     Args:
         last: What the last run of this pipeline wrote.

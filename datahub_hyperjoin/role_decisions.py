@@ -146,7 +146,7 @@ class _Decisions:
     min_joinability: float
 
     def join(self, pair: Pair, score: float | None, evidence: Evidence) -> Join | None:
-        """Convert a pair to a join in the most useful role; None if it is no join."""
+        """Convert a pair to a join in the most useful role; None if the pair is no join."""
         catalog = self.facts.of(pair)
         if catalog.verdict is Verdict.REJECTED:  # Measured as a step through a crosswalk.
             return None

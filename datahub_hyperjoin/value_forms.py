@@ -1,4 +1,4 @@
-"""Value forms, in which values are equal although they are written differently.
+"""Forms in which differently written values are equal.
 
 The normal form distinguishes `000123` from `123`, `1.234,50` from `1234.5`, and `31.01.2024` from
 `2024-01-31`, because they may be different codes. A *value form* is a second form, in which they

@@ -31,7 +31,7 @@ Statements = Mapping[str, str]
 def list_joins_of(
     name: str, joins: Sequence[CatalogJoin], *, min_score: float, skip: int = 0
 ) -> Answer:
-    """List the joins of a dataset in an answer, safe joins first.
+    """Build the answer that lists a dataset's joins, safe joins first.
 
     Args:
         name: The dataset or column, for the text.
@@ -70,7 +70,7 @@ def _listed(join: CatalogJoin, reasons: Sequence[str]) -> Phrases:
 def suggest_safe_joins(
     name: str, safe: Sequence[CatalogJoin], statements: Statements, *, skip: int = 0
 ) -> Answer:
-    """Describe the safe joins of a dataset in an answer, with their SQL.
+    """Build the answer that describes a dataset's safe joins, with their SQL.
 
     Args:
         name: What was asked about, for the text.
@@ -119,7 +119,7 @@ def sql_of(joins: Sequence[CatalogJoin], statements: Statements) -> Answer:
 
 
 def none_is_safe(name: str, joins: Sequence[CatalogJoin], *, min_score: float) -> Answer:
-    """Answer that no join is safe, and list the reasons for each join.
+    """Build the answer for joins that are all unsafe, with the reasons.
 
     Args:
         name: What was asked about, for the text.
@@ -131,7 +131,7 @@ def none_is_safe(name: str, joins: Sequence[CatalogJoin], *, min_score: float) -
 
 
 def assess_join(join: CatalogJoin, statements: Statements, *, min_score: float) -> Answer:
-    """Answer whether a join is safe, and describe it.
+    """Build the answer about one join: its safety and its description.
 
     Args:
         join: The join.

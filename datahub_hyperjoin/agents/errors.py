@@ -67,7 +67,7 @@ class UnguardedServerError(HyperJoinError, ValueError):
 
     @classmethod
     def without_names(cls, host: str) -> Self:
-        """Report that clients have no host name for the server."""
+        """Report that no host name is given for the server."""
         return cls(
             f"`--host {host}` is no name that clients use. Add `--allow-host` with the name or "
             "address under which they reach the server"

@@ -74,7 +74,7 @@ def choose_among(
 def answer_path(
     path: JoinPath, joins: Sequence[CatalogJoin], statements: Statements, *, min_score: float
 ) -> Answer:
-    """Describe a safe path in an answer.
+    """Build the answer that describes a safe path.
 
     If several safe joins connect the same datasets, the answer asks the user to choose.
 
@@ -114,7 +114,7 @@ def _describe_step(join: CatalogJoin) -> Answer:
 def _doubtful_rivals(
     path: JoinPath, joins: Sequence[CatalogJoin], min_score: float
 ) -> list[CatalogJoin]:
-    """List unsafe references between the tables of a step or the ends of a path.
+    """List unsafe references between the tables of a step or the two ends of a path.
 
     The user may mean one of these references instead.
     """

@@ -1,4 +1,4 @@
-"""Write SQL for a path of joins, with the names in the catalog.
+"""Write SQL for a path of joins, with the catalog's names.
 
 Nobody has run the statement, so it is only for joins whose tested SQL the catalog does not hold.
 """

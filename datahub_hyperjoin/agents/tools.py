@@ -155,7 +155,7 @@ class JoinTools:
         return _decided("rejected", found, why)
 
     def _joins(self, dataset: str, column: str, other: str = "") -> tuple[str, list[CatalogJoin]]:
-        """Return the joins that a tool was asked about, after a name for them."""
+        """Return the joins that an agent asks about, and a name for them."""
         urn = find_dataset(self._graph, dataset)
         joins, name = joins_of_dataset(self._graph, urn), table_id(urn).name
         if column:

@@ -113,7 +113,7 @@ class Dataset:
 
     @property
     def described(self) -> DescribedTable:
-        """The table with its declared columns, without reading its rows."""
+        """The table and its declared columns, without rows."""
         paths = (path for path, _ in self.columns)
         types = self.types or (DataType.TEXT,) * len(self.columns)
         columns = describe_columns(self.table, zip(paths, types, strict=True))

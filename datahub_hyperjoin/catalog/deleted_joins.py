@@ -46,7 +46,7 @@ _IN_TWO_STEPS = "in two steps)"
 def scroll_columns(
     graph: DataHubGraph, properties: Collection[str], warn: Warn
 ) -> Iterator[tuple[str, StructuredPropertiesClass]]:
-    """Read the structured properties of each column that has a given property.
+    """Read the structured properties of the columns that have a given property.
 
     Args:
         graph: DataHub's server.

@@ -68,10 +68,10 @@ def aspect_of(aspects: Aspects, kind: type[_Kind]) -> _Kind | None:
 
 
 def parse_entity(urn: str, parse: Callable[[], _Parsed], warn: NoteSkipped) -> _Parsed | None:
-    """Parse an entity's aspects with a function.
+    """Parse an entity, or warn that the entity cannot be parsed.
 
-    If that fails, warn and return None. The client accepts values of other types than its models
-    declare, such as a list for a text.
+    If parsing fails, return None. The client accepts values of other types than its models declare,
+    such as a list for a text.
 
     Args:
         urn: URN of the entity.

@@ -72,7 +72,7 @@ class UnknownDatasetsError(CatalogError, LookupError):
 
     @classmethod
     def on_platform(cls, platform: str, env: str, *, example: str) -> Self:
-        """Report that DataHub knows no table of the run on the recipe's platform."""
+        """Report that DataHub has none of the tables on a platform."""
         return cls(
             f"DataHub knows none of the tables on platform {platform!r} in env {env!r}, for "
             f"example {example!r}. Ingest them with their own source first, correct "
@@ -103,7 +103,7 @@ class MissingServerError(CatalogError, ValueError):
 
     @classmethod
     def to_describe_tables(cls) -> Self:
-        """Report that suggestions by names alone need a DataHub server."""
+        """Report that suggestions from names alone need a DataHub server."""
         return cls(
             "`catalog: datahub` takes the tables from a DataHub server. Configure a `datahub-rest` "
             "sink, or set `catalog.folder` or `connections`"

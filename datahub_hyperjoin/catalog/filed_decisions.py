@@ -1,4 +1,4 @@
-"""Find the columns of a run that the decisions of a file concern."""
+"""Find the columns of a run to which the file of decisions refers."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from datahub_hyperjoin.urns import dataset_urn, table_id
 def find_decided_columns(
     written: Sequence[WrittenDecision], tables: Mapping[TableId, TableId], warn: Warn
 ) -> tuple[FiledDecision, ...]:
-    """Find the columns that each decision of the file names.
+    """Find the columns to which each decision of the file refers.
 
     Args:
         written: The decisions.
@@ -86,7 +86,7 @@ def _table_of(name: str) -> TableId | None:
 
 
 def joins_decided(filed: Iterable[FiledDecision]) -> list[JoinDecision]:
-    """Convert the decisions of the file to those that DataHub's are merged with.
+    """Convert the decisions of the file to the form of DataHub's decisions.
 
     Args:
         filed: The decisions; those about unknown tables are left out.
@@ -101,7 +101,7 @@ def joins_decided(filed: Iterable[FiledDecision]) -> list[JoinDecision]:
 def warn_of_unknown_columns(
     filed: Iterable[FiledDecision], profiles: Iterable[TableProfile], warn: Warn
 ) -> None:
-    """Warn of decisions about columns that a table does not have.
+    """Warn about decisions that name an unknown column.
 
     Args:
         filed: The decisions of the file.

@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class FolderNames:
-    """The names in DataHub of the tables in the recipe's local folder."""
+    """The DataHub names of the tables in the recipe's local folder."""
 
     folder: Path
     """The folder."""
@@ -58,7 +58,7 @@ class FolderNames:
 
 @dataclass(frozen=True, kw_only=True)
 class KnownTables:
-    """The tables of a run, named as their datasets are."""
+    """The tables of a run, with the names of their datasets."""
 
     tables: Sequence[Table]
     """All tables; those without a dataset keep their own names."""
@@ -199,7 +199,7 @@ def _read_columns(table: Table) -> frozenset[str]:
 
 
 def _leaves(paths: Iterable[str]) -> frozenset[str]:
-    """Return the paths that are not parents of other paths, as structs are."""
+    """Return all columns except structs with members."""
     columns = {*paths}
     structs = {path.rpartition(".")[0] for path in columns}
     return frozenset(columns - structs)

@@ -30,7 +30,7 @@ _ASPECTS = [
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedQueries:
-    """The SQL queries that earlier runs published, sorted by their fate."""
+    """The SQL queries of earlier runs, grouped by what happened to them."""
 
     hidden: frozenset[str] = frozenset()
     """Queries that an earlier run hid; a run may show them again."""

@@ -265,7 +265,7 @@ def find_deleted(
 
 
 def expect_absent(graph: DataHubGraph, urns: Iterable[str]) -> None:
-    """Check that each of some entities no longer exists.
+    """Check that the given entities no longer exist.
 
     An entity that is missing from an answer counts as deleted by a person, for good. So an answer
     that is well-formed but incomplete must not be believed.

@@ -142,7 +142,7 @@ def _read_gone(table: TableId, aspects: Aspects, decided: Collection[str]) -> _G
 def _candidates(
     gone: _GoneTable, datasets: Iterable[Dataset], instances: Sequence[PlatformInstance]
 ) -> list[TableId]:
-    """List the existing tables that may be the renamed table.
+    """List the tables that a removed table may have been renamed to.
 
     The same name in another platform instance precedes other names. Without the old schema no
     other name can be recognised.

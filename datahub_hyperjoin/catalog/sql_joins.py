@@ -58,7 +58,7 @@ class _Resolver(SchemaResolverInterface):
 def find_joins(
     statement: str, *, platform: str, tables: TableLookup, subjects: frozenset[TableId]
 ) -> frozenset[Pair] | None:
-    """Find the pairs of columns that a SQL statement compares by equality.
+    """Find the pairs of columns that a SQL statement tests for equality.
 
     Args:
         statement: A SQL query, or a statement that stores the result of one.
@@ -165,7 +165,7 @@ def _strip(side: exp.Expr) -> exp.Expr:
 
 
 def _match(join: JoinInfo, condition: exp.Expr) -> Iterator[tuple[ColumnRef, ColumnRef]]:
-    """Yield the pairs of columns that a parsed join compares for equality."""
+    """Yield the pairs of columns that a parsed join tests for equality."""
     match list(_equalities(condition)), join.columns_involved:
         case [_], [left, right]:
             yield left, right

@@ -72,7 +72,7 @@ class TableSelection:
     def table(
         self, *, title: str, location: TableLocation, size: int = 0, state: str = "", **parts: str
     ) -> Table:
-        """Create a `Table`, named as DataHub names it.
+        """Create a `Table` with the name that DataHub uses.
 
         Args:
             title: The name a person would use.

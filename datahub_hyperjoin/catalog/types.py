@@ -1,4 +1,4 @@
-"""Convert DataHub's column types to data types."""
+"""Convert DataHub's column types to this package's data types."""
 
 import re
 from collections.abc import Mapping

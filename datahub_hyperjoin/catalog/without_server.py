@@ -1,4 +1,4 @@
-"""Describe the tables of a run that has no DataHub server."""
+"""Describe the tables of a run without a DataHub server."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from datahub_hyperjoin.tables import Table
 def describe_without_server(
     tables: Sequence[Table], decisions: Sequence[WrittenDecision], warn: Warn
 ) -> Catalog:
-    """Return the tables with the decisions of the recipe's file, which is all that is known.
+    """Describe the tables of a run, with the decisions from the recipe's file.
 
     Args:
         tables: The tables of the run.

@@ -66,7 +66,7 @@ def _count(joins: int) -> str:
 
 
 def _read(graph: DataHubGraph, datasets: tuple[str, ...]) -> list[CatalogJoin]:
-    """Read the joins of the named datasets, or all joins without a name.
+    """Read the joins of the named datasets; all joins if none is named.
 
     A join between two named datasets is returned once.
     """

@@ -35,7 +35,7 @@ from datahub_hyperjoin.cli.connect import connected
 def serve_agents(
     *, http: bool, host: str, port: int, names: tuple[str, ...], read_only: bool, min_score: float
 ) -> None:
-    """Answer AI agents about joins, through the Model Context Protocol (MCP).
+    """Answer AI agents' questions about joins, through the Model Context Protocol (MCP).
 
     Agents can look for safe joins and paths, and accept or reject joins for their users. Over HTTP,
     the address is http://HOST:PORT/mcp. If HYPERJOIN_MCP_TOKEN is set, clients must send it as a

@@ -17,6 +17,7 @@ from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import (
     KEY_ASPECTS,
     ChangeTypeClass,
+    DocumentInfoClass,
     MetadataChangeEventClass,
     QueryPropertiesClass,
     StatusClass,
@@ -123,7 +124,7 @@ def _without_ghosts(
 
 
 def _target(unit: MetadataWorkUnit) -> _Target | None:
-    """Return the aspect that a workunit writes; None for an aspect without comparison."""
+    """Return the aspect that a workunit writes; None if it cannot be compared."""
     proposal = unit.metadata
     if isinstance(proposal, MetadataChangeEventClass):
         return None
@@ -190,9 +191,13 @@ class _ServerSnapshot:
         same = present is not None and (create or timeless(present) == written)
         if not self._is_news(target, written, in_place=same):
             return None
-        if isinstance(aspect, QueryPropertiesClass) and isinstance(present, QueryPropertiesClass):
-            # A query that changes keeps the time of its creation.
-            aspect.created = present.created
+        match aspect, present:
+            case (QueryPropertiesClass(), QueryPropertiesClass()) | (
+                DocumentInfoClass(),
+                DocumentInfoClass(),
+            ):
+                # What changes keeps the time of its creation.
+                aspect.created = present.created
         return unit
 
     def _patch(

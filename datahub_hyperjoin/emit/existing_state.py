@@ -16,7 +16,7 @@ from datahub_hyperjoin.tables import ColumnId
 
 @dataclass(frozen=True, kw_only=True)
 class ExistingState:
-    """Metadata that DataHub already has and that limits what a run may write.
+    """The metadata in DataHub that limits what a run may write.
 
     It is empty if the run has no server.
     """

@@ -99,7 +99,7 @@ def emit_findings(
     graph: DataHubGraph | None,
     count: Count,
 ) -> Iterator[MetadataWorkUnit]:
-    """Convert joins to metadata, in the layers that the recipe selects.
+    """Convert joins to the kinds of metadata that the recipe selects.
 
     Args:
         publication: The joins.
@@ -148,7 +148,7 @@ def _relationships(
 
 
 def _show_again(urn: str, *, primary: bool = True) -> MetadataWorkUnit:
-    """Make an entity visible that an earlier run hid."""
+    """Make an entity that an earlier run hid visible again."""
     proposal = MetadataChangeProposalWrapper(entityUrn=urn, aspect=StatusClass(removed=False))
     return proposal.as_workunit(is_primary_source=primary)
 

@@ -14,6 +14,7 @@ from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import (
+    DocumentInfoClass,
     ERModelRelationshipPropertiesClass,
     QueryPropertiesClass,
     StatusClass,
@@ -27,16 +28,18 @@ from datahub_hyperjoin.relationship_aspect import WITHDRAWN_BY
 logger = logging.getLogger(__name__)
 
 _CHUNK = 500
-_MARKED: dict[str, type[ERModelRelationshipPropertiesClass] | type[QueryPropertiesClass]] = {
+_Marked = ERModelRelationshipPropertiesClass | QueryPropertiesClass | DocumentInfoClass
+_MARKED: dict[str, type[_Marked]] = {
     "erModelRelationship": ERModelRelationshipPropertiesClass,
     "query": QueryPropertiesClass,
+    "document": DocumentInfoClass,
 }
 
 
 def mark_withdrawn(
     units: Iterable[MetadataWorkUnit], graph: DataHubGraph, *, run_id: str
 ) -> Iterator[MetadataWorkUnit]:
-    """Store the ID of this run in the relationships and queries that it hides.
+    """Store the ID of this run in the relationships and queries that the run hides.
 
     Args:
         units: All metadata of a run.

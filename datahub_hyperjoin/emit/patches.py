@@ -107,7 +107,7 @@ def aspect_name(unit: MetadataWorkUnit) -> str:
 
 
 def with_changes(unit: MetadataWorkUnit, changes: Sequence[Change]) -> MetadataWorkUnit:
-    """Copy a workunit, with other JSON Patch operations."""
+    """Copy a workunit, and replace its JSON Patch operations."""
     changed = copy.deepcopy(unit)
     if isinstance(changed.metadata, MetadataChangeProposalClass):
         changed.metadata.aspect = _serialize(changes)

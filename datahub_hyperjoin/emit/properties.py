@@ -245,7 +245,7 @@ def _suggest(partner: Partner, names: Mapping[TableId, str]) -> str:
 
 
 def _label(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> str:
-    """Name columns, then their table.
+    """Return a label that names columns, then their table.
 
     DataHub's pages cut off the end of long names, so the columns come first.
     """

@@ -18,7 +18,7 @@ _NOT_NULL = "-- The columns of a primary key must be NOT NULL before these state
 
 
 def to_snowflake_constraints(schema: JoinSchema) -> str:
-    """Write the joins as foreign keys for Snowflake, with the keys they need.
+    """Write the joins as Snowflake foreign keys, and the keys that they refer to.
 
     Args:
         schema: The tables and joins.
@@ -27,7 +27,7 @@ def to_snowflake_constraints(schema: JoinSchema) -> str:
 
 
 def to_databricks_constraints(schema: JoinSchema) -> str:
-    """Write the joins as foreign keys for Databricks, with the primary keys they need.
+    """Write the joins as Databricks foreign keys, and the primary keys they refer to.
 
     Args:
         schema: The tables, and the joins to their primary keys.

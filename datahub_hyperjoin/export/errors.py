@@ -25,7 +25,7 @@ class NoSafeJoinError(CatalogError, LookupError):
 
 
 class ForeignFileError(OutputError, FileExistsError):
-    """The output file exists, and is not an unedited export."""
+    """The output file contains something that an export did not write."""
 
     @classmethod
     def at(cls, path: str) -> Self:

@@ -39,7 +39,7 @@ def name_parts(table: TableId) -> tuple[str, ...]:
 
 
 def identifier(*parts: str) -> str:
-    """Convert names to one lower-case name of letters, digits and underscores.
+    """Combine names into one lower-case name of letters, digits and underscores.
 
     Args:
         parts: The parts of the name.

@@ -29,7 +29,7 @@ class NoServerError(CatalogError, OSError):
 
     @classmethod
     def without_settings(cls) -> Self:
-        """Report that no settings name a DataHub server."""
+        """Report that the settings name no DataHub server."""
         return cls.because("neither ~/.datahubenv nor DATAHUB_GMS_URL names a server")
 
     @classmethod

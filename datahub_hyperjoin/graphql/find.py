@@ -60,7 +60,7 @@ def find_join(graph: DataHubGraph, name_or_urn: str) -> CatalogJoin:
 
 
 def _spellings(name: str) -> list[str]:
-    """List the spellings under which the catalog may have a join's name.
+    """List the ways in which the catalog may spell a join's name.
 
     A join condition may have either side first; any other name has only one spelling.
 

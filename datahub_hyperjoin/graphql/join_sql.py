@@ -36,7 +36,10 @@ def sql_of_joins(graph: DataHubGraph, joins: Iterable[CatalogJoin]) -> dict[str,
 
 
 def _statement(entity: GraphQLObject) -> str:
-    """Return the SQL of a `query` entity; empty if it has none or a run withdrew it."""
+    """Return the SQL of a `query` entity.
+
+    The text is empty if the entity has no SQL, or if a run withdrew the entity.
+    """
     properties = entity.get("properties")
     if not properties:
         return ""

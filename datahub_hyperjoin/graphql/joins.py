@@ -135,7 +135,7 @@ class CatalogJoin:
 
     @property
     def likely_role(self) -> Role:
-        """The role of the join, or a probable role if it is unknown.
+        """The role of the join, or a probable role if the role is unknown.
 
         The probable role follows from the cardinality.
         """

@@ -42,7 +42,7 @@ class _Link:
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
-    """A chain of joins, in which each join starts at the table where the last one ended."""
+    """A chain of joins, each of which starts at the last table of the previous one."""
 
     joins: tuple[CatalogJoin, ...] = ()
     climbed: bool = False

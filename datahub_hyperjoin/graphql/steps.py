@@ -1,4 +1,4 @@
-"""A path of joins between two tables, and the rows that it returns."""
+"""A path of joins between two tables, and its effect on rows."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ STRENGTH_DIGITS = 12
 
 
 def strength(joins: Iterable[CatalogJoin]) -> float:
-    """Return the reliability of joins together: the product of theirs, in [0, 1].
+    """Return the combined reliability of joins: the product of all, in [0, 1].
 
     Args:
         joins: The joins.
@@ -22,7 +22,7 @@ def strength(joins: Iterable[CatalogJoin]) -> float:
 
 
 def count_losses(joins: Iterable[CatalogJoin]) -> int:
-    """Count the joins of a chain after which the rows of every table may repeat.
+    """Count the joins in a chain that may make the rows of every table repeat.
 
     The rows of one table stay unique while the chain follows keys: first from keys to the rows that
     refer to them, then from rows to the keys that they refer to. Columns of one domain that have no

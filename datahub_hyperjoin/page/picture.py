@@ -92,7 +92,7 @@ class Picture:
 
 
 def draw_tables(contents: Contents) -> Picture:
-    """Draw the tables that have joins, and a line between each two joined tables.
+    """Draw the tables that have joins, with lines between joined tables.
 
     Args:
         contents: Tables, columns and joins.
@@ -138,7 +138,7 @@ def draw_tables(contents: Contents) -> Picture:
 
 
 def _join_tables(contents: Contents) -> nx.Graph:
-    """Build a graph of tables, with an edge between each two joined tables.
+    """Build a graph of tables, with edges between joined tables.
 
     Each edge lists the joins of its tables.
 

@@ -33,7 +33,7 @@ def name_key(path: Sequence[str | int]) -> str:
 
 
 def nearest_key(path: Sequence[str | int]) -> str:
-    """Guess the existing key that is meant by an unknown key.
+    """Return the existing key that most resembles an unknown key.
 
     Args:
         path: The path of the unknown key.

@@ -12,7 +12,7 @@ _SERVER = "datahub"
 
 
 def check_requirements(config: HyperJoinConfig, ctx: PipelineContext) -> None:
-    """Check the recipe's folder, its decisions, and that its state can be kept.
+    """Check the recipe's folder, its file of decisions and the storage of its state.
 
     Args:
         config: The recipe.

@@ -127,7 +127,7 @@ class DuckDbEngine(SqlEngine):
             raise TableUnavailableError.in_system(str(table.id), DUCKDB.title)
 
     def _load_all(self, table: Table) -> Iterator[TableInSql]:
-        """Load a table in each way that DuckDB can read its files.
+        """Load a table in each way in which DuckDB can read its files.
 
         The table is loaded as text in one encoding only.
         """
@@ -159,7 +159,7 @@ class DuckDbEngine(SqlEngine):
         return TableInSql(shown=reading.shown, run=loaded, members=members)
 
     def _unused(self, name: str) -> str:
-        """Return a table name that is not yet used, in any case.
+        """Return a table name that is not in use, regardless of case.
 
         DuckDB ignores the case of names, and file systems do not.
 

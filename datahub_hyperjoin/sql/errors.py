@@ -21,7 +21,7 @@ class NoStatementError(HyperJoinError):
 
     @property
     def as_statement(self) -> Statement:
-        """A `Statement` with the reason instead of SQL."""
+        """A `Statement` that holds the reason instead of SQL."""
         return Statement(reason=str(self), untested=not self.is_final)
 
     @classmethod

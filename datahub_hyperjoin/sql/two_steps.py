@@ -89,7 +89,7 @@ class TwoStepsInSql:
 
 
 def columns_in_order(join: CrosswalkJoin) -> tuple[ColumnId, ColumnId, ColumnId, ColumnId]:
-    """Return the four columns of a join through a crosswalk, in SQL order.
+    """Return the four columns of a join through a crosswalk, in the order of the SQL.
 
     Args:
         join: The join.
