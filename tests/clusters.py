@@ -51,7 +51,7 @@ class Found:
 
 
 def find(config: SessionConfig, folder: Path, tables: list[Table], pairs: list[Pair]) -> Found:
-    """Profile and verify tables in a session that the package borrows.
+    """Start a Spark session, then profile and verify tables with it.
 
     The process works in the given folder.
     """

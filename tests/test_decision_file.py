@@ -1,4 +1,4 @@
-"""The file of people's decisions is read as people write it, and its faults are named."""
+"""Test how a file of people's decisions is read, and which faults are reported."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def read(path: Path, text: str | bytes, name: str = "decisions.csv") -> list[Wri
 
 
 def faults_of(path: Path, text: str | bytes, name: str = "decisions.csv") -> list[str]:
-    """Return the lines of the error, without the first one, which names the file."""
+    """Return the lines of an error, except the first one, which names the file."""
     with pytest.raises(FaultyDecisionsError) as caught:
         read(path, text, name)
     first, *faults = str(caught.value).splitlines()

@@ -1,4 +1,4 @@
-"""Runs keep to the decisions of a file, with and without a server."""
+"""Test that runs respect the decisions in a file, with and without a server."""
 
 import json
 from pathlib import Path
@@ -95,7 +95,7 @@ def test_a_malformed_file_stops_a_run_before_it_begins(lake: Path, decisions: Pa
 def test_with_a_server_the_file_adds_to_the_decisions_in_datahub(
     lake: Path, decisions: Path
 ) -> None:
-    """It withdraws a join that it rejects, and shows it again once the line is gone."""
+    """Reject a join in the file, which hides the join until the line is removed."""
     with Gms() as gms:
         describe_folder(gms, lake)
         quick = Runs(gms, lake)

@@ -44,7 +44,7 @@ Columns = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Measured:
-    """References found in a lake, with the seconds of profiling and of the search."""
+    """The references found in a lake, and the seconds that profiling and the search took."""
 
     found: tuple[Join, ...]
     profiling: float

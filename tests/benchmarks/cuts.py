@@ -60,7 +60,7 @@ def cut(lake: ProfiledLake, tables: int, *, seed: int) -> ProfiledLake:
 
 
 def cut_labelled(lake: LabelledLake, tables: int, *, seed: int) -> LabelledLake:
-    """Draw tables, and keep the query columns that still have an answer among them.
+    """Draw tables, and keep the query columns that join with another drawn table.
 
     Args:
         lake: The whole lake.

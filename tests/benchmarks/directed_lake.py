@@ -64,7 +64,7 @@ class DirectedLake:
 
 
 def read_directed_lake(folder: Path) -> DirectedLake:
-    """Read a labelled lake that has a file `references.csv`.
+    """Read a labelled lake and its declared references from a folder.
 
     Args:
         folder: The folder of the lake.

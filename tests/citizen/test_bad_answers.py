@@ -36,7 +36,7 @@ def ingest(run: Run, gms: Gms, tmp_path: Path) -> Ingest:
 
 
 def shown(gms: Gms) -> dict[str, object]:
-    """Map each URN to the suggestion that a person sees there, without scores."""
+    """Return what a person sees at each URN, without scores."""
     seen: dict[str, object] = {}
     for urn in gms.urns("erModelRelationship"):
         relationship = gms.get(urn, ERModelRelationshipPropertiesClass)

@@ -26,7 +26,7 @@ _THRESHOLD = 0.5
 
 
 def lsh_ensemble(lake: Sequence[Cells], queries: Queries) -> ColumnScores:
-    """Estimate how much of each query column every column in the index contains.
+    """Estimate the containment of each query column in the columns of the index.
 
     The hash functions are datasketch's defaults, the same in every run.
 

@@ -32,7 +32,7 @@ _TYPOS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class SplitLake:
-    """The columns of split tables, and training triplets of them."""
+    """The columns of split tables, and the triplets to train on."""
 
     lake: tuple[Cells, ...]
     """The columns, table by table."""

@@ -33,7 +33,7 @@ _QUERIES, _QUERIES_OF_COLUMN = 120, 4
 
 @dataclass(frozen=True)
 class _Base:
-    """A public table, and those of its key columns that pieces join on."""
+    """A public table, with the key columns on which its pieces join."""
 
     database: str
     name: str

@@ -22,7 +22,7 @@ class Kind(Enum):
 
 
 class Split(Enum):
-    """Whether the lakes made from a source serve for training or for validation."""
+    """The use of a source: training or validation."""
 
     TRAIN = "train"
     VALIDATION = "validation"
@@ -54,7 +54,7 @@ class Source:
 
     @property
     def row(self) -> dict[str, str]:
-        """The columns of the source that a lake's README shows."""
+        """The facts about a source that a lake's README shows."""
         return {"source": self.database, "commit": self.commit, "licence": self.licence}
 
 

@@ -1,4 +1,4 @@
-"""Test that a lake without answers keeps one query column of each joining group."""
+"""Test that a lake without answers keeps one query column of each group of joining columns."""
 
 from pathlib import Path
 

@@ -147,7 +147,7 @@ def test_a_code_refers_to_the_table_of_codes() -> None:
 
 
 def with_dates(lake: Lake) -> Lake:
-    """Return the lake with type date for all columns that have `day` in their names."""
+    """Change the type of all columns with `day` in their names to date."""
     profiles = [
         replace(profile, type=DataType.DATE) if "day" in profile.id.path else profile
         for profile in lake.profiles

@@ -36,7 +36,7 @@ def test_keys_are_complete_identifiers(
 
 
 def test_thresholds_are_the_configuration_s(make_lake: MakeLake) -> None:
-    """Use a column with values in four of seven rows, of which three are distinct."""
+    """Use a column that has four values in seven rows, three of them distinct."""
     lake = make_lake({"orders": {"note": ["AA", "UA", "DL", "", "", "", "DL"]}})
     priors = CatalogPriors.from_facts(lake, CatalogFacts())
 
