@@ -1,7 +1,7 @@
 """Find value domains, and remove redundant joins within a domain.
 
-Twenty-two tables with a column of countries form 231 pairs. They say one thing: these columns share
-a value domain.
+Twenty-two tables with a column of countries form 231 pairs. Together, these pairs only show that
+the columns share a value domain.
 """
 
 from collections import Counter, defaultdict
@@ -21,7 +21,7 @@ the best candidates, so a column of a large domain is never suggested for most o
 _ENOUGH_COVERAGE = 0.8
 """Share of the most complete and most distinct member's values that a representative has."""
 _VALUE_FORMS = {"", *(form.value for form in ValueForm)}
-"""What evidence is compared as if equal values are compared, rather than codes with names."""
+"""Comparisons of equal values, in contrast to comparisons of codes with names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Domain:
     """The columns, in the order of their identifiers."""
 
     representative: ColumnId
-    """The member that stands for all: the most unique one of those with the most values."""
+    """The member that represents the others: the most unique one of those with the most values."""
 
     name: str
     """The most frequent column name of the members."""

@@ -103,7 +103,7 @@ def _train(
         except (OSError, SafetensorError) as error:
             message = "Cannot save the model in `model.path` %s, so the next run trains again: %s"
             logger.warning(message, config.path, error)
-            return  # the journal spares the next run what it holds
+            return  # the next run resumes from the journal
     journal.discard()
 
 

@@ -54,8 +54,8 @@ class ColumnPartners:
     """The columns that contain them."""
 
     similarity: Float[np.ndarray, " pair"]
-    """Similarity of the two names, or the share of values that only columns of this domain hold if
-    that is greater, in [0, 1]."""
+    """The greater of the similarity of both names and the share of values that only columns of this
+    domain contain, in [0, 1]."""
 
     def by_tables(self, referenced: Collection[int]) -> list[tuple[int, tuple[int, ...]]]:
         """Group the pairs by their two tables.

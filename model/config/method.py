@@ -200,7 +200,7 @@ PAPER = Method(
     exclude_similar_negatives=False,
     defer_duplicates=False,
 )
-"""The paper's choices (sections 4 to 6). What corrects a defect has no other setting: names are
+"""The paper's choices (sections 4 to 6). Corrections of defects cannot be switched off: names are
 split on case changes too, and a supervised pair never shares a hyperedge."""
 
 METHODS: Mapping[str, Method] = {"ours": OURS, "paper": PAPER}

@@ -50,7 +50,7 @@ class Cache:
             key: The question's hash.
             answer: The model's answer.
         """
-        # What prevents one write, such as a full disk, prevents all others.
+        # An error that prevents one write, such as a full disk, prevents all others.
         if self._folder is None or self.error:
             return
         file = self._file(self._folder, key)

@@ -103,8 +103,8 @@ class Requester:
     def _request(self, prompt: Prompt, form: Form) -> Reply | None:
         """Send a request if the budget allows it.
 
-        The request's upper bound stays reserved until it is known what it used. A refused request
-        costs nothing; one that was lost on the way back may have been billed in full.
+        The maximum cost of the request stays reserved until the actual cost is known. A refused
+        request costs nothing. A request without a reply may have been billed in full.
         """
         most = Usage(prompt.most_tokens, prompt.answer_tokens)
         if not self.budget.reserve(most):

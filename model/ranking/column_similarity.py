@@ -16,8 +16,8 @@ _CHUNK = 128
 class ColumnSimilarity:
     """The similarity of each column of the lake to some chosen columns, from 0 to 1.
 
-    Two columns are similar if their names and cells are, or if they probably join with the same
-    columns. Text and other columns are similar only by what they join with.
+    Two columns are similar if their names and cells are similar, or if they probably join with
+    the same columns. For a text column and a column of another type, only the joins count.
 
     Args:
         index: The columns with their signals.

@@ -17,9 +17,9 @@ from datahub_hyperjoin.model.ranking.trees import TreeEnsemble, shipped_trees
 class TreeScorer(PairScorer):
     """A noisy-or scorer whose scores are corrected by decision trees.
 
-    The trees judge the evidence of values, cells, names and references. What is known of a pair,
-    by standard codes, by a crosswalk or by the catalog, differs between lakes by policy rather than
-    by likelihood, so it is combined with the trees' probability by the noisy-or, as before.
+    The trees judge the evidence of values, cells, names and references. Knowledge from standard
+    codes, crosswalks and the catalog differs between lakes by policy rather than by likelihood, so
+    the noisy-or combines it with the trees' probability.
 
     Args:
         index: The columns with their signals, catalog priors and references.

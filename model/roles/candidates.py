@@ -22,7 +22,7 @@ _TYPES = frozenset({DataType.TEXT, DataType.INTEGER, DataType.DATE})
 _TOLERANCE = 0.02
 """Difference in containment up to which another key holds a column's values as well."""
 _PSEUDO_KEYS = 10
-"""Keys that are added to the number of keys: in a small lake, one match says less."""
+"""Keys that are added to the number of keys: in a small lake, one match is weaker evidence."""
 
 Containments = Mapping[tuple[int, int], float]
 """The share of the first column's values that the second one holds, by directed pair."""

@@ -31,7 +31,7 @@ _ENDINGS = (
     ("use", "u"),
     ("sis", "se"),
 )
-"""Endings, and what remains of them: `uses` is the plural of `us` and of `use`, so all lose it."""
+"""Endings and their replacements: `uses` is the plural of `us` and of `use`, so all lose it."""
 _MIN_PLURAL = 4
 """Minimum number of letters of a word in the plural."""
 

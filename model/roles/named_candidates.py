@@ -294,7 +294,7 @@ def _may_hold(
     distinct = np.array([profile.distinct for profile in lake.profiles], dtype=np.int64)
     kinds = np.array([profile.type.value for profile in lake.profiles], dtype=object)
     text = kinds == DataType.TEXT.value
-    # What is declared, or only named, as text may hold numbers.
+    # A column that was not read may contain numbers, although it is declared as text.
     open_type = (text & ~read)[left] | (text & ~read)[right]
     same_type = (kinds[left] == kinds[right]) | open_type
     enough = (distinct[left] <= distinct[right]) | ~(read[left] & read[right])

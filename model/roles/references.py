@@ -38,7 +38,7 @@ _RESOLUTION = 0.5
 _MANY_VALUES = 8
 """Number of distinct values from which a match by chance is fully trusted to be rare."""
 _MANY_WORDS = 50
-"""Number of words in common from which more of them say nothing new."""
+"""Number of common words beyond which further ones are no further evidence."""
 _NEGLIGIBLE = 1e-3
 """Probability below which a reference is not worth a look."""
 _SURE = 0.5
@@ -303,7 +303,7 @@ def _words_in_common(
     column, key = candidates.referring, candidates.referenced
     shared = np.minimum(distinct[column] * candidates.containment, _MANY_WORDS)
     amount = np.log1p(shared) / np.log1p(_MANY_WORDS)
-    # One word in four that the key lacks undoes what the others say, since words match by meaning.
+    # Words match by meaning: if the key lacks one word in four, the others are no evidence.
     amount *= np.maximum(4 * candidates.containment - 3, -1)
     return np.where(lake.is_text[column] & lake.is_text[key], amount, 0.0)
 

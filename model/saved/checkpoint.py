@@ -134,7 +134,7 @@ def load_model(folder: Path, config: ModelConfig, *, key: str = "model.path") ->
     Raises:
         CheckpointMismatchError: The folder holds no complete model, or one of another version,
             architecture or vocabulary.
-        DamagedModelError: A file of the model is not what was saved.
+        DamagedModelError: A file of the model has changed since it was saved.
     """
     if damaged := find_damage(folder):
         raise DamagedModelError.in_file(key, str(folder), damaged)

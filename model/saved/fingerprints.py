@@ -27,7 +27,7 @@ Architecture = Mapping[str, object]
 FORMAT = 2
 """Version of the network and its features; increase it so that older weights are refused."""
 _SHAPE = ("heads", "mixer_layers", "name_vectors", "node_layers", "positions")
-"""Choices of the method that determine which weights there are and what they mean."""
+"""Choices of the method that determine the weights and their meaning."""
 _AFTER_TRAINING = (
     "hyperedges_at_inference",
     "candidates",

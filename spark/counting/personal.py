@@ -27,7 +27,7 @@ _PHONE_NAME = re.compile(r"(?<![a-z])((tele|cell)?phone|fax|mobile)(?![a-z])", r
 _LOCAL_PHONE = re.compile(r"(\D{0,2}\d){6,15}\D?")
 _IBAN = re.compile(r"[A-Z]{2}\d\d ?[A-Z0-9 ]{11,34}", re.IGNORECASE)
 _NUMBER = re.compile(r"(?=(\D*\d){5})[A-Z0-9][A-Z0-9 ./+-]{7,20}", re.IGNORECASE)
-"""What any national identity number looks like."""
+"""The form that all national identity numbers have in common."""
 _CHECKED_NUMBERS = {
     8: "ie.pps cl.rut",
     9: "ca.sin cl.rut es.dni es.nie ie.pps il.idnr nl.bsn",

@@ -136,8 +136,8 @@ def _keep_early_dates(connection: DBAPIConnection) -> None:
 def _replace_invalid_text(connection: DBAPIConnection) -> None:
     """Make a connection replace invalid bytes in text.
 
-    SQLite does not check what it stores. Otherwise one such value would cost the table, and would
-    be in the error.
+    SQLite does not check the text that it stores. Without replacement, one invalid value would make
+    its table unreadable, and the error message would contain the value.
     """
     raw = cast("sqlite3.Connection", connection)
     raw.text_factory = lambda value: value.decode("utf-8", "replace")

@@ -37,7 +37,7 @@ _BLOCK = 1 << 24
 _LARGEST_BLOCK = 1 << 28
 """Size of a block in files with a row that two smaller blocks cannot hold."""
 _LONG_ROW = "straddling object"
-"""What Arrow says of such a row."""
+"""A part of Arrow's error message about such a row."""
 
 
 class _SkippedRows:

@@ -56,7 +56,7 @@ _TEXT_TYPES = (
 """Types that Arrow converts to text; Spark converts the others."""
 
 _LOST_WORKER = ("Python worker exited unexpectedly", "ExecutorLostFailure")
-"""What Spark says if a worker was killed or crashed."""
+"""Parts of Spark's error messages about a worker that crashed or was killed."""
 
 _PY4J_PREFIX = "An error occurred while calling"
 """Start of the line with which Py4J introduces an error message of Java's."""

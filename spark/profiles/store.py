@@ -5,7 +5,7 @@ profile settings and this package's version. The key of evidence is made of both
 both columns. A table of unknown state, such as a view, is read in every run.
 
 Each file of the store holds only what the last run needed, is replaced as a whole, and ends in a
-checksum. What cannot be read as it was written is computed again, with a warning.
+checksum. A damaged file is ignored with a warning, and its results are computed again.
 """
 
 import json
@@ -40,7 +40,7 @@ _BRIDGES_FILE = "crosswalks.parquet"
 _RESULTS_FOLDER, _KEYS_FILE = "unfinished", "keys.json"
 """Profiles of a run that is not finished, and the keys of its tables."""
 _Compared = TypeVar("_Compared", bound=Hashable)
-"""What evidence is about: a pair or a bridge."""
+"""The subject of evidence: a pair, or a join through a crosswalk."""
 _BATCH = 1 << 8
 """Profiles per batch. Their sketches are in one Arrow array, which holds 2 GiB at most."""
 _KEY = pa.field("key", pa.string())
@@ -87,7 +87,7 @@ class Store:
 
     Args:
         config: The folder, and the settings that profiles depend on.
-        note_damaged: Receives what cannot be read; it is computed again.
+        note_damaged: Receives each file that cannot be read, and the reason.
     """
 
     def __init__(self, config: ProfileConfig, note_damaged: NoteDamaged = log_damaged) -> None:
