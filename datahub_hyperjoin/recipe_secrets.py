@@ -1,4 +1,4 @@
-"""Find passwords and keys in a recipe that are written as plain text.
+"""Find plain-text passwords and keys in a recipe.
 
 DataHub replaces variables before a source receives its settings, and then a literal looks like a
 variable's value. The recipe as it was written tells them apart.
@@ -69,7 +69,7 @@ def refuse_literal_secrets(ctx: PipelineContext) -> None:
 
 
 def _texts(value: object, key: str, name: str = "") -> Iterator[tuple[str, str, str]]:
-    """Yield each text of a recipe, with its full key and the last name in that key."""
+    """Yield each text of a recipe, its full key, and the last part of that key."""
     if isinstance(value, Mapping):
         for part, inner in value.items():
             yield from _texts(inner, f"{key}.{part}".lstrip("."), str(part))

@@ -41,5 +41,5 @@ class History:
 
     @property
     def hiders(self) -> frozenset[str]:
-        """IDs of the runs of all pipelines that hid something."""
+        """IDs of the runs that hid something, in any pipeline."""
         return frozenset(run for one in self.all for run in one.hidden.values())

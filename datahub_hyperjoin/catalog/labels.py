@@ -105,7 +105,7 @@ def mark_personal(
     names: Mapping[str, str],
     patterns: Sequence[str],
 ) -> list[Table]:
-    """Mark the columns whose labels say that they hold personal data.
+    """Mark the columns that are labelled as personal data.
 
     Args:
         tables: The tables.

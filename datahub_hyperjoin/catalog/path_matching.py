@@ -109,7 +109,7 @@ def match_paths(
 
 
 def count_common(path: Sequence[str], name: Sequence[str]) -> int:
-    """Count how many names the ends of two paths share.
+    """Count the equal names at the ends of two paths.
 
     Args:
         path: The path of a file.

@@ -325,7 +325,7 @@ def _by_use(join: Join) -> tuple[bool, bool, int, float, ColumnId, ColumnId]:
 
 
 def _line(join: Join, table: TableId, names: Mapping[TableId, str]) -> str:
-    """Describe a join in one line of Markdown, from the side of one of its tables.
+    """Describe a join in one line of Markdown, as seen from one of its tables.
 
     The line links to the other table.
     """

@@ -1,4 +1,4 @@
-"""Withdraw metadata of the last run that this run did not write again."""
+"""Withdraw the last run's metadata that this run did not write again."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ _EVERYTHING = 100.0
 def withdraw(
     last: WrittenState, current: WrittenState, *, namespace: str, threshold: float, warn: Warn
 ) -> tuple[list[MetadataWorkUnit], WrittenState]:
-    """Withdraw metadata of the last run that this run did not write again.
+    """Withdraw the last run's metadata that this run did not write again.
 
     Args:
         last: The state that the last run wrote.

@@ -95,7 +95,7 @@ class JoinInSql:
 
 
 def sides_of(join: Join) -> tuple[tuple[ColumnId, ...], tuple[ColumnId, ...]]:
-    """Return the joined columns of both tables, the referring table's first.
+    """Return the joined columns of both tables, with the referring table's columns first.
 
     Args:
         join: The join.
