@@ -12,7 +12,7 @@ from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.profiles.store_keys import result_key
-from datahub_hyperjoin.spark.session import Session
+from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.spark.verification.composites import verify_composites
 from datahub_hyperjoin.spark.verification.key_search import search_keys
 from datahub_hyperjoin.spark.verification.verify import NoteUnread, log_unread
@@ -41,7 +41,7 @@ class CompositeReader:
         self,
         index: LakeIndex,
         tables: Sequence[Table],
-        session: Session,
+        session: OptionalSession,
         store: Store,
         note_unread: NoteUnread = log_unread,
     ) -> None:

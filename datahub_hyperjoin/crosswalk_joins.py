@@ -8,7 +8,7 @@ from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin, as_compared
 from datahub_hyperjoin.joins import Evidence, Join, Suggestion, best_scores
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.spark.profiles.store import Store
-from datahub_hyperjoin.spark.session import Session
+from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.spark.verification.bridges import verify_bridges
 from datahub_hyperjoin.spark.verification.verify import NoteUnread, log_unread
 from datahub_hyperjoin.tables import ColumnId, Pair, Table
@@ -36,7 +36,7 @@ def list_bridges(index: LakeIndex, pairs: Iterable[Pair]) -> tuple[Bridge, ...]:
 def measure_bridges(
     bridges: Sequence[Bridge],
     tables: Sequence[Table],
-    session: Session,
+    session: OptionalSession,
     store: Store,
     index: LakeIndex,
     note_unread: NoteUnread = log_unread,
@@ -76,7 +76,7 @@ def choose_evidence(
     *,
     accepted: AbstractSet[Pair],
 ) -> dict[Pair, Evidence]:
-    """Choose direct evidence or evidence through a crosswalk for each pair.
+    """For each pair, choose direct evidence or evidence through a crosswalk.
 
     An accepted pair gets the evidence through a crosswalk if its containment is much higher there.
     All other pairs keep their direct evidence, so that a crosswalk alone does not make them joins.
@@ -99,7 +99,7 @@ def choose_evidence(
 
 
 def _adds_to(own: Evidence, bridged: Evidence) -> bool:
-    """Return whether a crosswalk reaches enough more values than a direct comparison."""
+    """Return whether a crosswalk is worth showing beside a direct comparison."""
     if own.compared_as:
         # Countries and other entities have no SQL but the crosswalk's, which should be about them.
         return bridged.rows * _MIN_GAIN >= own.rows
@@ -132,7 +132,7 @@ def collect_crosswalk_joins(
     *,
     min_containment: float,
 ) -> tuple[CrosswalkJoin, ...]:
-    """Build the two-step joins through crosswalks that the data confirms.
+    """Build the two-step joins that the data confirms.
 
     Columns with common values need no crosswalk, unless it reaches far more of their values.
 

@@ -6,14 +6,14 @@ from datahub_hyperjoin.joins import Evidence
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.reference.lexicon import load_lexicon
 from datahub_hyperjoin.spark.profiles.store import Store
-from datahub_hyperjoin.spark.session import Session
+from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.spark.verification.verify import ColumnKinds, NoteUnread, verify_joins
 from datahub_hyperjoin.tables import ColumnId, Pair, Table
 from datahub_hyperjoin.value_forms import Notation
 
 
 def _recognise_kinds(index: LakeIndex, pairs: Sequence[Pair]) -> dict[Pair, str]:
-    """Find the common entity kind of the two columns of each pair."""
+    """Find the entity kind that the two columns of each pair share."""
     number = index.lake.number_of
     kinds = ((pair, index.entities.kind(number[pair[0]], number[pair[1]])) for pair in pairs)
     return {pair: kind for pair, kind in kinds if kind}
@@ -34,7 +34,7 @@ def _name_ways(
 def measure_pairs(
     pairs: Sequence[Pair],
     tables: Sequence[Table],
-    session: Session,
+    session: OptionalSession,
     store: Store,
     index: LakeIndex,
     note_unread: NoteUnread,

@@ -14,13 +14,13 @@ from datahub_hyperjoin.spark.counting.personal import hide_personal_columns
 from datahub_hyperjoin.spark.profiles.known_lost_tables import LostTables
 from datahub_hyperjoin.spark.profiles.profile import profile_lake
 from datahub_hyperjoin.spark.profiles.store import Store
-from datahub_hyperjoin.spark.session import Session
+from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.tables import Table, TableProfile
 from datahub_hyperjoin.wording import name_some
 
 
 def read_profiles(
-    tables: Sequence[Table], session: Session, config: ProfileConfig, progress: Progress
+    tables: Sequence[Table], session: OptionalSession, config: ProfileConfig, progress: Progress
 ) -> tuple[TableProfile, ...]:
     """Profile each table, or reuse the stored profile of an unchanged table.
 

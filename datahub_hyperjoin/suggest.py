@@ -40,7 +40,7 @@ from datahub_hyperjoin.profiling import drop_unknown_columns, open_store, read_p
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.role_decisions import decide_joins, propose_references, rank_partners
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.session import Session
+from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import ColumnId, DataType, Pair, Table, TableId, TableProfile, pair_of
 
@@ -194,7 +194,7 @@ def _report_findings(findings: Findings, progress: Progress) -> None:
 def suggest(
     tables: Sequence[Table],
     *,
-    session: Session,
+    session: OptionalSession,
     profile: ProfileConfig,
     model: ModelConfig,
     progress: Progress,
@@ -243,7 +243,7 @@ def suggest(
 def _with_named(
     findings: Findings, named: tuple[Join, ...], described: Sequence[DescribedTable], count: int
 ) -> Findings:
-    """Add the joins that names suggest to the findings.
+    """Extend the findings by the joins that names alone suggest.
 
     These joins come after all verified joins.
     """
@@ -264,13 +264,13 @@ def _with_named(
 def _suggest_by_values(
     profiles: tuple[TableProfile, ...],
     *,
-    session: Session,
+    session: OptionalSession,
     profile: ProfileConfig,
     model: ModelConfig,
     progress: Progress,
     facts: CatalogFacts,
 ) -> Findings:
-    """Suggest joins between the tables with known rows, and verify them on the data."""
+    """Suggest joins between tables whose rows were read, and verify them on the data."""
     tables = [each.table for each in profiles]
     with progress.stage("Building the hypergraph"):
         index = index_lake(profiles, model, facts, progress)

@@ -23,14 +23,26 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from datahub_hyperjoin.crosswalks import Bridge
 from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, spark_error_text
 from datahub_hyperjoin.spark.read import with_absolute_paths
+from datahub_hyperjoin.spark.verification.bridge_counts import (
+    BridgeCounts,
+    Reached,
+    count_bridges,
+)
 from datahub_hyperjoin.spark.verification.crosswalk_rows import (
+    ENTRY_ROW,
     RequestedCrosswalks,
     Sides,
+    entries_of_table,
     read_crosswalks,
 )
-from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns, partition_lake
+from datahub_hyperjoin.spark.verification.hash_partition import (
+    RequestedColumns,
+    partition_lake,
+    partition_table,
+)
 from datahub_hyperjoin.spark.verification.verify import NoteUnread, can_count, log_unread
 from datahub_hyperjoin.tables import ColumnId, Table, TableId
 
@@ -73,22 +85,8 @@ class _Numbers:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Reached:
-    """Counts of the rows and values of a column that match through a crosswalk."""
-
-    values: int = 0
-    """Number of distinct values."""
-
-    most: int = 0
-    """Greatest number of rows of the other end that one row joins."""
-
-    rows: int = 0
-    """Rows of the join."""
-
-
 def verify_bridges(
-    session: SparkSession,
+    session: SparkSession | None,
     tables: Sequence[Table],
     bridges: Sequence[Bridge],
     *,
@@ -99,7 +97,7 @@ def verify_bridges(
     """Measure how well pairs of columns join through crosswalks.
 
     Args:
-        session: Runs the Spark jobs.
+        session: Runs the Spark jobs; None to read all tables in this process.
         tables: The tables of the columns.
         bridges: The columns, and those of the crosswalks.
         texts: Columns of text, as determined from the profiles of whole tables.
@@ -115,24 +113,40 @@ def verify_bridges(
     logger.info("Verifying %s joins through crosswalks", len(numbers.bridges))
     columns = _requested_columns(located, numbers.ends, texts)
     crosswalks = _requested_crosswalks(located, numbers.crosswalks, texts)
-    try:
-        values = _values(session, columns, config)
-        counted = _count(session, numbers, values, read_crosswalks(session, crosswalks, config))
-    except SPARK_ERRORS as error:
-        logger.warning("Not verified: joins through crosswalks. %s", spark_error_text(error))
-        # On the distributed route one unreadable table fails the job, so each is tried alone.
-        alone = [(each.table.id, _values(session, [each], config)) for each in columns]
-        alone += [(each.table.id, read_crosswalks(session, [each], config)) for each in crosswalks]
-        unread = {table for table, rows in alone if not can_count(rows)}
-        # If every table can be read alone, the job failed for another reason, and for all of them.
-        for table in sorted(unread or {table for table, _ in alone}):
-            note_unread(table)
-        rest = [each for each in numbers.bridges if unread.isdisjoint(_tables(each))]
-        again = partial(verify_bridges, session, tables, texts=texts, config=config)
-        return again(rest, note_unread=note_unread) if unread and rest else {}
-    for table in counted.unread:
+    if session is None:
+        counts = _count_in_process(numbers, columns, crosswalks)
+    else:
+        try:
+            values = _values(session, columns, config)
+            counts = _count(session, numbers, values, read_crosswalks(session, crosswalks, config))
+        except SPARK_ERRORS as error:
+            logger.warning("Not verified: joins through crosswalks. %s", spark_error_text(error))
+            unread = _unreadable(session, columns, crosswalks, config)
+            # If every table can be read alone, the job failed for another reason, for all of them.
+            requested = [each.table.id for each in columns] + [e.table.id for e in crosswalks]
+            for table in sorted(unread or {*requested}):
+                note_unread(table)
+            rest = [each for each in numbers.bridges if unread.isdisjoint(_tables(each))]
+            again = partial(verify_bridges, session, tables, texts=texts, config=config)
+            return again(rest, note_unread=note_unread) if unread and rest else {}
+    for table in _unread(numbers, counts):
         note_unread(table)
-    return counted.evidence
+    return _evidence(numbers, counts)
+
+
+def _unreadable(
+    session: SparkSession,
+    columns: Sequence[RequestedColumns],
+    crosswalks: Sequence[RequestedCrosswalks],
+    config: ProfileConfig,
+) -> set[TableId]:
+    """Return the tables that Spark cannot read, after a job with all of them failed.
+
+    On the distributed route, one unreadable table fails the job, so each is tried alone.
+    """
+    alone = [(each.table.id, _values(session, [each], config)) for each in columns]
+    alone += [(each.table.id, read_crosswalks(session, [each], config)) for each in crosswalks]
+    return {table for table, rows in alone if not can_count(rows)}
 
 
 def _tables(bridge: Bridge) -> set[TableId]:
@@ -199,17 +213,9 @@ def _unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_arrays([*map(pa.array, columns)], schema=_VALUE_ROW)
 
 
-@dataclass(frozen=True, slots=True)
-class _CountedBridges:
-    """The evidence for joins through crosswalks, with the tables that cannot be read."""
-
-    evidence: dict[Bridge, Evidence]
-    unread: list[TableId]
-
-
 def _count(
     session: SparkSession, numbers: _Numbers, values: DataFrame, entries: DataFrame
-) -> _CountedBridges:
+) -> BridgeCounts:
     # Without this, Spark would read all tables again for each count.
     values, entries = values.persist(), entries.persist()
     linked = _link(session, numbers, values, entries).persist()
@@ -226,18 +232,43 @@ def _count(
     finally:
         for frame in (linked, entries, values):
             frame.unpersist()
-    unread = {column.table for column, number in numbers.ends.items() if number not in totals}
-    unread |= {table for (table, _), number in numbers.crosswalks.items() if number not in read}
-    evidence = {
+    return BridgeCounts(totals=totals, read=read, shared=shared, left=left, right=right)
+
+
+def _count_in_process(
+    numbers: _Numbers,
+    columns: Sequence[RequestedColumns],
+    crosswalks: Sequence[RequestedCrosswalks],
+) -> BridgeCounts:
+    with Databases() as databases:
+        parts = [part for each in columns for part in partition_table(each, {}, databases, count=1)]
+        entries = [rows for each in crosswalks for rows in entries_of_table(each, databases)]
+    # Each column is in one part, so none of its values occurs twice.
+    return count_bridges(
+        numbers.links(),
+        pa.Table.from_batches(_unpack(iter(parts)), _VALUE_ROW),
+        pa.Table.from_batches(entries, ENTRY_ROW),
+    )
+
+
+def _unread(numbers: _Numbers, counts: BridgeCounts) -> list[TableId]:
+    """List the tables of which nothing was read."""
+    ends, crosswalks = numbers.ends.items(), numbers.crosswalks.items()
+    unread = {column.table for column, number in ends if number not in counts.totals}
+    return sorted(unread.union(table for (table, _), at in crosswalks if at not in counts.read))
+
+
+def _evidence(numbers: _Numbers, counts: BridgeCounts) -> dict[Bridge, Evidence]:
+    totals, none = counts.totals, Reached()
+    return {
         numbers.bridges[at]: _evidence_of(
-            shared.get(at, 0),
-            (left.get(at, _Reached()), *totals[left_end]),
-            (right.get(at, _Reached()), *totals[right_end]),
+            counts.shared.get(at, 0),
+            (counts.left.get(at, none), *totals[left_end]),
+            (counts.right.get(at, none), *totals[right_end]),
         )
         for at, left_end, crosswalk, right_end in numbers.links()
-        if left_end in totals and crosswalk in read and right_end in totals
+        if left_end in totals and crosswalk in counts.read and right_end in totals
     }
-    return _CountedBridges(evidence, sorted(unread))
 
 
 def _link(
@@ -263,7 +294,7 @@ def _link(
     return chained.join(left, ["left_end", "x"]).join(right, ["right_end", "y"])
 
 
-def _reached(linked: DataFrame, value: str, own: str, other: str) -> dict[int, _Reached]:
+def _reached(linked: DataFrame, value: str, own: str, other: str) -> dict[int, Reached]:
     """For each join, count how many rows and values of one column match.
 
     Args:
@@ -284,12 +315,12 @@ def _reached(linked: DataFrame, value: str, own: str, other: str) -> dict[int, _
         F.sum(F.col("matched") * F.col("own")).alias("rows"),
     )
     return {
-        row["bridge"]: _Reached(row["values"], row["most"], row["rows"]) for row in sums.collect()
+        row["bridge"]: Reached(row["values"], row["most"], row["rows"]) for row in sums.collect()
     }
 
 
 def _evidence_of(
-    shared: int, left: tuple[_Reached, int, int], right: tuple[_Reached, int, int]
+    shared: int, left: tuple[Reached, int, int], right: tuple[Reached, int, int]
 ) -> Evidence:
     """Compute the evidence for a join from the counts of its two columns.
 

@@ -14,25 +14,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from datahub_hyperjoin.composites import MIN_CONTAINMENT, ColumnPairs, CompositeEvidence
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.profiles.routes import are_small
 from datahub_hyperjoin.spark.read import with_absolute_paths
-from datahub_hyperjoin.spark.verification.hash_partition import (
-    PARTITION_ROW,
-    RequestedColumns,
-    partition_lake,
-    partition_table,
-)
+from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns, partition_lake
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, evidence_of
+from datahub_hyperjoin.spark.verification.partition_counts import count_in_process
 from datahub_hyperjoin.spark.verification.tuples import ColumnTuple
 from datahub_hyperjoin.spark.verification.verify import (
     NoteUnread,
-    count_pairs_of_partition,
     count_requests,
     log_unread,
     unread_tables,
@@ -47,7 +40,7 @@ _NO_COUNTS, _NO_CONFIG = PairCounts(0, 0, 0), ProfileConfig()
 
 
 def verify_composites(
-    session: SparkSession,
+    session: SparkSession | None,
     tables: Sequence[Table],
     references: Sequence[ColumnPairs],
     *,
@@ -58,7 +51,7 @@ def verify_composites(
     """Measure how well columns refer to composite keys.
 
     Args:
-        session: Runs up to two Spark jobs.
+        session: Runs up to two Spark jobs; None to read all tables in this process.
         tables: The tables of the columns.
         references: The referring and the referenced columns of each reference.
         texts: Columns of text.
@@ -74,8 +67,8 @@ def verify_composites(
     def count(
         requests: list[RequestedColumns], to_count: Collection[tuple[int, int]]
     ) -> Mapping[tuple[int, int], PairCounts]:
-        if are_small([request.table for request in requests], config):
-            counts = _count_here(requests, sorted(to_count))
+        if session is None or are_small([request.table for request in requests], config):
+            counts = count_in_process(requests, to_count, synonyms={})
         else:
             partition = partial(partition_lake, session, synonyms={}, config=config)
             counts = count_requests(partition, requests, to_count)
@@ -158,26 +151,6 @@ def _count_tuples(
     for *referring, key in wanted.values():
         to_count |= {(numbers[value], numbers[key]) for value in referring}
     return _TupleCounts(numbers, count(requests, to_count) if requests else {})
-
-
-def _count_here(
-    requests: Sequence[RequestedColumns], to_count: Sequence[tuple[int, int]]
-) -> dict[tuple[int, int], PairCounts]:
-    """Count tuples in this process, without Spark.
-
-    All values are in one hash partition.
-    """
-    with Databases() as databases:
-        batches = [
-            batch
-            for request in requests
-            for batch in partition_table(request, {}, databases, count=1)
-        ]
-    rows = pa.Table.from_batches(batches, PARTITION_ROW)
-    return {
-        (row.pop("left"), row.pop("right")): PairCounts(**row)
-        for row in count_pairs_of_partition(rows, to_count).to_pylist()
-    }
 
 
 def _requests(

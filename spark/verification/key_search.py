@@ -57,7 +57,7 @@ class _Searched:
 
 
 def search_keys(
-    session: SparkSession,
+    session: SparkSession | None,
     tables: Sequence[Table],
     searches: Sequence[KeySearch],
     config: ProfileConfig,
@@ -66,7 +66,7 @@ def search_keys(
 
     Args:
         session: Runs one Spark job, and one more for each table on the distributed route; more if
-            a table crashes its worker.
+            a table crashes its worker. None to read all tables in this process.
         tables: The tables of this run.
         searches: The columns among which to search, by table.
         config: Provides the size from which a table is read by many tasks.
@@ -131,7 +131,7 @@ def _is_unique(columns: Mapping[str, HashedColumn], paths: Iterable[str]) -> boo
 
 
 def _search(
-    session: SparkSession, jobs: Sequence[_Searched], config: ProfileConfig
+    session: SparkSession | None, jobs: Sequence[_Searched], config: ProfileConfig
 ) -> Iterator[_Keys]:
     """Yield the composite keys of all tables, route by route."""
     routes: dict[Route, list[int]] = {route: [] for route in Route}
@@ -139,12 +139,14 @@ def _search(
         in_database = database_of(job.table.location) is not None
         routes[Route.LOCAL_BATCH if in_database else route_of(job.table, config)].append(index)
     batch = routes[Route.LOCAL_BATCH]
-    if are_small([jobs[index].table for index in batch], config):
+    if session is None or are_small([jobs[index].table for index in batch], config):
         with Databases() as databases:
             for index in batch:
                 yield _by_table(_search_table(jobs[index], index, databases))
     elif batch:
         yield _collect(partial(_search_local_batch, session, jobs), batch)
+    if session is None:
+        return
     if shipped := routes[Route.SHIPPED]:
         yield _collect(partial(_search_shipped_files, session, jobs), shipped)
     for index in routes[Route.DISTRIBUTED]:

@@ -13,14 +13,12 @@ second count is the evidence if it explains the pair much better.
 """
 
 import logging
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (everyone's name for it)
@@ -29,11 +27,18 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from datahub_hyperjoin.joins import Evidence
 from datahub_hyperjoin.normal_form import Synonyms
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.counting.sketch import DistinctValues, merge_values
 from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS
 from datahub_hyperjoin.spark.read import with_absolute_paths
-from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns, partition_lake
-from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, count_pair, evidence_of
+from datahub_hyperjoin.spark.verification.hash_partition import (
+    RequestedColumns,
+    partition_lake,
+)
+from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, evidence_of
+from datahub_hyperjoin.spark.verification.partition_counts import (
+    COUNTS_ROW,
+    count_in_process,
+    count_pairs_of_partition,
+)
 from datahub_hyperjoin.tables import ColumnId, Pair, Table, TableId
 from datahub_hyperjoin.value_forms import Notation, common_form
 
@@ -51,15 +56,6 @@ _AS_WRITTEN = ""
 _MIN_GAIN = 2.0
 """How many times higher the containment of entities or of another form must be than that of values
 as written. A join that compares values as written then misses most of the rows."""
-_COUNTS_ROW = pa.schema(
-    {
-        "left": pa.int32(),
-        "right": pa.int32(),
-        "shared": pa.int64(),
-        "rows": pa.int64(),
-        "joined": pa.int64(),
-    }
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +107,7 @@ def log_unread(table: TableId) -> None:
 
 
 def verify_joins(
-    session: SparkSession,
+    session: SparkSession | None,
     tables: Sequence[Table],
     pairs: Sequence[Pair],
     *,
@@ -122,7 +118,7 @@ def verify_joins(
     """Measure how well pairs of columns join.
 
     Args:
-        session: Runs one Spark job.
+        session: Runs one Spark job; None to read all tables in this process.
         tables: The tables of the columns.
         pairs: Left and right columns.
         kinds: Facts about the columns from their profiles.
@@ -143,8 +139,11 @@ def verify_joins(
     # A column counted with itself has its numbers of distinct values and of rows.
     to_count = {(number, number) for number in numbers.values()}
     to_count |= {(numbers[left], numbers[right]) for left, right in (w.sides for w in compared)}
-    partition = partial(partition_lake, session, synonyms=kinds.synonyms, config=config)
-    counts = count_requests(partition, requests, to_count)
+    if session is None:
+        counts = count_in_process(requests, to_count, synonyms=kinds.synonyms)
+    else:
+        partition = partial(partition_lake, session, synonyms=kinds.synonyms, config=config)
+        counts = count_requests(partition, requests, to_count)
     for table in unread_tables(requests, counts):
         note_unread(table)
     return _choose_evidence(compared, numbers, counts)
@@ -246,7 +245,7 @@ def _count_pairs(
     # Partitions hold disjoint values, so their counts add up.
     sums = (
         values.groupBy("partition")
-        .applyInArrow(worker, from_arrow_schema(_COUNTS_ROW))
+        .applyInArrow(worker, from_arrow_schema(COUNTS_ROW))
         .groupBy("left", "right")
         .agg(*(F.sum(name).alias(name) for name in ("shared", "rows", "joined")))
     )
@@ -256,42 +255,10 @@ def _count_pairs(
     }
 
 
-def count_pairs_of_partition(rows: pa.Table, to_count: Sequence[tuple[int, int]]) -> pa.Table:
-    """Count the shared values and matching rows of pairs in one hash partition.
-
-    Args:
-        rows: Rows of `PARTITION_ROW`; a column may have several.
-        to_count: Numbers of the left and right columns.
-
-    Returns:
-        The counts of each pair whose columns both have a row.
-    """
-    parts: dict[int, list[DistinctValues]] = defaultdict(list)
-    for row in rows.to_pylist():
-        parts[row["column"]].append(_unpack(row["hashes"], row["counts"]))
-    columns = {
-        number: (whole.hashes, whole.counts)
-        for number, values in parts.items()
-        for whole in [values[0] if len(values) == 1 else merge_values(values)]
-    }
-    counts = [
-        {"left": left, "right": right, **asdict(count_pair(columns[left], columns[right]))}
-        for left, right in to_count
-        if left in columns and right in columns
-    ]
-    return pa.Table.from_pylist(counts, schema=_COUNTS_ROW)
-
-
-def _unpack(hashes: bytes, counts: bytes) -> DistinctValues:
-    unpacked = np.frombuffer(hashes, "<u8")
-    no_texts = pa.nulls(len(unpacked), pa.string())
-    return DistinctValues(unpacked, np.frombuffer(counts, "<i8"), no_texts)
-
-
 def unread_tables(
     requests: Iterable[RequestedColumns], counts: Mapping[tuple[int, int], PairCounts]
 ) -> Iterator[TableId]:
-    """Yield the tables of which no column was counted.
+    """Yield the tables that have no counted column.
 
     Args:
         requests: The columns of each table, with their numbers.

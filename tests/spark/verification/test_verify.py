@@ -16,9 +16,9 @@ from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.normal_form import Synonyms, hash_values, normal_forms
 from datahub_hyperjoin.spark.databases.engines import Databases
 from datahub_hyperjoin.spark.verification.hash_partition import RequestedColumns, partition_table
+from datahub_hyperjoin.spark.verification.partition_counts import count_pairs_of_partition
 from datahub_hyperjoin.spark.verification.verify import (
     ColumnKinds,
-    count_pairs_of_partition,
     verify_joins,
 )
 from datahub_hyperjoin.tables import ColumnId, Table, TableId

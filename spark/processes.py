@@ -1,0 +1,37 @@
+"""Run tasks in processes of this program, as Spark runs them in its workers.
+
+Spark takes seconds to start. For a few small tables, that is longer than reading them.
+"""
+
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+from loky import ProcessPoolExecutor, cpu_count
+
+Worker = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+"""A function for Spark's `mapInArrow`: it receives batches with the numbers of tasks as `id`."""
+
+
+def run_in_processes(worker: Worker, tasks: int, schema: pa.Schema) -> pa.Table:
+    """Run tasks in as many processes as there are cores.
+
+    A task that ends its process ends no other program.
+
+    Args:
+        worker: Runs the tasks whose numbers it receives.
+        tasks: Number of tasks.
+        schema: The columns of the results.
+
+    Returns:
+        The rows of all tasks.
+
+    Raises:
+        BrokenProcessPool: A task ended its process, so that some results are missing.
+    """
+
+    def run(task: int) -> list[pa.RecordBatch]:
+        return [*worker(iter([pa.RecordBatch.from_pydict({"id": [task]})]))]
+
+    with ProcessPoolExecutor(min(cpu_count(), tasks)) as pool:
+        results = [batch for batches in pool.map(run, range(tasks)) for batch in batches]
+    return pa.Table.from_batches(results, schema)

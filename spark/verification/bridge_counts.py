@@ -1,0 +1,102 @@
+"""Count the rows and values that crosswalks connect, in this process."""
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+_LINK_ROW = pa.schema(
+    {name: pa.int32() for name in ("bridge", "left_end", "crosswalk", "right_end")}
+)
+_LINKED = """
+CREATE TABLE linked AS
+SELECT bridge, x, y, entries, a.rows AS "left", b.rows AS "right"
+FROM (SELECT crosswalk, x, y, SUM(entries) AS entries FROM entry_rows GROUP BY ALL)
+JOIN link_rows USING (crosswalk)
+JOIN value_rows AS a ON a."column" = left_end AND a.hash = x
+JOIN value_rows AS b ON b."column" = right_end AND b.hash = y
+"""
+_REACHED = """
+SELECT bridge, COUNT(*), MAX(matched)::BIGINT, SUM(matched * own)::BIGINT
+FROM (
+    SELECT bridge, SUM(entries * "{other}") AS matched, ANY_VALUE("{own}") AS own
+    FROM linked GROUP BY bridge, {value}
+)
+GROUP BY bridge
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """Counts of one column's matches with another through a crosswalk."""
+
+    values: int = 0
+    """Number of distinct values."""
+
+    most: int = 0
+    """Greatest number of rows of the other end that one row joins."""
+
+    rows: int = 0
+    """Rows of the join."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BridgeCounts:
+    """Counts of columns, crosswalks and the joins through them, by their numbers."""
+
+    totals: Mapping[int, tuple[int, int]]
+    """For each column that was read, its distinct values and its rows with a value."""
+
+    read: AbstractSet[int]
+    """The crosswalks that were read."""
+
+    shared: Mapping[int, int]
+    """For each join, the pairs of values that its crosswalk connects."""
+
+    left: Mapping[int, Reached]
+    """The matches of each join's left column."""
+
+    right: Mapping[int, Reached]
+    """The matches of each join's right column."""
+
+
+def count_bridges(
+    links: Sequence[tuple[int, int, int, int]],
+    values: pa.Table,
+    entries: pa.Table,
+) -> BridgeCounts:
+    """Count the values and rows that crosswalks connect, without Spark.
+
+    Args:
+        links: The numbers of each join, its left column, its crosswalk and its right column.
+        values: The hash of each distinct value as `hash`, with its `column` and number of `rows`.
+        entries: Rows of crosswalks as hashes `x` and `y`, with their number as `entries`.
+
+    Returns:
+        The counts.
+    """
+    by_name = zip(_LINK_ROW.names, zip(*links, strict=True), strict=True)
+    with duckdb.connect() as connection:
+        connection.register("link_rows", pa.Table.from_pydict(dict(by_name), schema=_LINK_ROW))
+        connection.register("value_rows", values)
+        connection.register("entry_rows", entries)
+        connection.execute(_LINKED)
+
+        def fetch(query: str) -> list[Any]:
+            return connection.execute(query).fetchall()
+
+        def reached(value: str, own: str, other: str) -> dict[int, Reached]:
+            rows = fetch(_REACHED.format(value=value, own=own, other=other))
+            return {bridge: Reached(*counts) for bridge, *counts in rows}
+
+        totals = fetch('SELECT "column", COUNT(*), SUM(rows)::BIGINT FROM value_rows GROUP BY ALL')
+        return BridgeCounts(
+            totals={column: (distinct, rows) for column, distinct, rows in totals},
+            read={number for (number,) in fetch("SELECT DISTINCT crosswalk FROM entry_rows")},
+            shared=dict(fetch("SELECT bridge, COUNT(*) FROM linked GROUP BY bridge")),
+            left=reached("x", "left", "right"),
+            right=reached("y", "right", "left"),
+        )

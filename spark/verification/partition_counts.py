@@ -1,0 +1,92 @@
+"""Count the shared values of column pairs in a hash partition."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+
+import numpy as np
+import pyarrow as pa
+
+from datahub_hyperjoin.normal_form import Synonyms
+from datahub_hyperjoin.spark.counting.sketch import DistinctValues, merge_values
+from datahub_hyperjoin.spark.databases.engines import Databases
+from datahub_hyperjoin.spark.verification.hash_partition import (
+    PARTITION_ROW,
+    RequestedColumns,
+    partition_table,
+)
+from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, count_pair
+
+COUNTS_ROW = pa.schema(
+    {
+        "left": pa.int32(),
+        "right": pa.int32(),
+        "shared": pa.int64(),
+        "rows": pa.int64(),
+        "joined": pa.int64(),
+    }
+)
+"""Counts of a pair, by the numbers of its columns."""
+
+
+def count_in_process(
+    requests: Sequence[RequestedColumns],
+    to_count: Iterable[tuple[int, int]],
+    *,
+    synonyms: Mapping[str, Synonyms],
+) -> dict[tuple[int, int], PairCounts]:
+    """Count the shared values and matching rows of column pairs without Spark.
+
+    All values are in one hash partition. Unreadable tables are left out.
+
+    Args:
+        requests: The columns of each table, with their numbers.
+        to_count: Numbers of the left and right columns.
+        synonyms: Synonyms by entity kind.
+
+    Returns:
+        Counts by pair of numbers, without columns that cannot be read.
+    """
+    with Databases() as databases:
+        batches = [
+            batch
+            for request in requests
+            for batch in partition_table(request, synonyms, databases, count=1)
+        ]
+    rows = pa.Table.from_batches(batches, PARTITION_ROW)
+    return {
+        (row.pop("left"), row.pop("right")): PairCounts(**row)
+        for row in count_pairs_of_partition(rows, sorted(to_count)).to_pylist()
+    }
+
+
+def count_pairs_of_partition(rows: pa.Table, to_count: Sequence[tuple[int, int]]) -> pa.Table:
+    """Count the shared values and matching rows of pairs in one hash partition.
+
+    Args:
+        rows: Rows of `PARTITION_ROW`; a column may have several.
+        to_count: Numbers of the left and right columns.
+
+    Returns:
+        The counts of each pair whose columns both have a row.
+    """
+    parts: dict[int, list[DistinctValues]] = defaultdict(list)
+    for row in rows.to_pylist():
+        parts[row["column"]].append(_unpack(row["hashes"], row["counts"]))
+    columns = {
+        number: (whole.hashes, whole.counts)
+        for number, values in parts.items()
+        for whole in [values[0] if len(values) == 1 else merge_values(values)]
+    }
+    counts = [
+        {"left": left, "right": right, **asdict(count_pair(columns[left], columns[right]))}
+        for left, right in to_count
+        if left in columns and right in columns
+    ]
+    return pa.Table.from_pylist(counts, schema=COUNTS_ROW)
+
+
+def _unpack(hashes: bytes, counts: bytes) -> DistinctValues:
+    unpacked = np.frombuffer(hashes, "<u8")
+    no_texts = pa.nulls(len(unpacked), pa.string())
+    return DistinctValues(unpacked, np.frombuffer(counts, "<i8"), no_texts)

@@ -1,0 +1,85 @@
+"""Test that tables are read without Spark as they are with it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from datahub_hyperjoin.crosswalks import Bridge
+from datahub_hyperjoin.locations import File, FileFormat
+from datahub_hyperjoin.spark.config import ProfileConfig
+from datahub_hyperjoin.spark.errors import LostWorkerError
+from datahub_hyperjoin.spark.profiles.profile import profile_lake
+from datahub_hyperjoin.spark.profiles.routes import need_spark
+from datahub_hyperjoin.spark.verification.bridges import verify_bridges
+from datahub_hyperjoin.spark.verification.verify import ColumnKinds, verify_joins
+from datahub_hyperjoin.tables import ColumnId, Table
+from datahub_hyperjoin.value_forms import Notation
+
+MakeTable = Callable[[str, bytes | str | pa.Table], Table]
+CONFIG = ProfileConfig()
+
+
+def test_profiles_and_evidence_are_those_of_spark(
+    spark: SparkSession, make_table: MakeTable
+) -> None:
+    random = np.random.default_rng(0)
+    codes, names = [f"C{at:03}" for at in range(90)], [f"Name {at // 2}" for at in range(90)]
+    left = make_table(
+        "left.parquet", pa.table({"code": random.choice(codes, 300), "n": range(300)})
+    )
+    via = make_table("via.parquet", pa.table({"code": codes[10:], "name": names[10:]}))
+    right = make_table(
+        "right.csv", "name,padded\n" + "".join(f"{n.upper()},00{n[5:]}\n" for n in names)
+    )
+    lost = make_table("lost.csv", b"\0\1")
+    tables = [left, via, right, lost]
+    code, via_code = ColumnId(left.id, "code"), ColumnId(via.id, "code")
+    via_name, name = ColumnId(via.id, "name"), ColumnId(right.id, "name")
+    padded, number = ColumnId(right.id, "padded"), ColumnId(left.id, "n")
+    pairs = [(code, via_code), (via_name, name), (number, padded), (ColumnId(lost.id, "x"), code)]
+    kinds = ColumnKinds(notations={padded: Notation.PADDED})
+    bridges = [Bridge(code, via_code, via_name, name), Bridge(name, via_name, via_code, code)]
+    unread: dict[SparkSession | None, list[str]] = {spark: [], None: []}
+
+    def read(session: SparkSession | None) -> tuple[object, ...]:
+        def note(table: object) -> None:
+            unread[session].append(str(table))
+
+        return (
+            profile_lake(session, tables, CONFIG),
+            verify_joins(session, tables, pairs, kinds=kinds, note_unread=note),
+            verify_bridges(session, tables, bridges, note_unread=note),
+        )
+
+    profiles, evidence, crossed = here = read(None)
+    assert here == read(spark)
+    assert isinstance(profiles, list)
+    assert [profile.rows for profile in profiles] == [300, 80, 90, 0]
+    assert isinstance(evidence, dict)
+    assert evidence[number, padded].compared_as
+    assert isinstance(crossed, dict)
+    assert [each.rows > 300 for each in crossed.values()] == [True, True]
+    assert unread[None] == unread[spark] == ["lost"]
+
+
+def test_a_table_that_ends_its_process_costs_no_other(
+    make_table: MakeTable, deadly: Callable[[Table], Table]
+) -> None:
+    tables = [make_table(f"t{at}.csv", f"a\n{at}\n") for at in range(3)]
+    tables[1] = deadly(tables[1])
+    found = profile_lake(None, tables, CONFIG)
+    assert [profile.rows for profile in found] == [1, 0, 1]
+    assert found[1].fault == str(LostWorkerError.by_reading())
+
+
+def test_large_and_remote_tables_need_spark(make_table: MakeTable) -> None:
+    table = make_table("a.parquet", pa.table({"a": [1]}))
+    far = replace(table, location=File(uri="s3a://lake/a.parquet", format=FileFormat.PARQUET))
+    large = replace(table, size=1 << 27)
+    assert not need_spark([table, large], CONFIG)
+    assert need_spark([table, far], CONFIG)
+    assert need_spark([large, large, table], CONFIG)
+    assert need_spark([table], ProfileConfig(split_bytes=1))
