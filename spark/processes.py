@@ -1,4 +1,4 @@
-"""Run tasks in processes of this program, as Spark runs them in its workers.
+"""Run tasks in local processes, which start faster than Spark.
 
 Spark takes seconds to start. For a few small tables, that is longer than reading them.
 """
@@ -13,9 +13,9 @@ Worker = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def run_in_processes(worker: Worker, tasks: int, schema: pa.Schema) -> pa.Table:
-    """Run tasks in as many processes as there are cores.
+    """Run tasks in local processes, one for each processor core.
 
-    A task that ends its process ends no other program.
+    A task that crashes its process does not stop this program.
 
     Args:
         worker: Runs the tasks whose numbers it receives.
@@ -26,7 +26,7 @@ def run_in_processes(worker: Worker, tasks: int, schema: pa.Schema) -> pa.Table:
         The rows of all tasks.
 
     Raises:
-        BrokenProcessPool: A task ended its process, so that some results are missing.
+        BrokenProcessPool: A task crashed its process, so that some results are missing.
     """
 
     def run(task: int) -> list[pa.RecordBatch]:

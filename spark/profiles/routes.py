@@ -73,7 +73,7 @@ def route_of(table: Table, config: ProfileConfig) -> Route:
 
 
 def need_spark(tables: Sequence[Table], config: ProfileConfig) -> bool:
-    """Return whether Spark is needed to read tables, or reads them faster.
+    """Return whether tables need Spark, because of their size or location.
 
     Args:
         tables: The tables.

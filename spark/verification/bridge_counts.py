@@ -1,4 +1,4 @@
-"""Count the rows and values that crosswalks connect, in this process."""
+"""Count the rows and values that match through crosswalks, without Spark."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -31,7 +31,7 @@ GROUP BY bridge
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Counts of one column's matches with another through a crosswalk."""
+    """Counts of the rows and values of a column that match through a crosswalk."""
 
     values: int = 0
     """Number of distinct values."""
@@ -45,7 +45,7 @@ class Reached:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BridgeCounts:
-    """Counts of columns, crosswalks and the joins through them, by their numbers."""
+    """Counts of the columns, the crosswalks and the joins through crosswalks."""
 
     totals: Mapping[int, tuple[int, int]]
     """For each column that was read, its distinct values and its rows with a value."""
@@ -68,7 +68,7 @@ def count_bridges(
     values: pa.Table,
     entries: pa.Table,
 ) -> BridgeCounts:
-    """Count the values and rows that crosswalks connect, without Spark.
+    """Count the rows and values that match through crosswalks, without Spark.
 
     Args:
         links: The numbers of each join, its left column, its crosswalk and its right column.

@@ -140,7 +140,7 @@ def _unreadable(
     crosswalks: Sequence[RequestedCrosswalks],
     config: ProfileConfig,
 ) -> set[TableId]:
-    """Return the tables that Spark cannot read, after a job with all of them failed.
+    """Find the tables that Spark cannot read, after a job with all of them has failed.
 
     On the distributed route, one unreadable table fails the job, so each is tried alone.
     """
@@ -295,7 +295,7 @@ def _link(
 
 
 def _reached(linked: DataFrame, value: str, own: str, other: str) -> dict[int, Reached]:
-    """For each join, count how many rows and values of one column match.
+    """For each join, count the matching rows and values of one of its columns.
 
     Args:
         linked: The entries that both ends hold.
