@@ -104,7 +104,7 @@ def _dialect(platform: str) -> Dialect:
 
 
 def _isolate_equalities(statement: exp.Expr) -> None:
-    """Give each equality of two columns in a SQL statement its own `JOIN`.
+    """Rewrite a SQL statement so that each equality of two columns has its own `JOIN`.
 
     Each join keeps its first equality. The others, and those in `WHERE`, become conditions of
     additional joins with a one-row subquery. The result of the statement changes; which columns

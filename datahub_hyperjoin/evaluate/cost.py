@@ -52,7 +52,7 @@ def _reset_peak() -> None:
 
 
 def peak_memory() -> float:
-    """Return the peak memory of this process in bytes, since the last reset."""
+    """Return this process's peak memory since the last reset, in bytes."""
     try:
         lines = _STATUS.read_text("ascii").splitlines()
         [peak] = [line for line in lines if line.startswith("VmHWM:")]

@@ -1,4 +1,4 @@
-"""Find the simplest SQL for a join that returns the expected number of rows."""
+"""Find the simplest SQL that returns a join's expected number of rows."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
