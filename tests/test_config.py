@@ -29,7 +29,10 @@ SECTIONS = {
 
 
 def keys(schema: dict[str, Any], node: dict[str, Any], path: str) -> Iterator[tuple[str, str]]:
-    """Yield each key of the recipe below a node, with its own description or its section's."""
+    """Yield each recipe key below a node, with its description.
+
+    A key without its own description has that of its section.
+    """
     for name, value in node.get("properties", {}).items():
         if not path and name not in SECTIONS:
             continue

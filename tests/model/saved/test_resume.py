@@ -276,7 +276,7 @@ def test_without_a_folder_nothing_is_written(index: LakeIndex, tmp_path: Path) -
 
 
 class SlowState(TrainingState):
-    """A training state that is slow to write, by a simulated clock."""
+    """A training state that takes long to write, as measured by a simulated clock."""
 
     clock: ClassVar[list[float]] = [0.0]
     seconds: ClassVar[float]

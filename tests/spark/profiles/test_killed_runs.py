@@ -1,4 +1,4 @@
-"""Test that the run after a killed one reuses all tables that were already read."""
+"""Test that tables which a killed run has read are not read again by the next run."""
 
 import os
 import pickle
