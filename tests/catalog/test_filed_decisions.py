@@ -1,4 +1,4 @@
-"""The decisions of a file find their columns, and count as much as those in DataHub."""
+"""Test that decisions in a file find their columns, and count like those in DataHub."""
 
 from collections.abc import Callable
 
@@ -78,7 +78,7 @@ def test_an_unknown_table_is_a_warning_that_knows_a_similar_name(
 def test_a_removed_table_stays_known_by_its_urn_to_be_followed(
     warn: Warn, warnings: Warnings
 ) -> None:
-    """DataHub may know under which name the table lives on."""
+    """Keep the URN of a removed table, because DataHub may know the table's new name."""
     old = TableId("file", "old.csv")
     assert columns_of(written(dataset_urn(old)), warn) == (pair_of(ColumnId(old, "carrier"), CODE),)
     assert [title for title, *_ in warnings] == ["Decision about an unknown table"]
