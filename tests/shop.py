@@ -1,8 +1,9 @@
 """Set up a catalog of four tables on a test double of DataHub's server."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import (
@@ -115,16 +116,16 @@ TABLES = ("orders", "customers", "regions", "refunds")
 
 
 @contextmanager
-def open_shop() -> Iterator[Shop]:
+def open_shop(people: Mapping[str, str] = MappingProxyType({})) -> Iterator[Shop]:
     """Start a server with the tables of the shop and all tags, but no joins.
 
     If it has people, by their tokens, it requires a token, and the client has that of the first.
     """
-    with Gms() as gms:
+    with Gms(people=people) as gms:
         for name in BANDS:
             gms.put(band_urn(name), TagPropertiesClass(name=f"join:suggested-{name}"))
         for role in Role:
             gms.put(role_urn(role), TagPropertiesClass(name=role.value))
         for name in TABLES:
             gms.put(dataset_urn(table(name)), DatasetPropertiesClass(name=name.title()))
-        yield Shop(gms, gms.graph(retry_max_times=0))
+        yield Shop(gms, gms.graph(retry_max_times=0, token=next(iter(people), None)))

@@ -11,6 +11,7 @@ from datahub_hyperjoin.cli.connect import connected
 from datahub_hyperjoin.cli.export import write_joins
 from datahub_hyperjoin.cli.measure import evaluate_rankings
 from datahub_hyperjoin.cli.serve_agents import serve_agents
+from datahub_hyperjoin.cli.serve_people import serve_people
 from datahub_hyperjoin.cli.show import (
     as_json,
     as_table,
@@ -70,6 +71,7 @@ def main() -> None:
 
 main.add_command(evaluate_rankings)
 main.add_command(serve_agents)
+main.add_command(serve_people)
 main.add_command(write_joins)
 
 

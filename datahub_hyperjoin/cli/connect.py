@@ -2,14 +2,14 @@
 
 import io
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
 import click
 from datahub.cli.config_utils import MissingConfigError, load_client_config
 from datahub.configuration.common import ConfigurationError
 from datahub.ingestion.graph.client import DataHubGraph
-from datahub.ingestion.graph.config import ClientMode
+from datahub.ingestion.graph.config import ClientMode, DatahubClientConfig
 from requests import RequestException
 
 from datahub_hyperjoin.client_errors import explain
@@ -19,6 +19,9 @@ from datahub_hyperjoin.redact import in_short
 
 _RETRIES = 2
 """A few seconds, since a user waits; DataHub's own default takes half a minute."""
+
+_NOBODY = "nobody"
+"""The token of a person without one. A server that checks tokens refuses it."""
 
 
 @contextmanager
@@ -52,6 +55,34 @@ def connect() -> DataHubGraph:
         NoServerError: There are no settings, they cannot be parsed, or the server cannot be
             reached.
     """
+    return _open(_read_settings())
+
+
+def connector() -> Callable[[str], DataHubGraph]:
+    """Return a function that creates a client with a person's own token.
+
+    The function has the settings of the command `datahub`, apart from its token. It raises
+    `NoServerError` if the server cannot be reached.
+
+    Raises:
+        NoServerError: There are no settings, or they cannot be parsed.
+    """
+    settings = _read_settings()
+    headers = {
+        name: value
+        for name, value in (settings.extra_headers or {}).items()
+        if name.lower() != "authorization"
+    }
+
+    def connect_as(token: str) -> DataHubGraph:
+        # Without a token, the client would use the credentials of this machine.
+        own = {"token": token or _NOBODY, "extra_headers": headers}
+        return _open(settings.model_copy(update=own))
+
+    return connect_as
+
+
+def _read_settings() -> DatahubClientConfig:
     try:
         # For a malformed file the client prints its content, including the token, and exits.
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
@@ -63,6 +94,10 @@ def connect() -> DataHubGraph:
     config.client_mode = ClientMode.CLI
     if config.retry_max_times is None:
         config.retry_max_times = _RETRIES
+    return config
+
+
+def _open(config: DatahubClientConfig) -> DataHubGraph:
     graph = DataHubGraph(config)
     try:
         graph.test_connection()

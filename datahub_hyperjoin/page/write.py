@@ -7,8 +7,9 @@ from types import MappingProxyType
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from datahub_hyperjoin.joins import Join, Role, Suggestion
-from datahub_hyperjoin.page.contents import list_contents
+from datahub_hyperjoin.page.contents import Contents, list_contents
 from datahub_hyperjoin.page.picture import draw_tables
+from datahub_hyperjoin.page.served import ServedPage
 from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import ColumnId, TableProfile
 
@@ -40,11 +41,9 @@ def write_page(
     contents = list_contents(
         profiles, keys=keys, suggestions=suggestions, joins=joins, statements=statements
     )
-    page = _environment().get_template("page.html.j2")
-    text = page.render(
+    text = render_page(
+        contents,
         title=_TITLE,
-        contents=contents,
-        picture=draw_tables(contents),
         counts={
             "tables": len(profiles),
             "columns": sum(len(profile.columns) for profile in profiles),
@@ -57,6 +56,50 @@ def write_page(
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text + "\n", encoding="utf-8", newline="\n")
+
+
+def render_page(
+    contents: Contents,
+    *,
+    title: str,
+    counts: Mapping[str, int],
+    errors: Sequence[tuple[str, str]] = (),
+    served: ServedPage | None = None,
+) -> str:
+    """Render the page.
+
+    Args:
+        contents: Tables, columns and joins.
+        title: Title of the page.
+        counts: Numbers in the page's head, by their names.
+        errors: Each table with its error; empty for a table without one.
+        served: What a web service adds; None for a file.
+
+    Returns:
+        HTML.
+    """
+    return render_template(
+        "page.html.j2",
+        title=title,
+        contents=contents,
+        picture=draw_tables(contents),
+        counts=counts,
+        errors=errors,
+        served=served,
+    )
+
+
+def render_template(name: str, **values: object) -> str:
+    """Render a template of this package.
+
+    Args:
+        name: File of the template.
+        values: Values of all its variables.
+
+    Returns:
+        HTML, in which all values are escaped.
+    """
+    return _environment().get_template(name).render(**values)
 
 
 def _environment() -> Environment:

@@ -1,8 +1,8 @@
 """Define the test double: a server, with methods that set up and inspect its content."""
 
 import uuid
-from collections.abc import Collection
-from types import TracebackType
+from collections.abc import Collection, Mapping
+from types import MappingProxyType, TracebackType
 from typing import Any, Literal, TypeVar
 
 import requests
@@ -39,12 +39,19 @@ class Gms:
     HTTP. Unlike in the real service, search finds new metadata at once.
     """
 
-    def __init__(self, version: Version = "1.7.0", without: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        version: Version = "1.7.0",
+        without: Collection[str] = (),
+        people: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         """Create a server without starting it.
 
         Args:
             version: The DataHub release whose behaviour it has.
             without: Entity types and aspects that it does not support.
+            people: The URN of each person, by the token of that person; without any, the server
+                asks nobody for a token.
         """
         self.version = version
         self.requests: list[Request] = []
@@ -55,7 +62,7 @@ class Gms:
         # Clients cache a server's capabilities by its commit.
         self._commit = uuid.uuid4().hex
         self.put(ACTOR, CorpUserInfoClass(active=True))
-        self._server = Server(self._route(), self._faults, self.requests.append)
+        self._server = Server(self._route(), self._faults, self.requests.append, people)
 
     def _route(self) -> Routes:
         routes = Routes()

@@ -10,7 +10,7 @@ from datahub.emitter.mce_builder import datahub_guid
 from gms.answers import assigned
 from gms.ingest import Proposal
 from gms.refusals import Invalid, Refused
-from gms.world import ACTOR, Json, Node, Resolver, World
+from gms.world import ACTING, Json, Node, Resolver, World
 
 _RELATIONSHIP = "erModelRelationshipProperties"
 _EDITABLE = "editableERModelRelationshipProperties"
@@ -21,7 +21,7 @@ def _now() -> int:
 
 
 def _stamp() -> Json:
-    return {"time": _now(), "actor": ACTOR}
+    return {"time": _now(), "actor": ACTING.get()}
 
 
 def _propose(world: World, urn: str, aspect: str, body: Any, change: str = "UPSERT") -> None:  # noqa: ANN401 - a proposal has as many parts

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gms.search import Search, facet, find, page
-from gms.world import ACTOR, Json, Node, Resolver, World, enum_type
+from gms.world import ACTING, Json, Node, Resolver, World, enum_type
 
 _BY_DEFAULT = ("dataset", "container", "dataFlow", "dataJob", "dashboard", "chart", "tag", "domain")
 """Searched when no type is named: relationships and columns are not among them."""
@@ -83,7 +83,7 @@ def _read(world: World, asked: Json) -> Search:
 
 
 QUESTIONS: dict[str, Resolver] = {
-    "me": lambda *_: {"corpUser": Node(ACTOR)},
+    "me": lambda *_: {"corpUser": Node(ACTING.get())},
     "entity": _entity,
     "entities": _entities,
     "dataset": _entity,

@@ -3,7 +3,7 @@
 import json
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 from gms.faults import Faults, Instead
 from gms.refusals import Refused
 from gms.routes import Call, Routes
+from gms.world import ACTING, ACTOR
 
 
 @dataclass(frozen=True)
@@ -22,15 +23,24 @@ class Request:
     path: str
     """With its query."""
     status: int
+    token: str = ""
+    """The token that it was sent with."""
 
 
 class Server:
     """A server on a free local port, which runs in its own threads."""
 
-    def __init__(self, routes: Routes, faults: Faults, note: Callable[[Request], None]) -> None:
+    def __init__(
+        self,
+        routes: Routes,
+        faults: Faults,
+        note: Callable[[Request], None],
+        people: Mapping[str, str],
+    ) -> None:
         """Bind to a free port."""
         self._http = _Http(("127.0.0.1", 0), _Handler, bind_and_activate=True)
         self._http.routes, self._http.faults, self._http.note = routes, faults, note
+        self._http.people = people
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
 
     @property
@@ -54,6 +64,7 @@ class _Http(ThreadingHTTPServer):
     routes: Routes
     faults: Faults
     note: Callable[[Request], None]
+    people: Mapping[str, str]
     daemon_threads = False
     request_queue_size = 128
 
@@ -94,6 +105,10 @@ class _Handler(BaseHTTPRequestHandler):
         assert isinstance(self.server, _Http)
         return self.server
 
+    @property
+    def _token(self) -> str:
+        return (self.headers.get("Authorization") or "").removeprefix("Bearer ")
+
     def _serve(self) -> None:
         sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         try:
@@ -105,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self._http.note(Request(self.command, self.path, status))
+        self._http.note(Request(self.command, self.path, status, self._token))
         self.wfile.write(body)
         self.wfile.flush()
 
@@ -114,12 +129,25 @@ class _Handler(BaseHTTPRequestHandler):
         query = parse_qs(url.query, keep_blank_values=True)
         action = f"?action={query['action'][0]}" if "action" in query else ""
         try:
+            self._identify(url.path)
             is_halved = self._http.faults.strike(f"{self.command} {self.path}")
             answer, path = self._http.routes.find(self.command, url.path + action)
             whole = answer(Call(path, query, json.loads(sent) if sent else None))
             return 200, _halve(whole) if is_halved else whole
         except Refused as refusal:
             return _refuse(refusal, openapi=url.path.startswith("/openapi"))
+
+    def _identify(self, path: str) -> None:
+        """Note whose token a request has.
+
+        Raises:
+            Refused: The server knows its people, and none of them has this token.
+        """
+        people = self._http.people
+        if people and path not in _OPEN and self._token not in people:
+            message = "Unauthorized to perform this action."
+            raise Refused(401, message)
+        ACTING.set(people.get(self._token, ACTOR))
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
         """Suppress the log, because the list of requests contains everything."""
@@ -133,6 +161,8 @@ def _halve(answer: Any) -> Any:  # noqa: ANN401 - JSON
 
 
 _UNPROCESSABLE = 422
+_OPEN = ("/config", "/health")
+"""Paths that need no token."""
 
 
 def _refuse(refusal: Refused, *, openapi: bool) -> tuple[int, Any]:

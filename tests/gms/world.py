@@ -1,6 +1,7 @@
 """Define the data that GraphQL resolvers read."""
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -17,7 +18,10 @@ Resolver = Callable[..., Any]
 """Takes the world, what it resolves a field of, and the field's arguments by name."""
 
 ACTOR = "urn:li:corpuser:datahub"
-"""Who everyone is here, as on a server without authentication."""
+"""Who everyone is on a server without authentication."""
+
+ACTING = ContextVar("ACTING", default=ACTOR)
+"""Who sent the request that is answered."""
 
 
 @dataclass(frozen=True)

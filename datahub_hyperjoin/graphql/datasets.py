@@ -1,0 +1,67 @@
+"""Describe datasets, and the user who asks."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+
+from datahub.ingestion.graph.client import DataHubGraph
+
+from datahub_hyperjoin.graphql.operations import GraphQLObject, execute, parsing
+
+_PAGE = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetSummary:
+    """A dataset as DataHub's pages introduce it."""
+
+    title: str = ""
+    """The name that DataHub's pages show; empty without one."""
+
+    columns: int | None = None
+    """Number of its columns; None if DataHub does not know them."""
+
+
+def describe_datasets(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, DatasetSummary]:
+    """Read the titles of datasets and the number of their columns.
+
+    Args:
+        graph: DataHub's server.
+        urns: URNs of datasets.
+
+    Returns:
+        Summaries by URN; datasets that the user may not see are missing.
+
+    Raises:
+        DeniedError: The server refuses the request.
+        UnansweredError: The server cannot be reached or fails.
+    """
+    rest, summaries = iter(urns), dict[str, DatasetSummary]()
+    while page := list(islice(rest, _PAGE)):
+        data = execute(graph, "describe_datasets", datasets=page)
+        with parsing("describe_datasets"):
+            summaries |= {it["urn"]: _summarize(it) for it in data["entities"] if it}
+    return summaries
+
+
+def _summarize(entity: GraphQLObject) -> DatasetSummary:
+    schema = entity.get("schemaMetadata")
+    return DatasetSummary(
+        title=(entity.get("properties") or {}).get("name") or "",
+        columns=len(schema["fields"]) if schema else None,
+    )
+
+
+def signed_in_user(graph: DataHubGraph) -> str:
+    """Return the URN of the user whose token the client has.
+
+    Args:
+        graph: DataHub's server.
+
+    Raises:
+        DeniedError: The server does not know the token.
+        UnansweredError: The server cannot be reached or fails.
+    """
+    data = execute(graph, "signed_in")
+    with parsing("signed_in"):
+        return str(data["me"]["corpUser"]["urn"])

@@ -1,0 +1,177 @@
+"""The web application that shows joins and takes decisions about them."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from datahub.ingestion.graph.client import DataHubGraph
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.graphql import accept, reject
+from datahub_hyperjoin.graphql.datasets import signed_in_user
+from datahub_hyperjoin.graphql.errors import DeniedError, NoServerError, UnknownNameError
+from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.service.address import Address
+from datahub_hyperjoin.service.guard import (
+    SecureHeaders,
+    comes_from_own_page,
+    read_texts,
+    repeats_secret,
+)
+from datahub_hyperjoin.service.pages import render_error, render_joins, render_sign_in
+from datahub_hyperjoin.service.sessions import LIFETIME, PersonalSession, Sessions
+
+Connect = Callable[[str], DataHubGraph]
+"""Creates a client of DataHub's server that has a person's token."""
+
+_RELATIONSHIP = "urn:li:erModelRelationship:"
+_FOREIGN = "another web site sent this request. Use the page of the service itself"
+_DECIDE = {Verdict.ACCEPTED.value: accept, Verdict.REJECTED.value: reject}
+
+
+def create_service(connect: Connect, address: Address, *, frames: str = "") -> Starlette:
+    """Create the web application.
+
+    `/` shows all joins, and `/dataset?urn=URN` those of a dataset. A person signs in with a token
+    of DataHub, with which the application reads and decides for this person alone.
+
+    Args:
+        connect: Creates a client of DataHub's server.
+        address: The addresses of the service.
+        frames: The origin that may show the pages in a frame; empty for none.
+    """
+    return _Service(connect, address).create_app(frames)
+
+
+class _Service:
+    def __init__(self, connect: Connect, address: Address) -> None:
+        self._connect, self._address = connect, address
+        self._sessions = Sessions()
+        # A browser takes a cookie with this prefix only from the host itself and over TLS.
+        self._cookie = f"{'__Host-' if address.is_encrypted else ''}hyperjoin"
+
+    def create_app(self, frames: str) -> Starlette:
+        @asynccontextmanager
+        async def lifespan(_: Starlette) -> AsyncIterator[None]:
+            yield
+            self._sessions.close_all()
+
+        return Starlette(
+            routes=[
+                Route("/", self._show),
+                Route("/dataset", self._show),
+                Route("/sign-in", self._sign_in, methods=["POST"]),
+                Route("/sign-out", self._sign_out, methods=["POST"]),
+                Route("/decide", self._decide, methods=["POST"]),
+                Route("/health", lambda _: PlainTextResponse("ok")),
+            ],
+            middleware=[
+                Middleware(SecureHeaders, frames=frames),
+                Middleware(
+                    TrustedHostMiddleware, allowed_hosts=self._address.names, www_redirect=False
+                ),
+            ],
+            lifespan=lifespan,
+        )
+
+    def _session(self, request: Request) -> PersonalSession | None:
+        return self._sessions.find(request.cookies.get(self._cookie, ""))
+
+    def _show(self, request: Request) -> Response:
+        """Show the joins of a dataset, or all; without a session, the page to sign in."""
+        nonce = request.state.nonce
+        session = self._session(request)
+        if session is None:
+            return HTMLResponse(render_sign_in(nonce=nonce), status_code=401)
+        dataset = request.query_params.get("urn", "")
+        if request.url.path != "/" and not dataset:
+            message = "the address names no dataset. Add its URN, as in /dataset?urn=URN"
+            return HTMLResponse(render_error(message, nonce=nonce), status_code=404)
+        try:
+            return HTMLResponse(render_joins(session, nonce=nonce, dataset=dataset))
+        except HyperJoinError as error:
+            return HTMLResponse(render_error(str(error), nonce=nonce), status_code=_status(error))
+
+    async def _sign_in(self, request: Request) -> Response:
+        if not comes_from_own_page(request.headers, self._address.origins):
+            return _refuse(_FOREIGN)
+        token = (await read_texts(request)).get("token", "").strip()
+        return await run_in_threadpool(self._open, token)
+
+    def _open(self, token: str) -> Response:
+        """Start a session for the owner of a token."""
+        try:
+            graph = self._connect(token)
+            person = signed_in_user(graph)
+        except DeniedError:
+            return _refuse("DataHub does not accept this token. Create a new one in its settings")
+        except HyperJoinError as error:
+            return _fail(error)
+        response = Response(status_code=204)
+        response.set_cookie(
+            self._cookie,
+            self._sessions.open(person, graph),
+            max_age=LIFETIME,
+            secure=self._address.is_encrypted,
+            httponly=True,
+            samesite="strict",
+        )
+        return response
+
+    def _sign_out(self, request: Request) -> Response:
+        session = self._check(request)
+        if isinstance(session, Response):
+            return session
+        self._sessions.close(request.cookies[self._cookie])
+        response = Response(status_code=204)
+        response.delete_cookie(self._cookie, secure=self._address.is_encrypted, httponly=True)
+        return response
+
+    async def _decide(self, request: Request) -> Response:
+        session = self._check(request)
+        if isinstance(session, Response):
+            return session
+        asked = await read_texts(request)
+        decide, join = _DECIDE.get(asked.get("decision", "")), asked.get("join", "")
+        if decide is None or not join.startswith(_RELATIONSHIP):
+            return JSONResponse({"error": "the request names no join or decision"}, status_code=400)
+        try:
+            await run_in_threadpool(decide, session.graph, join)
+        except HyperJoinError as error:
+            return _fail(error)
+        return JSONResponse({"decision": asked["decision"]})
+
+    def _check(self, request: Request) -> PersonalSession | Response:
+        """Return the session of a request that its own page sent, or else a refusal."""
+        session = self._session(request)
+        if session is None:
+            return JSONResponse({"error": "your session has ended. Sign in"}, status_code=401)
+        if not comes_from_own_page(request.headers, self._address.origins):
+            return _refuse(_FOREIGN)
+        if not repeats_secret(request.headers, session):
+            return _refuse("the page is of another session. Load it again")
+        return session
+
+
+def _refuse(reason: str) -> Response:
+    return JSONResponse({"error": reason}, status_code=403)
+
+
+def _fail(error: HyperJoinError) -> Response:
+    return JSONResponse({"error": str(error)}, status_code=_status(error))
+
+
+def _status(error: HyperJoinError) -> int:
+    match error:
+        case DeniedError() | NoServerError():
+            return 403
+        case UnknownNameError():
+            return 404
+        case _:
+            return 502

@@ -1,0 +1,162 @@
+"""Turn the joins of the catalog into the contents of the page."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from datahub_hyperjoin.graphql import CatalogJoin
+from datahub_hyperjoin.graphql.datasets import DatasetSummary
+from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.page.contents import MOST_JOINS, Contents, Record, publisher_of
+from datahub_hyperjoin.relationship_aspect import NOT_VERIFIED
+from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.urns import dataset_urn
+
+_UNKNOWN = -1
+"""A number that the catalog does not tell; the page leaves it out."""
+
+_NO_DOMAIN = -1
+_WAS_RUN = "It was run before it was written into the catalog"
+
+
+def list_catalog_contents(
+    joins: Sequence[CatalogJoin],
+    *,
+    summaries: Mapping[str, DatasetSummary],
+    statements: Mapping[str, str],
+    about: TableId | None = None,
+) -> Contents:
+    """Collect the tables, columns and joins that the page shows.
+
+    Args:
+        joins: The joins, best first.
+        summaries: Summaries of datasets, by URN.
+        statements: SQL by the URN of the join.
+        about: A table that is shown even without a join.
+
+    Returns:
+        Tables, columns and joins. Numbers that the catalog does not tell are -1.
+    """
+    shown = joins[:MOST_JOINS]
+    ends = [end for join in shown for end in (join.left, join.right)]
+    named = {end.table for end in ends} | ({about} if about else set())
+    tables = sorted(named)
+    publishers = _publishers(tables, ends)
+    table_numbers = {table: number for number, table in enumerate(tables)}
+    columns = {column: number for number, column in enumerate(sorted({*ends}))}
+    return Contents(
+        publishers=tuple(publishers),
+        tables=tuple(
+            (
+                table.name,
+                _title(table, summaries),
+                publishers[publisher_of(table)],
+                _UNKNOWN,
+                _count_columns(table, summaries),
+            )
+            for table in tables
+        ),
+        columns=tuple(
+            (table_numbers[column.table], column.path, False, "", _UNKNOWN) for column in columns
+        ),
+        joins=tuple(_record(join, columns) for join in shown),
+        statements=tuple(("", "") if join.via else _sql(join, statements) for join in shown),
+        compared={
+            number: join.compared_as
+            for number, join in enumerate(shown)
+            if join.compared_as and not join.via
+        },
+        crosswalks={
+            number: (
+                _title(via[0].table, summaries),
+                via[0].path,
+                via[1].path,
+                *_sql(join, statements),
+            )
+            for number, join in enumerate(shown)
+            if (via := join.via)
+        },
+        further={
+            number: tuple((left.path, right.path) for left, right in join.pairs[1:])
+            for number, join in enumerate(shown)
+            if join.pairs[1:]
+        },
+        domains=(),
+        skeleton=frozenset(number for number, join in enumerate(shown) if join.open),
+        left_out=len(joins) - len(shown),
+    )
+
+
+def _publishers(tables: Iterable[TableId], ends: Iterable[ColumnId]) -> dict[str, int]:
+    """Number the publishers of tables, those with the most joins first."""
+    counts = Counter(publisher_of(end.table) for end in ends)
+    names = {publisher_of(table) for table in tables}
+    ordered = sorted(names, key=lambda name: (-counts[name], name))
+    return {name: number for number, name in enumerate(ordered)}
+
+
+def _title(table: TableId, summaries: Mapping[str, DatasetSummary]) -> str:
+    summary = summaries.get(dataset_urn(table))
+    return (summary.title if summary else "") or table.name
+
+
+def _count_columns(table: TableId, summaries: Mapping[str, DatasetSummary]) -> int:
+    summary = summaries.get(dataset_urn(table))
+    return _UNKNOWN if summary is None or summary.columns is None else summary.columns
+
+
+def _sql(join: CatalogJoin, statements: Mapping[str, str]) -> tuple[str, str]:
+    """Return the SQL of a join and a note; both are empty without SQL."""
+    return (statements[join.urn], _WAS_RUN) if join.urn in statements else ("", "")
+
+
+def _record(join: CatalogJoin, columns: Mapping[ColumnId, int]) -> Record:
+    score = round(join.strength if join.joinability is None else join.joinability, 3)
+    return (
+        columns[join.left],
+        columns[join.right],
+        # The catalog does not tell the ranks, and a rank of 0 is shown for no column.
+        0,
+        score,
+        0,
+        score,
+        _UNKNOWN,
+        *map(_known, (join.left_containment, join.right_containment)),
+        join.cardinality.value,
+        *map(_known, (join.left_fan_out, join.right_fan_out)),
+        "; ".join(_notes(join)),
+        join.likely_role.place,
+        _direction(join),
+        _NO_DOMAIN,
+    )
+
+
+def _known(number: float | None) -> float:
+    return _UNKNOWN if number is None else number
+
+
+def _direction(join: CatalogJoin) -> int:
+    """Return 1 if the left column refers to the right one, -1 for the reverse, and 0 otherwise."""
+    if join.referenced is None:
+        return 0
+    return 1 if join.referenced == join.right else -1
+
+
+def _notes(join: CatalogJoin) -> list[str]:
+    return [
+        *(["created by a user"] if join.joinability is None and not join.band else []),
+        *(["declared in the catalog"] if join.declared else []),
+        *([] if join.is_verified else [NOT_VERIFIED]),
+        *([join.description] if join.description else []),
+    ]
+
+
+def is_listed(join: CatalogJoin) -> bool:
+    """Return whether the page lists a join.
+
+    Rejected joins stay there, so that a person can change a decision; joins that a run withdrew do
+    not.
+
+    Args:
+        join: The join.
+    """
+    return join.open or join.verdict is Verdict.REJECTED

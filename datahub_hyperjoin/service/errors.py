@@ -1,0 +1,43 @@
+"""Errors of the web service for people.
+
+HyperJoinError
+├─ MissingServiceError    the packages for the service are not installed
+└─ ExposedServiceError    others could listen to the service, or it has no name
+"""
+
+from typing_extensions import Self
+
+from datahub_hyperjoin.errors import HyperJoinError
+
+
+class MissingServiceError(HyperJoinError, ImportError):
+    """The optional packages for the service are not installed."""
+
+    @classmethod
+    def for_command(cls) -> Self:
+        """Report how to install the packages."""
+        return cls(
+            "`hyperjoin serve` needs the packages `starlette` and `uvicorn`. Run "
+            "`pip install 'datahub-hyperjoin[serve]'`"
+        )
+
+
+class ExposedServiceError(HyperJoinError, ValueError):
+    """People's tokens could be read on their way, or nobody could reach the service."""
+
+    @classmethod
+    def without_tls(cls, host: str) -> Self:
+        """Report that tokens would cross the network unencrypted."""
+        return cls(
+            f"people would send their tokens to `--host {host}` unencrypted. Put a proxy with TLS "
+            "in front of the service and name its address, as in `--url https://joins.example`, "
+            "or remove `--host`"
+        )
+
+    @classmethod
+    def malformed(cls, option: str, url: str) -> Self:
+        """Report an option that is no address of a web site."""
+        return cls(
+            f"`{option} {url}` is no address of a web site. Write scheme, host and port only, as "
+            "in `https://joins.example` or `http://localhost:9002`"
+        )

@@ -1,0 +1,107 @@
+"""Render the pages of the service for one person."""
+
+from collections.abc import Sequence
+from itertools import islice
+
+from datahub.ingestion.graph.client import DataHubGraph
+
+from datahub_hyperjoin.graphql import CatalogJoin, all_joins, find_dataset, joins_of_dataset
+from datahub_hyperjoin.graphql.datasets import describe_datasets
+from datahub_hyperjoin.graphql.join_sql import sql_of_joins
+from datahub_hyperjoin.joins import Role
+from datahub_hyperjoin.page.contents import MOST_JOINS
+from datahub_hyperjoin.page.served import ServedPage
+from datahub_hyperjoin.page.write import render_page, render_template
+from datahub_hyperjoin.service.contents import is_listed, list_catalog_contents
+from datahub_hyperjoin.service.sessions import PersonalSession
+from datahub_hyperjoin.tables import TableId
+from datahub_hyperjoin.urns import dataset_urn, table_id
+
+_STATEMENTS = 200
+"""Statements that one request reads."""
+
+
+def render_joins(session: PersonalSession, *, nonce: str, dataset: str = "") -> str:
+    """Render the page of a dataset's joins, or of all joins.
+
+    The joins are read from DataHub with the person's token, so that the page shows what this person
+    may see, and every decision at once.
+
+    Args:
+        session: The person's session.
+        nonce: The secret that marks the page's own scripts and styles.
+        dataset: URN or name of the dataset; empty for all joins.
+
+    Raises:
+        UnknownNameError: There is no such dataset.
+        DeniedError: The server refuses the request.
+        UnansweredError: The server cannot be reached or fails.
+    """
+    graph = session.graph
+    about = table_id(find_dataset(graph, dataset)) if dataset else None
+    joins = _read(graph, about)
+    tables = {*(end for join in joins for end in join.tables), *([about] if about else [])}
+    vias = {join.via[0].table for join in joins if join.via}
+    contents = list_catalog_contents(
+        joins,
+        summaries=describe_datasets(graph, sorted(map(dataset_urn, tables | vias))),
+        statements=_read_statements(graph, joins[:MOST_JOINS]),
+        about=about,
+    )
+    names = [table[0] for table in contents.tables]
+    focus = names.index(about.name) if about else -1
+    return render_page(
+        contents,
+        title=f"Joins of {contents.tables[focus][1]}" if about else "Joins of all datasets",
+        counts={
+            "tables": len(tables),
+            "joins": sum(join.open for join in joins),
+            "references": sum(join.open and join.role is Role.REFERENCE for join in joins),
+        },
+        served=ServedPage(
+            nonce=nonce,
+            csrf=session.csrf,
+            person=session.person.rpartition(":")[2],
+            urns=tuple(join.urn for join in joins[:MOST_JOINS]),
+            verdicts=tuple(
+                join.verdict.value if join.verdict else "" for join in joins[:MOST_JOINS]
+            ),
+            focus=focus,
+        ),
+    )
+
+
+def _read(graph: DataHubGraph, about: TableId | None) -> list[CatalogJoin]:
+    """Read the joins of a table, or all joins, also those that a person rejected."""
+    if about:
+        found = joins_of_dataset(graph, dataset_urn(about), hidden=True)
+    else:
+        found = all_joins(graph, hidden=True)
+    return [join for join in found if is_listed(join)]
+
+
+def _read_statements(graph: DataHubGraph, joins: Sequence[CatalogJoin]) -> dict[str, str]:
+    """Read the SQL of joins, with as many requests as they need."""
+    rest, statements = iter(joins), dict[str, str]()
+    while part := list(islice(rest, _STATEMENTS)):
+        statements |= sql_of_joins(graph, part)
+    return statements
+
+
+def render_sign_in(*, nonce: str) -> str:
+    """Render the page on which a person enters a token.
+
+    Args:
+        nonce: The secret that marks the page's own scripts and styles.
+    """
+    return render_template("sign_in.html.j2", title="Sign in", nonce=nonce)
+
+
+def render_error(message: str, *, nonce: str) -> str:
+    """Render a page with an error.
+
+    Args:
+        message: What went wrong, and what to do.
+        nonce: The secret that marks the page's own scripts and styles.
+    """
+    return render_template("error.html.j2", title="No page", nonce=nonce, message=message)

@@ -1,0 +1,99 @@
+"""Remember who has signed in.
+
+Sessions are in memory only, so nobody's token is ever written to disk.
+"""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from datahub.ingestion.graph.client import DataHubGraph
+
+LIFETIME = 8 * 60 * 60
+"""Seconds after which a person has to sign in again."""
+
+_MOST = 1_000
+_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonalSession:
+    """One person's session."""
+
+    person: str
+    """URN of the user in DataHub."""
+
+    graph: DataHubGraph
+    """A client of DataHub's server that has the person's token."""
+
+    csrf: str
+    """A secret that only the person's own page knows, and that each change must repeat."""
+
+    expires: float
+    """Time of the clock at which the session ends."""
+
+
+class Sessions:
+    """The sessions of all people.
+
+    Args:
+        clock: Returns the time in seconds.
+        most: Maximum number of sessions; the oldest makes room for a new one.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, most: int = _MOST) -> None:
+        self._clock, self._most = clock, most
+        self._sessions: dict[str, PersonalSession] = {}
+        self._lock = threading.Lock()
+
+    def open(self, person: str, graph: DataHubGraph) -> str:
+        """Start a session.
+
+        Args:
+            person: URN of the user in DataHub.
+            graph: A client that has the person's token; it is closed with the session.
+
+        Returns:
+            The secret name of the session.
+        """
+        name, csrf = secrets.token_urlsafe(_BYTES), secrets.token_urlsafe(_BYTES)
+        session = PersonalSession(
+            person=person, graph=graph, csrf=csrf, expires=self._clock() + LIFETIME
+        )
+        with self._lock:
+            self._drop_expired()
+            while len(self._sessions) >= self._most:
+                self._drop(next(iter(self._sessions)))
+            self._sessions[name] = session
+        return name
+
+    def find(self, name: str) -> PersonalSession | None:
+        """Return a session by its secret name; None if it has ended or never existed."""
+        with self._lock:
+            self._drop_expired()
+            return self._sessions.get(name)
+
+    def close(self, name: str) -> None:
+        """End a session, if it exists."""
+        with self._lock:
+            self._drop(name)
+
+    def close_all(self) -> None:
+        """End all sessions."""
+        with self._lock:
+            for name in [*self._sessions]:
+                self._drop(name)
+
+    def _drop_expired(self) -> None:
+        # All sessions last equally long, so the oldest ends first.
+        for name, session in [*self._sessions.items()]:
+            if session.expires > self._clock():
+                break
+            self._drop(name)
+
+    def _drop(self, name: str) -> None:
+        session = self._sessions.pop(name, None)
+        if session:
+            session.graph.close()

@@ -1,0 +1,177 @@
+"""Test what people see and decide on the pages of the web service."""
+
+import re
+from urllib.parse import quote
+
+import pytest
+
+from browsers import ADA, BOB, ORIGIN, Browser
+from datahub_hyperjoin.graphql import find_join
+from datahub_hyperjoin.joins import Role, Verdict
+from datahub_hyperjoin.urns import dataset_urn
+from lake import describe
+from shop import Shop, table
+
+ORDERS = f"/dataset?urn={quote(dataset_urn(table('orders')), safe='')}"
+
+
+@pytest.fixture
+def join(shop: Shop, browser: Browser) -> str:
+    """A suggestion, which Ada may decide about."""
+    urn = shop.suggest("orders.customer", "customers.id", 0.93)
+    assert browser.sign_in(ADA) == 204
+    return urn
+
+
+def test_without_signing_in_nobody_sees_a_join(shop: Shop, browser: Browser) -> None:
+    shop.suggest("orders.customer", "customers.id", 0.93)
+    shop.gms.requests.clear()
+    for path in ("/", ORDERS):
+        answer = browser.client.get(path)
+        assert answer.status_code == 401
+        assert "<h1>Sign in</h1>" in answer.text
+        assert "customer" not in answer.text
+    assert shop.gms.requests == []
+
+
+def test_a_token_that_datahub_does_not_know_opens_no_session(browser: Browser) -> None:
+    answer = browser.client.post("/sign-in", json={"token": "guess"}, headers={"Origin": ORIGIN})
+    assert answer.status_code == 403
+    assert answer.json() == {
+        "error": "DataHub does not accept this token. Create a new one in its settings"
+    }
+    assert browser.client.get("/").status_code == 401
+
+
+def test_the_page_of_a_dataset_shows_its_joins_with_their_evidence(
+    shop: Shop, browser: Browser, join: str
+) -> None:
+    shop.suggest("refunds.region", "regions.id", 0.7)
+    shop.suggest("orders.region", "regions.name", 0.6, role=Role.SAME_DOMAIN)
+    page = browser.client.get(ORDERS).text
+    assert "<h1>Joins of Orders</h1>" in page
+    assert "Signed in as <b>ada</b>" in page
+    assert re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page) == [
+        ("tables", "3"), ("joins", "2"), ("references", "1")
+    ]  # fmt: skip
+    data = browser.data(ORDERS)
+    assert [table[1] for table in data["tables"]] == ["Customers", "Orders", "Regions"]
+    assert data["tables"][data["focus"]][1] == "Orders"
+    join_data = data["joins"][0]
+    assert [data["columns"][end][1] for end in join_data[:2]] == ["customer", "id"]
+    _, score, _, _, _, *evidence, _, _, direction, _ = join_data[2:]
+    assert (score, direction) == (0.93, 1)
+    assert evidence == [1.0, 0.5, "N_ONE", 1.0, 2.0]
+    assert browser.data(ORDERS, "served")["urns"][0] == join
+
+
+def test_all_joins_are_on_one_page(shop: Shop, browser: Browser, join: str) -> None:
+    other = shop.suggest("refunds.region", "regions.id", 0.7)
+    assert browser.data(name="served")["urns"] == [join, other]
+    assert browser.data()["focus"] == -1
+
+
+def test_a_decision_is_made_in_the_name_of_the_person_who_signed_in(
+    shop: Shop, browser: Browser, join: str
+) -> None:
+    shop.gms.requests.clear()
+    assert browser.decide(join, "accepted") == (200, {"decision": "accepted"})
+    assert {request.token for request in shop.gms.requests} == {ADA}
+    assert find_join(shop.graph, join).verdict is Verdict.ACCEPTED
+    assert browser.data(name="served")["verdicts"] == ["accepted"]
+
+
+def test_two_people_have_sessions_of_their_own(shop: Shop, browser: Browser, join: str) -> None:
+    assert browser.decide(join, "accepted")[0] == 200
+    assert browser.sign_in(BOB) == 204
+    assert "Signed in as <b>bob</b>" in browser.client.get("/").text
+    shop.gms.requests.clear()
+    assert browser.decide(join, "rejected")[0] == 200
+    assert {request.token for request in shop.gms.requests} == {BOB}
+    assert find_join(shop.graph, join).verdict is Verdict.REJECTED
+
+
+def test_a_rejected_join_stays_on_the_page_so_that_the_decision_can_be_changed(
+    shop: Shop, browser: Browser, join: str
+) -> None:
+    assert browser.decide(join, "rejected")[0] == 200
+    assert find_join(shop.graph, join).removed
+    assert browser.data(name="served")["verdicts"] == ["rejected"]
+    assert browser.decide(join, "accepted")[0] == 200
+    assert not find_join(shop.graph, join).removed
+
+
+def test_a_server_that_refuses_a_decision_is_quoted(
+    shop: Shop, browser: Browser, join: str
+) -> None:
+    browser.csrf = browser.data(name="served")["csrf"]
+    shop.gms.fail("POST /api/graphql", 403, message="You may not edit tags", times=9)
+    status, answer = browser.decide(join, "accepted")
+    assert status == 403
+    assert answer["error"].startswith("DataHub refuses join: 403 Forbidden: You may not edit tags.")
+
+
+def test_a_server_that_fails_shows_a_page_with_the_reason(
+    shop: Shop, browser: Browser, join: str
+) -> None:
+    assert join
+    shop.gms.fail("POST /api/graphql", 500, message="disk full", times=9)
+    answer = browser.client.get("/")
+    assert answer.status_code == 502
+    assert "DataHub does not answer all_joins: 500 Internal Server Error: disk full" in answer.text
+
+
+@pytest.mark.parametrize(("path", "message"), [
+    ("/dataset?urn=unheard", "the catalog has no dataset &#39;unheard&#39;"),
+    ("/dataset", "the address names no dataset. Add its URN, as in /dataset?urn=URN"),
+])  # fmt: skip
+@pytest.mark.usefixtures("join")
+def test_an_unknown_dataset_has_a_page_that_says_so(
+    browser: Browser, path: str, message: str
+) -> None:
+    answer = browser.client.get(path)
+    assert answer.status_code == 404
+    assert message in answer.text
+
+
+@pytest.mark.parametrize(("join", "decision"), [
+    ("urn:li:dataset:(urn:li:dataPlatform:file,a,PROD)", "accepted"),
+    ("orders.customer = customers.id", "rejected"),
+    ("urn:li:erModelRelationship:a", "deleted"),
+])  # fmt: skip
+def test_only_decisions_about_joins_are_taken(browser: Browser, join: str, decision: str) -> None:
+    assert browser.sign_in(ADA) == 204
+    assert browser.decide(join, decision) == (
+        400,
+        {"error": "the request names no join or decision"},
+    )
+
+
+def test_signing_out_ends_the_session(shop: Shop, browser: Browser, join: str) -> None:
+    csrf = browser.data(name="served")["csrf"]
+    headers = {"Origin": ORIGIN, "X-CSRF-Token": csrf}
+    cookies = dict(browser.client.cookies)
+    assert browser.client.post("/sign-out", headers=headers).status_code == 204
+    assert browser.client.get("/").status_code == 401
+    # A copy of the cookie is of no use either.
+    browser.client.cookies.update(cookies)
+    browser.csrf = csrf
+    assert browser.decide(join, "accepted") == (
+        401,
+        {"error": "your session has ended. Sign in"},
+    )
+    assert find_join(shop.graph, join).verdict is None
+
+
+def test_names_are_escaped(shop: Shop, browser: Browser) -> None:
+    shop.suggest("orders.</script><b>", "customers.id", 0.9)
+    assert browser.sign_in(ADA) == 204
+    assert "</script><b>" not in browser.client.get("/").text
+    assert browser.data()["columns"][1][1] == "</script><b>"
+
+
+def test_the_page_of_a_dataset_without_joins_says_so(shop: Shop, browser: Browser) -> None:
+    describe(shop.gms, "shop.public.orders", ["id", "customer"], platform="postgres")
+    assert browser.sign_in(ADA) == 204
+    assert "DataHub has no joins here that you may see." in browser.client.get(ORDERS).text
+    assert browser.data(ORDERS)["tables"] == [["shop.public.orders", "Orders", 0, -1, 2]]
