@@ -84,6 +84,7 @@ def about_unread_tables(
         datasets=datasets if config.properties else [],
         queries=kept.queries if config.queries else [],
         lineage=kept.lineage if config.lineage else [],
+        embeds=kept.embeds if config.embed else {},
     )
 
 

@@ -13,6 +13,7 @@ from datahub_hyperjoin.catalog import (
     History,
     PublishedQueries,
     read_published_queries,
+    read_embeds,
     read_upstreams,
 )
 from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
@@ -24,6 +25,7 @@ from datahub_hyperjoin.emit import (
     WrittenState,
     WrittenStateHandler,
     emit_findings,
+    find_foreign_embeds,
     find_unsupported,
     withdraw,
     without_ours,
@@ -237,7 +239,7 @@ def publish(
     yield from led.leave(units, led.news(publication, last))
     if config.properties:
         yield from list_rejected(catalog, config.namespace)
-    managed = last.without_queries(existing.closed_queries)
+    managed = last.without_queries(existing.closed_queries).without_embeds(existing.foreign_embeds)
     written.queries.extend(untested_queries(managed, publication) if config.queries else ())
     kept = about_unread_tables(managed, publication, existing, config)
     # The fail-safe counts only what this run could judge.
@@ -324,7 +326,13 @@ def _read_existing(
     if config.lineage:
         read = read_upstreams(graph, {dataset_urn(table) for table in publication.tables})
         upstreams = {urn: without_ours(lineage, last.lineage, urn) for urn, lineage in read.items()}
+    embeds = {}
+    if config.embed or last.embeds:
+        tables = map(dataset_urn, publication.tables if config.embed else ())
+        embeds = read_embeds(graph, {*tables, *last.embeds})
     return ExistingState(
+        embedded=frozenset(embeds),
+        foreign_embeds=frozenset(find_foreign_embeds(embeds, last.embeds, config.embed)),
         foreign=frozenset(relationship.urn for relationship in foreign),
         edited={
             relationship.urn: relationship.aspect

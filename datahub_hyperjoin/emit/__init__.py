@@ -2,14 +2,16 @@
 
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.emit.differences import keep_changes
+from datahub_hyperjoin.emit.embeds import find_foreign_embeds
 from datahub_hyperjoin.emit.existing_state import ExistingState, without_ours
 from datahub_hyperjoin.emit.findings import Publication, emit_findings
 from datahub_hyperjoin.emit.mark_withdrawn import mark_withdrawn
 from datahub_hyperjoin.emit.properties import Partner, read_partners
 from datahub_hyperjoin.emit.read_back import ReadBack
+from datahub_hyperjoin.emit.stale_removal import stale_removal
 from datahub_hyperjoin.emit.support import find_unsupported
 from datahub_hyperjoin.emit.withdraw import withdraw
-from datahub_hyperjoin.emit.written_state import WrittenState, WrittenStateHandler, stale_removal
+from datahub_hyperjoin.emit.written_state import WrittenState, WrittenStateHandler
 
 __all__ = [
     "EmitConfig",
@@ -20,6 +22,7 @@ __all__ = [
     "WrittenState",
     "WrittenStateHandler",
     "emit_findings",
+    "find_foreign_embeds",
     "find_unsupported",
     "keep_changes",
     "mark_withdrawn",

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from datahub_hyperjoin.bounds import Seconds
 
+_WEB_ADDRESS = re.compile(r"https?://(?:[\w.-]+|\[[0-9A-Fa-f:]+\])(?::\d+)?/?", re.ASCII)
+"""An address without a user, a password or a token."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EmitConfig:
@@ -31,15 +34,25 @@ class EmitConfig:
     one that refers to it. Impact analysis and lineage search then follow suggested joins like data
     flows, so they reach tables without a data flow between them."""
 
+    embed: str | None = None
+    """Address of `hyperjoin serve` for browsers, such as `http://localhost:8766`. The Preview tab of
+    each dataset with joins then shows its page, unless somebody else already uses the tab."""
+
     namespace: str = "io.datahub.hyperjoin"
     """Prefix of the structured properties' names. Change it if two pipelines of this source write
     into one catalog."""
 
     def __post_init__(self) -> None:
-        """Validate the namespace."""
+        """Validate the namespace and the address."""
         if not re.fullmatch(r"[\w-]+(\.[\w-]+)*", self.namespace, re.ASCII):
             message = (
                 f"`namespace` is {self.namespace!r}; use words of letters, digits, `_` and `-`, "
                 "separated by dots"
+            )
+            raise ValueError(message)
+        if self.embed is not None and not _WEB_ADDRESS.fullmatch(self.embed):
+            message = (
+                "`embed` is no address of a web site. Write scheme, host and port, as in "
+                "`http://localhost:8766`"
             )
             raise ValueError(message)

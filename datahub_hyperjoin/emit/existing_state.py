@@ -45,6 +45,12 @@ class ExistingState:
     listed: Mapping[ColumnId, Sequence[Partner]] = field(default_factory=dict)
     """The partners of columns that earlier runs listed and that this run cannot judge."""
 
+    embedded: frozenset[str] = frozenset()
+    """URNs of the datasets that have an embed, be it empty."""
+
+    foreign_embeds: frozenset[str] = frozenset()
+    """URNs of the datasets whose embed somebody else wrote."""
+
     upstreams: Mapping[str, UpstreamLineageClass] = field(default_factory=dict)
     """Lineage of datasets by URN, without the edges that this source wrote."""
 

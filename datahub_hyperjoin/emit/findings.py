@@ -16,6 +16,7 @@ from datahub_hyperjoin.crosswalks import CrosswalkJoin, lone_joins
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.emit.define import define
 from datahub_hyperjoin.emit.definitions import define_properties, define_tags
+from datahub_hyperjoin.emit.embeds import embed_url, emit_embed
 from datahub_hyperjoin.emit.existing_state import ExistingState
 from datahub_hyperjoin.emit.lineage import direct_joins, emit_lineage
 from datahub_hyperjoin.emit.properties import (
@@ -126,6 +127,8 @@ def emit_findings(
         yield from _queries(publication, existing, written, count)
     if config.lineage:
         yield from _lineage(publication, existing, written, count)
+    if config.embed:
+        yield from _embeds(publication, existing, config.embed, written)
 
 
 def _relationships(
@@ -215,6 +218,17 @@ def _lineage(
         written.lineage.append(
             WrittenEdge(column_urn(edge.upstream), column_urn(edge.downstream), edge.adds_table)
         )
+
+
+def _embeds(
+    publication: Publication, existing: ExistingState, service: str, written: WrittenState
+) -> Iterator[MetadataWorkUnit]:
+    """Show the joins of each table in its Preview tab, unless somebody else uses the tab."""
+    for dataset in map(dataset_urn, _by_table(publication.linking)):
+        if dataset not in existing.foreign_embeds:
+            url = embed_url(service, dataset)
+            yield emit_embed(dataset, url, exists=dataset in existing.embedded)
+            written.embeds[dataset] = url
 
 
 def _by_table(joins: Sequence[Join]) -> dict[TableId, list[Join]]:

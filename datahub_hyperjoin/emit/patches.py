@@ -19,6 +19,7 @@ from datahub.emitter.serialization_helper import pre_json_transform
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import (
     ChangeTypeClass,
+    EmbedClass,
     GenericAspectClass,
     GlobalTagsClass,
     MetadataChangeEventClass,
@@ -36,7 +37,8 @@ _TAG_KEYS = {"tags": ["attribution\N{SYMBOL FOR UNIT SEPARATOR}source", "tag"]}
 _PROPERTY_KEYS = {"properties": ["propertyUrn"]}
 
 _REMOVABLE = {
-    aspect.ASPECT_NAME for aspect in (StatusClass, StructuredPropertiesClass, UpstreamLineageClass)
+    aspect.ASPECT_NAME
+    for aspect in (EmbedClass, StatusClass, StructuredPropertiesClass, UpstreamLineageClass)
 }
 
 JOINABLE = "JOINABLE_WITH"
@@ -93,10 +95,12 @@ def hides(unit: MetadataWorkUnit) -> bool:
 
 
 def removes(unit: MetadataWorkUnit) -> bool:
-    """Return whether a workunit hides its entity, or removes properties or lineage."""
+    """Return whether a workunit hides its entity, or removes properties, lineage or an embed."""
     proposal = unit.metadata
     if isinstance(proposal, MetadataChangeEventClass) or proposal.aspectName not in _REMOVABLE:
         return False
+    if isinstance(proposal.aspect, EmbedClass):
+        return not proposal.aspect.renderUrl
     return hides(unit) or any(change["op"] == "remove" for change in read_changes(proposal) or ())
 
 

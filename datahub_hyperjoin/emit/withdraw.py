@@ -7,6 +7,7 @@ from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import StatusClass
 
+from datahub_hyperjoin.emit.embeds import remove_embed
 from datahub_hyperjoin.emit.patches import (
     Change,
     change_lineage,
@@ -68,6 +69,7 @@ def _difference(last: WrittenState, current: WrittenState) -> WrittenState:
     return WrittenState(
         columns=sorted({*last.columns} - {*current.columns}),
         datasets=sorted({*last.datasets} - {*current.datasets}),
+        embeds={urn: last.embeds[urn] for urn in sorted({*last.embeds} - {*current.embeds})},
         queries=sorted({*last.queries} - {*current.queries}),
         lineage=sorted(edge for edge in last.lineage if edge[:2] not in kept),
     )
@@ -75,7 +77,7 @@ def _difference(last: WrittenState, current: WrittenState) -> WrittenState:
 
 def _size(written: WrittenState) -> int:
     urns = len(written.columns) + len(written.datasets) + len(written.queries)
-    return urns + len(written.lineage)
+    return urns + len(written.lineage) + len(written.embeds)
 
 
 def _remove(
@@ -93,6 +95,7 @@ def _remove(
         yield remove_properties(column, properties)
     for dataset in stale.datasets:
         yield remove_properties(dataset, [property_urn(namespace, SUGGESTED_JOINS)])
+    yield from map(remove_embed, stale.embeds)
     for query in stale.queries:
         status = MetadataChangeProposalWrapper(entityUrn=query, aspect=StatusClass(removed=True))
         yield status.as_workunit(is_primary_source=False)

@@ -8,24 +8,21 @@ framework does not remove. This state records all of them, in a checkpoint of it
 from collections.abc import Container, Iterable
 from collections.abc import Set as AbstractSet
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from datahub.ingestion.api.common import PipelineContext
 from datahub.ingestion.api.ingestion_job_checkpointing_provider_base import JobId
-from datahub.ingestion.api.source import MetadataWorkUnitProcessor
 from datahub.ingestion.source.state.checkpoint import Checkpoint, CheckpointStateBase
 from datahub.ingestion.source.state.stale_entity_removal_handler import (
-    StaleEntityRemovalHandler,
     StatefulStaleMetadataRemovalConfig,
 )
 from datahub.ingestion.source.state.stateful_ingestion_base import (
     StatefulIngestionConfig,
-    StatefulIngestionConfigBase,
-    StatefulIngestionSourceBase,
     StateProviderWrapper,
 )
 from datahub.ingestion.source.state.use_case_handler import StatefulIngestionUsecaseHandlerBase
 from datahub.metadata.schema_classes import (
+    EmbedClass,
     StatusClass,
     StructuredPropertiesClass,
     UpstreamLineageClass,
@@ -82,6 +79,9 @@ class WrittenState(CheckpointStateBase):
     lineage: list[WrittenEdge] = Field(default_factory=list)
     """Lineage edges between columns."""
 
+    embeds: dict[str, str] = Field(default_factory=dict)
+    """Address that the Preview tab of each dataset shows, by the dataset's URN."""
+
     rejected: dict[str, tuple[str, str]] = Field(default_factory=dict)
     """Relationships that people deleted, hid or rejected, each with the two columns that it joined.
     They are never written again, even after DataHub has deleted them for good."""
@@ -112,6 +112,7 @@ class WrittenState(CheckpointStateBase):
         self.relationships = dict(sorted(self.relationships.items()))
         self.rejected = dict(sorted(self.rejected.items()))
         self.hidden = dict(sorted(self.hidden.items()))
+        self.embeds = dict(sorted(self.embeds.items()))
         self.scores = dict(sorted(self.scores.items()))
         self.columns, self.datasets = _ordered(self.columns), _ordered(self.datasets)
         self.queries = _ordered(self.queries)
@@ -137,6 +138,7 @@ class WrittenState(CheckpointStateBase):
                 "lineage": list(edges.values()),
                 "rejected": other.rejected | self.rejected,
                 "hidden": other.hidden | self.hidden,
+                "embeds": other.embeds | self.embeds,
                 "scores": other.scores | self.scores,
                 "deleted_queries": [*self.deleted_queries, *other.deleted_queries],
                 "unseen": [*self.unseen, *other.unseen],
@@ -150,7 +152,7 @@ class WrittenState(CheckpointStateBase):
         """The URNs of all datasets that the written metadata concerns."""
         joined = chain(self.columns, *self.relationships.values())
         flowing = chain(*(edge.datasets for edge in self.lineage))
-        return frozenset(chain(self.datasets, map(_dataset_of, joined), flowing))
+        return frozenset(chain(self.datasets, self.embeds, map(_dataset_of, joined), flowing))
 
     def about(self, datasets: AbstractSet[str], queries: AbstractSet[str]) -> Self:
         """Return the part of the state that concerns the given datasets.
@@ -169,6 +171,7 @@ class WrittenState(CheckpointStateBase):
         return type(self)(
             columns=[column for column in self.columns if _dataset_of(column) in datasets],
             datasets=[dataset for dataset in self.datasets if dataset in datasets],
+            embeds={urn: url for urn, url in self.embeds.items() if urn in datasets},
             queries=[query for query in self.queries if query in shown],
             lineage=[edge for edge in self.lineage if not datasets.isdisjoint(edge.datasets)],
         )
@@ -182,10 +185,12 @@ class WrittenState(CheckpointStateBase):
         status = {urn for urn, name in aspects if name == StatusClass.ASPECT_NAME}
         properties = {urn for urn, name in aspects if name == StructuredPropertiesClass.ASPECT_NAME}
         lineage = {urn for urn, name in aspects if name == UpstreamLineageClass.ASPECT_NAME}
+        embeds = {urn for urn, name in aspects if name == EmbedClass.ASPECT_NAME}
         return type(self)(
             relationships={urn: ends for urn, ends in self.relationships.items() if urn in status},
             columns=[column for column in self.columns if column in properties],
             datasets=[dataset for dataset in self.datasets if dataset in properties],
+            embeds={urn: url for urn, url in self.embeds.items() if urn in embeds},
             queries=[query for query in self.queries if query in status],
             lineage=[edge for edge in self.lineage if edge.datasets[1] in lineage],
         )
@@ -201,6 +206,7 @@ class WrittenState(CheckpointStateBase):
             update={
                 "columns": sorted({*self.columns} - {*part.columns}),
                 "datasets": sorted({*self.datasets} - {*part.datasets}),
+                "embeds": {urn: self.embeds[urn] for urn in self.embeds.keys() - part.embeds.keys()},
                 "queries": sorted({*self.queries} - {*part.queries}),
                 "lineage": [edge for edge in self.lineage if edge[:2] not in edges],
             }
@@ -215,6 +221,15 @@ class WrittenState(CheckpointStateBase):
         gone = {*self.rejected, *self.deleted_queries}
         unseen = {*self.relationships, *self.queries} - gone - present
         return self.model_copy(update={"unseen": sorted(unseen)})
+
+    def without_embeds(self, datasets: Container[str]) -> Self:
+        """Return a copy of the state without the embeds of the given datasets.
+
+        Args:
+            datasets: URNs of datasets whose embed somebody else has written since.
+        """
+        kept = {urn: url for urn, url in self.embeds.items() if urn not in datasets}
+        return self.model_copy(update={"embeds": kept})
 
     def without_queries(self, queries: Container[str]) -> Self:
         """Return a copy without the given queries.
@@ -322,22 +337,3 @@ class WrittenStateHandler(StatefulIngestionUsecaseHandlerBase[WrittenState]):
         checkpoint = self._state.get_current_checkpoint(self.job_id)
         if checkpoint:
             checkpoint.state = written
-
-
-def stale_removal(
-    source: StatefulIngestionSourceBase,
-    config: StatefulIngestionConfigBase[Any],
-    ctx: PipelineContext,
-) -> list[MetadataWorkUnitProcessor]:
-    """Return DataHub's processor that removes outdated entities.
-
-    Args:
-        source: The source.
-        config: Its recipe.
-        ctx: The run's context.
-
-    Returns:
-        An empty list from DataHub 1.7 on, where the base class of sources adds the processor.
-    """
-    create = getattr(StaleEntityRemovalHandler, "create", None)
-    return [create(source, config, ctx).workunit_processor] if create else []

@@ -19,7 +19,7 @@ from gms import Gms
 from lake import describe_folder, write_flights
 
 OURS = {
-    "dataset": {"structuredProperties", "upstreamLineage"},
+    "dataset": {"embed", "structuredProperties", "upstreamLineage"},
     "schemaField": {"structuredProperties"},
     "erModelRelationship": {"erModelRelationshipProperties", "globalTags", "status"},
     "query": {"queryProperties", "querySubjects", "dataPlatformInstance", "status"},

@@ -45,8 +45,9 @@ from datahub_hyperjoin.emit.patches import (
     swap_tags,
     upstream_path,
 )
+from datahub_hyperjoin.emit.stale_removal import stale_removal
 from datahub_hyperjoin.emit.withdraw import withdraw
-from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState, stale_removal
+from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState
 from datahub_hyperjoin.urns import BEST_JOIN_SCORE, CONFIRMED_JOINS, SUGGESTED_JOINS, property_urn
 from gms import Gms
 

@@ -1,0 +1,26 @@
+"""Read the addresses that the Preview tabs of datasets show."""
+
+from collections.abc import Iterable
+
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub.metadata.schema_classes import EmbedClass
+
+from datahub_hyperjoin.catalog.entities import aspect_of, fetch
+
+
+def read_embeds(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, EmbedClass]:
+    """Read what the Preview tabs of the given datasets show.
+
+    Args:
+        graph: DataHub's server.
+        urns: URNs of the datasets.
+
+    Returns:
+        Aspects by URN, of the datasets that have one.
+
+    Raises:
+        UnreadableCatalogError: The server cannot be reached, denies access or fails.
+    """
+    entities = fetch(graph, "dataset", urns, [EmbedClass.ASPECT_NAME])
+    embeds = {urn: aspect_of(aspects, EmbedClass) for urn, aspects in entities.items()}
+    return {urn: embed for urn, embed in embeds.items() if embed is not None}

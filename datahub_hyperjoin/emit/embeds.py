@@ -1,0 +1,65 @@
+"""Show the page of `hyperjoin serve` in DataHub's Preview tab, where nothing else is shown."""
+
+from collections.abc import Iterable, Mapping
+from urllib.parse import quote
+
+from datahub.emitter.mcp import MetadataChangeProposalWrapper
+from datahub.ingestion.api.workunit import MetadataWorkUnit
+from datahub.metadata.schema_classes import ChangeTypeClass, EmbedClass
+
+_IF_ABSENT = {"If-None-Match": "*"}
+
+
+def embed_url(service: str, dataset: str) -> str:
+    """Return the address of the page with the joins of a dataset.
+
+    Args:
+        service: Address of `hyperjoin serve`.
+        dataset: URN of the dataset.
+
+    >>> embed_url("http://localhost:8766/", "urn:li:dataset:(a,b,PROD)")
+    'http://localhost:8766/dataset?urn=urn%3Ali%3Adataset%3A%28a%2Cb%2CPROD%29'
+    """
+    return f"{service.rstrip('/')}/dataset?urn={quote(dataset, safe='')}"
+
+
+def emit_embed(dataset: str, url: str, *, exists: bool) -> MetadataWorkUnit:
+    """Write the address that the Preview tab of a dataset shows.
+
+    Args:
+        dataset: URN of the dataset.
+        url: The address.
+        exists: Whether the dataset has the aspect, with an address of ours or without any.
+            Otherwise the server keeps what another source writes in the meantime.
+    """
+    proposal = MetadataChangeProposalWrapper(entityUrn=dataset, aspect=EmbedClass(renderUrl=url))
+    if not exists:
+        proposal.changeType, proposal.headers = ChangeTypeClass.CREATE, _IF_ABSENT
+    return proposal.as_workunit(is_primary_source=False)
+
+
+def remove_embed(dataset: str) -> MetadataWorkUnit:
+    """Remove the address that the Preview tab of a dataset shows.
+
+    Args:
+        dataset: URN of the dataset.
+    """
+    proposal = MetadataChangeProposalWrapper(entityUrn=dataset, aspect=EmbedClass())
+    return proposal.as_workunit(is_primary_source=False)
+
+
+def find_foreign_embeds(
+    embeds: Mapping[str, EmbedClass], written: Mapping[str, str], service: str | None
+) -> Iterable[str]:
+    """Yield the URNs of datasets whose Preview tab shows what somebody else wrote.
+
+    Args:
+        embeds: The aspects of datasets that have one, by URN.
+        written: The addresses that the last run wrote, by the dataset's URN.
+        service: Address of `hyperjoin serve`; None without one. An address of this service is
+            ours even if the checkpoint of the last run is lost.
+    """
+    for dataset, embed in embeds.items():
+        ours = {written.get(dataset), *([embed_url(service, dataset)] if service else [])}
+        if embed.renderUrl and embed.renderUrl not in ours:
+            yield dataset
