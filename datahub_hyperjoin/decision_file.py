@@ -16,6 +16,7 @@ from typing import Any
 from datahub_hyperjoin.errors import FaultyDecisionsError
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.statements import JoinedColumns
+from datahub_hyperjoin.tables import ColumnId, TableId, in_order
 
 REQUIRED = ("left_table", "left_column", "right_table", "right_column", "decision")
 OPTIONAL = ("by", "reason")
@@ -63,13 +64,27 @@ class WrittenDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FiledDecision:
-    """A decision of the file, and the columns of this run to which it refers."""
+    """A decision of the file, with the tables of this run that it names."""
 
     written: WrittenDecision
     """The decision in the words of the file."""
 
-    columns: JoinedColumns = ()
-    """The columns of the join; empty if the run does not know one of the tables."""
+    left: TableId | None = None
+    """Its left table; None if the run does not know it."""
+
+    right: TableId | None = None
+    """Its right table; None if the run does not know it."""
+
+    @property
+    def columns(self) -> JoinedColumns:
+        """The columns of the join; empty if the run does not know both tables."""
+        if self.left is None or self.right is None:
+            return ()
+        written, left, right = self.written, self.left, self.right
+        return in_order(
+            (ColumnId(left, own), ColumnId(right, other))
+            for own, other in zip(written.left_columns, written.right_columns, strict=True)
+        )
 
 
 def read_decision_file(path: Path) -> tuple[WrittenDecision, ...]:

@@ -271,9 +271,9 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             publication = prepare(findings, catalog, self._others)
             yield from publish(publication, catalog, context)
             if self.config.page and not self.ctx.dry_run_mode:
-                self._write_page(self.config.page, findings)
+                self._write_page(self.config.page, findings, catalog)
 
-    def _write_page(self, page: Path, findings: Findings) -> None:
+    def _write_page(self, page: Path, findings: Findings, catalog: Catalog) -> None:
         """Write the HTML page.
 
         Warn if the file cannot be written.
@@ -286,6 +286,8 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                 suggestions=findings.suggestions,
                 joins=[*findings.joins, *lone_joins(findings.crosswalks, findings.joins)],
                 statements=findings.statements,
+                filed=catalog.filed,
+                file=(self.config.decisions or Path("decisions.csv")).name,
             )
         except OSError as error:
             self.report.warn(

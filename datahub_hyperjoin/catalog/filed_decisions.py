@@ -1,4 +1,4 @@
-"""Find the columns of a run to which the file of decisions refers."""
+"""Find the columns that the file of decisions names."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,14 +9,14 @@ from datahub.utilities.urns.error import InvalidUrnError
 from datahub_hyperjoin.catalog.decisions import Decision, JoinDecision
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
 from datahub_hyperjoin.progress import Warn
-from datahub_hyperjoin.tables import ColumnId, TableId, TableProfile, in_order, pair_of
+from datahub_hyperjoin.tables import TableId, TableProfile
 from datahub_hyperjoin.urns import dataset_urn, table_id
 
 
 def find_decided_columns(
     written: Sequence[WrittenDecision], tables: Mapping[TableId, TableId], warn: Warn
 ) -> tuple[FiledDecision, ...]:
-    """Find the columns to which each decision of the file refers.
+    """Find the columns that each decision of the file names.
 
     Args:
         written: The decisions.
@@ -41,14 +41,7 @@ def _find(
         _find_table(name, decision, named, warn)
         for name in (decision.left_table, decision.right_table)
     )
-    if left is None or right is None:
-        return FiledDecision(written=decision)
-    pairs = [
-        (ColumnId(left, own), ColumnId(right, other))
-        for own, other in zip(decision.left_columns, decision.right_columns, strict=True)
-    ]
-    columns = in_order(pairs) if len(pairs) > 1 else (pair_of(*pairs[0]),)
-    return FiledDecision(written=decision, columns=columns)
+    return FiledDecision(written=decision, left=left, right=right)
 
 
 def _find_table(

@@ -6,8 +6,10 @@ from types import MappingProxyType
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from datahub_hyperjoin.decision_file import FiledDecision
 from datahub_hyperjoin.joins import Join, Role, Suggestion
 from datahub_hyperjoin.page.contents import Contents, list_contents
+from datahub_hyperjoin.page.decisions import PageDecisions, list_decisions
 from datahub_hyperjoin.page.picture import draw_tables
 from datahub_hyperjoin.page.served import ServedPage
 from datahub_hyperjoin.statements import JoinedColumns, Statement
@@ -16,7 +18,7 @@ from datahub_hyperjoin.tables import ColumnId, TableProfile
 _TITLE = "Suggested joins"
 
 
-def write_page(
+def write_page(  # noqa: PLR0913 - one for each part of the page
     path: Path,
     *,
     profiles: Sequence[TableProfile],
@@ -24,6 +26,8 @@ def write_page(
     suggestions: Sequence[Suggestion],
     joins: Sequence[Join],
     statements: Mapping[JoinedColumns, Statement] = MappingProxyType({}),
+    filed: Sequence[FiledDecision] = (),
+    file: str = "decisions.csv",
 ) -> None:
     """Write the suggested joins as one HTML file.
 
@@ -37,10 +41,13 @@ def write_page(
         suggestions: The suggestions for the key columns.
         joins: The suggested joins, with evidence, also those that only a crosswalk connects.
         statements: The SQL of joins, or the reasons why they have none.
+        filed: The decisions of the recipe's file, which the page shows and downloads again.
+        file: Name of the file.
     """
     contents = list_contents(
         profiles, keys=keys, suggestions=suggestions, joins=joins, statements=statements
     )
+    readable = (profile.table.id for profile in profiles if not profile.fault)
     text = render_page(
         contents,
         title=_TITLE,
@@ -53,6 +60,7 @@ def write_page(
             **({"joins in two steps": len(contents.crosswalks)} if contents.crosswalks else {}),
         },
         errors=sorted((str(profile.table.id), profile.fault) for profile in profiles),
+        decisions=list_decisions(filed, sorted(readable), file) if joins or filed else None,
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text + "\n", encoding="utf-8", newline="\n")
@@ -65,6 +73,7 @@ def render_page(
     counts: Mapping[str, int],
     errors: Sequence[tuple[str, str]] = (),
     served: ServedPage | None = None,
+    decisions: PageDecisions | None = None,
 ) -> str:
     """Render the page.
 
@@ -74,6 +83,7 @@ def render_page(
         counts: Numbers in the page's head, by their names.
         errors: Each table with its error; empty for a table without one.
         served: What a web service adds; None for a file.
+        decisions: What people decided, which a file collects for the next run; None for none.
 
     Returns:
         HTML.
@@ -86,6 +96,7 @@ def render_page(
         counts=counts,
         errors=errors,
         served=served,
+        decisions=decisions,
     )
 
 

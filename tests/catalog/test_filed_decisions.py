@@ -87,7 +87,8 @@ def test_a_removed_table_stays_known_by_its_urn_to_be_followed(
 def test_a_name_of_two_tables_asks_for_a_urn(warn: Warn, warnings: Warnings) -> None:
     other = TableId("postgres", "flights.csv")
     filed = find_decided_columns([written()], {**KNOWN, other: other}, warn)
-    assert filed == (FiledDecision(written=written()),)
+    assert filed == (FiledDecision(written=written(), right=AIRLINES),)
+    assert filed[0].columns == ()
     ((title, effect, context),) = warnings
     assert title == "Decision about an ambiguous table"
     assert "Write the URN of one of them into the file of `decisions`" in effect

@@ -1,0 +1,60 @@
+"""Put people's decisions into the HTML page, which adds to them and downloads them."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from datahub_hyperjoin.decision_file import FiledDecision
+from datahub_hyperjoin.tables import TableId
+from datahub_hyperjoin.urns import dataset_urn
+
+_Row = tuple[str, tuple[str, ...], str, tuple[str, ...], str, str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageDecisions:
+    """The decisions that the page shows, and how it names tables when it adds to them."""
+
+    file: str
+    """Name of the file that the page downloads, which ends in `.csv` or `.json`."""
+
+    rows: tuple[_Row, ...]
+    """The decisions of the file: left table and columns, right table and columns, decision, who
+    decided and why, all as written; and both tables as the page names them."""
+
+    urns: dict[int, str]
+    """URN of each table of the page that shares its name with another one, by its number."""
+
+
+def list_decisions(
+    filed: Sequence[FiledDecision], tables: Sequence[TableId], file: str
+) -> PageDecisions:
+    """Collect the decisions of the file for the page.
+
+    Args:
+        filed: All decisions, also those about tables that the page does not show.
+        tables: The tables of the page, in its order.
+        file: Name of the file.
+    """
+    counts = Counter(table.name for table in tables)
+    urns = {number: dataset_urn(t) for number, t in enumerate(tables) if counts[t.name] > 1}
+    names: dict[TableId | None, str] = {
+        table: urns.get(number, table.name) for number, table in enumerate(tables)
+    }
+    return PageDecisions(file=file, rows=tuple(_row(each, names) for each in filed), urns=urns)
+
+
+def _row(filed: FiledDecision, names: Mapping[TableId | None, str]) -> _Row:
+    written = filed.written
+    return (
+        written.left_table,
+        written.left_columns,
+        written.right_table,
+        written.right_columns,
+        written.verdict.value,
+        written.by,
+        written.reason,
+        # A table that the page does not show keeps the name that the file gives it.
+        names.get(filed.left, written.left_table),
+        names.get(filed.right, written.right_table),
+    )

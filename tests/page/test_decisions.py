@@ -1,0 +1,249 @@
+"""The page shows people's decisions, takes further ones, and downloads them for the next run."""
+
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from pages import FLIGHTS, PLANES, TEAMS, column, join, profiles, write
+
+from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision, read_decision_file
+from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.page import write_page
+from datahub_hyperjoin.page.decisions import list_decisions
+from datahub_hyperjoin.tables import ColumnId, TableId
+from datahub_hyperjoin.urns import dataset_urn
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+needs_browser = pytest.mark.skipif(not CHROMIUM, reason="needs Chromium")
+PARKS = column("lahman/Parks.key")
+GAMES = column("lahman/HomeGames.park")
+
+
+def filed(left: ColumnId, right: ColumnId, verdict: Verdict, **rest: str) -> FiledDecision:
+    return FiledDecision(
+        written=WrittenDecision(
+            left_table=left.table.name,
+            left_columns=(left.path,),
+            right_table=right.table.name,
+            right_columns=(right.path,),
+            verdict=verdict,
+            **rest,
+        ),
+        left=left.table,
+        right=right.table,
+    )
+
+
+GONE = FiledDecision(
+    written=WrittenDecision(
+        left_table="gone.csv",
+        left_columns=("org", "a, b"),
+        right_table="lahman/Teams.csv",
+        right_columns=("org", 'say "b"'),
+        verdict=Verdict.REJECTED,
+        by="Ann",
+        reason="no more",
+    )
+)
+
+
+def decided_in(page: str) -> Any:  # noqa: ANN401 - JSON
+    data = re.search(r'<script type="application/json" id="decided">(.*?)</script>', page)
+    assert data
+    return json.loads(data[1])
+
+
+def write_decided(path: Path, *decisions: FiledDecision, file: str = "decisions.csv") -> str:
+    columns = sorted([FLIGHTS, PLANES, TEAMS, PARKS, GAMES])
+    write_page(
+        path,
+        profiles=profiles(*columns),
+        keys=columns,
+        suggestions=(),
+        joins=[join(FLIGHTS, PLANES), join(GAMES, PARKS)],
+        filed=decisions,
+        file=file,
+    )
+    return path.read_text(encoding="utf-8")
+
+
+def test_the_page_keeps_all_decisions_of_the_file(tmp_path: Path) -> None:
+    page = write_decided(tmp_path / "page.html", filed(FLIGHTS, PLANES, Verdict.ACCEPTED), GONE)
+    decided = decided_in(page)
+    flights, planes = (f"nycflights13/{name}.csv" for name in ("flights", "planes"))
+    assert decided["rows"] == [
+        [flights, ["tailnum"], planes, ["tailnum"], "accepted", "", "", flights, planes],
+        [
+            *("gone.csv", ["org", "a, b"], "lahman/Teams.csv", ["org", 'say "b"'], "rejected"),
+            *("Ann", "no more", "gone.csv", "lahman/Teams.csv"),
+        ],
+    ]
+    assert (decided["file"], decided["urns"]) == ("decisions.csv", {})
+    assert "Download decisions.csv" in page
+
+
+def test_tables_of_one_name_are_written_as_urns() -> None:
+    tables = [TableId(platform, "orders") for platform in ("mysql", "postgres")]
+    (one, other) = (ColumnId(table, "id") for table in tables)
+    decisions = list_decisions([filed(one, other, Verdict.ACCEPTED)], tables, "d.json")
+    assert decisions.urns == dict(enumerate(map(dataset_urn, tables)))
+    assert decisions.rows[0][-2:] == tuple(map(dataset_urn, tables))
+    assert decisions.rows[0][0] == "orders"
+
+
+def test_a_page_without_joins_and_decisions_asks_for_none(tmp_path: Path) -> None:
+    page = write(tmp_path / "page.html", [FLIGHTS, TEAMS])
+    assert 'id="decided"' not in page
+    assert "decisions-title" not in page
+
+
+DRIVER = """<script>
+addEventListener("load", () => {
+  const files = [], seen = {};
+  URL.createObjectURL = (blob) => { files.push(blob); return "#"; };
+  const all = () => [...document.querySelectorAll(".decision")];
+  const groups = (name) => all().filter((group) => group.dataset.key.includes(name));
+  const press = (name, position) => groups(name)[0].children[position].click();
+  const pressed = (button) => (button.getAttribute("aria-pressed") === "true" ? "!" : "");
+  const buttons = (group) => [...group.children].filter((button) => !button.hidden)
+    .map((button) => button.textContent + pressed(button)).join(" ");
+  const states = (name) => [...new Set(groups(name).map(buttons))];
+  const text = (id) => document.getElementById(id).textContent;
+  const look = (name) => {
+    seen[name] = {
+      flights: states("flights"), parks: states("Parks"), summary: text("summary"),
+      pending: text("pending"), said: text("said"), bar: !document.getElementById("bar").hidden,
+    };
+  };
+  const end = () => {
+    document.body.textContent = `SEEN${encodeURIComponent(JSON.stringify(seen))}SEEN`;
+  };
+  STEPS
+});
+</script></body>"""
+"""Presses buttons as a person does, and leaves what it saw in the page."""
+
+
+def browse(page: str, path: Path, steps: str, stored: str = "{}") -> dict[str, Any]:
+    """Open a page in a browser that kept earlier decisions, and return what the steps saw."""
+    assert CHROMIUM
+    keep = f"localStorage.setItem(`hyperjoin decisions ${{location.pathname}}`, {stored!r});"
+    driven = page.replace("<body>", f"<body><script>{keep}</script>")
+    path.write_text(driven.replace("</body>", DRIVER.replace("STEPS", steps)), encoding="utf-8")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=4000"]
+    done = subprocess.run(
+        [CHROMIUM, *options, f"--user-data-dir={path}.profile", "--dump-dom", path.as_uri()],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    found = re.search("SEEN(.*?)SEEN", done.stdout)
+    assert found, done.stdout[-2000:]
+    seen: dict[str, Any] = json.loads(unquote(found[1]))
+    return seen
+
+
+UNDECIDED, ACCEPTED, REJECTED = (
+    ["Accept Reject"],
+    ["Accepted! Reject Undo"],
+    ["Accept Rejected! Undo"],
+)
+JOIN_OF_PARKS = "lahman/HomeGames.csv.park = lahman/Parks.csv.key"
+
+
+@needs_browser
+def test_people_decide_undo_and_download_in_a_browser(tmp_path: Path) -> None:
+    accepted = filed(FLIGHTS, PLANES, Verdict.ACCEPTED, by="Bo", reason="one, two")
+    page = write_decided(tmp_path / "page.html", accepted, GONE)
+    seen = browse(
+        page,
+        tmp_path / "driven.html",
+        """
+        look("first");
+        press("Parks", 1);
+        look("rejected");
+        press("flights", 2);
+        look("undone");
+        seen.focus = document.activeElement.getAttribute("aria-label");
+        [...document.querySelectorAll("#decided-list button")].at(-1).click();
+        look("listed");
+        press("Parks", 0);
+        document.querySelector("[data-download]").click();
+        look("downloaded");
+        files[0].text().then((content) => { seen.file = content; end(); });
+        """,
+    )
+    # Both cards of a join show its decision.
+    assert seen["first"] == {
+        "flights": ACCEPTED,
+        "parks": UNDECIDED,
+        "summary": "1 accepted and 1 rejected",
+        "pending": "",
+        "said": "",
+        "bar": False,
+    }
+    assert seen["rejected"] == {
+        "flights": ACCEPTED,
+        "parks": REJECTED,
+        "summary": "1 accepted and 2 rejected",
+        "pending": "1 change is in this browser only.",
+        "said": f"Rejected: {JOIN_OF_PARKS}. 1 change is in this browser only.",
+        "bar": True,
+    }
+    assert seen["undone"]["flights"] == UNDECIDED
+    assert seen["undone"]["pending"] == "2 changes are in this browser only."
+    # The button that was pressed is gone, so the keyboard stays beside it.
+    assert seen["focus"] == (
+        "Accept nycflights13/flights.csv.tailnum = nycflights13/planes.csv.tailnum"
+    )
+    assert seen["listed"]["parks"] == UNDECIDED
+    assert seen["downloaded"]["parks"] == ACCEPTED
+    assert seen["downloaded"]["bar"] is False
+    assert seen["downloaded"]["said"] == (
+        "Downloaded decisions.csv. Save it where the recipe's key decisions points to."
+    )
+    file = tmp_path / "decisions.csv"
+    file.write_text(seen["file"], encoding="utf-8")
+    gone, parks = read_decision_file(file)
+    assert gone == replace(GONE.written, place="line 2")
+    assert (str(parks), parks.verdict) == (JOIN_OF_PARKS, Verdict.ACCEPTED)
+
+
+@needs_browser
+def test_a_later_page_knows_which_changes_the_run_has_read(tmp_path: Path) -> None:
+    """The file of the recipe is JSON, so the page downloads JSON."""
+    page = write_decided(
+        tmp_path / "page.html", filed(PARKS, GAMES, Verdict.ACCEPTED), file="decisions.json"
+    )
+    key = '["lahman/HomeGames.csv","lahman/Parks.csv",[["park","key"]]]'
+    flights = '["nycflights13/flights.csv","nycflights13/planes.csv",[["tailnum","tailnum"]]]'
+    kept = {key: "accepted", flights: "rejected"}
+    seen = browse(
+        page,
+        tmp_path / "driven.html",
+        """
+        look("first");
+        document.querySelector("[data-download]").click();
+        files[0].text().then((content) => { seen.file = content; end(); });
+        """,
+        stored=json.dumps({"base": "[]", "changes": kept, "last": kept}),
+    )
+    assert seen["first"]["parks"] == ACCEPTED
+    assert seen["first"]["flights"] == REJECTED
+    assert seen["first"]["pending"] == "1 change is in this browser only."
+    file = tmp_path / "decisions.json"
+    file.write_text(seen["file"], encoding="utf-8")
+    assert [(str(each), each.verdict.value) for each in read_decision_file(file)] == [
+        ("lahman/Parks.csv.key = lahman/HomeGames.csv.park", "accepted"),
+        (
+            "nycflights13/flights.csv.tailnum = nycflights13/planes.csv.tailnum",
+            "rejected",
+        ),
+    ]
