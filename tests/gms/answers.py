@@ -6,6 +6,7 @@ from typing import Any
 from datahub.metadata.urns import DatasetUrn, SchemaFieldUrn, Urn
 from datahub.utilities.urns.error import InvalidUrnError
 
+from gms.documents import document_info, document_type, platform_of, related_documents
 from gms.edges import edges
 from gms.world import Json, Node, Resolver, World
 
@@ -269,6 +270,7 @@ ANSWERS: dict[str, dict[str, Resolver]] = {
         "schemaMetadata": _schema,
         "datasetProfiles": _profiles,
         "fineGrainedLineages": _lineage,
+        "relatedDocuments": related_documents,
     },
     "SchemaFieldEntity": {
         **_COMMON,
@@ -281,7 +283,14 @@ ANSWERS: dict[str, dict[str, Resolver]] = {
         "properties": _relationship,
         "editableProperties": _aspect("editableERModelRelationshipProperties"),
     },
-    "QueryEntity": {"properties": _query, "subjects": _subjects},
+    "QueryEntity": {"properties": _query, "subjects": _subjects, "platform": platform_of},
+    "Document": {
+        **_COMMON,
+        "info": document_info,
+        "platform": platform_of,
+        "settings": _aspect("documentSettings"),
+        "subType": document_type,
+    },
     "StructuredPropertyEntity": {"exists": _exists, "definition": _definition},
     "Tag": {
         "name": _tag_name,

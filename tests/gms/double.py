@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Literal, TypeVar
 
@@ -28,7 +29,7 @@ Json = dict[str, Any]
 Version = Literal["1.5.0", "1.6.0", "1.7.0"]
 Aspect = TypeVar("Aspect", bound=_Aspect)
 
-_OPTIONAL = ("erModelRelationship", "structuredProperty", "query")
+_OPTIONAL = ("erModelRelationship", "structuredProperty", "query", "document")
 _BY_HAND: Json = {"runId": "no-run-id-provided", "lastObserved": 0}
 
 
@@ -44,6 +45,7 @@ class Gms:
         version: Version = "1.7.0",
         without: Collection[str] = (),
         people: Mapping[str, str] = MappingProxyType({}),
+        schema: Path | None = None,
     ) -> None:
         """Create a server without starting it.
 
@@ -52,8 +54,10 @@ class Gms:
             without: Entity types and aspects that it does not support.
             people: The URN of each person, by the token of that person; without any, the server
                 asks nobody for a token.
+            schema: A folder with the whole of DataHub's GraphQL schema, for which other programs
+                ask; by default, the server has the part that this project asks for.
         """
-        self.version = version
+        self.version, self._schema = version, schema
         self.requests: list[Request] = []
         modern = version == "1.7.0"
         self._store, self._registry = Store(), Registry(without)
@@ -72,7 +76,7 @@ class Gms:
         openapi = OpenApi(self._store, self._registry, self._ingestion)
         missing = [it for it in _OPTIONAL if not self._registry.knows(it)]
         world = World(self._store, self._registry, self._ingestion)
-        Execution(world, missing).mount(routes)
+        Execution(world, missing, self._schema).mount(routes)
         # The endpoint is of the day of release 1.5.0, whose client does not know it.
         openapi.mount(routes, relationships=self.version != "1.5.0")
         return routes

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from graphql import (
@@ -24,9 +25,9 @@ from gms.world import Json, Node, Resolver, World, enum_type, graphql_type
 class Execution:
     """The GraphQL interface of the server."""
 
-    def __init__(self, world: World, missing: Collection[str]) -> None:
+    def __init__(self, world: World, missing: Collection[str], schema: Path | None = None) -> None:
         """Prepare the schema, without the entity types that the server lacks."""
-        self._world, self._schema = world, schema_without(missing)
+        self._world, self._schema = world, schema_without(missing, schema)
         resolvers = {"Query": QUESTIONS, "Mutation": MUTATIONS, **ANSWERS}
         for name, kind in self._schema.type_map.items():
             if isinstance(kind, GraphQLObjectType):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from gms.documents import list_queries
 from gms.search import Search, facet, find, page
 from gms.world import ACTING, Json, Node, Resolver, World, enum_type
 
@@ -72,14 +73,24 @@ def _read(world: World, asked: Json) -> Search:
     names = {enum_type(it): it for it in world.registry.entities()}
     types = [names[it] for it in asked.get("types") or () if it in names]
     sort = asked.get("sortInput") or {}
+    any_of = [it.get("and") or [] for it in asked.get("orFilters") or ()]
     criteria = sort.get("sortCriteria") or [it for it in [sort.get("sortCriterion")] if it]
     return Search(
         types or [it for it in _BY_DEFAULT if world.registry.knows(it)],
         asked["query"],
-        [it.get("and") or [] for it in asked.get("orFilters") or ()],
+        _without_hidden_documents(any_of) if "document" in types else any_of,
         removed=bool((asked.get("searchFlags") or {}).get("includeSoftDeleted")),
         sort=[(it["field"], it["sortOrder"] == "DESCENDING") for it in criteria],
     )
+
+
+def _without_hidden_documents(any_of: Sequence[Sequence[Json]]) -> list[list[Json]]:
+    """Add the filters that the server applies to every search for documents."""
+    hidden = [
+        {"field": "state", "values": ["UNPUBLISHED"], "negated": True},
+        {"field": "showInGlobalContext", "values": ["false"], "negated": True},
+    ]
+    return [[*rules, *hidden] for rules in any_of or [[]]]
 
 
 QUESTIONS: dict[str, Resolver] = {
@@ -89,6 +100,7 @@ QUESTIONS: dict[str, Resolver] = {
     "dataset": _entity,
     "erModelRelationship": _entity,
     "structuredProperty": _entity,
+    "listQueries": list_queries,
     "searchAcrossEntities": _search,
     "scrollAcrossEntities": _scroll,
 }

@@ -27,7 +27,8 @@ _OWN = {
         "StringValue",
         "NumberValue",
     ),
-    "query": ("Query", "UpdateQuery"),
+    "query": ("Query", "UpdateQuery", "ListQueries"),
+    "document": ("Document", "RelatedDocuments"),
 }
 """How the names of the types begin that exist for an entity type only."""
 
@@ -35,14 +36,18 @@ _DELETIONS = {"erModelRelationship": "deleteERModelRelationship", "query": "dele
 """Mutations that go with an entity type, and name none of its types."""
 
 
-def schema_without(missing: Collection[str]) -> GraphQLSchema:
+def schema_without(missing: Collection[str], folder: Path | None = None) -> GraphQLSchema:
     """Return the GraphQL schema of a server that lacks some entity types.
 
     Args:
         missing: Names of entity types, as in the registry.
+        folder: DataHub's own schema, a folder of files; by default, the part that this project
+            asks for.
     """
     here = Path(__file__).parent
-    document = parse("\n".join((here / name).read_text() for name in _FILES), no_location=True)
+    files = sorted(folder.glob("*.graphql")) if folder else [here / name for name in _FILES]
+    assert files, f"no file in {folder} ends in .graphql"
+    document = parse("\n".join(file.read_text() for file in files), no_location=True)
     return build_ast_schema(visit(document, _Pruning(document, missing)))
 
 

@@ -8,6 +8,7 @@ from datahub.metadata.urns import Urn
 
 from gms.refusals import Malformed
 from gms.store import Store
+from gms.world import enum_type
 
 Json = dict[str, Any]
 Values = Sequence[str | float]
@@ -124,7 +125,9 @@ _CONDITIONS: dict[str, Callable[[Any, str], bool]] = {
 def _mentions(store: Store, urn: str, query: str) -> bool:
     """Return whether the URN, name and description contain every word of the query."""
     text = " ".join(
-        str(it) for name in ("urn", "name", "description") for it in _values(store, urn, name)
+        str(it)
+        for name in ("urn", "name", "title", "description")
+        for it in _values(store, urn, name)
     )
     return all(word.strip('"*').lower() in text.lower() for word in query.split())
 
@@ -169,13 +172,31 @@ def _of(name: str, *aspects: str) -> Callable[[Store, str], Values]:
 
 
 def _each(aspect: str, array: str, name: str) -> Callable[[Store, str], Values]:
-    return lambda store, urn: [it[name] for it in store.value(urn, aspect).get(array, ())]
+    return lambda store, urn: [it[name] for it in store.value(urn, aspect).get(array) or ()]
 
 
 def _custom(store: Store, urn: str) -> Values:
     holders = ("datasetProperties", "erModelRelationshipProperties", "queryProperties")
     bags = (store.value(urn, aspect).get("customProperties") or {} for aspect in holders)
     return [f"{key}={value}" for bag in bags for key, value in bag.items()]
+
+
+def _state(store: Store, urn: str) -> Values:
+    status = store.value(urn, "documentInfo").get("status")
+    return [str(status["state"])] if status else []
+
+
+def _shown(store: Store, urn: str) -> Values:
+    settings = store.value(urn, "documentSettings")
+    return [str(settings["showInGlobalContext"]).lower()] if settings else []
+
+
+def _time(stamp: str) -> Callable[[Store, str], Values]:
+    def read(store: Store, urn: str) -> Values:
+        stamps = (store.value(urn, it).get(stamp) for it in ("queryProperties", "documentInfo"))
+        return [float(it["time"]) for it in stamps if it]
+
+    return read
 
 
 def _removed(store: Store, urn: str) -> Values:
@@ -190,6 +211,7 @@ def _lowercased(store: Store, urn: str) -> Values:
 _RELATIONSHIP = "erModelRelationshipProperties"
 _FIELDS: dict[str, Callable[[Store, str], Values]] = {
     "urn": lambda _, urn: [urn],
+    "_entityType": lambda _, urn: [enum_type(Urn.from_string(urn).entity_type)],
     "removed": _removed,
     "platform": _of_key("platform"),
     "origin": _of_key("env"),
@@ -197,6 +219,7 @@ _FIELDS: dict[str, Callable[[Store, str], Values]] = {
     "platformInstance": _of("instance", "dataPlatformInstance"),
     "lowercasedUrn": _lowercased,
     "name": _of("name", "datasetProperties", _RELATIONSHIP, "queryProperties", "tagProperties"),
+    "title": _of("title", "documentInfo"),
     "description": _of("description", "datasetProperties", "queryProperties", "tagProperties"),
     "source": _of("source", _RELATIONSHIP, "queryProperties"),
     "destination": _of("destination", _RELATIONSHIP),
@@ -204,6 +227,11 @@ _FIELDS: dict[str, Callable[[Store, str], Values]] = {
         it["value"] for it in [store.value(urn, "queryProperties").get("statement")] if it
     ],
     "entities": _each("querySubjects", "subjects", "entity"),
+    "createdAt": _time("created"),
+    "lastModifiedAt": _time("lastModified"),
+    "state": _state,
+    "showInGlobalContext": _shown,
+    "relatedAssets": _each("documentInfo", "relatedAssets", "asset"),
     "tags": _each("globalTags", "tags", "tag"),
     "glossaryTerms": _each("glossaryTerms", "terms", "urn"),
     "owners": _each("ownership", "owners", "owner"),

@@ -71,6 +71,7 @@ _TYPES = {
     "schemaField": "SchemaFieldEntity",
     "erModelRelationship": "ERModelRelationship",
     "query": "QueryEntity",
+    "document": "Document",
     "structuredProperty": "StructuredPropertyEntity",
     "tag": "Tag",
     "corpuser": "CorpUser",
