@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from datahub_hyperjoin.agents.limit import Answer, add_entries
-from datahub_hyperjoin.agents.safety import doubts
 from datahub_hyperjoin.agents.statement import write_path
-from datahub_hyperjoin.agents.words import Phrases, describe_join, summarize_join
 from datahub_hyperjoin.graphql.joins import CatalogJoin
+from datahub_hyperjoin.graphql.safety import doubts
+from datahub_hyperjoin.graphql.words import Phrases, describe_join, summarize_join
 from datahub_hyperjoin.tables import TableId
 
 NO_SAFE_JOIN = "no safe join known"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from datahub_hyperjoin.agents.words import shorten
+from datahub_hyperjoin.graphql.words import shorten
 
 MOST_BYTES = 5_250
 """1,500 tokens of 3.5 characters. Bytes count, because letters outside ASCII cost more tokens."""

@@ -13,11 +13,11 @@ from datahub_hyperjoin.agents.answers import (
     sql_of,
 )
 from datahub_hyperjoin.agents.limit import Answer, add_entries
-from datahub_hyperjoin.agents.safety import doubts, mistrust
-from datahub_hyperjoin.agents.words import describe_join, grain_in_words, summarize_join
 from datahub_hyperjoin.graphql import CatalogJoin, JoinPath, find_path
 from datahub_hyperjoin.graphql.errors import NoPathError
+from datahub_hyperjoin.graphql.safety import doubts, mistrust
 from datahub_hyperjoin.graphql.steps import climbs, leads_from_key
+from datahub_hyperjoin.graphql.words import describe_join, grain_in_words, summarize_join
 from datahub_hyperjoin.tables import TableId
 
 _IN_A_STEP = ("join", "cardinality", "rows", "compare", "decided")
@@ -154,7 +154,7 @@ def explain_no_path(
 
 
 def _improbable(path: JoinPath) -> Answer:
-    """Explain that a path of safe joins is too improbable as a whole.
+    """Explain that the whole path is too improbable, although each join is safe.
 
     The answer lists the joins that a person could confirm.
     """

@@ -20,8 +20,6 @@ from datahub_hyperjoin.agents.route import (
     explain_no_path,
     find_safe_path,
 )
-from datahub_hyperjoin.agents.safety import MIN_SCORE, doubts
-from datahub_hyperjoin.agents.words import shorten
 from datahub_hyperjoin.graphql import (
     CatalogJoin,
     accept,
@@ -32,6 +30,8 @@ from datahub_hyperjoin.graphql import (
     reject,
 )
 from datahub_hyperjoin.graphql.join_sql import sql_of_joins
+from datahub_hyperjoin.graphql.safety import MIN_SCORE, doubts
+from datahub_hyperjoin.graphql.words import shorten
 from datahub_hyperjoin.urns import table_id
 from datahub_hyperjoin.wording import name_some
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from datahub_hyperjoin.agents.safety import alone
 from datahub_hyperjoin.graphql.joins import CatalogJoin
+from datahub_hyperjoin.graphql.safety import alone
 from datahub_hyperjoin.graphql.steps import JoinPath
 from datahub_hyperjoin.tables import ColumnId
 
@@ -30,7 +30,7 @@ def describe_join(join: CatalogJoin) -> Phrases:
         "grain": grain_in_words(alone(join)),
         "rows": _rows(join),
         "values": _values(join),
-        "compare": _comparison(join),
+        "compare": comparison_in_words(join),
         "decided": decision_in_words(join),
         "description": shorten(join.description),
     }
@@ -108,8 +108,12 @@ def _values(join: CatalogJoin) -> str:
     )
 
 
-def _comparison(join: CatalogJoin) -> str:
-    """Describe how values are compared; empty if they are compared as written."""
+def comparison_in_words(join: CatalogJoin) -> str:
+    """Describe how values are compared; empty if they are compared as written.
+
+    Args:
+        join: The join.
+    """
     if join.via:
         into, out = join.via
         return f"in two steps: {join.left} = {into}, then {out} = {join.right}"

@@ -9,7 +9,7 @@ from datahub_hyperjoin.agents.answers import (
     sql_of,
     suggest_safe_joins,
 )
-from datahub_hyperjoin.agents.safety import MIN_SCORE
+from datahub_hyperjoin.graphql.safety import MIN_SCORE
 from datahub_hyperjoin.joins import Verdict
 
 CREATED = join("orders", "users", 0.97, key="created_by")

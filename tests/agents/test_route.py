@@ -18,8 +18,8 @@ from datahub_hyperjoin.agents.route import (
     explain_no_path,
     find_safe_path,
 )
-from datahub_hyperjoin.agents.safety import MIN_SCORE, doubts
 from datahub_hyperjoin.graphql import CatalogJoin
+from datahub_hyperjoin.graphql.safety import MIN_SCORE, doubts
 from datahub_hyperjoin.joins import Cardinality, Role, Verdict
 from datahub_hyperjoin.relationship_aspect import UNVERIFIED
 from datahub_hyperjoin.tables import TableId

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from chains import N_1, N_N, ONE_1, ONE_N, domain, join
 
-from datahub_hyperjoin.agents.safety import MIN_SCORE, doubts, mistrust
 from datahub_hyperjoin.graphql import CatalogJoin
+from datahub_hyperjoin.graphql.safety import MIN_SCORE, doubts, mistrust
 from datahub_hyperjoin.joins import Role, Verdict
 from datahub_hyperjoin.relationship_aspect import UNVERIFIED
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from chains import N_N, join
 
-from datahub_hyperjoin.agents.words import describe_join, shorten, summarize_join
 from datahub_hyperjoin.graphql import CatalogJoin
+from datahub_hyperjoin.graphql.words import describe_join, shorten, summarize_join
 from datahub_hyperjoin.joins import Role, Verdict
 from datahub_hyperjoin.tables import ColumnId, TableId
 
