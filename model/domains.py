@@ -191,20 +191,23 @@ def _describe(inner: Mapping[Pair, float], profiles: Mapping[ColumnId, ColumnPro
 
     known = [profiles[column] for column in members if column in profiles]
     enough = _ENOUGH_COVERAGE * max((_coverage(profile) for profile in known), default=0.0)
-
-    def usefulness(column: ColumnId) -> tuple[float, float, int]:
-        profile = profiles.get(column)
-        if profile is None or _coverage(profile) < enough:
-            return 0.0, 0.0, partners[column]
-        return profile.uniqueness, _coverage(profile), partners[column]
-
     names = Counter(column.path for column in members)
     return Domain(
         members=tuple(members),
-        representative=max(members, key=usefulness),
+        representative=max(
+            members,
+            key=lambda column: (*_usefulness(profiles.get(column), enough), partners[column]),
+        ),
         name=min(names, key=lambda name: (-names[name], name)),
         probability=sum(inner.values()) / len(inner),
     )
+
+
+def _usefulness(profile: ColumnProfile | None, enough: float) -> tuple[float, float]:
+    """Rank a member by uniqueness and coverage, if it covers enough of the domain."""
+    if profile is None or _coverage(profile) < enough:
+        return 0.0, 0.0
+    return profile.uniqueness, _coverage(profile)
 
 
 def _coverage(profile: ColumnProfile) -> float:

@@ -91,18 +91,21 @@ def calibrate(
     odds = bounded_logit(np.concatenate([accepted, rejected]))
     # One sign for both sides: z(s) should be high for accepted pairs and low for rejected ones.
     sign = np.repeat([1.0, -1.0], [len(accepted), len(rejected)])
-
-    def cost(
-        point: Float[np.ndarray, "2"],
-    ) -> tuple[float, Float[np.ndarray, "2"]]:
-        slope, offset = point
-        margin = sign * (slope * odds + offset)
-        residual = -sign * expit(-margin)
-        deviation = np.array([(slope - 1) / _SLOPE, offset / _OFFSET])
-        gradient = np.array([residual @ odds, residual.sum()]) + deviation / [_SLOPE, _OFFSET]
-        return float(np.logaddexp(0, -margin).sum() + deviation @ deviation / 2), gradient
-
     start = np.array([1.0, 0.0])
     bounds = Bounds([_FLATTEST, -np.inf], [np.inf, np.inf])
-    fit = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    fit = minimize(_cost, start, (odds, sign), jac=True, method="L-BFGS-B", bounds=bounds)
     return Calibration(slope=float(fit.x[0]), offset=float(fit.x[1]))
+
+
+def _cost(
+    point: Float[np.ndarray, "2"],
+    odds: Float[np.ndarray, " decision"],
+    sign: Float[np.ndarray, " decision"],
+) -> tuple[float, Float[np.ndarray, "2"]]:
+    """Return what `calibrate` minimises at a slope and an offset, and its gradient there."""
+    slope, offset = point
+    margin = sign * (slope * odds + offset)
+    residual = -sign * expit(-margin)
+    deviation = np.array([(slope - 1) / _SLOPE, offset / _OFFSET])
+    gradient = np.array([residual @ odds, residual.sum()]) + deviation / [_SLOPE, _OFFSET]
+    return float(np.logaddexp(0, -margin).sum() + deviation @ deviation / 2), gradient

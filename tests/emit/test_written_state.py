@@ -171,11 +171,12 @@ def test_an_edge_knows_its_datasets() -> None:
     assert edge.datasets == (dataset_urn(TableId("file", "a")), dataset_urn(TableId("file", "b")))
 
 
-def test_a_large_lake_fits() -> None:
+def test_the_state_of_ten_thousand_tables_fits() -> None:
+    """Check a tenth of such a lake, since the size grows with the number of entries."""
     numbers = np.random.default_rng(1)
-    tables = [TableId("snowflake", f"analytics.mart_{n % 97}.orders_{n}") for n in range(10_000)]
+    tables = [TableId("snowflake", f"analytics.mart_{n % 97}.orders_{n}") for n in range(1_000)]
     columns = [column_urn(ColumnId(table, f"key_{n}")) for table in tables for n in range(7)]
-    chosen = numbers.integers(len(columns), size=(50_000, 2))
+    chosen = numbers.integers(len(columns), size=(5_000, 2))
     pairs = [(columns[one], columns[other]) for one, other in chosen]
     relationships = {
         f"urn:li:erModelRelationship:{numbers.bytes(16).hex()}": pair for pair in pairs
@@ -188,4 +189,4 @@ def test_a_large_lake_fits() -> None:
         lineage=[WrittenEdge(*pair, adds_table=True) for pair in pairs],
     )
     written.prepare_for_commit()
-    assert len(written.to_bytes(max_allowed_state_size=2**24)) < FOUR_MEGABYTES
+    assert len(written.to_bytes(max_allowed_state_size=2**24)) < FOUR_MEGABYTES / 10
