@@ -27,7 +27,7 @@ from datahub_hyperjoin.catalog import (
     Scope,
     TableSelection,
 )
-from datahub_hyperjoin.emit.config import EmitConfig
+from datahub_hyperjoin.emit.config import EmitConfig, fill_for_agents
 from datahub_hyperjoin.errors import CheckpointMismatchError, UnwritablePathError
 from datahub_hyperjoin.long_texts import refuse_long_texts
 from datahub_hyperjoin.model.config import ModelConfig
@@ -171,10 +171,16 @@ class HyperJoinConfig(
         """Convert `catalog: datahub` to a section that reads no rows."""
         return {"described": True} if written == "datahub" else written
 
+    @field_validator("emit", mode="before")
+    @classmethod
+    def _fill_for_agents(cls, written: object) -> object:
+        """Add the layers that `emit.agents` implies."""
+        return fill_for_agents(written)
+
     @field_validator("model", mode="before")
     @classmethod
     def _fill_by_setting(cls, written: object) -> object:
-        """Add the defaults that `model.setting` implies to the section `model`."""
+        """Fill the section `model` with the defaults of `model.setting`."""
         if not isinstance(written, Mapping):
             return written
         refuse_retired_keys(written)

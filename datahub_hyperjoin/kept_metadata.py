@@ -6,6 +6,7 @@ Such metadata stays as earlier runs wrote it.
 from dataclasses import replace
 
 from datahub.ingestion.graph.client import DataHubGraph
+from datahub.utilities.urns.urn import guess_entity_type
 
 from datahub_hyperjoin.catalog import Catalog, read_column_properties
 from datahub_hyperjoin.emit import (
@@ -79,10 +80,11 @@ def about_unread_tables(
         if urn in listing or dataset_urn(column_id(urn).table) not in judged
     ]
     datasets = [urn for urn in kept.datasets if urn not in judged]
+    shows = {"query": config.queries, "document": config.documents}
     return WrittenState(
         columns=columns if config.properties else [],
         datasets=datasets if config.properties else [],
-        queries=kept.queries if config.queries else [],
+        queries=[urn for urn in kept.queries if shows[guess_entity_type(urn)]],
         lineage=kept.lineage if config.lineage else [],
         embeds=kept.embeds if config.embed else {},
     )

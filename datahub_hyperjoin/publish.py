@@ -11,9 +11,9 @@ from datahub.ingestion.graph.client import DataHubGraph
 from datahub_hyperjoin.catalog import (
     Catalog,
     History,
-    PublishedQueries,
-    read_published_queries,
+    PublishedEntities,
     read_embeds,
+    read_published_entities,
     read_upstreams,
 )
 from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
@@ -45,7 +45,7 @@ from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.settled_scores import scores_to_remember, settle
 from datahub_hyperjoin.suggest import Findings
 from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
-from datahub_hyperjoin.urns import column_id, column_urn, dataset_urn, query_urn, table_id
+from datahub_hyperjoin.urns import column_id, column_urn, dataset_urn, table_id
 
 _LARGE_DOMAIN = 4
 """Members of a value domain that is published as a star; of three columns, all joins are."""
@@ -309,13 +309,12 @@ def _read_existing(
     config, last = context.config, context.handler.last() or WrittenState()
     relationships = catalog.relationships.values()
     foreign = [relationship for relationship in relationships if not relationship.ours]
-    queries, upstreams, listed = PublishedQueries(), {}, {}
-    if config.queries:
-        joins = [*publication.joins, *(join.as_join for join in publication.crosswalks)]
-        urns = {query_urn(join_urn(join)) for join in joins}
-        queries = read_published_queries(
+    queries, upstreams, listed = PublishedEntities(), {}, {}
+    # Of a layer that is off now, people's edits stay, too.
+    if wanted := publication.shown_by(config).union(last.queries):
+        queries = read_published_entities(
             graph,
-            urns,
+            wanted,
             written=last.queries,
             unseen=last.unseen,
             hiders=context.hiders,

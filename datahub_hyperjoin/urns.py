@@ -5,6 +5,7 @@ from datahub.metadata.urns import (
     CorpUserUrn,
     DataPlatformUrn,
     DatasetUrn,
+    DocumentUrn,
     ErModelRelationshipUrn,
     QueryUrn,
     SchemaFieldUrn,
@@ -27,6 +28,9 @@ _ENCODED = {UrnEncoder.encode_char(reserved): reserved for reserved in sorted(RE
 
 AUTHOR = CorpUserUrn("_ingestion").urn()
 """The user that DataHub's own sources write as; DataHub's pages do not show it as an author."""
+
+JOIN_OVERVIEW = DocumentUrn("hyperjoin-overview").urn()
+"""The document that leads to those of the datasets."""
 
 ACCEPTED, REJECTED = TagUrn("join:accepted").urn(), TagUrn("join:rejected").urn()
 """Tags with which people accept and reject a relationship."""
@@ -122,6 +126,15 @@ def query_urn(relationship: str) -> str:
         relationship: URN of the relationship.
     """
     return QueryUrn(datahub_guid({"join": relationship})).urn()
+
+
+def document_urn(table: TableId) -> str:
+    """Return the URN of the `document` that says how to join a table.
+
+    Args:
+        table: The table.
+    """
+    return DocumentUrn(datahub_guid({"joins of": dataset_urn(table)})).urn()
 
 
 def property_urn(namespace: str, name: str) -> str:

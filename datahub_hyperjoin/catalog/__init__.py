@@ -11,7 +11,7 @@ from datahub_hyperjoin.catalog.folder import check_folder, scan_folder
 from datahub_hyperjoin.catalog.history import History
 from datahub_hyperjoin.catalog.known_tables import FolderNames
 from datahub_hyperjoin.catalog.lineage import read_upstreams
-from datahub_hyperjoin.catalog.published_queries import PublishedQueries, read_published_queries
+from datahub_hyperjoin.catalog.published_entities import PublishedEntities, read_published_entities
 from datahub_hyperjoin.catalog.read import Catalog, Scope, read_catalog
 from datahub_hyperjoin.catalog.remote import scan_remote_folder
 from datahub_hyperjoin.catalog.spark_catalogs import scan_spark_catalog
@@ -25,7 +25,7 @@ __all__ = [
     "FolderNames",
     "History",
     "PlatformInstance",
-    "PublishedQueries",
+    "PublishedEntities",
     "Scope",
     "TableSelection",
     "check_folder",
@@ -34,7 +34,7 @@ __all__ = [
     "read_column_properties",
     "read_database_keys",
     "read_embeds",
-    "read_published_queries",
+    "read_published_entities",
     "read_upstreams",
     "scan_database",
     "scan_folder",

@@ -1,17 +1,26 @@
-"""Find published SQL queries that were later edited, hidden or deleted."""
+"""Find published SQL queries and documents that were later edited, hidden or deleted."""
 
-from collections.abc import Collection, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import (
+    DocumentInfoClass,
     QueryPropertiesClass,
     QuerySubjectsClass,
     StatusClass,
 )
+from datahub.utilities.urns.urn import guess_entity_type
 
-from datahub_hyperjoin.catalog.entities import aspect_of, fetch, parse_entity
+from datahub_hyperjoin.catalog.entities import (
+    Aspects,
+    NoteSkipped,
+    aspect_of,
+    fetch,
+    parse_entity,
+)
 from datahub_hyperjoin.catalog.relationships import (
     expect_absent,
     find_deleted,
@@ -19,36 +28,37 @@ from datahub_hyperjoin.catalog.relationships import (
     is_withdrawal,
     report_skipped,
 )
+from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.urns import AUTHOR
 
-_ENTITY = "query"
-_ASPECTS = [
-    aspect.ASPECT_NAME for aspect in (QueryPropertiesClass, QuerySubjectsClass, StatusClass)
-]
+_ASPECTS = {
+    "query": [it.ASPECT_NAME for it in (QueryPropertiesClass, QuerySubjectsClass, StatusClass)],
+    "document": [it.ASPECT_NAME for it in (DocumentInfoClass, StatusClass)],
+}
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublishedQueries:
-    """The SQL queries of earlier runs, grouped by what happened to them."""
+class PublishedEntities:
+    """The SQL queries and documents of earlier runs, grouped by what happened to them."""
 
     hidden: frozenset[str] = frozenset()
-    """Queries that an earlier run hid; a run may show them again."""
+    """Entities that an earlier run hid; a run may show them again."""
 
     closed: frozenset[str] = frozenset()
-    """Queries that a person edited, hid or deleted; no run writes them again."""
+    """Entities that a person edited, hid or deleted; no run writes them again."""
 
     deleted: frozenset[str] = frozenset()
-    """The queries in `closed` that were hard-deleted."""
+    """The entities in `closed` that were hard-deleted."""
 
     existing: frozenset[str] = frozenset()
-    """All queries that exist."""
+    """All of these entities that exist."""
 
     subjects: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """URNs of the datasets and columns that each existing query shows."""
+    """URNs of the datasets and columns that each existing entity shows."""
 
 
-def read_published_queries(
+def read_published_entities(
     graph: DataHubGraph,
     urns: Collection[str],
     *,
@@ -56,52 +66,84 @@ def read_published_queries(
     unseen: Collection[str],
     hiders: Collection[str],
     warn: Warn,
-) -> PublishedQueries:
-    """Find which of the given SQL queries were hidden, edited or deleted.
+) -> PublishedEntities:
+    """Find which of the given SQL queries and documents were hidden, edited or deleted.
 
-    A hidden query was hidden by us only if the run that last wrote its status is a run of this
+    A hidden entity was hidden by us only if the run that last wrote its status is a run of this
     source that hid entities; otherwise a person hid it. An editor other than ingestion is a person,
     too.
 
     Args:
         graph: DataHub's server.
-        urns: URNs of the queries that this run may write.
-        written: URNs of the queries that the last run wrote.
-        unseen: URNs of those of them that no run has read back.
+        urns: URNs of the queries and documents that this run may write.
+        written: URNs of those that the last run wrote.
+        unseen: URNs of those of the last run that no run has read back.
         hiders: IDs of the runs of any pipeline that hid entities.
-        warn: Receives a warning if nearly all written queries are missing.
+        warn: Receives a warning if nearly all written entities are missing.
 
     Returns:
-        The queries that may be shown again, and those that must be left alone.
+        The entities that may be shown again, and those that must be left alone. Of a type that the
+        server does not support, there are none.
     """
     skip = report_skipped(warn)
-    entities = fetch(graph, _ENTITY, sorted({*urns, *written}), _ASPECTS, warn=skip)
+    entities: dict[str, Aspects] = {}
+    for entity, members in _by_type([*urns, *written]).items():
+        found = _fetch_supported(graph, entity, members, skip)
+        if found is None:
+            written = [urn for urn in written if urn not in members]
+        entities |= found or {}
     hidden_by_us: set[str] = set()
     changed_by_people: set[str] = set()
     for urn, aspects in entities.items():
-        properties = aspect_of(aspects, QueryPropertiesClass)
+        properties = aspect_of(aspects, QueryPropertiesClass) or aspect_of(
+            aspects, DocumentInfoClass
+        )
         removed, run = hidden_by(aspects)
         if removed:
             ours = is_withdrawal(run, properties.customProperties if properties else {}, hiders)
             (hidden_by_us if ours else changed_by_people).add(urn)
         elif properties is not None and properties.lastModified.actor != AUTHOR:
             changed_by_people.add(urn)
-    # No other entity shows whether the queries have arrived, so if all are missing, none is taken
+    # No other entity shows whether these have arrived, so if all are missing, none is taken
     # for deleted.
     deleted = find_deleted(written, entities, unseen=unseen, writes_arrived=False, warn=warn)
     expect_absent(graph, deleted)
-    return PublishedQueries(
+    return PublishedEntities(
         hidden=frozenset(hidden_by_us),
         closed=frozenset(changed_by_people) | deleted,
         deleted=deleted,
         existing=frozenset(entities),
         subjects={
-            urn: parse_entity(urn, partial(_subjects, shown), skip) or frozenset()
+            urn: parse_entity(urn, partial(_subjects, aspects), skip) or frozenset()
             for urn, aspects in entities.items()
-            if (shown := aspect_of(aspects, QuerySubjectsClass))
+            if QuerySubjectsClass.ASPECT_NAME in aspects or DocumentInfoClass.ASPECT_NAME in aspects
         },
     )
 
 
-def _subjects(shown: QuerySubjectsClass) -> frozenset[str]:
-    return frozenset(subject.entity for subject in shown.subjects)
+def _fetch_supported(
+    graph: DataHubGraph, entity: str, urns: Iterable[str], warn: NoteSkipped
+) -> dict[str, Aspects] | None:
+    """Read entities of one type; None if the server does not support the type."""
+    try:
+        return fetch(graph, entity, sorted(urns), _ASPECTS[entity], warn=warn)
+    except UnknownEntityTypeError:
+        return None
+
+
+def _by_type(urns: Iterable[str]) -> dict[str, set[str]]:
+    by_type: dict[str, set[str]] = defaultdict(set)
+    for urn in urns:
+        by_type[guess_entity_type(urn)].add(urn)
+    return by_type
+
+
+def _subjects(aspects: Aspects) -> frozenset[str]:
+    subjects, info = aspect_of(aspects, QuerySubjectsClass), aspect_of(aspects, DocumentInfoClass)
+    assets = info.relatedAssets or () if info else ()
+    return frozenset(
+        [
+            *(subject.entity for subject in (subjects.subjects if subjects else ())),
+            *(related.asset for related in assets),
+        ]
+    )

@@ -1,7 +1,10 @@
 """The recipe section `emit`, which selects the metadata that a run writes."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from pydantic import TypeAdapter, ValidationError
 
 from datahub_hyperjoin.bounds import Seconds
 
@@ -25,9 +28,19 @@ class EmitConfig:
     """Whether each join is written as a `query` whose SQL was run on the data. DataHub shows it
     under the Highlighted Queries of both datasets."""
 
+    documents: bool = False
+    """Whether each dataset gets a `document` that says how to join it: its safe joins with their
+    grain and SQL. The document is hidden from global search, and related to the dataset, where AI
+    agents and people find it."""
+
+    agents: bool = False
+    """Preset for AI agents that read the catalog through DataHub's own MCP server, which shows
+    neither relationships nor properties of columns: turns `queries` and `documents` on, unless the
+    recipe sets them."""
+
     sql_timeout: Seconds = 60.0
-    """Time limit of each SQL query, in seconds. The SQL of a join is run, read-only, if `queries`
-    or `page` shows it; a join whose SQL takes longer gets none."""
+    """Time limit of each SQL query, in seconds. The SQL of a join is run, read-only, if `queries`,
+    `documents` or `page` show it; a join whose SQL takes longer gets none."""
 
     lineage: bool = False
     """Whether each join is written as lineage between its columns, from the unique column to the
@@ -56,3 +69,25 @@ class EmitConfig:
                 "`http://localhost:8766`"
             )
             raise ValueError(message)
+
+
+_FOR_AGENTS = ("queries", "documents")
+
+
+def fill_for_agents(written: object) -> object:
+    """Add the layers that `emit.agents` implies to the section `emit` of a recipe.
+
+    Args:
+        written: The section as written, which is not validated yet.
+    """
+    if not isinstance(written, Mapping) or not _is_on(written.get("agents")):
+        return written
+    return {**dict.fromkeys(_FOR_AGENTS, True), **written}
+
+
+def _is_on(switch: object) -> bool:
+    """Return whether a switch is on; a recipe's variables make it a text."""
+    try:
+        return TypeAdapter(bool).validate_python(switch)
+    except ValidationError:
+        return False

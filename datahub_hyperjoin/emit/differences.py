@@ -43,6 +43,7 @@ _CHUNK = 500
 _Target = tuple[str, str]
 """An entity's URN and the name of one of its aspects."""
 
+_DATED = (QueryPropertiesClass, DocumentInfoClass)
 _REVISITED = (StatusClass.ASPECT_NAME, UpstreamLineageClass.ASPECT_NAME)
 
 
@@ -191,13 +192,9 @@ class _ServerSnapshot:
         same = present is not None and (create or timeless(present) == written)
         if not self._is_news(target, written, in_place=same):
             return None
-        match aspect, present:
-            case (QueryPropertiesClass(), QueryPropertiesClass()) | (
-                DocumentInfoClass(),
-                DocumentInfoClass(),
-            ):
-                # What changes keeps the time of its creation.
-                aspect.created = present.created
+        if isinstance(aspect, _DATED) and isinstance(present, _DATED):
+            # A query or document that changes keeps the time of its creation.
+            aspect.created = present.created
         return unit
 
     def _patch(

@@ -1,6 +1,6 @@
 """Write the joins of a run in the order that DataHub requires.
 
-The layers of metadata are relationships, structured properties, queries and lineage.
+The layers of metadata are relationships, structured properties, queries, documents and lineage.
 """
 
 from collections import defaultdict
@@ -16,8 +16,10 @@ from datahub_hyperjoin.crosswalks import CrosswalkJoin, lone_joins
 from datahub_hyperjoin.emit.config import EmitConfig
 from datahub_hyperjoin.emit.define import define
 from datahub_hyperjoin.emit.definitions import define_properties, define_tags
+from datahub_hyperjoin.emit.documents import emit_guide, emit_overview
 from datahub_hyperjoin.emit.embeds import embed_url, emit_embed
 from datahub_hyperjoin.emit.existing_state import ExistingState
+from datahub_hyperjoin.emit.guide import write_guide
 from datahub_hyperjoin.emit.lineage import direct_joins, emit_lineage
 from datahub_hyperjoin.emit.properties import (
     emit_column,
@@ -29,12 +31,13 @@ from datahub_hyperjoin.emit.properties import (
 from datahub_hyperjoin.emit.queries import emit_query, query_of
 from datahub_hyperjoin.emit.relationships import emit_relationship
 from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState
+from datahub_hyperjoin.graphql.published import catalog_join
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.progress import Count
 from datahub_hyperjoin.relationship_aspect import join_urn, pairs_in
 from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import column_urn, dataset_urn
+from datahub_hyperjoin.urns import JOIN_OVERVIEW, column_urn, dataset_urn, document_urn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +93,17 @@ class Publication:
         """The tables that take part in joins."""
         return frozenset(end.table for join in self.joins for end in (join.left, join.right))
 
+    def shown_by(self, config: EmitConfig) -> frozenset[str]:
+        """Return the URNs of the queries and documents that may show the joins.
+
+        Args:
+            config: The layers to write.
+        """
+        joins = [*self.joins, *(join.as_join for join in self.crosswalks)] if config.queries else ()
+        tables = self.tables if config.documents else ()
+        guides = [*map(document_urn, tables), *([JOIN_OVERVIEW] if tables else ())]
+        return frozenset([*map(query_of, joins), *guides])
+
 
 def emit_findings(
     publication: Publication,
@@ -125,6 +139,8 @@ def emit_findings(
         yield from _properties(publication, existing, config.namespace, written)
     if config.queries:
         yield from _queries(publication, existing, written, count)
+    if config.documents:
+        yield from _documents(publication, existing, written)
     if config.lineage:
         yield from _lineage(publication, existing, written, count)
     if config.embed:
@@ -206,6 +222,42 @@ def _queries(
             yield _show_again(urn, primary=False)
         written.queries.append(urn)
         shown.add(urn)
+
+
+def _documents(
+    publication: Publication, existing: ExistingState, written: WrittenState
+) -> Iterator[MetadataWorkUnit]:
+    """Write how to join each table, and a document that leads to these.
+
+    Documents that a person changed or deleted are skipped. So are those of tables that this run did
+    not read, because their SQL was not run.
+    """
+    names, version, now = labels(publication.titles), publication.model_version, publication.now
+    statements = {
+        join_urn(join): statement.sql
+        for join in publication.linking
+        if (statement := publication.statements.get(join.pairs)) and statement.sql
+    }
+    kept = existing.closed_queries | {
+        document_urn(table)
+        for table in publication.unread - publication.described
+        if document_urn(table) in existing.present
+    }
+    guides: list[tuple[str, Iterator[MetadataWorkUnit]]] = []
+    shared = _by_table(publication.shared)
+    for table, own in _by_table(publication.linking).items():
+        found = [catalog_join(join) for join in (*own, *shared.get(table, ()))]
+        text = write_guide(table, found, statements)
+        units = emit_guide(table, label=names[table], text=text, model_version=version, now=now)
+        guides.append((document_urn(table), units))
+    if guides:
+        guides.append((JOIN_OVERVIEW, iter([emit_overview(model_version=version, now=now)])))
+    for urn, units in guides:
+        if urn not in kept:
+            yield from units
+            if urn in existing.hidden:
+                yield _show_again(urn, primary=False)
+            written.queries.append(urn)
 
 
 def _lineage(

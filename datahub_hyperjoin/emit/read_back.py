@@ -21,6 +21,7 @@ from datahub.ingestion.source.state.entity_removal_state import GenericCheckpoin
 from datahub.ingestion.source.state.stale_entity_removal_handler import StaleEntityRemovalHandler
 from datahub.ingestion.source.state.stateful_ingestion_base import StateProviderWrapper
 from datahub.metadata.schema_classes import (
+    DocumentInfoClass,
     ERModelRelationshipPropertiesClass,
     QueryPropertiesClass,
 )
@@ -40,6 +41,7 @@ _PATIENCE, _PAUSE = 5.0, 0.2
 _ASPECTS = {
     "erModelRelationship": ERModelRelationshipPropertiesClass.ASPECT_NAME,
     "query": QueryPropertiesClass.ASPECT_NAME,
+    "document": DocumentInfoClass.ASPECT_NAME,
 }
 
 

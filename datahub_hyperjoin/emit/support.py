@@ -3,7 +3,12 @@
 from collections.abc import Iterator, Mapping
 
 from datahub.ingestion.graph.client import DataHubGraph
-from datahub.metadata.urns import ErModelRelationshipUrn, QueryUrn, StructuredPropertyUrn
+from datahub.metadata.urns import (
+    DocumentUrn,
+    ErModelRelationshipUrn,
+    QueryUrn,
+    StructuredPropertyUrn,
+)
 from requests import HTTPError, RequestException
 
 from datahub_hyperjoin.client_errors import is_unknown_entity
@@ -23,6 +28,7 @@ _NEEDS: Mapping[str, _Needs] = {
         "dataset": ("structuredProperties",),
     },
     "queries": {"query": ("queryProperties", "querySubjects", "status")},
+    "documents": {"document": ("documentInfo", "documentSettings", "status")},
     "lineage": {"dataset": ("upstreamLineage",)},
 }
 """Entities and aspects that each layer writes."""
@@ -31,6 +37,7 @@ _EXAMPLES = {
     "erModelRelationship": ErModelRelationshipUrn("hyperjoin").urn(),
     "structuredProperty": StructuredPropertyUrn("hyperjoin").urn(),
     "query": QueryUrn("hyperjoin").urn(),
+    "document": DocumentUrn("hyperjoin").urn(),
 }
 """A URN of each entity type that a server may not know; the entities need not exist."""
 

@@ -74,7 +74,7 @@ class WrittenState(CheckpointStateBase):
     """Datasets that have our property."""
 
     queries: list[str] = Field(default_factory=list)
-    """Queries that show a join."""
+    """Queries that show a join, and documents that say how to join a dataset."""
 
     lineage: list[WrittenEdge] = Field(default_factory=list)
     """Lineage edges between columns."""
@@ -206,7 +206,9 @@ class WrittenState(CheckpointStateBase):
             update={
                 "columns": sorted({*self.columns} - {*part.columns}),
                 "datasets": sorted({*self.datasets} - {*part.datasets}),
-                "embeds": {urn: self.embeds[urn] for urn in self.embeds.keys() - part.embeds.keys()},
+                "embeds": {
+                    urn: self.embeds[urn] for urn in self.embeds.keys() - part.embeds.keys()
+                },
                 "queries": sorted({*self.queries} - {*part.queries}),
                 "lineage": [edge for edge in self.lineage if edge[:2] not in edges],
             }

@@ -10,7 +10,7 @@ from datahub.metadata.schema_classes import (
     QueryStatementClass,
 )
 
-from datahub_hyperjoin.catalog.published_queries import read_published_queries
+from datahub_hyperjoin.catalog.published_entities import read_published_entities
 from datahub_hyperjoin.urns import AUTHOR
 from gms import Gms
 
@@ -31,7 +31,7 @@ def test_a_query_with_malformed_subjects_still_exists(
         "querySubjects": {"value": {"subjects": [{"entity": ["no text"]}]}},
     }
     gms.reply("query/batchGet", json.dumps([entity]))
-    found = read_published_queries(graph, [QUERY], written=[QUERY], unseen=(), hiders=(), warn=warn)
+    found = read_published_entities(graph, [QUERY], written=[QUERY], unseen=(), hiders=(), warn=warn)
     assert (set(found.existing), set(found.closed)) == ({QUERY}, set())
     assert found.subjects == {QUERY: frozenset()}
     (warning,) = warnings

@@ -23,6 +23,7 @@ OURS = {
     "schemaField": {"structuredProperties"},
     "erModelRelationship": {"erModelRelationshipProperties", "globalTags", "status"},
     "query": {"queryProperties", "querySubjects", "dataPlatformInstance", "status"},
+    "document": {"documentInfo", "documentSettings", "status"},
     "tag": {"tagKey", "tagProperties"},
     "structuredProperty": {"propertyDefinition", "structuredPropertySettings"},
     # DataHub's own record of a run.
@@ -67,7 +68,11 @@ def check_manners(gms: Gms) -> None:
             hidden |= {write.urn} if write.aspect == "status" and write.body["removed"] else set()
             continue
         assert write.aspect in OURS[write.entity], write
-        if write.aspect == "status" and write.entity in ("erModelRelationship", "query"):
+        if write.aspect == "status" and write.entity in (
+            "erModelRelationship",
+            "query",
+            "document",
+        ):
             assert write.urn not in hidden, write
 
 

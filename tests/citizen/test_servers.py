@@ -15,7 +15,7 @@ from gms.double import Version
 from lake import column, describe_folder
 
 Run = Callable[..., str]
-LAYERS = {"relationships": True, "properties": True, "queries": True, "lineage": True}
+LAYERS = {"relationships": True, "properties": True, "lineage": True, "agents": True}
 
 
 def relationships(gms: Gms) -> set[str]:
@@ -35,6 +35,7 @@ def test_each_release_gets_every_layer_once(version: Version, run: Run, lake: Pa
         assert "flights.csv.carrier = airlines.csv.carrier" in relationships(gms)
         assert gms.get(column_urn(column("airlines.csv.carrier")), StructuredPropertiesClass)
         assert gms.urns("query")
+        assert gms.urns("document")
         before = len(gms.writes)
         run(gms, "--no-default-report", emit=LAYERS)
         assert {write.entity for write in gms.writes[before:]} <= {"dataJob"}
@@ -46,6 +47,7 @@ def test_each_release_gets_every_layer_once(version: Version, run: Run, lake: Pa
         ("structuredProperty", "emit.properties needs"),
         ("erModelRelationship", "emit.relationships needs"),
         ("query", "emit.queries needs"),
+        ("document", "emit.documents needs"),
     ],
 )
 def test_a_smaller_server_gets_the_other_layers_and_one_warning(
@@ -62,6 +64,7 @@ def test_a_smaller_server_gets_the_other_layers_and_one_warning(
         written = {write.aspect for write in gms.writes}
         assert ("erModelRelationshipProperties" in written) is (missing != "erModelRelationship")
         assert ("structuredProperties" in written) is (missing != "structuredProperty")
+        assert ("documentInfo" in written) is (missing != "document")
         assert "upstreamLineage" in written
 
 

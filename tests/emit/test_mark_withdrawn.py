@@ -10,7 +10,7 @@ from datahub.metadata.schema_classes import (
     SystemMetadataClass,
 )
 
-from datahub_hyperjoin.catalog.published_queries import PublishedQueries, read_published_queries
+from datahub_hyperjoin.catalog.published_entities import PublishedEntities, read_published_entities
 from datahub_hyperjoin.emit.mark_withdrawn import mark_withdrawn
 from gms import Gms
 from workunits import JOIN, QUERY, hide, query, relationship
@@ -36,8 +36,8 @@ def mark(gms: Gms, *units: MetadataWorkUnit) -> list[MetadataWorkUnit]:
     return list(mark_withdrawn(units, gms.graph(), run_id=RUN))
 
 
-def read_queries(gms: Gms) -> PublishedQueries:
-    return read_published_queries(
+def read_queries(gms: Gms) -> PublishedEntities:
+    return read_published_entities(
         gms.graph(), [QUERY], written=[], unseen=[], hiders=[], warn=refuse
     )
 

@@ -8,7 +8,7 @@ from gms.double import Version
 
 VERSIONS: tuple[Version, ...] = ("1.5.0", "1.6.0", "1.7.0")
 
-ALL = EmitConfig(queries=True, lineage=True)
+ALL = EmitConfig(queries=True, documents=True, lineage=True)
 ENTITIES = {
     "erModelRelationship": {"relationships": "the entity type erModelRelationship"},
     "structuredProperty": {
@@ -16,9 +16,11 @@ ENTITIES = {
         "schemaField, the aspect structuredProperties of dataset"
     },
     "query": {"queries": "the entity type query"},
+    "document": {"documents": "the entity type document"},
 }
 ASPECTS = {
     "upstreamLineage": {"lineage": "the aspect upstreamLineage of dataset"},
+    "documentSettings": {"documents": "the aspect documentSettings of document"},
     "querySubjects": {"queries": "the aspect querySubjects of query"},
 }
 

@@ -27,7 +27,7 @@ from datahub_hyperjoin.catalog import PlatformInstance, Scope
 from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
 from datahub_hyperjoin.catalog.history import History
 from datahub_hyperjoin.catalog.lineage import read_upstreams
-from datahub_hyperjoin.catalog.published_queries import read_published_queries
+from datahub_hyperjoin.catalog.published_entities import read_published_entities
 from datahub_hyperjoin.catalog.read import read_catalog
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.graphql import (
@@ -146,7 +146,7 @@ def _reads(folder: Path) -> Sequence[Read]:
         lambda graph: accept(graph, join, why="same code"),
         lambda graph: read_other_pipelines(graph, "another", _ignore),
         lambda graph: read_upstreams(graph, [FLIGHTS]),
-        lambda graph: read_published_queries(
+        lambda graph: read_published_entities(
             graph, queries, written=queries, unseen=(), hiders=(), warn=_ignore
         ),
         lambda graph: _read_all(graph, folder),

@@ -1,0 +1,127 @@
+"""Write the text that tells an agent how to join a table.
+
+Agents often read a document in excerpts around the name that they look for, so every line says all
+about its join. The whole text has at most 1,500 tokens.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from datahub_hyperjoin.graphql.joins import CatalogJoin, best_first, from_table
+from datahub_hyperjoin.graphql.safety import MIN_SCORE, alone, doubts
+from datahub_hyperjoin.graphql.words import comparison_in_words, decision_in_words
+from datahub_hyperjoin.tables import TableId
+
+MOST_GUIDE_BYTES = 4_600
+"""1,495 tokens by the rule of DataHub's own MCP server, 1.3 for every four characters. Bytes count,
+because letters outside ASCII cost more tokens."""
+
+_INTRODUCTION = """\
+Use only the safe joins below. If none of them fits, say that no safe join is known, and ask the \
+user; a guess from the names of columns multiplies rows without an error.
+
+The grain of a join is the table of which the result has one row for each row that matches. Sum \
+only columns of that table.
+"""
+_MOST_UNSAFE = 5
+
+OVERVIEW = """\
+For each dataset that joins with others, DataHub has a document "How to join ...". It is hidden \
+from search, and listed among the related documents of the dataset.
+
+1. Get the dataset (`get_entities`), and take the URN of that document from its related documents.
+2. Search the document for the name of the other dataset (`grep_documents`). Each line that names \
+it is a whole join: its columns, the grain of the result, and how sure it is.
+
+A document without such a line knows no safe join of the two. Do not guess one: ask the user.
+"""
+
+
+def write_guide(table: TableId, joins: Sequence[CatalogJoin], statements: Mapping[str, str]) -> str:
+    """Write how to join a table, in Markdown.
+
+    Args:
+        table: The table.
+        joins: Its joins.
+        statements: SQL that was run, by the URN of the join.
+
+    Returns:
+        First the safe joins, then some that are not safe, then SQL, as far as there is room. What
+        is left out is counted.
+    """
+    turned = [from_table(join, table) for join in best_first(joins)]
+    reasons = {join.urn: doubts(join, min_score=MIN_SCORE) for join in turned}
+    safe = [join for join in turned if not reasons[join.urn]]
+    rivals = Counter(join.right.table for join in safe)
+    page = _Page(f"# How to join {table}\n\n{_INTRODUCTION}")
+    lines = [_safe_line(join, rivals[join.right.table]) for join in safe]
+    page.add_list("Safe joins", lines or ["none: no safe join is known"])
+    unsafe = [_unsafe_line(join, reasons[join.urn]) for join in turned if reasons[join.urn]]
+    page.add_list("Not safe", unsafe, most=_MOST_UNSAFE)
+    for join in safe:
+        if sql := statements.get(join.urn):
+            page.add(f"\n`{_condition(join)}`, in SQL that was run:\n```sql\n{sql}\n```\n")
+    return page.text
+
+
+class _Page:
+    """A text that takes parts only as long as there is room."""
+
+    _RESERVE = 60
+    """Bytes kept for the count of what is left out, of each list."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def add(self, part: str, *, reserve: int = 0) -> bool:
+        """Add a part if there is room, and return whether there was."""
+        fits = len((self.text + part).encode()) + reserve <= MOST_GUIDE_BYTES
+        if fits:
+            self.text += part
+        return fits
+
+    def add_list(self, title: str, lines: Sequence[str], *, most: int | None = None) -> None:
+        """Add a section with as many lines as there is room for, and the number of the others."""
+        if not lines or not self.add(f"\n## {title}\n\n", reserve=2 * self._RESERVE):
+            return
+        shown = 0
+        for line in lines[:most]:
+            if not self.add(f"- {line}\n", reserve=2 * self._RESERVE):
+                break
+            shown += 1
+        if shown < len(lines):
+            self.add(f"- {len(lines) - shown} more\n")
+
+
+def _safe_line(join: CatalogJoin, rivals: int) -> str:
+    return "; ".join([f"`{_condition(join)}`", *_notes(join, rivals)])
+
+
+def _notes(join: CatalogJoin, rivals: int) -> Iterator[str]:
+    yield join.cardinality.words
+    grain = alone(join).grain
+    yield f"grain: {'this table' if grain == join.left.table else grain}"
+    if join.left_fan_out is not None:
+        yield (
+            f"{join.left_fan_out:.3g} rows there for each row here"
+            if join.multiplies
+            else f"{join.left_fan_out:.1%} of the rows here match"
+        )
+    if compared := comparison_in_words(join):
+        yield compared
+    if rivals > 1:
+        yield f"one of {rivals} joins with that table that give other rows: ask which is meant"
+    yield decision_in_words(join)
+
+
+def _unsafe_line(join: CatalogJoin, reasons: Sequence[str]) -> str:
+    return f"`{_condition(join)}`: {'; '.join(reasons)}"
+
+
+def _condition(join: CatalogJoin) -> str:
+    """Return the columns of the table, and the column of the other table that equals each.
+
+    An arrow leads to the key.
+    """
+    arrow = "=" if join.referenced is None else "→" if join.referenced == join.right else "←"
+    return " and ".join(f"{own.path} {arrow} {other}" for own, other in join.pairs)

@@ -1,0 +1,30 @@
+"""Test the preset for agents in the recipe section `emit`."""
+
+import pytest
+
+from datahub_hyperjoin.config import HyperJoinConfig
+from datahub_hyperjoin.emit.config import EmitConfig
+
+
+def parse(**emit: object) -> EmitConfig:
+    recipe = {"catalog": {"folder": "."}, "emit": emit}
+    return HyperJoinConfig.model_validate(recipe).emit
+
+
+@pytest.mark.parametrize("on", [True, "true", "yes", 1])
+def test_the_preset_for_agents_turns_its_layers_on(on: object) -> None:
+    assert parse(agents=on) == EmitConfig(agents=True, queries=True, documents=True)
+
+
+@pytest.mark.parametrize("off", [False, "false", 0])
+def test_without_the_preset_nothing_changes(off: object) -> None:
+    assert parse(agents=off) == EmitConfig() == parse()
+
+
+def test_a_layer_that_the_recipe_sets_stays_as_it_says() -> None:
+    assert parse(agents=True, queries=False) == EmitConfig(agents=True, documents=True)
+
+
+def test_a_preset_that_is_no_switch_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"emit\.agents\n  Input should be a valid boolean"):
+        parse(agents="some")
