@@ -230,8 +230,9 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             facts=catalog.facts,
         )
         warn_of_unknown_columns(catalog.filed, findings.profiles, self.report.warn)
-        # Only the HTML page and `query` entities show SQL.
-        if not (self.config.page or self.config.emit.queries):
+        # Only the HTML page, queries and documents show SQL.
+        emit = self.config.emit
+        if not (self.config.page or emit.queries or emit.documents):
             return findings
         with self.report.stage("Running the SQL"):
             return self._run_sql(findings, catalog, session)
