@@ -64,7 +64,7 @@ class WrittenDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FiledDecision:
-    """A decision of the file, with the tables of this run that it names."""
+    """A decision of the file, with the two tables of this run."""
 
     written: WrittenDecision
     """The decision in the words of the file."""
@@ -77,7 +77,7 @@ class FiledDecision:
 
     @property
     def columns(self) -> JoinedColumns:
-        """The columns of the join; empty if the run does not know both tables."""
+        """The columns of the join; empty if the run lacks one of the tables."""
         if self.left is None or self.right is None:
             return ()
         written, left, right = self.written, self.left, self.right

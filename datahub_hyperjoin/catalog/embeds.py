@@ -1,4 +1,4 @@
-"""Read the addresses that the Preview tabs of datasets show."""
+"""Read the addresses of the pages that DataHub's Preview tabs show."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from datahub_hyperjoin.catalog.entities import aspect_of, fetch
 
 
 def read_embeds(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, EmbedClass]:
-    """Read what the Preview tabs of the given datasets show.
+    """Read the address of the page in each dataset's Preview tab.
 
     Args:
         graph: DataHub's server.

@@ -1,4 +1,4 @@
-"""The command `hyperjoin serve`, which serves people a page with the joins of the catalog."""
+"""The command `hyperjoin serve`, which serves a page of the catalog's joins."""
 
 import click
 
@@ -26,7 +26,7 @@ from datahub_hyperjoin.service.errors import MissingServiceError
     help="Address of DataHub's pages, which then may show those of the service in a frame.",
 )
 def serve_people(*, host: str, port: int, url: str, datahub_url: str) -> None:
-    """Serve a page with the joins of DataHub, on which people accept and reject them.
+    """Serve a page on which people accept and reject the joins of DataHub.
 
     Each person signs in with an access token of DataHub, and sees and changes what its owner may.
     `emit.embed` in a recipe shows the page in the Preview tab of each dataset.

@@ -1,4 +1,7 @@
-"""Show the page of `hyperjoin serve` in DataHub's Preview tab, where nothing else is shown."""
+"""Show joins in DataHub's Preview tab, unless the tab shows something else.
+
+The tab then contains the page of `hyperjoin serve`.
+"""
 
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote
@@ -11,7 +14,7 @@ _IF_ABSENT = {"If-None-Match": "*"}
 
 
 def embed_url(service: str, dataset: str) -> str:
-    """Return the address of the page with the joins of a dataset.
+    """Return the address of the page that shows a dataset's joins.
 
     Args:
         service: Address of `hyperjoin serve`.
@@ -51,7 +54,7 @@ def remove_embed(dataset: str) -> MetadataWorkUnit:
 def find_foreign_embeds(
     embeds: Mapping[str, EmbedClass], written: Mapping[str, str], service: str | None
 ) -> Iterable[str]:
-    """Yield the URNs of datasets whose Preview tab shows what somebody else wrote.
+    """Yield the URNs of datasets whose Preview tab somebody else uses.
 
     Args:
         embeds: The aspects of datasets that have one, by URN.

@@ -1,4 +1,4 @@
-"""Describe datasets, and the user who asks."""
+"""Read how DataHub describes datasets, and who the client's user is."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _PAGE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetSummary:
-    """A dataset as DataHub's pages introduce it."""
+    """The title of a dataset, and the number of its columns."""
 
     title: str = ""
     """The name that DataHub's pages show; empty without one."""
@@ -23,7 +23,7 @@ class DatasetSummary:
 
 
 def describe_datasets(graph: DataHubGraph, urns: Iterable[str]) -> dict[str, DatasetSummary]:
-    """Read the titles of datasets and the number of their columns.
+    """Read the title and the number of columns of each dataset.
 
     Args:
         graph: DataHub's server.
@@ -53,7 +53,7 @@ def _summarize(entity: GraphQLObject) -> DatasetSummary:
 
 
 def signed_in_user(graph: DataHubGraph) -> str:
-    """Return the URN of the user whose token the client has.
+    """Return the URN of the user to whom the client's token belongs.
 
     Args:
         graph: DataHub's server.

@@ -1,4 +1,7 @@
-"""Put people's decisions into the HTML page, which adds to them and downloads them."""
+"""Prepare people's decisions for the HTML page.
+
+The page adds decisions, and downloads the file with all of them.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,7 +16,7 @@ _Row = tuple[str, tuple[str, ...], str, tuple[str, ...], str, str, str, str, str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageDecisions:
-    """The decisions that the page shows, and how it names tables when it adds to them."""
+    """The decisions that the page shows, and the URNs of tables with equal names."""
 
     file: str
     """Name of the file that the page downloads, which ends in `.csv` or `.json`."""
@@ -29,7 +32,7 @@ class PageDecisions:
 def list_decisions(
     filed: Sequence[FiledDecision], tables: Sequence[TableId], file: str
 ) -> PageDecisions:
-    """Collect the decisions of the file for the page.
+    """Convert the decisions of the file to rows for the page.
 
     Args:
         filed: All decisions, also those about tables that the page does not show.

@@ -1,11 +1,11 @@
-"""The additions to the HTML page that a web service shows, compared with a file."""
+"""The parts of the HTML page that only a web service adds."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedPage:
-    """What a web service adds to the page, for the person who signed in."""
+    """The parts of the page that a web service adds for the person who signed in."""
 
     nonce: str
     """The secret that marks the page's own scripts and styles, for the Content-Security-Policy."""

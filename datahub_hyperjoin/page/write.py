@@ -75,7 +75,7 @@ def render_page(
     served: ServedPage | None = None,
     decisions: PageDecisions | None = None,
 ) -> str:
-    """Render the page.
+    """Render the HTML page of the joins.
 
     Args:
         contents: Tables, columns and joins.
@@ -101,7 +101,7 @@ def render_page(
 
 
 def render_template(name: str, **values: object) -> str:
-    """Render a template of this package.
+    """Render one of this package's templates.
 
     Args:
         name: File of the template.

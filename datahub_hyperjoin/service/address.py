@@ -21,7 +21,7 @@ class Address:
 
     @classmethod
     def of(cls, host: str, port: int, url: str = "") -> "Address":
-        """Collect the addresses of a service.
+        """Determine the addresses of a service from its options.
 
         Args:
             host: Address to listen to.
@@ -51,7 +51,7 @@ class Address:
 
 
 def origin_of(option: str, url: str) -> str:
-    """Return the origin of a web site, as browsers write it.
+    """Return the origin of a web site, in the form that browsers send.
 
     Args:
         option: The option that names the site, for the error message.

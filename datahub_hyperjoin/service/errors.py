@@ -15,7 +15,7 @@ class MissingServiceError(HyperJoinError, ImportError):
 
     @classmethod
     def for_command(cls) -> Self:
-        """Report how to install the packages."""
+        """Report how to install the packages for the service."""
         return cls(
             "`hyperjoin serve` needs the packages `starlette` and `uvicorn`. Run "
             "`pip install 'datahub-hyperjoin[serve]'`"
@@ -23,11 +23,11 @@ class MissingServiceError(HyperJoinError, ImportError):
 
 
 class ExposedServiceError(HyperJoinError, ValueError):
-    """People's tokens could be read on their way, or nobody could reach the service."""
+    """The options would expose people's tokens, or name no address of the service."""
 
     @classmethod
     def without_tls(cls, host: str) -> Self:
-        """Report that tokens would cross the network unencrypted."""
+        """Report that people's tokens would cross the network unencrypted."""
         return cls(
             f"people would send their tokens to `--host {host}` unencrypted. Put a proxy with TLS "
             "in front of the service and name its address, as in `--url https://joins.example`, "
@@ -36,7 +36,7 @@ class ExposedServiceError(HyperJoinError, ValueError):
 
     @classmethod
     def malformed(cls, option: str, url: str) -> Self:
-        """Report an option that is no address of a web site."""
+        """Report an option whose value is not the address of a web site."""
         return cls(
             f"`{option} {url}` is no address of a web site. Write scheme, host and port only, as "
             "in `https://joins.example` or `http://localhost:9002`"

@@ -34,7 +34,7 @@ _HEADERS = {
 
 
 def policy(nonce: str, frames: str) -> str:
-    """Return the Content-Security-Policy of an answer.
+    """Return the Content-Security-Policy header of an answer.
 
     Args:
         nonce: The secret that marks the answer's own scripts and styles.
@@ -57,7 +57,7 @@ def policy(nonce: str, frames: str) -> str:
 
 
 class SecureHeaders:
-    """Adds headers to every answer that tell browsers what its page may do.
+    """Adds security headers to every answer.
 
     Args:
         app: The web application.
@@ -86,7 +86,7 @@ class SecureHeaders:
 
 
 def comes_from_own_page(headers: Headers, origins: Collection[str]) -> bool:
-    """Return whether a page of the service itself sent a request.
+    """Return whether one of the service's own pages sent a request.
 
     Args:
         headers: The headers of the request.
@@ -96,7 +96,7 @@ def comes_from_own_page(headers: Headers, origins: Collection[str]) -> bool:
 
 
 def repeats_secret(headers: Headers, session: PersonalSession) -> bool:
-    """Return whether a request repeats the secret of its session.
+    """Return whether a request contains the secret of its session.
 
     Args:
         headers: The headers of the request.
@@ -106,7 +106,7 @@ def repeats_secret(headers: Headers, session: PersonalSession) -> bool:
 
 
 async def read_texts(request: Request) -> Mapping[str, str]:
-    """Read the texts in the body of a request.
+    """Read the named texts in the body of a request.
 
     Args:
         request: The request.

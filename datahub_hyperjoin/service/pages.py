@@ -1,4 +1,4 @@
-"""Render the pages of the service for one person."""
+"""Render the pages that the service shows to a person."""
 
 from collections.abc import Sequence
 from itertools import islice
@@ -72,7 +72,10 @@ def render_joins(session: PersonalSession, *, nonce: str, dataset: str = "") -> 
 
 
 def _read(graph: DataHubGraph, about: TableId | None) -> list[CatalogJoin]:
-    """Read the joins of a table, or all joins, also those that a person rejected."""
+    """Read the joins of a table, or all joins.
+
+    Joins that a person rejected are included.
+    """
     if about:
         found = joins_of_dataset(graph, dataset_urn(about), hidden=True)
     else:
@@ -81,7 +84,7 @@ def _read(graph: DataHubGraph, about: TableId | None) -> list[CatalogJoin]:
 
 
 def _read_statements(graph: DataHubGraph, joins: Sequence[CatalogJoin]) -> dict[str, str]:
-    """Read the SQL of joins, with as many requests as they need."""
+    """Read the SQL of joins, in several requests if necessary."""
     rest, statements = iter(joins), dict[str, str]()
     while part := list(islice(rest, _STATEMENTS)):
         statements |= sql_of_joins(graph, part)
@@ -98,7 +101,7 @@ def render_sign_in(*, nonce: str) -> str:
 
 
 def render_error(message: str, *, nonce: str) -> str:
-    """Render a page with an error.
+    """Render a page that shows an error.
 
     Args:
         message: What went wrong, and what to do.

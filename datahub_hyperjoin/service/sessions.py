@@ -1,4 +1,4 @@
-"""Remember who has signed in.
+"""Keep the sessions of the people who have signed in.
 
 Sessions are in memory only, so nobody's token is ever written to disk.
 """
@@ -20,7 +20,7 @@ _BYTES = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonalSession:
-    """One person's session."""
+    """The session of one person."""
 
     person: str
     """URN of the user in DataHub."""
@@ -36,7 +36,7 @@ class PersonalSession:
 
 
 class Sessions:
-    """The sessions of all people.
+    """The current sessions of all people.
 
     Args:
         clock: Returns the time in seconds.
@@ -70,7 +70,7 @@ class Sessions:
         return name
 
     def find(self, name: str) -> PersonalSession | None:
-        """Return a session by its secret name; None if it has ended or never existed."""
+        """Return the session with a secret name; None if there is no such session."""
         with self._lock:
             self._drop_expired()
             return self._sessions.get(name)
