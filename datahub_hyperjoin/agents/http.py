@@ -5,7 +5,6 @@ Without a token, only this machine can reach the server.
 
 import hmac
 from collections.abc import Sequence
-from ipaddress import ip_address
 
 import uvicorn
 from mcp.server.mcpserver import MCPServer
@@ -16,6 +15,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from datahub_hyperjoin.agents.errors import UnguardedServerError
+from datahub_hyperjoin.hosts import host_names, is_own
 
 TOKEN_VARIABLE = "HYPERJOIN_MCP_TOKEN"  # noqa: S105 - a name
 """The environment variable with the token of clients. Options stand in the list of processes."""
@@ -23,8 +23,6 @@ TOKEN_VARIABLE = "HYPERJOIN_MCP_TOKEN"  # noqa: S105 - a name
 _SHORTEST_TOKEN = 32
 _MOST_BODY = 64 * 1024
 """Bytes of a request; the longest question has a few thousand."""
-
-_OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
 def serve(app: Starlette, *, host: str, port: int) -> None:
@@ -55,7 +53,7 @@ def create_app(
     Raises:
         UnguardedServerError: Other machines could use the server without a token.
     """
-    allowed = [*_names_of(host), *names]
+    allowed = [*host_names(host), *names]
     _check(host, allowed, token)
     app = server.streamable_http_app(
         host=host,
@@ -77,35 +75,11 @@ def create_app(
     return app
 
 
-def _names_of(host: str) -> Sequence[str]:
-    """Return the host names that clients may use for an address.
-
-    The list is empty for an address such as 0.0.0.0, which means all addresses of the machine.
-    """
-    if _is_own(host):
-        return _OWN_NAMES
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return (host,)
-    if address.is_unspecified:
-        return ()
-    return (f"[{host}]" if address.version == 6 else host,)  # noqa: PLR2004 - the protocol's version
-
-
-def _is_own(host: str) -> bool:
-    """Return whether an address can be reached from this machine only."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def _check(host: str, allowed: Sequence[str], token: str) -> None:
     """Refuse a weak or missing token, and a server without host names."""
     if token and (len(token) < _SHORTEST_TOKEN or not token.isascii() or " " in token):
         raise UnguardedServerError.with_short_token(TOKEN_VARIABLE, _SHORTEST_TOKEN)
-    if not token and not _is_own(host):
+    if not token and not is_own(host):
         raise UnguardedServerError.without_token(host, TOKEN_VARIABLE)
     if not allowed:
         raise UnguardedServerError.without_names(host)

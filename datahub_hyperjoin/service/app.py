@@ -1,7 +1,7 @@
-"""The web application that shows joins and takes decisions about them."""
+"""The web application that shows joins and stores people's decisions."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 
 from datahub.ingestion.graph.client import DataHubGraph
 from starlette.applications import Starlette
@@ -36,7 +36,7 @@ _DECIDE = {Verdict.ACCEPTED.value: accept, Verdict.REJECTED.value: reject}
 
 
 def create_service(connect: Connect, address: Address, *, frames: str = "") -> Starlette:
-    """Create the web application.
+    """Create the web application that shows joins and stores decisions.
 
     `/` shows all joins, and `/dataset?urn=URN` those of a dataset. A person signs in with a token
     of DataHub, with which the application reads and decides for this person alone.
@@ -84,7 +84,10 @@ class _Service:
         return self._sessions.find(request.cookies.get(self._cookie, ""))
 
     def _show(self, request: Request) -> Response:
-        """Show the joins of a dataset, or all; without a session, the page to sign in."""
+        """Show the joins of a dataset, or the page to sign in.
+
+        Without a dataset, all joins are shown. The page to sign in is shown without a session.
+        """
         nonce = request.state.nonce
         session = self._session(request)
         if session is None:
@@ -102,13 +105,17 @@ class _Service:
         if not comes_from_own_page(request.headers, self._address.origins):
             return _refuse(_FOREIGN)
         token = (await read_texts(request)).get("token", "").strip()
+        self._sessions.close(request.cookies.get(self._cookie, ""))
         return await run_in_threadpool(self._open, token)
 
     def _open(self, token: str) -> Response:
         """Start a session for the owner of a token."""
         try:
             graph = self._connect(token)
-            person = signed_in_user(graph)
+            with ExitStack() as failing:
+                failing.callback(graph.close)
+                person = signed_in_user(graph)
+                failing.pop_all()
         except DeniedError:
             return _refuse("DataHub does not accept this token. Create a new one in its settings")
         except HyperJoinError as error:
@@ -148,7 +155,7 @@ class _Service:
         return JSONResponse({"decision": asked["decision"]})
 
     def _check(self, request: Request) -> PersonalSession | Response:
-        """Return the session of a request that its own page sent, or else a refusal."""
+        """Return the session of a request from the service's own page, or a refusal."""
         session = self._session(request)
         if session is None:
             return JSONResponse({"error": "your session has ended. Sign in"}, status_code=401)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from datahub_hyperjoin.graphql import CatalogJoin
 from datahub_hyperjoin.graphql.datasets import DatasetSummary
-from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.joins import Cardinality, Verdict
 from datahub_hyperjoin.page.contents import MOST_JOINS, Contents, Record, publisher_of
 from datahub_hyperjoin.relationship_aspect import NOT_VERIFIED
 from datahub_hyperjoin.tables import ColumnId, TableId
@@ -15,6 +15,7 @@ _UNKNOWN = -1
 """A number that the catalog does not tell; the page leaves it out."""
 
 _NO_DOMAIN = -1
+_BY_CARDINALITY = {Cardinality.MANY_ONE: 1, Cardinality.ONE_MANY: -1}
 _WAS_RUN = "It was run before it was written into the catalog"
 
 
@@ -87,7 +88,7 @@ def list_catalog_contents(
 
 
 def _publishers(tables: Iterable[TableId], ends: Iterable[ColumnId]) -> dict[str, int]:
-    """Number the publishers of tables, those with the most joins first."""
+    """Number the publishers of tables, the publisher with the most joins first."""
     counts = Counter(publisher_of(end.table) for end in ends)
     names = {publisher_of(table) for table in tables}
     ordered = sorted(names, key=lambda name: (-counts[name], name))
@@ -105,7 +106,7 @@ def _count_columns(table: TableId, summaries: Mapping[str, DatasetSummary]) -> i
 
 
 def _sql(join: CatalogJoin, statements: Mapping[str, str]) -> tuple[str, str]:
-    """Return the SQL of a join and a note; both are empty without SQL."""
+    """Return the SQL of a join and a note about it; both are empty without SQL."""
     return (statements[join.urn], _WAS_RUN) if join.urn in statements else ("", "")
 
 
@@ -135,10 +136,15 @@ def _known(number: float | None) -> float:
 
 
 def _direction(join: CatalogJoin) -> int:
-    """Return 1 if the left column refers to the right one, -1 for the reverse, and 0 otherwise."""
-    if join.referenced is None:
-        return 0
-    return 1 if join.referenced == join.right else -1
+    """Return the direction of a join as a number.
+
+    It is 1 from left to right, -1 from right to left, and 0 without a direction.
+
+    A join without a role leads from many rows to one.
+    """
+    if join.referenced:
+        return 1 if join.referenced == join.right else -1
+    return _BY_CARDINALITY.get(join.cardinality, 0) if join.role is None else 0
 
 
 def _notes(join: CatalogJoin) -> list[str]:

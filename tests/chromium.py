@@ -1,0 +1,144 @@
+"""Drive a headless Chromium through the DevTools protocol, over two pipes."""
+
+import base64
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+Json = dict[str, Any]
+
+PATH = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+"""The browser; None if there is none."""
+
+_PATIENCE = 30.0
+_PAUSE = 0.05
+_LAUNCH = """
+import os, sys
+pipes = [os.dup2(int(pipe), 100 + at) for at, pipe in enumerate(sys.argv[1:3])]
+os.dup2(pipes[0], 3)
+os.dup2(pipes[1], 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+"""Starts the browser, which reads commands from descriptor 3 and writes answers to 4."""
+
+
+class Tab:
+    """A tab of the browser."""
+
+    def __init__(self, commands: int, answers: int) -> None:
+        self._commands, self._answers = os.fdopen(commands, "wb"), os.fdopen(answers, "rb")
+        self._numbers, self._session = itertools.count(1), ""
+        self.log: list[str] = []
+        target = self.send("Target.createTarget", url="about:blank")["targetId"]
+        attached = self.send("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Log", "Runtime"):
+            self.send(f"{domain}.enable")
+
+    def close(self) -> None:
+        """Close the pipes."""
+        self._commands.close()
+        self._answers.close()
+
+    def send(self, method: str, **parameters: Any) -> Json:  # noqa: ANN401 - JSON
+        """Send a command, and return its result."""
+        number = next(self._numbers)
+        session = {"sessionId": self._session} if self._session else {}
+        command = {"id": number, "method": method, "params": parameters, **session}
+        self._commands.write(json.dumps(command).encode() + b"\0")
+        self._commands.flush()
+        while True:
+            message = self._read()
+            if message.get("id") == number:
+                assert "error" not in message, message
+                return dict(message["result"])
+            if message.get("method") == "Log.entryAdded":
+                self.log.append(message["params"]["entry"]["text"])
+
+    def _read(self) -> Json:
+        message = bytearray()
+        while (byte := self._answers.read(1)) != b"\0":
+            assert byte, "the browser has stopped"
+            message += byte
+        return dict(json.loads(message))
+
+    def open(self, url: str) -> None:
+        """Load a page."""
+        self.send("Page.navigate", url=url)
+
+    def run(self, script: str, *, framed: bool = False) -> Any:  # noqa: ANN401 - JSON
+        """Run a script in the page, or in its first frame, and return its value."""
+        where = {}
+        if framed:
+            frames = self.send("Page.getFrameTree")["frameTree"].get("childFrames")
+            if not frames:
+                return None
+            frame = frames[0]["frame"]["id"]
+            world = self.send("Page.createIsolatedWorld", frameId=frame)
+            where = {"contextId": world["executionContextId"]}
+        done = self.send("Runtime.evaluate", expression=script, returnByValue=True, **where)
+        return done["result"].get("value")
+
+    def wait(self, script: str, *, framed: bool = False) -> Any:  # noqa: ANN401 - JSON
+        """Run a script until its value is true, and return the value."""
+        end = time.monotonic() + _PATIENCE
+        while not (value := self.run(script, framed=framed)):
+            assert time.monotonic() < end, f"{script} stays {value!r}; log: {self.log}"
+            time.sleep(_PAUSE)
+        return value
+
+    def wait_for_log(self, text: str) -> None:
+        """Wait until the browser has logged a text."""
+        end = time.monotonic() + _PATIENCE
+        while not any(text in entry for entry in self.log):
+            assert time.monotonic() < end, f"{text!r} is not in the log: {self.log}"
+            self.run("0")
+            time.sleep(_PAUSE)
+
+    def picture(self, path: Path) -> None:
+        """Write a picture of the page."""
+        data = self.send("Page.captureScreenshot", captureBeyondViewport=True)["data"]
+        path.write_bytes(base64.b64decode(data))
+
+
+@contextmanager
+def browse(folder: Path) -> Iterator[Tab]:
+    """Start the browser, which keeps its files in a folder, and open a tab."""
+    assert PATH, "there is no Chromium"
+    (read_commands, commands), (answers, write_answers) = os.pipe(), os.pipe()
+    browser = subprocess.Popen(
+        [
+            *(sys.executable, "-c", _LAUNCH, str(read_commands), str(write_answers)),
+            PATH,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--remote-debugging-pipe",
+            f"--user-data-dir={folder}",
+            "--window-size=1280,1000",
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        pass_fds=(read_commands, write_answers),
+    )
+    os.close(read_commands)
+    os.close(write_answers)
+    try:
+        tab = Tab(commands, answers)
+        yield tab
+        tab.close()
+    finally:
+        browser.terminate()
+        browser.wait(timeout=20)

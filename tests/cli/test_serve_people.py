@@ -1,0 +1,130 @@
+"""Test `hyperjoin serve`, run as people run it."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx2
+import pytest
+from click.testing import CliRunner
+
+from browsers import ADA, PEOPLE
+from datahub_hyperjoin import service
+from datahub_hyperjoin.cli import main
+from datahub_hyperjoin.cli.connect import connector
+from datahub_hyperjoin.graphql.datasets import signed_in_user
+from datahub_hyperjoin.graphql.errors import DeniedError
+from shop import Shop, open_shop
+
+OWNER = "token-of-the-machine"
+KNOWN = {OWNER: "urn:li:corpuser:machine", **PEOPLE}
+
+
+@pytest.fixture
+def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
+    with open_shop(KNOWN) as opened:
+        monkeypatch.setenv("DATAHUB_GMS_URL", opened.gms.url)
+        monkeypatch.setenv("DATAHUB_GMS_TOKEN", OWNER)
+        opened.suggest("orders.customer", "customers.id", 0.93)
+        yield opened
+
+
+@contextmanager
+def serving() -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Start the command, and wait until its port answers."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    server = subprocess.Popen(
+        [sys.executable, "-m", "datahub_hyperjoin.cli", "serve", "--port", str(port)],
+        env=dict(os.environ),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        for _ in range(600):
+            with socket.socket() as probe:
+                if server.poll() is not None or probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}", server
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+        if server.stdout:
+            server.stdout.close()
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_person_signs_in_and_sees_the_joins() -> None:
+    with serving() as (origin, server):
+        with httpx2.Client(trust_env=False, headers={"Origin": origin}) as person:
+            assert person.get(origin).status_code == 401
+            answer = person.post(f"{origin}/sign-in", content=json.dumps({"token": ADA}))
+            assert answer.status_code == 204
+            page = person.get(origin)
+            assert "Signed in as <b>ada</b>" in page.text
+            assert "server" not in page.headers
+        with socket.socket() as other:
+            # A server that listened to all addresses would answer at this one, too.
+            assert other.connect_ex(("127.0.0.2", int(origin.rpartition(":")[2]))) != 0
+        server.terminate()
+        output, _ = server.communicate(timeout=20)
+    assert f"The joins are at {origin}\n" in output
+    assert ADA not in output
+    assert OWNER not in output
+
+
+def test_nobody_acts_with_the_credentials_of_the_machine(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATAHUB_SYSTEM_CLIENT_ID", "__datahub_system")
+    monkeypatch.setenv("DATAHUB_SYSTEM_CLIENT_SECRET", "secret")
+    connect_as = connector()
+    shop.gms.requests.clear()
+    with pytest.raises(DeniedError):
+        signed_in_user(connect_as(""))
+    assert {request.token for request in shop.gms.requests} == {"nobody"}
+    assert signed_in_user(connect_as(ADA)) == PEOPLE[ADA]
+
+
+def fail(*options: str) -> str:
+    result = CliRunner().invoke(main, ["serve", *options])
+    assert result.exit_code == 1
+    return result.output
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_service_that_takes_tokens_unencrypted_does_not_start() -> None:
+    assert fail("--host", "0.0.0.0") == (  # noqa: S104 - it is refused
+        "Error: people would send their tokens to `--host 0.0.0.0` unencrypted. Put a proxy with "
+        "TLS in front of the service and name its address, as in `--url https://joins.example`, "
+        "or remove `--host`\n"
+    )
+
+
+@pytest.mark.usefixtures("shop")
+def test_an_address_that_is_none_is_refused() -> None:
+    assert fail("--datahub-url", "localhost:9002") == (
+        "Error: `--datahub-url localhost:9002` is no address of a web site. Write scheme, host and "
+        "port only, as in `https://joins.example` or `http://localhost:9002`\n"
+    )
+
+
+@pytest.mark.usefixtures("shop")
+def test_without_the_packages_the_error_says_how_to_install_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, f"{service.__name__}.app", raising=False)
+    monkeypatch.delattr(service, "app", raising=False)
+    monkeypatch.setitem(sys.modules, "starlette.applications", None)
+    assert fail() == (
+        "Error: `hyperjoin serve` needs the packages `starlette` and `uvicorn`. Run `pip install "
+        "'datahub-hyperjoin[serve]'`\n"
+    )

@@ -1,0 +1,122 @@
+"""Test a decision in a real browser, on the page inside DataHub's own."""
+
+import html
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+import uvicorn
+from datahub.metadata.schema_classes import EmbedClass
+from quick_runs import CARRIER, ORIGIN, Runs, shown, urn_of
+
+import chromium
+from datahub_hyperjoin.graphql import find_join
+from datahub_hyperjoin.joins import Verdict
+from datahub_hyperjoin.service.address import Address
+from datahub_hyperjoin.service.app import create_service
+from datahub_hyperjoin.urns import dataset_urn
+from gms import Gms
+from lake import describe_folder, table, write_flights
+
+pytestmark = pytest.mark.skipif(
+    chromium.PATH is None, reason="no chromium or google-chrome is on the PATH"
+)
+AIRLINES = dataset_urn(table("airlines.csv"))
+ACCEPT = "document.querySelector('[data-decision=accepted]')"
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+@contextmanager
+def preview_tab(gms: Gms, port: int) -> Iterator[None]:
+    """Serve a page that shows the embed of a dataset in a frame, as DataHub's Preview tab does."""
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            embed = gms.get(AIRLINES, EmbedClass)
+            address = html.escape(embed.renderUrl or "") if embed else ""
+            frame = f'<iframe src="{address}" width="1200" height="900"></iframe>'
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(f"<!doctype html><title>DataHub</title>{frame}".encode())
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name
+            """Write no log."""
+
+    server = HTTPServer(("127.0.0.1", port), Page)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@contextmanager
+def serving(gms: Gms, port: int, datahub: int) -> Iterator[None]:
+    """Serve the joins to the browser."""
+    service = create_service(
+        lambda token: gms.graph(token=token or None),
+        Address.of("127.0.0.1", port),
+        frames=f"http://localhost:{datahub}",
+    )
+    server = uvicorn.Server(uvicorn.Config(service, port=port, log_level="warning"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield
+    server.should_exit = True
+    thread.join()
+
+
+def test_a_decision_in_the_preview_tab_is_kept_by_the_next_run(tmp_path: Path) -> None:
+    folder = tmp_path / "lake"
+    write_flights(folder)
+    datahub, port = free_port(), free_port()
+    emit = {"embed": f"http://localhost:{port}"}
+    with Gms() as gms, preview_tab(gms, datahub), serving(gms, port, datahub):
+        describe_folder(gms, folder)
+        run = Runs(gms, folder)
+        run([CARRIER, ORIGIN], emit=emit)
+        with chromium.browse(tmp_path / "browser") as tab:
+            tab.open(f"http://localhost:{datahub}/")
+            button = "document.querySelector('#sign-in button')"
+            tab.wait(f"!!{button} && document.readyState === 'complete'", framed=True)
+            tab.run(f"{button}.click()", framed=True)
+            tab.wait(f"!!{ACCEPT}", framed=True)
+            assert tab.run("document.title", framed=True) == "Joins of airlines.csv"
+            tab.run(f"{ACCEPT}.click()", framed=True)
+            tab.wait(f"{ACCEPT}.textContent === 'Accepted'", framed=True)
+            refused = [text for text in tab.log if "Content Security Policy" in text]
+            assert refused == []
+        assert find_join(gms.graph(), urn_of(CARRIER)).verdict is Verdict.ACCEPTED
+        # The next run finds neither join. It keeps the one that the person accepted.
+        run([], emit=emit)
+        assert shown(gms) == {CARRIER}
+
+
+def test_no_other_site_shows_the_page_in_a_frame(tmp_path: Path) -> None:
+    with Gms() as gms:
+        datahub, port = free_port(), free_port()
+        gms.put(AIRLINES, EmbedClass(renderUrl=f"http://localhost:{port}/"))
+        with (
+            preview_tab(gms, datahub),
+            serving(gms, port, free_port()),
+            chromium.browse(tmp_path) as tab,
+        ):
+            tab.open(f"http://localhost:{datahub}/")
+            tab.wait("document.readyState === 'complete' && window.length === 1")
+            tab.wait_for_log("frame-ancestors")
+            assert tab.run("!!document.getElementById('sign-in')", framed=True) is not True
