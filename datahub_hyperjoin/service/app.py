@@ -15,7 +15,12 @@ from starlette.routing import Route
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.graphql import accept, reject
 from datahub_hyperjoin.graphql.datasets import signed_in_user
-from datahub_hyperjoin.graphql.errors import DeniedError, NoServerError, UnknownNameError
+from datahub_hyperjoin.graphql.errors import (
+    DeniedError,
+    NoPathError,
+    NoServerError,
+    UnknownNameError,
+)
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.service.address import Address
 from datahub_hyperjoin.service.guard import (
@@ -25,6 +30,7 @@ from datahub_hyperjoin.service.guard import (
     repeats_secret,
 )
 from datahub_hyperjoin.service.pages import render_error, render_joins, render_sign_in
+from datahub_hyperjoin.service.paths import describe_path
 from datahub_hyperjoin.service.sessions import LIFETIME, PersonalSession, Sessions
 
 Connect = Callable[[str], DataHubGraph]
@@ -32,6 +38,7 @@ Connect = Callable[[str], DataHubGraph]
 
 _RELATIONSHIP = "urn:li:erModelRelationship:"
 _FOREIGN = "another web site sent this request. Use the page of the service itself"
+_ENDED = "your session has ended. Sign in"
 _DECIDE = {Verdict.ACCEPTED.value: accept, Verdict.REJECTED.value: reject}
 
 
@@ -66,6 +73,7 @@ class _Service:
             routes=[
                 Route("/", self._show),
                 Route("/dataset", self._show),
+                Route("/path", self._find_path),
                 Route("/sign-in", self._sign_in, methods=["POST"]),
                 Route("/sign-out", self._sign_out, methods=["POST"]),
                 Route("/decide", self._decide, methods=["POST"]),
@@ -100,6 +108,19 @@ class _Service:
             return HTMLResponse(render_joins(session, nonce=nonce, dataset=dataset))
         except HyperJoinError as error:
             return HTMLResponse(render_error(str(error), nonce=nonce), status_code=_status(error))
+
+    def _find_path(self, request: Request) -> Response:
+        """Describe the path between two datasets."""
+        session = self._session(request)
+        if session is None:
+            return JSONResponse({"error": _ENDED}, status_code=401)
+        start, end = (request.query_params.get(name, "") for name in ("start", "end"))
+        if not start or not end:
+            return JSONResponse({"error": "name two datasets"}, status_code=400)
+        try:
+            return JSONResponse(describe_path(session.graph, start, end))
+        except HyperJoinError as error:
+            return _fail(error)
 
     async def _sign_in(self, request: Request) -> Response:
         if not comes_from_own_page(request.headers, self._address.origins):
@@ -158,7 +179,7 @@ class _Service:
         """Return the session of a request from the service's own page, or a refusal."""
         session = self._session(request)
         if session is None:
-            return JSONResponse({"error": "your session has ended. Sign in"}, status_code=401)
+            return JSONResponse({"error": _ENDED}, status_code=401)
         if not comes_from_own_page(request.headers, self._address.origins):
             return _refuse(_FOREIGN)
         if not repeats_secret(request.headers, session):
@@ -178,7 +199,7 @@ def _status(error: HyperJoinError) -> int:
     match error:
         case DeniedError() | NoServerError():
             return 403
-        case UnknownNameError():
+        case UnknownNameError() | NoPathError():
             return 404
         case _:
             return 502

@@ -99,6 +99,12 @@ def test_a_decision_in_the_preview_tab_is_kept_by_the_next_run(tmp_path: Path) -
             assert tab.run("document.title", framed=True) == "Joins of airlines.csv"
             tab.run(f"{ACCEPT}.click()", framed=True)
             tab.wait(f"{ACCEPT}.textContent === 'Accepted'", framed=True)
+            tab.run(
+                "document.getElementById('path-end').value = 'flights.csv'; "
+                "document.querySelector('#path button').click()",
+                framed=True,
+            )
+            tab.wait("document.querySelectorAll('#path-answer li').length === 1", framed=True)
             refused = [text for text in tab.log if "Content Security Policy" in text]
             assert refused == []
         assert find_join(gms.graph(), urn_of(CARRIER)).verdict is Verdict.ACCEPTED
