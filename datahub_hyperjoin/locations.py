@@ -105,6 +105,10 @@ class File:
     dialect: Dialect = DEFAULT_DIALECT
     """The file's dialect, if it is delimited text."""
 
+    copy_of: tuple[str, ...] = ()
+    """If the file is a temporary copy of a data frame or of a table of DuckDB, the parts of the
+    name under which SQL finds the original."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:

@@ -87,11 +87,13 @@ def _report_profiles(profiles: Sequence[TableProfile], progress: Progress) -> No
         name = str(profile.table.id)
         if profile.fault:
             progress.count("tables_skipped", 1)
+            chosen_by = profile.table.chosen_by
+            remedy = f", or exclude it with `{chosen_by}`" if chosen_by else ""
             progress.warn(
                 "Table skipped",
                 "If DataHub or a header names its columns, it gets suggestions by names, which are "
                 "not verified on data. All other tables are read",
-                f"{name}: {profile.fault}, or exclude it with `{profile.table.chosen_by}`",
+                f"{name}: {profile.fault}{remedy}",
             )
             continue
         progress.count("tables_profiled", 1)

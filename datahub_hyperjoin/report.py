@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
@@ -10,28 +10,17 @@ from datahub.ingestion.source.state.stale_entity_removal_handler import (
     StaleEntityRemovalSourceReport,
 )
 from datahub.utilities.lossy_collections import LossyList
-from tabulate import tabulate
 from typing_extensions import LiteralString
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.crosswalks import CrosswalkJoin
+from datahub_hyperjoin.join_listing import list_best_joins
 from datahub_hyperjoin.joins import Join, Verdict
 from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import Pair, TableId
 
 # DataHub's command line shows the progress of its own loggers, and only warnings of others.
 logger = logging.getLogger("datahub.hyperjoin")
-
-_MAX_JOINS = 25
-_HEADERS = (
-    "column",
-    "joins with",
-    "role",
-    "joinability",
-    "shared values",
-    "containment",
-    "cardinality",
-)
 
 
 @dataclass
@@ -197,18 +186,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
             crosswalks: The joins in two steps, best first.
             named: The joins that were not verified on data, best first.
         """
-        by_use = sorted(joins, key=lambda join: join.role.place)
-        rows = [*map(_row, by_use[:_MAX_JOINS])]
-        more = len(joins) - len(rows)
-        noun = "join" if len(joins) == 1 else "joins"
-        lines = [
-            f"{len(joins)} {noun} found, best first:" if joins else "No joins found.",
-            tabulate(rows, headers=_HEADERS, disable_numparse=True) if rows else "",
-            f"... and {more} more." if more else "",
-            *_list_crosswalks(crosswalks),
-            *_list_named(named),
-        ]
-        self._table = "\n".join(line for line in lines if line)
+        self._table = list_best_joins(joins, crosswalks, named)
 
     def as_string(self, *args: object, **kwargs: object) -> str:
         """Format the report as text: the counters, then the table of the best joins.
@@ -222,44 +200,3 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
             return counters
         page = f"\nAll joins, with their evidence: {self.page}" if self.page else ""
         return f"{counters}\n\n{self._table}{page}"
-
-
-def _row(join: Join) -> tuple[str, ...]:
-    """Format a join as a row of the report's table, with the referring column first."""
-    evidence = join.measured
-    columns = (join.left, join.right)
-    if join.referenced == join.left:
-        columns, evidence = columns[::-1], evidence.reversed
-    return (
-        *map(str, columns),
-        join.role.value,
-        f"{join.joinability:.2f}",
-        f"{evidence.shared} {evidence.compared_as}".rstrip(),
-        f"{evidence.left_containment:.0%} / {evidence.right_containment:.0%}",
-        evidence.cardinality.words,
-    )
-
-
-def _list_crosswalks(crosswalks: Sequence[CrosswalkJoin]) -> Iterator[str]:
-    if not crosswalks:
-        return
-    noun = "pair of columns joins" if len(crosswalks) == 1 else "pairs of columns join"
-    yield f"\n{len(crosswalks)} {noun} in two steps, through a table with codes and names:"
-    for crosswalk in crosswalks[:_MAX_JOINS]:
-        steps = " and ".join(f"{left} = {right}" for left, right in crosswalk.pairs)
-        yield f"{steps} ({crosswalk.joinability:.2f})"
-    if len(crosswalks) > _MAX_JOINS:
-        yield f"... and {len(crosswalks) - _MAX_JOINS} more."
-
-
-def _list_named(joins: Sequence[Join]) -> Iterator[str]:
-    if not joins:
-        return
-    noun = "join is" if len(joins) == 1 else "joins are"
-    yield f"\n{len(joins)} {noun} suggested by names, and not verified on data:"
-    for join in joins[:_MAX_JOINS]:
-        ends = (join.referring, join.referenced) if join.referenced else (join.left, join.right)
-        arrow = "→" if join.referenced else "="
-        yield f"{ends[0]} {arrow} {ends[1]} ({join.joinability:.2f})"
-    if len(joins) > _MAX_JOINS:
-        yield f"... and {len(joins) - _MAX_JOINS} more."

@@ -239,10 +239,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
 
     def _run_sql(self, findings: Findings, catalog: Catalog, session: Session) -> Findings:
         """Run the SQL of all joins, so that people see only SQL that works."""
-        lake = LakeInSql(
-            tables={table.id: table for table in catalog.tables},
-            columns={column.id: column for table in findings.profiles for column in table.columns},
-        )
+        lake = LakeInSql.of(catalog.tables, findings.profiles)
         statements = state_joins(
             [*findings.joins, *findings.crosswalks],
             lake,

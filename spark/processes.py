@@ -11,6 +11,9 @@ from loky import ProcessPoolExecutor, cpu_count
 Worker = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """A function for Spark's `mapInArrow`: it receives batches with the numbers of tasks as `id`."""
 
+_PROCESS_BYTES = 1 << 22
+"""Bytes that take one process about as long to read as another takes to start."""
+
 
 def run_in_processes(worker: Worker, tasks: int, schema: pa.Schema) -> pa.Table:
     """Run tasks in local processes, one for each processor core.
@@ -21,6 +24,7 @@ def run_in_processes(worker: Worker, tasks: int, schema: pa.Schema) -> pa.Table:
         worker: Runs the tasks whose numbers it receives.
         tasks: Number of tasks.
         schema: The columns of the results.
+        size: Bytes of all tables.
 
     Returns:
         The rows of all tasks.
@@ -32,6 +36,7 @@ def run_in_processes(worker: Worker, tasks: int, schema: pa.Schema) -> pa.Table:
     def run(task: int) -> list[pa.RecordBatch]:
         return [*worker(iter([pa.RecordBatch.from_pydict({"id": [task]})]))]
 
-    with ProcessPoolExecutor(min(cpu_count(), tasks)) as pool:
+    processes = min(cpu_count(), tasks, 1 + size // _PROCESS_BYTES)
+    with ProcessPoolExecutor(processes) as pool:
         results = [batch for batches in pool.map(run, range(tasks)) for batch in batches]
     return pa.Table.from_batches(results, schema)

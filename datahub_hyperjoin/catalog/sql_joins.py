@@ -55,7 +55,7 @@ class _Resolver(SchemaResolverInterface):
         return dataset_urn(resolved), dict.fromkeys(self._columns[resolved], "")
 
 
-def find_joins(
+def list_joined_pairs(
     statement: str, *, platform: str, tables: TableLookup, subjects: frozenset[TableId]
 ) -> frozenset[Pair] | None:
     """Find the pairs of columns that a SQL statement tests for equality.

@@ -12,7 +12,7 @@ from datahub.metadata.schema_classes import QueryPropertiesClass, QuerySubjectsC
 from datahub_hyperjoin.catalog.datasets import Dataset
 from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, parse_entity, scroll
 from datahub_hyperjoin.catalog.relationships import report_skipped
-from datahub_hyperjoin.catalog.sql_joins import find_joins
+from datahub_hyperjoin.catalog.sql_joins import list_joined_pairs
 from datahub_hyperjoin.catalog.sql_names import TableLookup
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.relationship_aspect import MODEL_VERSION
@@ -125,7 +125,7 @@ def count_statements(
     read, unparsed = 0, []
     for query in queries:
         read += 1
-        pairs = find_joins(
+        pairs = list_joined_pairs(
             query.statement, platform=query.platform, tables=tables, subjects=query.subjects
         )
         if pairs is None:

@@ -1,6 +1,6 @@
 """Find the simplest SQL that returns a join's expected number of rows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -15,7 +15,7 @@ from datahub_hyperjoin.sql.errors import NoStatementError, StatementRefusedError
 from datahub_hyperjoin.sql.two_steps import TwoStepsInSql, columns_in_order
 from datahub_hyperjoin.sql.write import JoinInSql, TableInSql, sides_of
 from datahub_hyperjoin.statements import Statement
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableId
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableId, TableProfile
 from datahub_hyperjoin.value_forms import Notation, ValueForm, notation_of
 
 _Candidate = JoinInSql | TwoStepsInSql
@@ -33,6 +33,20 @@ class LakeInSql:
 
     columns: Mapping[ColumnId, ColumnProfile] = field(default_factory=dict)
     """Profiles of columns, whose samples show how values are written."""
+
+    @classmethod
+    def of(cls, tables: Iterable[Table], profiles: Iterable[TableProfile]) -> "LakeInSql":
+        """Return the tables of a run.
+
+        Args:
+            tables: The tables.
+            profiles: The profiles of their columns.
+        """
+        columns = (column for profile in profiles for column in profile.columns)
+        return cls(
+            tables={table.id: table for table in tables},
+            columns={column.id: column for column in columns},
+        )
 
     def notations(self, left: ColumnId, right: ColumnId) -> Notations:
         """Return the notations in which two columns write their values.

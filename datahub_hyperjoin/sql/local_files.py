@@ -70,6 +70,10 @@ def file_readings(table: Table, location: File | Folder) -> Iterator[FileReading
         By the name alone, if that suffices; then by a function with the options that the recipe
         names; for delimited text, then all values as text.
     """
+    if isinstance(location, File) and location.copy_of:
+        path = str(local_path(location.uri))
+        yield FileReading(table.id.name, name_in_sql(*location.copy_of), name_in_sql(path))
+        return
     shown = _shown_path(table)
     options = _options(location)
     pattern = _pattern(location)

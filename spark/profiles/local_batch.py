@@ -73,7 +73,8 @@ def profile_local_batch(
             logger.info("Profiling %s tables in %s tasks", len(indices), len(groups))
             worker = _worker(located, groups, config, folder)
             if session is None:
-                results = run_in_processes(worker, len(groups), RESULT_ROW)
+                size = sum(tables[index].size for index in indices)
+                results = run_in_processes(worker, len(groups), RESULT_ROW, size=size)
             else:
                 tasks = session.range(0, len(groups), numPartitions=len(groups))
                 results = tasks.mapInArrow(worker, from_arrow_schema(RESULT_ROW)).toArrow()

@@ -1,6 +1,6 @@
 import pytest
 
-from datahub_hyperjoin.catalog.sql_joins import find_joins
+from datahub_hyperjoin.catalog.sql_joins import list_joined_pairs
 from datahub_hyperjoin.catalog.sql_names import TableLookup
 from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
 
@@ -35,7 +35,7 @@ def joins(
     tables: TableLookup | None = None,
     subjects: frozenset[TableId] = frozenset(),
 ) -> set[Pair] | None:
-    found = find_joins(
+    found = list_joined_pairs(
         statement, platform=platform, tables=tables or lookup(platform), subjects=subjects
     )
     return None if found is None else set(found)

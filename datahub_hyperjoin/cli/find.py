@@ -1,0 +1,89 @@
+"""The command `hyperjoin find`, which finds joins without a recipe."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from datahub_hyperjoin.errors import HyperJoinError
+
+if TYPE_CHECKING:
+    from datahub_hyperjoin.discovery import FoundJoins
+
+_FORMATS = ("table", "json", "csv", "sql")
+_MAX_WARNINGS = 20
+
+
+@click.command("find")
+@click.argument("sources", metavar="FOLDER_OR_URL...", nargs=-1, required=True)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder to write joins.json, joins.csv, joins.sql and joins.html to.",
+)
+@click.option(
+    "--page",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write an HTML page of the joins to.",
+)
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(_FORMATS),
+    default="table",
+    show_default=True,
+    help="Format of the output. The table lists the 25 best joins, the others list all.",
+)
+def find_in_sources(
+    *, sources: tuple[str, ...], out: Path | None, page: Path | None, output_format: str
+) -> None:
+    """Find joins in folders and databases, without a recipe or a server.
+
+    FOLDER_OR_URL is a folder of files, a database as in postgresql://reader@host/shop, or a file of
+    DuckDB or SQLite. Each join is verified on the data.
+    """
+    # They take seconds to import, which the other commands should not wait for.
+    from datahub_hyperjoin.discovery.progress import BarProgress, LineProgress  # noqa: PLC0415
+    from datahub_hyperjoin.discovery.run import run_discovery  # noqa: PLC0415
+
+    try:
+        for folder in filter(None, [out, page and page.parent]):
+            folder.mkdir(parents=True, exist_ok=True)
+        found = run_discovery(sources, BarProgress() if sys.stderr.isatty() else LineProgress())
+        if out:
+            for name in ("json", "csv", "sql"):
+                out.joinpath(f"joins.{name}").write_text(_format(found, name), encoding="utf-8")
+        for path in filter(None, [page, out and out / "joins.html"]):
+            found.to_html(path)
+            click.echo(f"All joins, with their evidence: {path}", err=True)
+    except HyperJoinError as error:
+        raise click.ClickException(str(error)) from error
+    except OSError as error:
+        message = f"{error.filename} cannot be written: {error.strerror}. Name another path"
+        raise click.ClickException(message) from error
+    click.echo(_format(found, output_format), nl=output_format == "table")
+    _tell_what_is_missing(found)
+
+
+def _format(found: "FoundJoins", output_format: str) -> str:
+    from datahub_hyperjoin.discovery import records  # noqa: PLC0415 (as above)
+
+    if output_format == "table":
+        return str(found)
+    write = {
+        "json": records.records_as_json,
+        "csv": records.records_as_csv,
+        "sql": records.records_as_sql,
+    }
+    return write[output_format](found.records())
+
+
+def _tell_what_is_missing(found: "FoundJoins") -> None:
+    """Say on standard error how much was read, and what was not."""
+    noun = "table" if len(found.tables) == 1 else "tables"
+    click.echo(f"Read {len(found.tables)} {noun}.", err=True)
+    for warning in found.warnings[:_MAX_WARNINGS]:
+        click.echo(f"{warning.title}: {warning.context}", err=True)
+    if len(found.warnings) > _MAX_WARNINGS:
+        click.echo(f"... and {len(found.warnings) - _MAX_WARNINGS} more.", err=True)

@@ -1,0 +1,109 @@
+"""Errors that occur when joins are found without a recipe."""
+
+from collections.abc import Sequence
+
+from typing_extensions import Self
+
+from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.wording import name_some
+
+
+class UnusableSourceError(HyperJoinError, ValueError):
+    """A folder, file, URL or data frame cannot be searched for joins."""
+
+    @classmethod
+    def without_any(cls) -> Self:
+        """Report that there is nothing to search."""
+        return cls(
+            "there is nothing to search. Name a folder, a database's URL or file or, in Python, "
+            "pass a dict of data frames"
+        )
+
+    @classmethod
+    def missing(cls, path: str) -> Self:
+        """Report that a path does not exist."""
+        return cls(f"{path!r} does not exist. Correct the path")
+
+    @classmethod
+    def other_file(cls, path: str) -> Self:
+        """Report a file that is no database."""
+        return cls(
+            f"{path!r} is a file, but no DuckDB or SQLite database. Name the folder that contains "
+            "it; all tables in the folder are read"
+        )
+
+    @classmethod
+    def other_url(cls, scheme: str) -> Self:
+        """Report a URL that belongs to no known database."""
+        return cls(
+            f"{scheme}:// is no database that is read by its URL. Use postgresql://, mysql:// or "
+            "sqlite://; for object stores and Spark catalogs, write a recipe with `connections`"
+        )
+
+    @classmethod
+    def malformed_url(cls, scheme: str) -> Self:
+        """Report a URL that cannot be parsed; the message omits it, because it may be secret."""
+        return cls(
+            f"the {scheme}:// URL cannot be parsed. Write it as in "
+            "postgresql://reader@host:5432/shop, with special characters percent-encoded"
+        )
+
+    @classmethod
+    def without_tables(cls, source: str, *, kinds: str) -> Self:
+        """Report a source that contains no table."""
+        return cls(f"{source!r} contains no table. {kinds}")
+
+    @classmethod
+    def locked(cls, path: str, reason: str) -> Self:
+        """Report a DuckDB file that cannot be opened."""
+        return cls(
+            f"{path!r} cannot be opened: {reason.rstrip('.')}. Close the program that writes to "
+            "it, and check that this version of DuckDB can read it"
+        )
+
+    @classmethod
+    def other_value(cls, value: object) -> Self:
+        """Report an argument of another type."""
+        return cls(
+            f"a source is a {type(value).__name__}. Pass a path, a URL or a dict of data frames"
+        )
+
+    @classmethod
+    def other_frame(cls, name: str, kind: str) -> Self:
+        """Report a value in a dict of data frames that is none."""
+        return cls(
+            f"{name!r} is a {kind}, which is no data frame. Pass frames of pandas, Polars, Arrow "
+            "or Spark"
+        )
+
+
+class UnknownTableError(HyperJoinError, KeyError):
+    """A name belongs to no table of a run, or to several."""
+
+    # KeyError would show the message as a quoted string.
+    __str__ = Exception.__str__
+
+    @classmethod
+    def named(cls, name: str, *, near: Sequence[str]) -> Self:
+        """Report a name that belongs to no table, and suggest similar names."""
+        hint = f"Did you mean {name_some([*map(repr, near)])}?" if near else "See `.tables`"
+        return cls(f"no table is named {name!r}. {hint}")
+
+    @classmethod
+    def shared(cls, name: str, *, names: Sequence[str]) -> Self:
+        """Report a name that belongs to several tables."""
+        return cls(f"several tables are named {name!r}. Write one of {name_some([*names])}")
+
+
+class NoSqlError(HyperJoinError, LookupError):
+    """A join has no SQL."""
+
+    @classmethod
+    def because(cls, join: str, reason: str) -> Self:
+        """Report why a join has no SQL."""
+        return cls(f"{join} has no SQL: {reason}")
+
+    @classmethod
+    def of_other_run(cls, join: str) -> Self:
+        """Report a join that this run did not find."""
+        return cls(f"{join} is not among these joins. Pass one of `.joins`")

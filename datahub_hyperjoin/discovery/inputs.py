@@ -1,0 +1,181 @@
+"""List the tables of folders, databases and data frames."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import SecretStr
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from datahub_hyperjoin.catalog.databases import scan_database
+from datahub_hyperjoin.catalog.errors import NoTablesError
+from datahub_hyperjoin.catalog.folder import scan_folder
+from datahub_hyperjoin.catalog.table_selection import TableSelection, platform_of
+from datahub_hyperjoin.discovery.copies import copy_duckdb, copy_frames
+from datahub_hyperjoin.discovery.errors import UnusableSourceError
+from datahub_hyperjoin.locations import Database
+from datahub_hyperjoin.tables import Table
+
+if TYPE_CHECKING:
+    from datahub_hyperjoin.discovery.progress import RunProgress
+
+Source = str | Path | Mapping[str, object]
+"""A folder, a database's file or URL, or a dict of data frames."""
+
+_DRIVERS = {
+    "postgres": "postgresql",
+    "mysql": "mysql+pymysql",
+    "mariadb": "mariadb+pymysql",
+    "sqlite": "sqlite",
+}
+"""What SQLAlchemy calls the drivers of the package's extras, where a URL names none."""
+_SYSTEMS = {"postgresql", "mysql", "mariadb", "sqlite"}
+_MAGIC_BYTES = 16
+_SQLITE_MAGIC, _DUCKDB_MAGIC = b"SQLite format 3\0", b"DUCK"
+_DUCKDB_MAGIC_AT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """A source, with its name and a function that lists its tables."""
+
+    name: str
+    """The name that its tables have as a prefix, if there are several sources."""
+
+    label: str
+    """The source in messages."""
+
+    list_tables: Callable[[str], list[Table]]
+    """Lists the tables; receives the prefix, which is empty for a single source."""
+
+    kinds: str
+    """What its tables look like, for messages."""
+
+
+def list_sources(sources: Sequence[Source], copies: Path, progress: "RunProgress") -> list[Table]:
+    """List the tables of all sources.
+
+    Args:
+        sources: Folders, databases and dicts of data frames.
+        copies: A private folder for copies of data frames and of DuckDB's tables.
+        progress: Receives files and frames that are not read.
+
+    Returns:
+        The tables. If there are several sources, the names begin with that of the source.
+
+    Raises:
+        UnusableSourceError: A source is of no known kind, or has no table.
+        UnreachableDatabaseError: A database does not answer.
+    """
+    listings = [_open(source, copies, progress) for source in sources]
+    if not listings:
+        raise UnusableSourceError.without_any()
+    prefixes = [*_prefixes([listing.name for listing in listings])]
+    return [
+        replace(table, chosen_by="")  # there is no recipe that could exclude it
+        for listing, prefix in zip(listings, prefixes, strict=True)
+        for table in _list(listing, prefix)
+    ]
+
+
+def _list(listing: _Listing, prefix: str) -> list[Table]:
+    try:
+        tables = listing.list_tables(prefix)
+    except NoTablesError:
+        tables = []
+    if not tables:
+        raise UnusableSourceError.without_tables(listing.label, kinds=listing.kinds)
+    return tables
+
+
+def _prefixes(names: Sequence[str]) -> Iterator[str]:
+    """Yield a distinct prefix for each source; an empty one if there is only one source."""
+    seen: set[str] = set()
+    for name in names if len(names) > 1 else []:
+        free = (f"{name}-{at}" if at > 1 else name for at in count(1))
+        prefix = next(each for each in free if each not in seen)
+        seen.add(prefix)
+        yield prefix
+    if len(names) == 1:
+        yield ""
+
+
+def _open(source: Source, copies: Path, progress: "RunProgress") -> _Listing:
+    if isinstance(source, Mapping):
+        return _Listing(
+            "frames",
+            "the dict of data frames",
+            lambda prefix: copy_frames(source, copies, prefix=prefix, warn=progress.warn),
+            "Pass at least one frame with rows",
+        )
+    if isinstance(source, str) and "://" in source:
+        return _open_url(source)
+    if not isinstance(source, str | Path):
+        raise UnusableSourceError.other_value(source)
+    return _open_path(Path(source).expanduser(), copies, progress)
+
+
+def _open_path(path: Path, copies: Path, progress: "RunProgress") -> _Listing:
+    if path.is_dir():
+        return _Listing(
+            path.resolve().name,
+            str(path),
+            lambda prefix: scan_folder(
+                path, _selection(prefix, "/"), warn=progress.warn, count=progress.count
+            ),
+            "Table files end in .csv, .tsv, .json, .jsonl, .parquet, .orc, .avro or .xlsx",
+        )
+    if not path.is_file():
+        raise UnusableSourceError.missing(str(path))
+    with path.open("rb") as file:
+        head = file.read(_MAGIC_BYTES)
+    if head == _SQLITE_MAGIC:
+        return _open_database(URL.create("sqlite", database=str(path.resolve())), str(path))
+    if head[_DUCKDB_MAGIC_AT:].startswith(_DUCKDB_MAGIC):
+        return _Listing(
+            path.stem,
+            str(path),
+            lambda prefix: copy_duckdb(path, copies, prefix=prefix, warn=progress.warn),
+            "Name another file",
+        )
+    raise UnusableSourceError.other_file(str(path))
+
+
+def _selection(prefix: str, separator: str) -> TableSelection:
+    # Braces in the prefix would be placeholders.
+    begin = f"{prefix}{separator}".replace("{", "{{").replace("}", "}}") if prefix else ""
+    return TableSelection(platform="file", env="PROD", names=begin + "{table}")
+
+
+def _open_url(text: str) -> _Listing:
+    scheme, _, rest = text.partition("://")
+    system = scheme.partition("+")[0]
+    try:
+        url = make_url(f"{_DRIVERS.get(scheme, scheme)}://{rest}")
+    except (ArgumentError, ValueError):
+        raise UnusableSourceError.malformed_url(scheme) from None
+    if url.get_backend_name() not in _SYSTEMS:
+        raise UnusableSourceError.other_url(system)
+    if system == "sqlite" and not Path(url.database or "").is_file():
+        raise UnusableSourceError.missing(url.database or "")
+    return _open_database(url, url.render_as_string(hide_password=True))
+
+
+def _open_database(url: URL, label: str) -> _Listing:
+    database = Database(url=SecretStr(url.render_as_string(hide_password=False)))
+    is_sqlite = url.get_backend_name() == "sqlite"
+    # The only schema of SQLite, and the one that a MySQL URL names, say nothing.
+    pattern = "{table}" if url.get_backend_name() != "postgresql" else "{schema}.{table}"
+
+    def scan(prefix: str) -> list[Table]:
+        begin = _selection(prefix, ".").names.removesuffix("{table}")
+        selection = TableSelection(
+            platform=platform_of(database), env="PROD", names=begin + pattern
+        )
+        return scan_database(label, database, selection)
+
+    name = Path(url.database or "").stem if is_sqlite else url.database
+    return _Listing(name or "database", label, scan, "Name another database")

@@ -1,0 +1,137 @@
+"""Show the progress of a run, and collect what it reports."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from typing_extensions import LiteralString
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as ProgressBar
+
+STAGES = (
+    "Listing tables",
+    "Profiling tables",
+    "Building the hypergraph",
+    "Encoding columns",
+    "Ranking candidates",
+    "Verifying on the data",
+    "Deciding roles",
+    "Finding keys of several columns",
+    "Running the SQL",
+)
+"""The stages of a run, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunWarning:
+    """A problem that did not stop the run."""
+
+    title: str
+    """The kind of problem."""
+
+    context: str
+    """The table or file concerned, and the reason."""
+
+
+@dataclass
+class RunProgress:
+    """Collects the counts and warnings of a run, and shows nothing."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    """The counters of the run, such as `joins`."""
+
+    warnings: list[RunWarning] = field(default_factory=list)
+    """The problems that did not stop the run."""
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Note the start of a stage.
+
+        Args:
+            name: The stage.
+
+        Yields:
+            Nothing.
+        """
+        self.say(name)
+        yield
+
+    def count(self, name: str, by: float) -> None:
+        """Add an amount to a counter.
+
+        Args:
+            name: The counter.
+            by: The increment.
+        """
+        self.counts[name] += int(by)
+
+    def say(self, line: str) -> None:
+        """Show one line of progress; nothing is shown here.
+
+        Args:
+            line: The line.
+        """
+
+    def warn(self, title: LiteralString, message: LiteralString, context: str) -> None:
+        """Collect a problem that does not stop the run.
+
+        Args:
+            title: The kind of problem.
+            message: Its effect and the fix, for users of recipes; not kept.
+            context: The table or file concerned, and the reason.
+        """
+        del message
+        self.warnings.append(RunWarning(title, context))
+
+
+@dataclass
+class LineProgress(RunProgress):
+    """Writes each stage and line of progress to standard error."""
+
+    def say(self, line: str) -> None:
+        """Write one line."""
+        import click  # noqa: PLC0415 (notebooks do without)
+
+        click.echo(line, err=True)
+
+
+@dataclass
+class BarProgress(RunProgress):
+    """Shows a progress bar on a terminal, with the stage, the tables and the time."""
+
+    _bar: "ProgressBar | None" = None
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Show a stage, and advance the bar at its end."""
+        bar = self._bar
+        if bar is None:
+            yield
+            return
+        tables, joins = self.counts["tables_profiled"], self.counts["joins"]
+        known = [f"{tables} tables"] * bool(tables) + [f"{joins} joins"] * bool(joins)
+        bar.update(bar.task_ids[0], description=", ".join([name, *known]))
+        yield
+        bar.advance(bar.task_ids[0])
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """Show the bar for the length of a `with` block; it disappears at the end.
+
+        Yields:
+            Nothing.
+        """
+        from rich.console import Console  # noqa: PLC0415 (other outputs need no bar)
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            bar.add_task(STAGES[0], total=len(STAGES))
+            self._bar = bar
+            try:
+                yield
+            finally:
+                self._bar = None

@@ -1,0 +1,122 @@
+"""Describe joins by plain values, and write them as CSV, JSON and SQL."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from typing import TypedDict
+
+from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.statements import Statement
+
+
+class JoinRecord(TypedDict):
+    """A join as plain values; the referring column of a reference is the left one."""
+
+    left: str
+    """The left column, with its table; several of a composite key are joined by ` and `."""
+
+    right: str
+    """The right column."""
+
+    role: str
+    """The relation of the columns, as in `reference`."""
+
+    joinability: float
+    """The score, in [0, 1]."""
+
+    cardinality: str
+    """Read from left to right, as in `many-to-one`."""
+
+    shared_values: int
+    """Number of distinct values on both sides."""
+
+    left_containment: float
+    """Share of the left side's distinct values that the right side holds."""
+
+    right_containment: float
+    """Share of the right side's distinct values that the left side holds."""
+
+    left_fan_out: float
+    """Mean rows of the join for each left row that has a value."""
+
+    right_fan_out: float
+    """Mean rows of the join for each right row that has a value."""
+
+    rows: int
+    """Rows of the join."""
+
+    compared_as: str
+    """The form in which values were compared; empty for values as written."""
+
+    sql: str
+    """The SQL, which was run; empty if there is none."""
+
+    dialect: str
+    """The dialect of the SQL."""
+
+
+def record_of(join: Join, statement: Statement | None) -> JoinRecord:
+    """Describe a join by plain values.
+
+    Args:
+        join: A join that was verified on the data.
+        statement: Its SQL, if SQL was run.
+    """
+    evidence, pairs = join.measured, join.pairs
+    if join.referenced == join.left:
+        evidence, pairs = evidence.reversed, tuple((right, left) for left, right in pairs)
+    left, right = (" and ".join(map(str, columns)) for columns in zip(*pairs, strict=True))
+    return JoinRecord(
+        left=left,
+        right=right,
+        role=join.role.value,
+        joinability=round(join.joinability, 4),
+        cardinality=evidence.cardinality.words,
+        shared_values=evidence.shared,
+        left_containment=round(evidence.left_containment, 4),
+        right_containment=round(evidence.right_containment, 4),
+        left_fan_out=round(evidence.left_fan_out, 4),
+        right_fan_out=round(evidence.right_fan_out, 4),
+        rows=evidence.rows,
+        compared_as=evidence.compared_as,
+        sql=statement.sql if statement else "",
+        dialect=statement.dialect if statement else "",
+    )
+
+
+def records_as_json(records: Sequence[JoinRecord]) -> str:
+    """Write joins as a JSON array.
+
+    Args:
+        records: The joins.
+    """
+    return json.dumps(records, indent=2, ensure_ascii=False) + "\n"
+
+
+def records_as_csv(records: Sequence[JoinRecord]) -> str:
+    """Write joins as CSV, with a header.
+
+    Args:
+        records: The joins.
+    """
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [*JoinRecord.__annotations__], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
+    return text.getvalue()
+
+
+def records_as_sql(records: Sequence[JoinRecord]) -> str:
+    """Write the SQL of joins, each with a comment; joins without SQL are left out.
+
+    Args:
+        records: The joins.
+    """
+    statements = [
+        f"-- {record['left']} = {record['right']} ({record['joinability']:.2f}, "
+        f"{record['dialect']})\n{record['sql']};\n".replace("\r", " ")
+        for record in records
+        if record["sql"]
+    ]
+    return "\n".join(statements)

@@ -1,0 +1,175 @@
+"""The joins that a run found, with their SQL and the paths between tables."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from datahub_hyperjoin.crosswalks import CrosswalkJoin, lone_joins
+from datahub_hyperjoin.discovery.errors import NoSqlError, UnknownTableError
+from datahub_hyperjoin.discovery.progress import RunWarning
+from datahub_hyperjoin.discovery.records import JoinRecord, record_of
+from datahub_hyperjoin.join_listing import list_best_joins
+from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.suggest import Findings
+from datahub_hyperjoin.tables import TableId
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from datahub_hyperjoin.graphql.steps import JoinPath
+
+_SHOWN_ROWS = 25
+"""Joins that a notebook shows."""
+
+
+@dataclass(frozen=True, repr=False)
+class FoundJoins:
+    """The joins that a run found, best first.
+
+    Iterating over it yields its joins, and `len` counts them. Notebooks show it as a table.
+    """
+
+    findings: Findings
+    """The results of the run, as `datahub ingest` publishes them."""
+
+    warnings: tuple[RunWarning, ...] = ()
+    """Problems that did not stop the run."""
+
+    @property
+    def joins(self) -> tuple[Join, ...]:
+        """The joins, best first."""
+        return self.findings.joins
+
+    @property
+    def crosswalks(self) -> tuple[CrosswalkJoin, ...]:
+        """Pairs of columns that join in two steps, through a table with codes and names."""
+        return self.findings.crosswalks
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the tables that were read."""
+        return tuple(str(each.table.id) for each in self.findings.profiles if not each.fault)
+
+    @property
+    def not_read(self) -> Mapping[str, str]:
+        """Why tables and files were not read, by their names."""
+        return {str(each.table.id): each.fault for each in self.findings.profiles if each.fault}
+
+    def __iter__(self) -> Iterator[Join]:
+        return iter(self.joins)
+
+    def __len__(self) -> int:
+        return len(self.joins)
+
+    def __str__(self) -> str:
+        return list_best_joins(self.joins, self.crosswalks, self.findings.named)
+
+    def __repr__(self) -> str:
+        return f"<FoundJoins: {self._counts}>"
+
+    def sql(self, join: Join | CrosswalkJoin) -> str:
+        """Return the SQL of a join, which was run on the data.
+
+        Args:
+            join: One of `joins` or `crosswalks`.
+
+        Returns:
+            A `SELECT` statement that returns up to 100 rows of the join.
+
+        Raises:
+            NoSqlError: The join has no SQL that returns the rows of the evidence.
+        """
+        name = " and ".join(f"{left} = {right}" for left, right in join.pairs)
+        statement = self.findings.statements.get(join.pairs)
+        if statement is None:
+            raise NoSqlError.of_other_run(name)
+        if not statement.sql:
+            raise NoSqlError.because(name, statement.reason)
+        return statement.sql
+
+    def path(self, start: str, end: str, *, many_to_many: bool = False) -> "JoinPath":
+        """Find the best path of joins between two tables.
+
+        Args:
+            start: Name of the first table; its last part suffices if no other table has it.
+            end: Name of the last table.
+            many_to_many: Whether rows of all tables may repeat, if there is no other path.
+
+        Returns:
+            The joins in order, and the table whose rows do not repeat.
+
+        Raises:
+            UnknownTableError: A name belongs to no table, or to several.
+            NoPathError: No path of joins connects the tables.
+        """
+        from datahub_hyperjoin.graphql import catalog_join, find_path  # noqa: PLC0415 (seconds)
+
+        ends = self._table(start), self._table(end)
+        return find_path(map(catalog_join, self.joins), *ends, many_to_many=many_to_many)
+
+    def records(self) -> list[JoinRecord]:
+        """Return each join as a dict with plain values, for data frames and JSON."""
+        return [record_of(join, self.findings.statements.get(join.pairs)) for join in self.joins]
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return one row per join, best first.
+
+        The columns are those of `JoinRecord`.
+        """
+        import pandas as pd  # noqa: PLC0415 (the command does without)
+
+        return pd.DataFrame(self.records(), columns=[*JoinRecord.__annotations__])
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Return the page of the joins, which loads nothing from the network.
+
+        Args:
+            path: File to write the page to, too.
+        """
+        from datahub_hyperjoin.page import write_page  # noqa: PLC0415 (half a second)
+        from datahub_hyperjoin.temporary import temporary_folder  # noqa: PLC0415
+
+        found = self.findings
+        with temporary_folder() as folder:
+            page = Path(path) if path else folder / "joins.html"
+            write_page(
+                page,
+                profiles=found.profiles,
+                keys=found.keys,
+                suggestions=found.suggestions,
+                joins=[*found.joins, *lone_joins(found.crosswalks, found.joins)],
+                statements=found.statements,
+            )
+            return page.read_text(encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        """Return the best joins as an HTML table, for notebooks."""
+        columns = ["left", "right", "role", "joinability", "shared_values", "cardinality"]
+        shown = self.to_pandas()[columns].head(_SHOWN_ROWS)
+        more = f"<p>and {len(self) - len(shown)} more</p>" if len(self) > len(shown) else ""
+        return f"<p>{self._counts}</p>{shown.to_html(index=False)}{more}"
+
+    @property
+    def _counts(self) -> str:
+        joins, tables = len(self), len(self.tables)
+        nouns = "join" if joins == 1 else "joins", "table" if tables == 1 else "tables"
+        return f"{joins} {nouns[0]} of {tables} {nouns[1]}"
+
+    @cached_property
+    def _names(self) -> dict[str, TableId]:
+        return {str(each.table.id): each.table.id for each in self.findings.profiles}
+
+    def _table(self, name: str) -> TableId:
+        if name in self._names:
+            return self._names[name]
+        titles = [str(each.table.id) for each in self.findings.profiles if name == each.table.title]
+        ends = [known for known in self._names if known.endswith((f"/{name}", f".{name}"))]
+        matching = sorted({*titles, *ends})
+        if len(matching) > 1:
+            raise UnknownTableError.shared(name, names=matching)
+        if not matching:
+            raise UnknownTableError.named(name, near=get_close_matches(name, self._names, n=3))
+        return self._names[matching[0]]

@@ -1,0 +1,112 @@
+"""Run the pipeline of `datahub ingest` without a recipe, a server or, for small lakes, Spark."""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+from datahub_hyperjoin.catalog.database_keys import read_database_keys
+from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.discovery.inputs import Source, list_sources
+from datahub_hyperjoin.discovery.progress import BarProgress, LineProgress, RunProgress
+from datahub_hyperjoin.discovery.result import FoundJoins
+from datahub_hyperjoin.model.config import ModelConfig
+from datahub_hyperjoin.profiling import open_store
+from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
+from datahub_hyperjoin.spark.profiles.routes import need_spark
+from datahub_hyperjoin.spark.session import Session, lazy_session
+from datahub_hyperjoin.sql import LakeInSql, state_joins
+from datahub_hyperjoin.suggest import Findings, suggest
+from datahub_hyperjoin.tables import Table
+from datahub_hyperjoin.temporary import temporary_folder
+
+_SQL_TIMEOUT = 60.0
+"""Time limit of each query in seconds, as in a recipe."""
+
+
+def find_joins(
+    *sources: Source,
+    progress: bool = False,
+    profile: ProfileConfig | None = None,
+    model: ModelConfig | None = None,
+) -> FoundJoins:
+    """Find the columns that join with each other, and verify each join on the data.
+
+    Up to 256 MiB of files and database tables are read by processes of this program. Larger lakes
+    are read by Spark, which needs Java. Nothing is written, and nothing leaves this machine.
+
+    Args:
+        *sources: Folders, URLs of databases, files of DuckDB and SQLite, and dicts of data frames
+            of pandas, Polars, Arrow or Spark by their names.
+        progress: Whether to show the stages of the run on standard error.
+        profile: How much of each table to read, as in a recipe.
+        model: How to rank, as in a recipe.
+
+    Returns:
+        The joins, best first.
+
+    Raises:
+        HyperJoinError: A source cannot be used, or no table has values.
+
+    Examples:
+        >>> import pandas as pd
+        >>> orders = pd.DataFrame({"id": range(9), "customer": [f"C{at % 3}" for at in range(9)]})
+        >>> customers = pd.DataFrame({"id": ["C0", "C1", "C2"], "name": ["Ann", "Bo", "Cy"]})
+        >>> found = find_joins({"orders": orders, "customers": customers})
+        >>> [(str(join.referring), str(join.referenced)) for join in found]
+        [('orders.customer', 'customers.id')]
+    """
+    shown = LineProgress() if progress else RunProgress()
+    return run_discovery(sources, shown, profile=profile, model=model)
+
+
+def run_discovery(
+    sources: Sequence[Source],
+    progress: RunProgress,
+    *,
+    profile: ProfileConfig | None = None,
+    model: ModelConfig | None = None,
+) -> FoundJoins:
+    """Find joins, as `find_joins` does, and report to the given progress.
+
+    Args:
+        sources: Folders, databases and dicts of data frames.
+        progress: Receives stages, counts and warnings.
+        profile: How much of each table to read.
+        model: How to rank.
+    """
+    profile, model = profile or ProfileConfig(), model or ModelConfig()
+    bar = progress.shown() if isinstance(progress, BarProgress) else nullcontext()
+    with bar, temporary_folder() as copies, lazy_session(SessionConfig()) as session:
+        with progress.stage("Listing tables"):
+            tables = list_sources(sources, Path(copies), progress)
+            keys = read_database_keys(tables, progress.warn)
+        findings = suggest(
+            tables,
+            session=session if need_spark(tables, profile) else lambda: None,
+            profile=profile,
+            model=model,
+            progress=progress,
+            facts=CatalogFacts().declaring(keys),
+        )
+        with progress.stage("Running the SQL"):
+            findings = _with_sql(findings, tables, profile, session, progress)
+    return FoundJoins(findings, tuple(progress.warnings))
+
+
+def _with_sql(
+    findings: Findings,
+    tables: Sequence[Table],
+    profile: ProfileConfig,
+    session: Session,
+    progress: RunProgress,
+) -> Findings:
+    statements = state_joins(
+        [*findings.joins, *findings.crosswalks],
+        LakeInSql.of(tables, findings.profiles),
+        store=open_store(profile, progress),
+        session=session,
+        timeout=_SQL_TIMEOUT,
+        progress=progress,
+    )
+    return replace(findings, statements=statements)

@@ -1,0 +1,89 @@
+"""List the best joins of a run as text."""
+
+from collections.abc import Iterator, Sequence
+
+from tabulate import tabulate
+
+from datahub_hyperjoin.crosswalks import CrosswalkJoin
+from datahub_hyperjoin.joins import Join
+
+_MAX_JOINS = 25
+_HEADERS = (
+    "column",
+    "joins with",
+    "role",
+    "joinability",
+    "shared values",
+    "containment",
+    "cardinality",
+)
+
+
+def list_best_joins(
+    joins: Sequence[Join],
+    crosswalks: Sequence[CrosswalkJoin] = (),
+    named: Sequence[Join] = (),
+) -> str:
+    """List the best joins as a text table.
+
+    Args:
+        joins: The joins, best first.
+        crosswalks: The joins in two steps, best first.
+        named: The joins that were not verified on data, best first.
+
+    Returns:
+        Up to 25 joins of each kind, references first, and the number of the others.
+    """
+    by_use = sorted(joins, key=lambda join: join.role.place)
+    rows = [*map(_row, by_use[:_MAX_JOINS])]
+    more = len(joins) - len(rows)
+    noun = "join" if len(joins) == 1 else "joins"
+    lines = [
+        f"{len(joins)} {noun} found, best first:" if joins else "No joins found.",
+        tabulate(rows, headers=_HEADERS, disable_numparse=True) if rows else "",
+        f"... and {more} more." if more else "",
+        *_list_crosswalks(crosswalks),
+        *_list_named(named),
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def _row(join: Join) -> tuple[str, ...]:
+    """Format a join as a row of the report's table, with the referring column first."""
+    evidence = join.measured
+    columns = (join.left, join.right)
+    if join.referenced == join.left:
+        columns, evidence = columns[::-1], evidence.reversed
+    return (
+        *map(str, columns),
+        join.role.value,
+        f"{join.joinability:.2f}",
+        f"{evidence.shared} {evidence.compared_as}".rstrip(),
+        f"{evidence.left_containment:.0%} / {evidence.right_containment:.0%}",
+        evidence.cardinality.words,
+    )
+
+
+def _list_crosswalks(crosswalks: Sequence[CrosswalkJoin]) -> Iterator[str]:
+    if not crosswalks:
+        return
+    noun = "pair of columns joins" if len(crosswalks) == 1 else "pairs of columns join"
+    yield f"\n{len(crosswalks)} {noun} in two steps, through a table with codes and names:"
+    for crosswalk in crosswalks[:_MAX_JOINS]:
+        steps = " and ".join(f"{left} = {right}" for left, right in crosswalk.pairs)
+        yield f"{steps} ({crosswalk.joinability:.2f})"
+    if len(crosswalks) > _MAX_JOINS:
+        yield f"... and {len(crosswalks) - _MAX_JOINS} more."
+
+
+def _list_named(joins: Sequence[Join]) -> Iterator[str]:
+    if not joins:
+        return
+    noun = "join is" if len(joins) == 1 else "joins are"
+    yield f"\n{len(joins)} {noun} suggested by names, and not verified on data:"
+    for join in joins[:_MAX_JOINS]:
+        ends = (join.referring, join.referenced) if join.referenced else (join.left, join.right)
+        arrow = "→" if join.referenced else "="
+        yield f"{ends[0]} {arrow} {ends[1]} ({join.joinability:.2f})"
+    if len(joins) > _MAX_JOINS:
+        yield f"... and {len(joins) - _MAX_JOINS} more."

@@ -1,0 +1,81 @@
+"""Test the command `hyperjoin find`."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from datahub_hyperjoin.cli import main
+
+LEFT, RIGHT = "orders.csv.customer", "customers.csv.id"
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("find") / "shop"
+    folder.mkdir()
+    orders = "".join(f"{at},C{at % 20:03}\n" for at in range(60))
+    customers = "".join(f"C{at:03},Customer {at}\n" for at in range(20))
+    (folder / "orders.csv").write_text("order_id,customer\n" + orders)
+    (folder / "customers.csv").write_text("id,name\n" + customers)
+    (folder / "notes.xml").write_text("<a/>")
+    return folder
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["find", *arguments])
+
+
+def test_everything_is_written_and_told(lake: Path, tmp_path: Path) -> None:
+    out, page = tmp_path / "out", tmp_path / "page.html"
+    result = run(str(lake), "--out", str(out), "--page", str(page))
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("1 join found, best first:\n")
+    assert LEFT in result.stdout
+    lines = result.stderr.splitlines()
+    assert lines[:2] == ["Listing tables", "Profiling tables"]
+    assert lines[-4:] == [
+        f"All joins, with their evidence: {page}",
+        f"All joins, with their evidence: {out / 'joins.html'}",
+        "Read 2 tables.",
+        "Files not read: .xml: 1 file, for example notes.xml",
+    ]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "joins.csv",
+        "joins.html",
+        "joins.json",
+        "joins.sql",
+    ]
+    assert page.read_text() == (out / "joins.html").read_text()
+    [join] = json.loads((out / "joins.json").read_text())
+    assert (join["left"], join["right"], join["rows"]) == (LEFT, RIGHT, 60)
+    [row] = csv.DictReader(io.StringIO((out / "joins.csv").read_text()))
+    assert row == {name: str(value) for name, value in join.items()}
+    statement = (out / "joins.sql").read_text()
+    assert statement.startswith(f"-- {LEFT} = {RIGHT} (")
+    assert join["sql"] + ";\n" in statement
+
+
+@pytest.mark.parametrize("output_format", ["json", "csv", "sql"])
+def test_programs_can_read_the_output(lake: Path, output_format: str) -> None:
+    result = run(str(lake), "--format", output_format)
+    assert result.exit_code == 0, result.output
+    if output_format == "json":
+        assert json.loads(result.stdout)[0]["left"] == LEFT
+    else:
+        begin = {"csv": "left,right,role,", "sql": f"-- {LEFT} = {RIGHT}"}[output_format]
+        assert result.stdout.startswith(begin)
+
+
+def test_errors_are_one_line(lake: Path, tmp_path: Path) -> None:
+    result = run(str(tmp_path / "nowhere"))
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1].endswith("nowhere' does not exist. Correct the path")
+    (tmp_path / "file").write_text("")
+    result = run(str(lake), "--page", str(tmp_path / "file" / "joins.html"))
+    assert result.exit_code == 1
+    [line] = result.stderr.splitlines()  # told before the run
+    assert line == f"Error: {tmp_path / 'file'} cannot be written: File exists. Name another path"

@@ -1,0 +1,212 @@
+"""Test that joins are found without a recipe, as `datahub ingest` finds them."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pytest
+from datahub.ingestion.api.common import PipelineContext
+from pyspark.sql import SparkSession
+
+import datahub_hyperjoin
+from datahub_hyperjoin import FoundJoins, find_joins
+from datahub_hyperjoin.discovery.errors import NoSqlError, UnknownTableError, UnusableSourceError
+from datahub_hyperjoin.discovery.progress import RunWarning
+from datahub_hyperjoin.graphql.errors import NoPathError
+from datahub_hyperjoin.model.config import ModelConfig
+from datahub_hyperjoin.source import HyperJoinSource
+from datahub_hyperjoin.spark import session
+
+REFERENCES = {("orders.customer", "customers.id"), ("customers.region", "regions.code")}
+
+
+@pytest.fixture(autouse=True)
+def _without_spark(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail a test that starts Spark, unless the test asks for it."""
+
+    def refuse(_: object) -> None:
+        pytest.fail("Spark was started")
+
+    if "spark" not in request.fixturenames:
+        monkeypatch.setattr(session, "_create", refuse)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> FoundJoins:
+    lake = tmp_path_factory.mktemp("lake") / "shop"
+    lake.mkdir()
+    orders = "".join(f"{at},C{at % 20:03}\n" for at in range(60))
+    customers = "".join(f"C{at:03},Customer {at},R-{at % 4}\n" for at in range(20))
+    (lake / "orders.csv").write_text("order_id,customer\n" + orders)
+    (lake / "customers.csv").write_text("id,name,region\n" + customers)
+    (lake / "regions.csv").write_text("code,title\nR-0,N\nR-1,E\nR-2,S\nR-3,W\n")
+    (lake / "bad.parquet").write_bytes(b"none")
+    (lake / "notes.xml").write_text("<a/>")
+    return find_joins(lake)
+
+
+def references(found: FoundJoins) -> set[tuple[str, str]]:
+    joins = (join for join in found if join.role.value == "reference")
+    return {(str(join.referring), str(join.referenced)) for join in joins}
+
+
+def test_the_joins_are_those_of_datahub_ingest(spark: SparkSession, folder: Path) -> None:
+    assert spark  # which the source borrows
+    source = HyperJoinSource.create(
+        {"catalog": {"folder": str(folder)}, "emit": {"queries": True}},
+        PipelineContext(run_id="run", pipeline_name="joins"),
+    )
+    kept = []
+    find = source._find  # noqa: SLF001
+    source._find = lambda *arguments: kept.append(find(*arguments)) or kept[0]  # type: ignore[method-assign]  # noqa: SLF001
+    assert [*source.get_workunits()]
+    found = find_joins(folder)
+    assert found.joins == kept[0].joins
+    assert len(found) >= 2
+    assert found.findings.suggestions == kept[0].suggestions
+    assert found.findings.statements == kept[0].statements
+    assert found.findings.profiles == tuple(
+        type(profile)(
+            **{name: getattr(profile, name) for name in ("columns", "rows", "notes", "fault")},
+            table=ours.table,
+        )
+        for profile, ours in zip(kept[0].profiles, found.findings.profiles, strict=True)
+    )
+
+
+def test_a_result_describes_its_joins(found: FoundJoins) -> None:
+    assert references(found) == {
+        ("orders.csv.customer", "customers.csv.id"),
+        ("customers.csv.region", "regions.csv.code"),
+    }
+    assert repr(found) == "<FoundJoins: 2 joins of 3 tables>"
+    assert found.tables == ("customers.csv", "orders.csv", "regions.csv")
+    assert [*found.not_read] == ["bad.parquet"]
+    assert RunWarning("Files not read", ".xml: 1 file, for example notes.xml") in found.warnings
+    assert "orders.csv.customer" in str(found)
+    table = found.to_pandas()
+    assert [*zip(table["left"], table["right"], table["cardinality"], strict=True)] == [
+        ("orders.csv.customer", "customers.csv.id", "many-to-one"),
+        ("customers.csv.region", "regions.csv.code", "many-to-one"),
+    ]
+    assert [*table["rows"]] == [60, 20]
+    assert "<td>orders.csv.customer</td>" in found._repr_html_()
+
+
+def test_a_result_gives_sql_that_runs(found: FoundJoins, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = found.findings.profiles[0].table.location
+    monkeypatch.chdir(Path(str(getattr(folder, "uri", ""))).parent)
+    first, *_ = found
+    assert len(duckdb.sql(found.sql(first)).fetchall()) == 60
+    without = FoundJoins(found.findings.__class__(**{**vars(found.findings), "statements": {}}))
+    with pytest.raises(NoSqlError, match=r"orders\.csv\.customer is not among these joins"):
+        without.sql(first)
+
+
+def test_a_result_finds_paths(found: FoundJoins) -> None:
+    path = found.path("orders", "regions.csv")
+    assert [table.name for table in path.tables] == ["orders.csv", "customers.csv", "regions.csv"]
+    assert path.is_safe
+    with pytest.raises(
+        UnknownTableError, match=r"no table is named 'order'. Did you mean 'orders\."
+    ):
+        found.path("order", "regions")
+    with pytest.raises(NoPathError):
+        found.path("orders", "bad.parquet")
+
+
+def test_a_result_gives_the_page(found: FoundJoins, tmp_path: Path) -> None:
+    page = found.to_html(tmp_path / "joins.html")
+    assert page == (tmp_path / "joins.html").read_text()
+    assert page == found.to_html()
+    assert "orders.csv" in page
+
+
+def test_data_frames_are_read(frames: dict[str, pd.DataFrame]) -> None:
+    found = find_joins(frames, model=ModelConfig())
+    assert references(found) == REFERENCES
+    orders, customers = frames["orders"], frames["customers"]
+    [join] = [join for join in found if str(join.referring) == "orders.customer"]
+    # DuckDB finds the frames by the names of these variables.
+    assert len(orders) == len(duckdb.sql(found.sql(join))) == 60
+    assert len(customers) == 20
+
+
+def test_files_of_databases_are_read_together(
+    frames: dict[str, pd.DataFrame], folder: Path, tmp_path: Path
+) -> None:
+    with sqlite3.connect(tmp_path / "shop.db") as connection:
+        frames["customers"].to_sql("customers", connection, index=False)
+    connection.close()
+    with duckdb.connect(str(tmp_path / "geo.duckdb")) as geo:
+        geo.from_df(frames["regions"]).create("regions")
+    (folder / "customers.csv").unlink()
+    (folder / "regions.csv").unlink()
+    found = find_joins(folder, str(tmp_path / "shop.db"), tmp_path / "geo.duckdb")
+    assert references(found) == {
+        ("shop/orders.csv.customer", "shop-2.customers.id"),
+        ("shop-2.customers.region", "geo.regions.code"),
+    }
+    with pytest.raises(NoSqlError, match=r"shop-2\.customers\.id has no SQL: "):
+        found.sql(found.joins[0])
+
+
+def test_the_keys_that_a_database_declares_are_followed(tmp_path: Path) -> None:
+    file = tmp_path / "shop.sqlite"
+    with sqlite3.connect(file) as connection:
+        connection.executescript(
+            """
+            CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT);
+            CREATE TABLE orders (id INTEGER PRIMARY KEY, paid_by INTEGER REFERENCES customers);
+            """
+        )
+        connection.executemany(
+            "INSERT INTO customers VALUES (?, ?)", [(at, f"N{at}") for at in range(1, 10)]
+        )
+        connection.executemany(
+            "INSERT INTO orders VALUES (?, ?)", [(at, at % 9 + 1) for at in range(1, 50)]
+        )
+    connection.close()
+    found = find_joins(f"sqlite:///{file}")
+    [join] = [join for join in found if join.catalog.declared]
+    assert (str(join.referring), str(join.referenced)) == ("orders.paid_by", "customers.id")
+
+
+@pytest.mark.parametrize(
+    ("sources", "message"),
+    [
+        ([], "there is nothing to search. Name a folder"),
+        ([3], "a source is a int. Pass a path, a URL or a dict of data frames"),
+        ([{}], "'the dict of data frames' contains no table. Pass at least one frame"),
+        (["nowhere"], "'nowhere' does not exist. Correct the path"),
+        (["EMPTY"], "contains no table. Table files end in .csv"),
+        (["EMPTY/../a.txt"], "is a file, but no DuckDB or SQLite database. Name the folder"),
+        (["oracle+x://a:secret@h/d"], "oracle:// is no database that is read by its URL"),
+        (["postgresql://a:secret@h:x/d"], "the postgresql:// URL cannot be parsed"),
+        (["sqlite:////nowhere.db"], "'/nowhere.db' does not exist"),
+    ],
+)
+def test_errors_name_the_source_and_the_fix(
+    tmp_path: Path, sources: list[str], message: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "a.txt").write_text("a")
+    given = [
+        each.replace("EMPTY", str(tmp_path / "empty")) if isinstance(each, str) else each
+        for each in sources
+    ]
+    with pytest.raises(UnusableSourceError) as caught:
+        find_joins(*given)
+    assert message in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_the_package_has_no_other_lazy_names() -> None:
+    with pytest.raises(AttributeError, match="'datahub_hyperjoin' has no attribute 'joins_of'"):
+        _ = datahub_hyperjoin.joins_of  # type: ignore[attr-defined]
+
+
+def test_records_are_plain_values(found: FoundJoins) -> None:
+    assert json.loads(json.dumps(found.records())) == found.records()
