@@ -46,16 +46,7 @@ def list_catalog_contents(
     columns = {column: number for number, column in enumerate(sorted({*ends}))}
     return Contents(
         publishers=tuple(publishers),
-        tables=tuple(
-            (
-                table.name,
-                _title(table, summaries),
-                publishers[publisher_of(table)],
-                _UNKNOWN,
-                _count_columns(table, summaries),
-            )
-            for table in tables
-        ),
+        tables=tuple(_table(table, publishers, summaries) for table in tables),
         columns=tuple(
             (table_numbers[column.table], column.path, False, "", _UNKNOWN) for column in columns
         ),
@@ -67,17 +58,12 @@ def list_catalog_contents(
             if join.compared_as and not join.via
         },
         crosswalks={
-            number: (
-                _title(via[0].table, summaries),
-                via[0].path,
-                via[1].path,
-                *_sql(join, statements),
-            )
+            number: (_title(via[0].table, summaries), *_paths(via), *_sql(join, statements))
             for number, join in enumerate(shown)
             if (via := join.via)
         },
         further={
-            number: tuple((left.path, right.path) for left, right in join.pairs[1:])
+            number: tuple(map(_paths, join.pairs[1:]))
             for number, join in enumerate(shown)
             if join.pairs[1:]
         },
@@ -100,9 +86,17 @@ def _title(table: TableId, summaries: Mapping[str, DatasetSummary]) -> str:
     return (summary.title if summary else "") or table.name
 
 
-def _count_columns(table: TableId, summaries: Mapping[str, DatasetSummary]) -> int:
-    summary = summaries.get(dataset_urn(table))
-    return _UNKNOWN if summary is None or summary.columns is None else summary.columns
+def _table(
+    table: TableId, publishers: Mapping[str, int], summaries: Mapping[str, DatasetSummary]
+) -> Record:
+    summary = summaries.get(dataset_urn(table), DatasetSummary())
+    columns = _UNKNOWN if summary.columns is None else summary.columns
+    publisher = publishers[publisher_of(table)]
+    return table.name, _title(table, summaries), publisher, _UNKNOWN, columns
+
+
+def _paths(columns: tuple[ColumnId, ColumnId]) -> tuple[str, str]:
+    return columns[0].path, columns[1].path
 
 
 def _sql(join: CatalogJoin, statements: Mapping[str, str]) -> tuple[str, str]:
