@@ -15,8 +15,8 @@ _PROCESS_BYTES = 1 << 22
 """Bytes that take one process about as long to read as another takes to start."""
 
 
-def run_in_processes(worker: Worker, tasks: int, schema: pa.Schema) -> pa.Table:
-    """Run tasks in local processes, one for each processor core.
+def run_in_processes(worker: Worker, tasks: int, schema: pa.Schema, *, size: int) -> pa.Table:
+    """Run tasks in one process for each core, or in fewer for small tables.
 
     A task that crashes its process does not stop this program.
 
