@@ -235,7 +235,7 @@ def _documents(
     names, version, now = labels(publication.titles), publication.model_version, publication.now
     statements = {
         join_urn(join): statement.sql
-        for join in publication.linking
+        for join in publication.joins
         if (statement := publication.statements.get(join.pairs)) and statement.sql
     }
     kept = existing.closed_queries | {
@@ -245,7 +245,8 @@ def _documents(
     }
     guides: list[tuple[str, Iterator[MetadataWorkUnit]]] = []
     shared = _by_table(publication.shared)
-    for table, own in _by_table(publication.linking).items():
+    # An agent knows nothing of value domains, so their implied joins are listed, too.
+    for table, own in _by_table(publication.joins).items():
         found = [catalog_join(join) for join in (*own, *shared.get(table, ()))]
         text = write_guide(table, found, statements)
         units = emit_guide(table, label=names[table], text=text, model_version=version, now=now)

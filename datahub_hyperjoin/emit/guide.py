@@ -23,7 +23,7 @@ user; a guess from the names of columns multiplies rows without an error.
 The grain of a join is the table of which the result has one row for each row that matches. Sum \
 only columns of that table.
 """
-_MOST_UNSAFE = 5
+_MOST_UNSAFE = 10
 
 OVERVIEW = """\
 For each dataset that joins with others, DataHub has a document "How to join ...". It is hidden \
