@@ -16,6 +16,7 @@ from datahub_hyperjoin.graphql import errors as graphql_errors
 from datahub_hyperjoin.model import errors as model_errors
 from datahub_hyperjoin.model.llm import errors as llm_errors
 from datahub_hyperjoin.recipe import errors as recipe_errors
+from datahub_hyperjoin.service import errors as service_errors
 from datahub_hyperjoin.spark import errors as spark_errors
 from datahub_hyperjoin.spark.files import errors as file_errors
 
@@ -30,6 +31,7 @@ MODULES = [
     llm_errors,
     model_errors,
     recipe_errors,
+    service_errors,
     spark_errors,
 ]
 
@@ -45,7 +47,9 @@ def classes_of(module: ModuleType) -> list[type[HyperJoinError]]:
     ]
 
 
-@pytest.mark.parametrize("module", [errors, file_errors, model_errors, spark_errors])
+@pytest.mark.parametrize(
+    "module", [errors, file_errors, model_errors, service_errors, spark_errors]
+)
 def test_every_error_is_in_the_tree_that_the_module_draws(module: ModuleType) -> None:
     assert module.__doc__ is not None
     missing = [

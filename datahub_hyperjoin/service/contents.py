@@ -16,7 +16,7 @@ _UNKNOWN = -1
 
 _NO_DOMAIN = -1
 _BY_CARDINALITY = {Cardinality.MANY_ONE: 1, Cardinality.ONE_MANY: -1}
-_WAS_RUN = "It was run before it was written into the catalog"
+_FROM_CATALOG = "DataHub shows it among the Highlighted Queries of both datasets"
 
 
 def list_catalog_contents(
@@ -39,16 +39,14 @@ def list_catalog_contents(
     """
     shown = joins[:MOST_JOINS]
     ends = [end for join in shown for end in (join.left, join.right)]
-    named = {end.table for end in ends} | ({about} if about else set())
-    tables = sorted(named)
+    tables = number_tables(joins, about)
     publishers = _publishers(tables, ends)
-    table_numbers = {table: number for number, table in enumerate(tables)}
     columns = {column: number for number, column in enumerate(sorted({*ends}))}
     return Contents(
         publishers=tuple(publishers),
         tables=tuple(_table(table, publishers, summaries) for table in tables),
         columns=tuple(
-            (table_numbers[column.table], column.path, False, "", _UNKNOWN) for column in columns
+            (tables[column.table], column.path, False, "", _UNKNOWN) for column in columns
         ),
         joins=tuple(_record(join, columns) for join in shown),
         statements=tuple(("", "") if join.via else _sql(join, statements) for join in shown),
@@ -71,6 +69,21 @@ def list_catalog_contents(
         skeleton=frozenset(number for number, join in enumerate(shown) if join.open),
         left_out=len(joins) - len(shown),
     )
+
+
+def number_tables(joins: Sequence[CatalogJoin], about: TableId | None) -> dict[TableId, int]:
+    """Number the tables that the page shows.
+
+    Args:
+        joins: The joins, best first.
+        about: A table that is shown even without a join.
+
+    Returns:
+        The index of each table in the contents of the page.
+    """
+    ends = {table for join in joins[:MOST_JOINS] for table in join.tables}
+    tables = ends | ({about} if about else set())
+    return {table: number for number, table in enumerate(sorted(tables))}
 
 
 def _publishers(tables: Iterable[TableId], ends: Iterable[ColumnId]) -> dict[str, int]:
@@ -101,7 +114,7 @@ def _paths(columns: tuple[ColumnId, ColumnId]) -> tuple[str, str]:
 
 def _sql(join: CatalogJoin, statements: Mapping[str, str]) -> tuple[str, str]:
     """Return the SQL of a join and a note about it; both are empty without SQL."""
-    return (statements[join.urn], _WAS_RUN) if join.urn in statements else ("", "")
+    return (statements[join.urn], _FROM_CATALOG) if join.urn in statements else ("", "")
 
 
 def _record(join: CatalogJoin, columns: Mapping[ColumnId, int]) -> Record:

@@ -12,7 +12,7 @@ from datahub_hyperjoin.joins import Role
 from datahub_hyperjoin.page.contents import MOST_JOINS
 from datahub_hyperjoin.page.served import ServedPage
 from datahub_hyperjoin.page.write import render_page, render_template
-from datahub_hyperjoin.service.contents import is_listed, list_catalog_contents
+from datahub_hyperjoin.service.contents import is_listed, list_catalog_contents, number_tables
 from datahub_hyperjoin.service.sessions import PersonalSession
 from datahub_hyperjoin.tables import TableId
 from datahub_hyperjoin.urns import dataset_urn, table_id
@@ -40,16 +40,15 @@ def render_joins(session: PersonalSession, *, nonce: str, dataset: str = "") -> 
     graph = session.graph
     about = table_id(find_dataset(graph, dataset)) if dataset else None
     joins = _read(graph, about)
-    tables = {*(end for join in joins for end in join.tables), *([about] if about else [])}
+    tables = number_tables(joins, about)
     vias = {join.via[0].table for join in joins if join.via}
     contents = list_catalog_contents(
         joins,
-        summaries=describe_datasets(graph, sorted(map(dataset_urn, tables | vias))),
+        summaries=describe_datasets(graph, sorted(map(dataset_urn, tables.keys() | vias))),
         statements=_read_statements(graph, joins[:MOST_JOINS]),
         about=about,
     )
-    names = [table[0] for table in contents.tables]
-    focus = names.index(about.name) if about else -1
+    focus = tables[about] if about else -1
     return render_page(
         contents,
         title=f"Joins of {contents.tables[focus][1]}" if about else "Joins of all datasets",

@@ -1,0 +1,126 @@
+"""Test what the page shows of the catalog's joins."""
+
+from dataclasses import replace
+
+import pytest
+
+from datahub_hyperjoin.graphql import CatalogJoin
+from datahub_hyperjoin.graphql.datasets import DatasetSummary
+from datahub_hyperjoin.joins import Cardinality, Role, Verdict
+from datahub_hyperjoin.page.contents import Contents
+from datahub_hyperjoin.page.picture import draw_tables
+from datahub_hyperjoin.relationship_aspect import UNVERIFIED
+from datahub_hyperjoin.service.contents import is_listed, list_catalog_contents
+from datahub_hyperjoin.tables import ColumnId
+from datahub_hyperjoin.urns import dataset_urn
+from shop import column, table
+
+REFERENCE = CatalogJoin(
+    urn="urn:1",
+    name="a",
+    pairs=((column("orders.customer"), column("customers.id")),),
+    cardinality=Cardinality.MANY_ONE,
+    joinability=0.93,
+    band="high",
+    role=Role.REFERENCE,
+    referenced=column("customers.id"),
+    left_fan_out=1.0,
+    right_fan_out=2.0,
+    left_containment=1.0,
+    right_containment=0.5,
+)
+WRITTEN = CatalogJoin(
+    urn="urn:2", name="b", pairs=REFERENCE.pairs, cardinality=Cardinality.MANY_ONE
+)
+SCORE, CONTAINMENTS, FAN_OUTS, NOTES, ROLE, DIRECTION = 3, slice(7, 9), slice(10, 12), 12, 13, 14
+
+
+def contents(*joins: CatalogJoin, sql: str = "") -> Contents:
+    statements = {join.urn: sql for join in joins} if sql else {}
+    return list_catalog_contents(joins, summaries={}, statements=statements)
+
+
+def test_a_join_that_a_person_created_has_no_evidence_but_a_direction() -> None:
+    (join,) = contents(WRITTEN).joins
+    assert join[SCORE] == 1.0
+    assert join[CONTAINMENTS] == join[FAN_OUTS] == (-1, -1)
+    assert join[NOTES] == "created by a user"
+    assert (join[ROLE], join[DIRECTION]) == (Role.REFERENCE.place, 1)
+
+
+@pytest.mark.parametrize(("join", "direction"), [
+    (REFERENCE, 1),
+    (REFERENCE.reversed, -1),
+    (replace(REFERENCE, role=Role.SIBLING, referenced=None), 0),
+    (WRITTEN, 1),
+    (WRITTEN.reversed, -1),
+    (replace(WRITTEN, cardinality=Cardinality.ONE_ONE), 0),
+])  # fmt: skip
+def test_a_direction_leads_to_the_key(join: CatalogJoin, direction: int) -> None:
+    assert contents(join).joins[0][DIRECTION] == direction
+
+
+def test_notes_say_what_numbers_do_not() -> None:
+    unverified = replace(REFERENCE, band=UNVERIFIED, declared=True, description="same code")
+    assert contents(unverified).joins[0][NOTES] == (
+        "declared in the catalog; not verified on data; same code"
+    )
+
+
+def test_sql_comes_from_the_catalog() -> None:
+    (statement,) = contents(REFERENCE, sql="SELECT 1").statements
+    assert statement == (
+        "SELECT 1",
+        "DataHub shows it among the Highlighted Queries of both datasets",
+    )
+    assert contents(REFERENCE).statements == (("", ""),)
+
+
+def test_a_join_in_two_steps_names_its_crosswalk_and_has_the_sql_of_both_steps() -> None:
+    via = (column("regions.code"), column("regions.name"))
+    found = list_catalog_contents(
+        [replace(REFERENCE, via=via, compared_as="countries")],
+        summaries={dataset_urn(table("regions")): DatasetSummary(title="Regions")},
+        statements={"urn:1": "SELECT 2"},
+    )
+    assert found.statements == (("", ""),)
+    assert found.compared == {}
+    title, *paths, sql, _ = found.crosswalks[0]
+    assert (title, paths, sql) == ("Regions", ["code", "name"], "SELECT 2")
+
+
+def test_a_form_and_further_columns_are_listed() -> None:
+    further = (column("orders.year"), column("customers.since"))
+    join = replace(REFERENCE, compared_as="countries", pairs=(*REFERENCE.pairs, further))
+    assert contents(join).compared == {0: "countries"}
+    assert contents(join).further == {0: (("year", "since"),)}
+
+
+def test_the_picture_leaves_out_what_people_rejected() -> None:
+    other = ColumnId(table("regions"), "id")
+    rejected = replace(
+        REFERENCE,
+        urn="urn:3",
+        pairs=((column("orders.region"), other),),
+        referenced=other,
+        verdicts=(Verdict.REJECTED,),
+        removed=True,
+    )
+    found = contents(REFERENCE, rejected)
+    assert len(found.joins) == 2
+    assert {found.tables[node.table][0] for node in draw_tables(found).nodes} == {
+        "shop.public.orders",
+        "shop.public.customers",
+    }
+
+
+@pytest.mark.parametrize(("verdicts", "removed", "listed"), [
+    ((), False, True),
+    ((), True, False),
+    ((Verdict.REJECTED,), True, True),
+    ((Verdict.ACCEPTED,), False, True),
+])  # fmt: skip
+def test_what_a_run_withdrew_is_not_listed(
+    verdicts: tuple[Verdict, ...], *, removed: bool, listed: bool
+) -> None:
+    assert is_listed(replace(REFERENCE, verdicts=verdicts, removed=removed)) is listed
