@@ -33,7 +33,7 @@ from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming
 from datahub_hyperjoin.model.ranking.rank import rank
-from datahub_hyperjoin.model.saved.training_state import Epoch
+from datahub_hyperjoin.model.saved.epoch import Epoch
 from datahub_hyperjoin.named_joins import describe_unread, find_named_joins
 from datahub_hyperjoin.pair_evidence import confirm_pairs, measure_pairs
 from datahub_hyperjoin.profiling import drop_unknown_columns, open_store, read_profiles
@@ -131,10 +131,10 @@ def index_lake(
     index = build_lake_index(lake, config, facts, progress.say)
     if config.variants.llm:
         _report_names(index.naming, progress)
-    graph, components = index.graph, index.joins.components
+    groups, components = index.groups, index.joins.components
     progress.count("key_columns", len(index.keys))
-    progress.count("hyperedges_within_tables", int((~graph.across).sum()))
-    progress.count("hyperedges_across_tables", int(graph.across.sum()))
+    progress.count("hyperedges_within_tables", len(groups.within))
+    progress.count("hyperedges_across_tables", len(groups.across))
     progress.count("largest_hyperedge_across_tables", max(map(len, components), default=0))
     return index
 

@@ -23,7 +23,7 @@ from datahub_hyperjoin.model.hypergraph.positions import find_positions
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.features import Featurizer, build_vocabulary
 from datahub_hyperjoin.model.network.word_vectors import train_vectors
-from datahub_hyperjoin.model.saved.training_state import Epoch
+from datahub_hyperjoin.model.saved.epoch import Epoch
 from datahub_hyperjoin.model.training import train
 from datahub_hyperjoin.model.training.augmented_views import PairBatch, TrainingData, sample_pairs
 

@@ -1,6 +1,5 @@
 """The hypergraph, whose hyperedges connect columns within and across tables."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,13 +8,9 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from datahub_hyperjoin.model.config import Method
 from datahub_hyperjoin.model.hypergraph.adjacency import Adjacency
-from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph
+from datahub_hyperjoin.model.hypergraph.column_groups import ColumnGroups, Groups
 from datahub_hyperjoin.model.hypergraph.ragged import Lists
-from datahub_hyperjoin.model.lake import Lake
-
-Groups = Sequence[Int[np.ndarray, " _"]]
 
 
 @dataclass(frozen=True)
@@ -70,23 +65,16 @@ class Hypergraph:
         return Adjacency.from_incidence(self.columns, len(self.across), self.incidence)
 
 
-def build_hypergraph(lake: Lake, joins: JoinGraph, method: Method) -> Hypergraph:
+def build_hypergraph(groups: ColumnGroups, columns: int) -> Hypergraph:
     """Build the hypergraph of all columns.
 
     It is the one for inference, and has a hyperedge for each table and for each value domain.
 
     Args:
-        lake: The columns.
-        joins: The join graph; each of its components is a value domain.
-        method: Which kinds of hyperedges exist.
+        groups: The columns of each hyperedge.
+        columns: Number of columns.
 
     Returns:
         The hypergraph.
     """
-    at_inference = method.hyperedges_at_inference
-    tables = [columns for columns in lake.columns_of if len(columns)]
-    return Hypergraph.from_groups(
-        len(lake),
-        within=tables if at_inference and method.within_tables else [],
-        across=joins.components if at_inference and method.across_tables else [],
-    )
+    return Hypergraph.from_groups(columns, within=groups.within, across=groups.across)

@@ -1,12 +1,13 @@
 """Recognise the entities in a column, written as codes or as names."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int, UInt64
 
+from datahub_hyperjoin.model.array_cache import cached_arrays
 from datahub_hyperjoin.model.reference.code_lists import load_kinds
 from datahub_hyperjoin.model.reference.kinds import EntityKind
 from datahub_hyperjoin.normal_form import Synonyms, hash_values, normal_forms
@@ -20,6 +21,8 @@ _MAX_CHANCE = 3e-3
 """Greatest probability that codes explain so many values by chance: `Y`, `N` and `NA` are chemical
 elements."""
 _LETTERS, _DIGITS = 26, 10
+_SOURCES = ("airportsdata", "babel", "periodictable", "pycountry")
+"""The packages that hold the lists."""
 _FIRST = 64
 """Hashes that are looked up first, since most columns hold no entities."""
 
@@ -165,5 +168,19 @@ def _chance(kind: EntityKind, form: int) -> float:
 
 @cache
 def load_lexicon() -> Lexicon:
-    """Load the lexicon of all entity kinds."""
-    return Lexicon.from_kinds(load_kinds())
+    """Load the lexicon of all entity kinds.
+
+    The first call on a machine takes seconds; the arrays are then kept in the user's cache folder.
+    """
+    arrays = dict(cached_arrays("lexicon-1", _build_arrays, packages=_SOURCES))
+    kinds, entities = arrays.pop("kinds"), arrays.pop("entities")
+    names = kinds.tobytes().decode().split("\n")
+    return Lexicon(**arrays, kinds=tuple(names), entities=int(entities[0]))
+
+
+def _build_arrays() -> dict[str, np.ndarray]:
+    """Build the lexicon as arrays only; the names of the kinds are bytes with line breaks."""
+    built = Lexicon.from_kinds(load_kinds())
+    arrays = {field.name: getattr(built, field.name) for field in fields(built)}
+    names = np.frombuffer("\n".join(built.kinds).encode(), np.uint8)
+    return {**arrays, "kinds": names, "entities": np.array([built.entities])}

@@ -12,9 +12,12 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float32, Int
+from scipy import sparse
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.preprocessing import normalize
 from sklearn.random_projection import SparseRandomProjection
+
+from datahub_hyperjoin.model.array_cache import cached_arrays
 
 _TRIGRAMS = 2**16
 """Buckets that trigrams are hashed to; a lake in one script has about ten thousand trigrams."""
@@ -40,12 +43,27 @@ _PROJECTION: dict[str, Any] = {
 
 
 @cache
-def _projection() -> SparseRandomProjection:
-    """Create a random projection to shorter vectors.
+def _projection() -> sparse.csr_array:
+    """Return a sparse random projection to shorter vectors, as a matrix of both sizes.
 
-    The result is cached because creation is slow.
+    The first call on a machine takes a second; the matrix is then kept in the user's cache folder.
     """
-    return SparseRandomProjection(**_PROJECTION).fit(np.zeros((1, _TRIGRAMS), dtype=np.float32))
+    arrays = cached_arrays("projection-1", _draw_projection, packages=("numpy", "scikit-learn"))
+    shape = (_PROJECTION["n_components"], _TRIGRAMS)
+    # Every entry has the same size, so that a sign says all.
+    data = arrays["signs"] * arrays["size"]
+    return sparse.csr_array((data, arrays["indices"], arrays["indptr"]), shape=shape)
+
+
+def _draw_projection() -> dict[str, np.ndarray]:
+    drawn = SparseRandomProjection(**_PROJECTION).fit(np.zeros((1, _TRIGRAMS), dtype=np.float32))
+    matrix = drawn.components_
+    return {
+        "signs": np.sign(matrix.data).astype(np.int8),
+        "size": np.abs(matrix.data[:1]),
+        "indices": matrix.indices.astype(np.int32),
+        "indptr": matrix.indptr.astype(np.int32),
+    }
 
 
 class CellSimilarity:
@@ -63,7 +81,7 @@ class CellSimilarity:
     def __init__(self, samples: Sequence[Sequence[str]]) -> None:
         counts = HashingVectorizer(**_BAG).transform(map(" ".join, samples))
         weighted = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
-        projected = normalize(_projection().transform(weighted))
+        projected = normalize((weighted @ _projection().T).toarray())
         self.vectors: Float32[np.ndarray, "column width"] = projected.astype(np.float32)
         """Unit vectors; zeros for a column without cells."""
 

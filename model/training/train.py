@@ -12,8 +12,9 @@ from datahub_hyperjoin.model.config import EpochSelection, Method
 from datahub_hyperjoin.model.errors import NonFiniteLossError
 from datahub_hyperjoin.model.network.hin import HIN, to_device
 from datahub_hyperjoin.model.network.optimizers import build_optimizers, set_rate, take_step
+from datahub_hyperjoin.model.saved.epoch import Epoch
 from datahub_hyperjoin.model.saved.journal import Journal
-from datahub_hyperjoin.model.saved.training_state import Epoch, TrainingState
+from datahub_hyperjoin.model.saved.training_state import TrainingState
 from datahub_hyperjoin.model.training.augmented_views import PairBatch, TrainingData, sample_pairs
 from datahub_hyperjoin.model.training.losses import measure_loss
 from datahub_hyperjoin.model.training.validation import (

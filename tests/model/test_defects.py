@@ -37,7 +37,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from datahub_hyperjoin.model.config import OURS, ModelConfig, NetworkConfig, Positions, Reuse
-from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph
+from datahub_hyperjoin.model.hypergraph.hyperedges import Hypergraph, build_hypergraph
 from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph
 from datahub_hyperjoin.model.hypergraph.positions import find_positions
 from datahub_hyperjoin.model.lake import Lake
@@ -185,7 +185,7 @@ def test_a_step_is_one_pass_over_both_views(lake: Lake, batches: list[Batch]) ->
 def test_kinds_of_hyperedges_are_told_apart(lake: Lake, tmp_path: Path) -> None:
     same = switched(SMALL, setting__corruption=False, setting__name_variants=False)
     training = draw(lake, same, tmp_path).batch
-    inference = build(lake, SMALL).graph
+    inference = build_hypergraph(build(lake, SMALL).groups, len(lake))
     everywhere = torch.from_numpy(lake.table_of + 1)
     # Context dropout and table swaps change table positions, so titles identify tables.
     titles = training.features.tables.vectors
@@ -210,7 +210,7 @@ def test_the_epoch_kept_is_the_one_of_best_recall(
 def test_inference_sees_the_hyperedges_that_training_saw(lake: Lake, batches: list[Batch]) -> None:
     run(lake, SMALL)
     last = batches[-1].graph
-    graph = build(lake, SMALL).graph
+    graph = build_hypergraph(build(lake, SMALL).groups, len(lake))
     assert torch.equal(last.incidence, graph.incidence)
     assert torch.equal(last.across, graph.across)
     assert set(last.across.tolist()) == {True, False}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from datahub_hyperjoin.model import encode as encoding
+from datahub_hyperjoin.model import network_encoding
 from datahub_hyperjoin.model.config import (
     OURS,
     Edges,
@@ -20,6 +20,7 @@ from datahub_hyperjoin.model.config import (
 )
 from datahub_hyperjoin.model.config.paper import paper
 from datahub_hyperjoin.model.encode import encode
+from datahub_hyperjoin.model.hypergraph.hyperedges import build_hypergraph
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.hypergraph.positions import find_positions
 from datahub_hyperjoin.model.lake import Lake
@@ -144,7 +145,7 @@ def batch_of(lake: Lake, config: ModelConfig, folder: Path) -> tuple[HIN, Batch]
     network = HIN(config, sizes).eval()
     return network, Batch(
         features=made.whole(),
-        graph=made.index.graph,
+        graph=build_hypergraph(made.index.groups, len(made.lake)),
         tables=torch.from_numpy(lake.table_of + 1),
         positions=torch.from_numpy(made.positions),
     )
@@ -178,7 +179,7 @@ def test_positions_are_computed_once_in_a_run(lake: Lake, monkeypatch: pytest.Mo
         asked.append(config)
         return find_positions(index, config)
 
-    monkeypatch.setattr(encoding, "find_positions", count)
+    monkeypatch.setattr(network_encoding, "find_positions", count)
     run(lake, SMALL)
     assert len(asked) == 1
 
@@ -211,7 +212,7 @@ def test_the_best_epoch_is_the_one_selected(
 
 
 def test_signals_need_no_network(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoding, "begin", None)
+    monkeypatch.setattr(network_encoding, "begin", None)
     config = switched(SMALL, ranking__scoring=Scoring.SIGNALS)
     index = build(lake, config)
     found = encode(index, config, lambda _: None)

@@ -11,6 +11,7 @@ from datahub_hyperjoin.model.config import (
     Edges,
     ModelConfig,
 )
+from datahub_hyperjoin.model.hypergraph.column_groups import ColumnGroups
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.hin import UNSEEN
 from datahub_hyperjoin.model.saved.fingerprints import fingerprint
@@ -38,7 +39,8 @@ def test_only_the_hyperedges_named_are_there(
     lake: Lake, tmp_path: Path, keys: dict[str, bool], kinds: set[bool]
 ) -> None:
     config = switched(SMALL, **keys)
-    assert set(build(lake, config).graph.across.tolist()) == kinds
+    groups = build(lake, config).groups
+    assert (bool(groups.across), bool(groups.within)) == (True in kinds, False in kinds)
     assert set(draw(lake, config, tmp_path).batch.graph.across.tolist()) == kinds
     embeddings, epochs = run(lake, config)
     assert len(epochs) == 3
@@ -54,7 +56,7 @@ def test_inference_without_hyperedges_is_of_the_same_network(lake: Lake, tmp_pat
     other, none = run(lake, bare)
     assert (len(epochs), none) == (3, [])
     assert not np.allclose(one, other, atol=1e-3)
-    assert len(build(lake, bare).graph.across) == 0
+    assert build(lake, bare).groups == ColumnGroups([], [])
 
 
 @pytest.fixture

@@ -26,8 +26,9 @@ from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.network.hin import HIN, NetworkSizes
 from datahub_hyperjoin.model.network.optimizers import build_optimizers
 from datahub_hyperjoin.model.saved import journal as journals
+from datahub_hyperjoin.model.saved.epoch import Epoch
 from datahub_hyperjoin.model.saved.journal import Journal
-from datahub_hyperjoin.model.saved.training_state import Epoch, TrainingState
+from datahub_hyperjoin.model.saved.training_state import TrainingState
 from datahub_hyperjoin.storage import using
 from switching import BLEND
 

@@ -22,8 +22,8 @@ from datahub_hyperjoin.model.encode import encode
 from datahub_hyperjoin.model.errors import CollapsedError, NonFiniteLossError, NothingToLearnError
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.saved.epoch import Epoch
 from datahub_hyperjoin.model.saved.fingerprints import fingerprint
-from datahub_hyperjoin.model.saved.training_state import Epoch
 from datahub_hyperjoin.model.training import validation
 from switching import BLEND
 

@@ -20,8 +20,8 @@ from datahub_hyperjoin.model.errors import CollapsedError
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.saved.description import describe_model, write_description
+from datahub_hyperjoin.model.saved.epoch import Epoch
 from datahub_hyperjoin.model.saved.files import DESCRIPTION
-from datahub_hyperjoin.model.saved.training_state import Epoch
 from datahub_hyperjoin.model.training.validation import hold_out
 from switching import BLEND
 

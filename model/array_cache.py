@@ -1,0 +1,56 @@
+"""Keep arrays that take seconds to compute, and are the same in every run, on disk.
+
+They follow from public lists and constants, not from anyone's data.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from datahub_hyperjoin.storage import replacing
+
+_FOLDER = "datahub-hyperjoin"
+
+
+def cached_arrays(
+    name: str, build: Callable[[], Mapping[str, np.ndarray]], *, packages: tuple[str, ...]
+) -> Mapping[str, np.ndarray]:
+    """Read arrays from the user's cache folder, or compute and keep them.
+
+    The folder is below `XDG_CACHE_HOME`, by default `~/.cache`. If it cannot be written, the arrays
+    are computed in every run.
+
+    Args:
+        name: Name of the arrays, with a number that changes whenever `build` does.
+        build: Computes the arrays.
+        packages: The packages from which they follow; with another version of one, the arrays are
+            computed again.
+
+    Returns:
+        The arrays, as `build` returns them.
+    """
+    versions = [f"{package} {version(package)}" for package in packages]
+    key = sha256(repr([sys.version_info[:2], *versions]).encode()).hexdigest()[:16]
+    file = _cache_folder() / f"{name}-{key}.safetensors"
+    try:
+        return load_file(file)
+    except (OSError, SafetensorError):  # missing, or damaged
+        arrays = build()
+    try:
+        with replacing(file) as unfinished:
+            save_file(dict(arrays), unfinished)
+    except OSError:
+        pass  # the next run computes them, too
+    return arrays
+
+
+def _cache_folder() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / _FOLDER

@@ -1,0 +1,43 @@
+"""The groups of columns that become hyperedges, within and across tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Int
+
+from datahub_hyperjoin.model.config import Method
+from datahub_hyperjoin.model.hypergraph.join_graph import JoinGraph
+from datahub_hyperjoin.model.lake import Lake
+
+Groups = Sequence[Int[np.ndarray, " _"]]
+
+
+@dataclass(frozen=True)
+class ColumnGroups:
+    """The columns of each hyperedge, within and across tables."""
+
+    within: Groups
+    """The columns of each table."""
+
+    across: Groups
+    """The columns of each value domain."""
+
+
+def group_columns(lake: Lake, joins: JoinGraph, method: Method) -> ColumnGroups:
+    """Group the columns of a lake by tables and by value domains, for inference.
+
+    Args:
+        lake: The columns.
+        joins: The join graph; each of its components is a value domain.
+        method: Which kinds of hyperedges exist.
+
+    Returns:
+        The groups; none of a kind that does not exist.
+    """
+    at_inference = method.hyperedges_at_inference
+    tables = [columns for columns in lake.columns_of if len(columns)]
+    return ColumnGroups(
+        within=tables if at_inference and method.within_tables else [],
+        across=joins.components if at_inference and method.across_tables else [],
+    )
