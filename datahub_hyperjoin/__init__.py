@@ -12,7 +12,10 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:
-    """Import what finds joins on first use, because its libraries take seconds."""
+    """Import `find_joins` and `FoundJoins` on first use.
+
+    Their libraries take seconds to load.
+    """
     if name in {"FoundJoins", "find_joins"}:
         return getattr(import_module("datahub_hyperjoin.discovery"), name)
     message = f"module {__name__!r} has no attribute {name!r}"

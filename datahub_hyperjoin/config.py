@@ -174,7 +174,7 @@ class HyperJoinConfig(
     @field_validator("emit", mode="before")
     @classmethod
     def _fill_for_agents(cls, written: object) -> object:
-        """Add the layers that `emit.agents` implies."""
+        """Switch on the kinds of metadata that `emit.agents` implies."""
         return fill_for_agents(written)
 
     @field_validator("model", mode="before")

@@ -129,7 +129,7 @@ def query_urn(relationship: str) -> str:
 
 
 def document_urn(table: TableId) -> str:
-    """Return the URN of the `document` that says how to join a table.
+    """Return the URN of the `document` that tells agents how to join a table.
 
     Args:
         table: The table.

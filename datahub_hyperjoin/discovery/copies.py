@@ -1,4 +1,4 @@
-"""Copy data frames and DuckDB tables into Parquet files, which the pipeline reads."""
+"""Copy data frames and DuckDB tables to Parquet files, from which the run reads."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def copy_frames(
     frames: Mapping[str, object], folder: Path, *, prefix: str, warn: Warn
 ) -> list[Table]:
-    """Copy data frames into files.
+    """Copy data frames to Parquet files.
 
     Args:
         frames: Frames of pandas, Polars, Arrow or Spark by their names; or any object that exports
@@ -57,7 +57,7 @@ def _copy_frame(name: str, frame: object, folder: Path, prefix: str, warn: Warn)
 
 
 def copy_duckdb(file: Path, folder: Path, *, prefix: str, warn: Warn) -> list[Table]:
-    """Copy the tables and views of a DuckDB file.
+    """Copy the tables and views of a DuckDB file to Parquet files.
 
     Args:
         file: The file, which is opened for reading only.
@@ -102,7 +102,10 @@ def copy_duckdb(file: Path, folder: Path, *, prefix: str, warn: Warn) -> list[Ta
 def _write(
     rows: pa.RecordBatchReader, names: list[str], folder: Path, platform: str, warn: Warn
 ) -> Table:
-    """Write rows to a new file; the first of the names is a prefix and may be empty."""
+    """Write rows to a new Parquet file.
+
+    The first name is the prefix of the source, and may be empty.
+    """
     path = folder / f"{uuid4().hex}.parquet"
     path.touch(mode=0o600)
     kept = [field.name for field in rows.schema if _fits_parquet(field)]
@@ -126,9 +129,9 @@ def _write(
 
 
 def _fits_parquet(field: pa.Field) -> bool:
-    """Return whether Parquet has the type of a column; it has no intervals, for example.
+    """Return whether Parquet supports the type of a column.
 
-    No column of the other types joins with anything.
+    Parquet has no intervals, for example. Columns of unsupported types join with nothing.
     """
     try:
         pq.write_table(pa.schema([field]).empty_table(), pa.BufferOutputStream())
@@ -159,7 +162,10 @@ def _library(frame: object) -> str:
 
 
 def _from_pandas(frame: "pd.DataFrame") -> pa.Table:
-    """Convert a data frame of pandas; an index counts as columns unless it numbers the rows."""
+    """Convert a pandas data frame to an Arrow table.
+
+    The index becomes columns, unless it only numbers the rows.
+    """
     import pandas as pd  # noqa: PLC0415 (whoever passes such a frame has it)
 
     index = frame.index
@@ -181,7 +187,7 @@ def _array_of(values: "pd.Series[Any]") -> pa.Array | pa.ChunkedArray:
 
 
 def _distinct(names: Sequence[str]) -> Iterator[str]:
-    """Yield column names, with a number where one occurs again."""
+    """Yield unique column names, with a number appended to each repetition."""
     seen: set[str] = set()
     for name in names:
         free = (f"{name}_{at}" if at else name for at in count())

@@ -1,4 +1,4 @@
-"""Errors that occur when joins are found without a recipe."""
+"""Errors that occur while joins are searched without a recipe."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ class UnusableSourceError(HyperJoinError, ValueError):
 
     @classmethod
     def without_any(cls) -> Self:
-        """Report that there is nothing to search."""
+        """Report that the command names no source."""
         return cls(
             "there is nothing to search. Name a folder, a database's URL or file or, in Python, "
             "pass a dict of data frames"
@@ -26,7 +26,7 @@ class UnusableSourceError(HyperJoinError, ValueError):
 
     @classmethod
     def other_file(cls, path: str) -> Self:
-        """Report a file that is no database."""
+        """Report a file that is neither a DuckDB nor a SQLite database."""
         return cls(
             f"{path!r} is a file, but no DuckDB or SQLite database. Name the folder that contains "
             "it; all tables in the folder are read"
@@ -34,7 +34,7 @@ class UnusableSourceError(HyperJoinError, ValueError):
 
     @classmethod
     def other_url(cls, scheme: str) -> Self:
-        """Report a URL that belongs to no known database."""
+        """Report a URL that does not belong to a supported database."""
         return cls(
             f"{scheme}:// is no database that is read by its URL. Use postgresql://, mysql:// or "
             "sqlite://; for object stores and Spark catalogs, write a recipe with `connections`"
@@ -42,7 +42,10 @@ class UnusableSourceError(HyperJoinError, ValueError):
 
     @classmethod
     def malformed_url(cls, scheme: str) -> Self:
-        """Report a URL that cannot be parsed; the message omits it, because it may be secret."""
+        """Report a URL that cannot be parsed.
+
+        The message omits the URL, which may contain a password.
+        """
         return cls(
             f"the {scheme}:// URL cannot be parsed. Write it as in "
             "postgresql://reader@host:5432/shop, with special characters percent-encoded"
@@ -63,14 +66,14 @@ class UnusableSourceError(HyperJoinError, ValueError):
 
     @classmethod
     def other_value(cls, value: object) -> Self:
-        """Report an argument of another type."""
+        """Report a source whose type is not supported."""
         return cls(
             f"a source is a {type(value).__name__}. Pass a path, a URL or a dict of data frames"
         )
 
     @classmethod
     def other_frame(cls, name: str, kind: str) -> Self:
-        """Report a value in a dict of data frames that is none."""
+        """Report a value that is not a data frame."""
         return cls(
             f"{name!r} is a {kind}, which is no data frame. Pass frames of pandas, Polars, Arrow "
             "or Spark"
@@ -78,20 +81,20 @@ class UnusableSourceError(HyperJoinError, ValueError):
 
 
 class UnknownTableError(HyperJoinError, KeyError):
-    """A name belongs to no table of a run, or to several."""
+    """A name fits no table of the run, or several tables."""
 
     # KeyError would show the message as a quoted string.
     __str__ = Exception.__str__
 
     @classmethod
     def named(cls, name: str, *, near: Sequence[str]) -> Self:
-        """Report a name that belongs to no table, and suggest similar names."""
+        """Report a name that fits no table, and suggest similar names."""
         hint = f"Did you mean {name_some([*map(repr, near)])}?" if near else "See `.tables`"
         return cls(f"no table is named {name!r}. {hint}")
 
     @classmethod
     def shared(cls, name: str, *, names: Sequence[str]) -> Self:
-        """Report a name that belongs to several tables."""
+        """Report a name that fits several tables."""
         return cls(f"several tables are named {name!r}. Write one of {name_some([*names])}")
 
 
@@ -105,5 +108,5 @@ class NoSqlError(HyperJoinError, LookupError):
 
     @classmethod
     def of_other_run(cls, join: str) -> Self:
-        """Report a join that this run did not find."""
+        """Report a join that is not among the joins of this run."""
         return cls(f"{join} is not among these joins. Pass one of `.joins`")

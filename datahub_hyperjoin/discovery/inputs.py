@@ -40,7 +40,7 @@ _DUCKDB_MAGIC_AT = 8
 
 @dataclass(frozen=True, slots=True)
 class _Listing:
-    """A source, with its name and a function that lists its tables."""
+    """A source, its name and a function that lists its tables."""
 
     name: str
     """The name that its tables have as a prefix, if there are several sources."""
@@ -92,7 +92,7 @@ def _list(listing: _Listing, prefix: str) -> list[Table]:
 
 
 def _prefixes(names: Sequence[str]) -> Iterator[str]:
-    """Yield a distinct prefix for each source; an empty one if there is only one source."""
+    """Yield a distinct prefix for each source; an empty prefix for a single source."""
     seen: set[str] = set()
     for name in names if len(names) > 1 else []:
         free = (f"{name}-{at}" if at > 1 else name for at in count(1))

@@ -1,4 +1,4 @@
-"""Show the progress of a run, and collect what it reports."""
+"""Show the progress of a run, and collect its warnings."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ class RunProgress:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Note the start of a stage.
+        """Show the start of a stage.
 
         Args:
             name: The stage.
@@ -69,7 +69,7 @@ class RunProgress:
         self.counts[name] += int(by)
 
     def say(self, line: str) -> None:
-        """Show one line of progress; nothing is shown here.
+        """Ignore a line of progress.
 
         Args:
             line: The line.
@@ -106,7 +106,7 @@ class BarProgress(RunProgress):
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Show a stage, and advance the bar at its end."""
+        """Show a stage, and advance the progress bar at the end of the stage."""
         bar = self._bar
         if bar is None:
             yield
@@ -119,7 +119,7 @@ class BarProgress(RunProgress):
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """Show the bar for the length of a `with` block; it disappears at the end.
+        """Show the progress bar within a `with` block.
 
         Yields:
             Nothing.

@@ -1,4 +1,4 @@
-"""Describe joins by plain values, and write them as CSV, JSON and SQL."""
+"""Convert joins to plain values, and write them as CSV, JSON and SQL."""
 
 import csv
 import io
@@ -11,7 +11,10 @@ from datahub_hyperjoin.statements import Statement
 
 
 class JoinRecord(TypedDict):
-    """A join as plain values; the referring column of a reference is the left one."""
+    """A join as plain values.
+
+    The left column of a reference is the referring column.
+    """
 
     left: str
     """The left column, with its table; several of a composite key are joined by ` and `."""
@@ -57,7 +60,7 @@ class JoinRecord(TypedDict):
 
 
 def record_of(join: Join, statement: Statement | None) -> JoinRecord:
-    """Describe a join by plain values.
+    """Convert a join to plain values.
 
     Args:
         join: A join that was verified on the data.
@@ -108,7 +111,9 @@ def records_as_csv(records: Sequence[JoinRecord]) -> str:
 
 
 def records_as_sql(records: Sequence[JoinRecord]) -> str:
-    """Write the SQL of joins, each with a comment; joins without SQL are left out.
+    """Write the SQL of joins, each with a comment.
+
+    Joins without SQL are left out.
 
     Args:
         records: The joins.

@@ -1,4 +1,4 @@
-"""The joins that a run found, with their SQL and the paths between tables."""
+"""The joins that a run found, their SQL and paths between tables."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class FoundJoins:
 
     @property
     def crosswalks(self) -> tuple[CrosswalkJoin, ...]:
-        """Pairs of columns that join in two steps, through a table with codes and names."""
+        """The joins through crosswalks, best first."""
         return self.findings.crosswalks
 
     @property
@@ -55,7 +55,7 @@ class FoundJoins:
 
     @property
     def not_read(self) -> Mapping[str, str]:
-        """Why tables and files were not read, by their names."""
+        """The reasons why tables and files were not read, by their names."""
         return {str(each.table.id): each.fault for each in self.findings.profiles if each.fault}
 
     def __iter__(self) -> Iterator[Join]:
@@ -71,7 +71,7 @@ class FoundJoins:
         return f"<FoundJoins: {self._counts}>"
 
     def sql(self, join: Join | CrosswalkJoin) -> str:
-        """Return the SQL of a join, which was run on the data.
+        """Return the tested SQL of a join.
 
         Args:
             join: One of `joins` or `crosswalks`.
@@ -111,11 +111,11 @@ class FoundJoins:
         return find_path(map(catalog_join, self.joins), *ends, many_to_many=many_to_many)
 
     def records(self) -> list[JoinRecord]:
-        """Return each join as a dict with plain values, for data frames and JSON."""
+        """Return each join as a dictionary of plain values, for data frames and JSON."""
         return [record_of(join, self.findings.statements.get(join.pairs)) for join in self.joins]
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Return one row per join, best first.
+        """Return the joins as a pandas data frame, one row per join.
 
         The columns are those of `JoinRecord`.
         """
@@ -124,7 +124,9 @@ class FoundJoins:
         return pd.DataFrame(self.records(), columns=[*JoinRecord.__annotations__])
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """Return the page of the joins, which loads nothing from the network.
+        """Return the HTML page of the joins.
+
+        The page loads nothing from the network.
 
         Args:
             path: File to write the page to, too.

@@ -1,4 +1,7 @@
-"""Run the pipeline of `datahub ingest` without a recipe, a server or, for small lakes, Spark."""
+"""Find joins without a recipe or a server.
+
+The run has the stages of `datahub ingest`, and starts Spark only for large lakes.
+"""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -67,7 +70,7 @@ def run_discovery(
     profile: ProfileConfig | None = None,
     model: ModelConfig | None = None,
 ) -> FoundJoins:
-    """Find joins, as `find_joins` does, and report to the given progress.
+    """Find joins as `find_joins` does, and report to a given progress object.
 
     Args:
         sources: Folders, databases and dicts of data frames.

@@ -48,8 +48,8 @@ class EmitConfig:
     flows, so they reach tables without a data flow between them."""
 
     embed: str | None = None
-    """Address of `hyperjoin serve` for browsers, such as `http://localhost:8766`. The Preview tab of
-    each dataset with joins then shows its page, unless somebody else already uses the tab."""
+    """Address of `hyperjoin serve` for browsers, such as `http://localhost:8766`. The Preview tab
+    of each dataset with joins then shows its page, unless somebody else already uses the tab."""
 
     namespace: str = "io.datahub.hyperjoin"
     """Prefix of the structured properties' names. Change it if two pipelines of this source write
@@ -75,7 +75,7 @@ _FOR_AGENTS = ("queries", "documents")
 
 
 def fill_for_agents(written: object) -> object:
-    """Add the layers that `emit.agents` implies to the section `emit` of a recipe.
+    """Switch on the kinds of metadata that `emit.agents` implies.
 
     Args:
         written: The section as written, which is not validated yet.
@@ -86,7 +86,10 @@ def fill_for_agents(written: object) -> object:
 
 
 def _is_on(switch: object) -> bool:
-    """Return whether a switch is on; a recipe's variables make it a text."""
+    """Return whether a switch is on.
+
+    A variable in the recipe makes the switch a text.
+    """
     try:
         return TypeAdapter(bool).validate_python(switch)
     except ValidationError:

@@ -1,4 +1,4 @@
-"""Write DataHub entities of type `document`, which agents read."""
+"""Write DataHub's `document` entities, for agents."""
 
 from collections.abc import Iterator
 
@@ -24,10 +24,10 @@ from datahub_hyperjoin.urns import AUTHOR, JOIN_OVERVIEW, dataset_urn, document_
 def emit_guide(
     table: TableId, *, label: str, text: str, model_version: str, now: int
 ) -> Iterator[MetadataWorkUnit]:
-    """Write the document that says how to join a table.
+    """Write the document that tells agents how to join a table.
 
-    It is related to the dataset and hidden from global search, which would otherwise list one
-    document for each dataset.
+    The document is related to the dataset. It is hidden from global search, which would otherwise
+    list one document for each dataset.
 
     Args:
         table: The table.
@@ -56,9 +56,9 @@ def emit_guide(
 
 
 def emit_overview(*, model_version: str, now: int) -> MetadataWorkUnit:
-    """Write the document that leads agents to the documents of datasets.
+    """Write the document that tells agents where to find the other documents.
 
-    It is the only one that global search shows. DataHub's MCP server offers its tools for documents
+    Only this document appears in global search. DataHub's MCP server offers its tools for documents
     only if search finds one.
 
     Args:

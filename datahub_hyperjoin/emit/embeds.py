@@ -27,7 +27,7 @@ def embed_url(service: str, dataset: str) -> str:
 
 
 def emit_embed(dataset: str, url: str, *, exists: bool) -> MetadataWorkUnit:
-    """Write the address that the Preview tab of a dataset shows.
+    """Write the address of the page that a dataset's Preview tab shows.
 
     Args:
         dataset: URN of the dataset.
@@ -42,7 +42,7 @@ def emit_embed(dataset: str, url: str, *, exists: bool) -> MetadataWorkUnit:
 
 
 def remove_embed(dataset: str) -> MetadataWorkUnit:
-    """Remove the address that the Preview tab of a dataset shows.
+    """Remove the address of the page from a dataset's Preview tab.
 
     Args:
         dataset: URN of the dataset.

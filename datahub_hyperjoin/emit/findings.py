@@ -227,10 +227,10 @@ def _queries(
 def _documents(
     publication: Publication, existing: ExistingState, written: WrittenState
 ) -> Iterator[MetadataWorkUnit]:
-    """Write how to join each table, and a document that leads to these.
+    """Write the documents that tell agents how to join tables.
 
-    Documents that a person changed or deleted are skipped. So are those of tables that this run did
-    not read, because their SQL was not run.
+    Documents that a person changed or deleted are skipped. So are documents of tables that this run
+    did not read, because their SQL was not run.
     """
     names, version, now = labels(publication.titles), publication.model_version, publication.now
     statements = {

@@ -95,7 +95,7 @@ def hides(unit: MetadataWorkUnit) -> bool:
 
 
 def removes(unit: MetadataWorkUnit) -> bool:
-    """Return whether a workunit hides its entity, or removes properties, lineage or an embed."""
+    """Return whether a workunit hides its entity, or removes metadata from it."""
     proposal = unit.metadata
     if isinstance(proposal, MetadataChangeEventClass) or proposal.aspectName not in _REMOVABLE:
         return False

@@ -1,4 +1,4 @@
-"""Remove relationships that a run no longer writes."""
+"""Remove relationships that this run no longer writes."""
 
 from typing import Any
 

@@ -225,7 +225,7 @@ class WrittenState(CheckpointStateBase):
         return self.model_copy(update={"unseen": sorted(unseen)})
 
     def without_embeds(self, datasets: Container[str]) -> Self:
-        """Return a copy of the state without the embeds of the given datasets.
+        """Return a copy without the embeds of the given datasets.
 
         Args:
             datasets: URNs of datasets whose embed somebody else has written since.

@@ -1,1 +1,1 @@
-"""The web service that shows joins of the catalog, and lets people accept and reject them."""
+"""The web service on which people see, accept and reject the catalog's joins."""

@@ -1,4 +1,4 @@
-"""The addresses under which browsers reach the service and DataHub."""
+"""The addresses at which browsers reach the service and DataHub."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _PORT = re.compile(r":\d+$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """The addresses under which browsers reach the service."""
+    """The addresses at which browsers reach the service."""
 
     origins: Sequence[str]
     """Scheme, host and port of each, as browsers write them; the first is shown to people."""
@@ -46,7 +46,7 @@ class Address:
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether browsers reach the service through TLS."""
+        """Whether browsers reach the service over TLS."""
         return bool(self.origins) and self.origins[0].startswith("https:")
 
 

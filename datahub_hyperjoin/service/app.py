@@ -110,7 +110,7 @@ class _Service:
             return HTMLResponse(render_error(str(error), nonce=nonce), status_code=_status(error))
 
     def _find_path(self, request: Request) -> Response:
-        """Describe the path between two datasets."""
+        """Find the path between two datasets, and describe it for the page."""
         session = self._session(request)
         if session is None:
             return JSONResponse({"error": _ENDED}, status_code=401)

@@ -1,4 +1,4 @@
-"""Turn the joins of the catalog into the contents of the page."""
+"""Convert the joins of the catalog to the contents of the page."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Errors of the web service for people.
+"""Errors of the web service on which people decide about joins.
 
 HyperJoinError
 ├─ MissingServiceError    the packages for the service are not installed
@@ -11,7 +11,7 @@ from datahub_hyperjoin.errors import HyperJoinError
 
 
 class MissingServiceError(HyperJoinError, ImportError):
-    """The optional packages for the service are not installed."""
+    """The optional packages of the web service are not installed."""
 
     @classmethod
     def for_command(cls) -> Self:

@@ -1,4 +1,4 @@
-"""Find the path of joins between two datasets, for the page."""
+"""Find a path of joins between two datasets, for the page."""
 
 from typing import TypedDict
 
@@ -38,7 +38,7 @@ class DescribedPath(TypedDict):
 
 
 def describe_path(graph: DataHubGraph, start: str, end: str) -> DescribedPath:
-    """Find the path between two datasets that does not multiply rows, and describe it.
+    """Describe the best path between two datasets that multiplies no rows.
 
     Args:
         graph: DataHub's server.

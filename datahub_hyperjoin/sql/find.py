@@ -36,7 +36,7 @@ class LakeInSql:
 
     @classmethod
     def of(cls, tables: Iterable[Table], profiles: Iterable[TableProfile]) -> "LakeInSql":
-        """Return the tables of a run.
+        """Collect the tables of a run and the profiles of their columns.
 
         Args:
             tables: The tables.
