@@ -118,7 +118,7 @@ def _settle(values: _Values) -> _Values:
 
 
 def drop_foreign(lineage: _Aspect | None, changes: Iterable[Change]) -> list[Change]:
-    """Drop lineage changes that would overwrite an edge or remove another author's.
+    """Drop lineage changes that would overwrite edges or remove edges of other authors.
 
     Only edges between datasets are checked. An existing edge has the meaning of ours, so it is not
     overwritten. An edge is removed only if we are its author: a connector may have written its own
