@@ -31,7 +31,7 @@ class ExistingState:
     """URNs of relationships and queries that earlier runs hid because their join disappeared."""
 
     closed_queries: frozenset[str] = frozenset()
-    """URNs of queries that a person edited, hid or deleted."""
+    """URNs of queries and documents that a person edited, hid or deleted."""
 
     deleted_queries: frozenset[str] = frozenset()
     """URNs of those of them that no longer exist."""

@@ -23,7 +23,7 @@ user; a guess from the names of columns multiplies rows without an error.
 The grain of a join is the table of which the result has one row for each row that matches. Sum \
 only columns of that table.
 """
-_MOST_UNSAFE = 10
+_MOST_UNSAFE = 20
 
 OVERVIEW = """\
 For each dataset that joins with others, DataHub has a document "How to join ...". It is hidden \
@@ -38,7 +38,7 @@ A document without such a line knows no safe join of the two. Do not guess one: 
 
 
 def write_guide(table: TableId, joins: Sequence[CatalogJoin], statements: Mapping[str, str]) -> str:
-    """Write how to join a table, in Markdown.
+    """Write the text that tells an agent how to join a table, in Markdown.
 
     Args:
         table: The table.
@@ -49,7 +49,7 @@ def write_guide(table: TableId, joins: Sequence[CatalogJoin], statements: Mappin
         First the safe joins, then some that are not safe, then SQL, as far as there is room. What
         is left out is counted.
     """
-    turned = [from_table(join, table) for join in best_first(joins)]
+    turned = _by_partner([from_table(join, table) for join in best_first(joins)])
     reasons = {join.urn: doubts(join, min_score=MIN_SCORE) for join in turned}
     safe = [join for join in turned if not reasons[join.urn]]
     rivals = Counter(join.right.table for join in safe)
@@ -64,8 +64,19 @@ def write_guide(table: TableId, joins: Sequence[CatalogJoin], statements: Mappin
     return page.text
 
 
+def _by_partner(joins: Sequence[CatalogJoin]) -> list[CatalogJoin]:
+    """Sort joins so that joins with the same table are adjacent.
+
+    An excerpt of a document shows neighbouring lines.
+    """
+    first: dict[TableId, int] = {}
+    for at, join in enumerate(joins):
+        first.setdefault(join.right.table, at)
+    return sorted(joins, key=lambda join: first[join.right.table])
+
+
 class _Page:
-    """A text that takes parts only as long as there is room."""
+    """A text of limited size."""
 
     _RESERVE = 60
     """Bytes kept for the count of what is left out, of each list."""
@@ -74,14 +85,14 @@ class _Page:
         self.text = text
 
     def add(self, part: str, *, reserve: int = 0) -> bool:
-        """Add a part if there is room, and return whether there was."""
+        """Add a part to the text if it fits, and return whether it fits."""
         fits = len((self.text + part).encode()) + reserve <= MOST_GUIDE_BYTES
         if fits:
             self.text += part
         return fits
 
     def add_list(self, title: str, lines: Sequence[str], *, most: int | None = None) -> None:
-        """Add a section with as many lines as there is room for, and the number of the others."""
+        """Add a section with as many lines as fit, and the number of the other lines."""
         if not lines or not self.add(f"\n## {title}\n\n", reserve=2 * self._RESERVE):
             return
         shown = 0
@@ -115,13 +126,17 @@ def _notes(join: CatalogJoin, rivals: int) -> Iterator[str]:
 
 
 def _unsafe_line(join: CatalogJoin, reasons: Sequence[str]) -> str:
-    return f"`{_condition(join)}`: {'; '.join(reasons)}"
+    why = "; ".join(reasons)
+    if join.open and join.is_verified and not (join.is_confirmed or join.likely_role.is_directed):
+        # A value domain has many such joins, and a whole sentence for each leaves no room.
+        why = f"{join.likely_role.value}, no key on either side"
+    return f"`{_condition(join)}`: {why}"
 
 
 def _condition(join: CatalogJoin) -> str:
-    """Return the columns of the table, and the column of the other table that equals each.
+    """Return the join condition, with the table's own columns on the left.
 
-    An arrow leads to the key.
+    An arrow points to the key.
     """
     arrow = "=" if join.referenced is None else "→" if join.referenced == join.right else "←"
     return " and ".join(f"{own.path} {arrow} {other}" for own, other in join.pairs)

@@ -56,8 +56,9 @@ def withdraw(
             "Nothing withdrawn",
             "Too many joins have disappeared since the last run. If that is correct, raise "
             "`stateful_ingestion.fail_safe_threshold`",
-            f"{removed} of the {total} columns, datasets, queries and lineage edges that the last "
-            f"run wrote have no join now ({removed / total:.0%}); the threshold is {threshold:g} %",
+            f"{removed} of the {total} columns, datasets, queries, documents and lineage edges "
+            f"that the last run wrote have no join now ({removed / total:.0%}); the threshold is "
+            f"{threshold:g} %",
         )
         return [], current.merged_with(last)
     return list(_remove(stale, current, namespace)), current
@@ -85,9 +86,9 @@ def _remove(
 ) -> Iterator[MetadataWorkUnit]:
     """Remove or hide outdated metadata that this package wrote.
 
-    Columns and datasets belong to their connectors, so they only lose our properties. Queries are
-    ours, but they are hidden rather than deleted: a link to one still leads to it. Relationships
-    are left to DataHub's framework, which hides them.
+    Columns and datasets belong to their connectors, so they only lose our properties. Queries and
+    documents are ours, but they are hidden rather than deleted: a link to one still leads to it.
+    Relationships are left to DataHub's framework, which hides them.
     """
     properties = [property_urn(namespace, name) for name in _COLUMN_PROPERTIES]
     properties.append(flat_property_urn(namespace, JOIN_LINKS))

@@ -14,7 +14,7 @@ from datahub_hyperjoin.catalog.published_entities import read_published_entities
 from datahub_hyperjoin.urns import AUTHOR
 from gms import Gms
 
-QUERY = "urn:li:query:a"
+QUERY, DOCUMENT = "urn:li:query:a", "urn:li:document:a"
 NOW = AuditStampClass(time=1, actor=AUTHOR)
 
 
@@ -31,9 +31,22 @@ def test_a_query_with_malformed_subjects_still_exists(
         "querySubjects": {"value": {"subjects": [{"entity": ["no text"]}]}},
     }
     gms.reply("query/batchGet", json.dumps([entity]))
-    found = read_published_entities(graph, [QUERY], written=[QUERY], unseen=(), hiders=(), warn=warn)
+    found = read_published_entities(
+        graph, [QUERY], written=[QUERY], unseen=(), hiders=(), warn=warn
+    )
     assert (set(found.existing), set(found.closed)) == ({QUERY}, set())
     assert found.subjects == {QUERY: frozenset()}
     (warning,) = warnings
     assert warning[0] == "Entities skipped"
     assert warning[2] == f"{QUERY}: it cannot be parsed: TypeError: unhashable type: 'list'"
+
+
+def test_documents_of_a_server_that_lost_the_type_are_not_taken_for_deleted(
+    warn: Callable[[str, str, str], None], warnings: list[tuple[str, str, str]]
+) -> None:
+    with Gms(without=["document"]) as older:
+        found = read_published_entities(
+            older.graph(), [], written=[DOCUMENT], unseen=(), hiders=(), warn=warn
+        )
+    assert (found.existing, found.closed) == (frozenset(), frozenset())
+    assert warnings == []

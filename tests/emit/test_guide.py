@@ -27,8 +27,8 @@ def test_a_line_says_all_about_a_reference() -> None:
     assert sections(CUSTOMER) == {
         "Safe joins": [
             (
-                "`customer → customers.key`; many-to-one; grain: this table; 98.5% of the rows here "
-                "match; suggested with joinability 0.90; nobody decided"
+                "`customer → customers.key`; many-to-one; grain: this table; 98.5% of the rows "
+                "here match; suggested with joinability 0.90; nobody decided"
             )
         ]
     }
@@ -77,10 +77,7 @@ def test_a_table_without_a_safe_join_says_so_and_why() -> None:
                 "`key → returns.key`: many-to-many: rows of both tables repeat, so sums over the "
                 "result are wrong"
             ),
-            (
-                "`key = cities.key`: the columns hold values of one kind, but neither is a key of the "
-                "other"
-            ),
+            "`key = cities.key`: same domain, no key on either side",
         ],
     }
 
@@ -115,3 +112,33 @@ def test_a_guide_has_at_most_1500_tokens_and_counts_the_rest(name: str, count: i
 def test_equal_joins_in_any_order_make_an_equal_text() -> None:
     joins = [join("orders", f"t{at}", 0.9) for at in range(5)]
     assert write_guide(ORDERS, joins, {}) == write_guide(ORDERS, joins[::-1], {})
+
+
+def test_joins_with_one_table_are_neighbours() -> None:
+    payer = replace(CUSTOMER, urn="payer", pairs=((ColumnId(ORDERS, "payer"), CUSTOMER.right),))
+    joins = [CUSTOMER, join("orders", "shops", 0.85), replace(payer, joinability=0.8)]
+    tables = [line.split("`")[1].split()[-1] for line in sections(*joins)["Safe joins"]]
+    assert tables == ["customers.key", "customers.key", "shops.key"]
+
+
+@pytest.mark.parametrize(
+    ("unsafe", "reason"),
+    [
+        (
+            join("orders", "cities", 0.9, Verdict.REJECTED, role=Role.SIBLING),
+            (
+                "a person rejected it; both columns refer to the same key of another table, and "
+                "neither is that key"
+            ),
+        ),
+        (
+            join("orders", "cities", 0.9, Verdict.ACCEPTED, role=Role.SIBLING, cardinality=N_N),
+            "many-to-many: rows of both tables repeat, so sums over the result are wrong",
+        ),
+        (join("orders", "cities", 0.1, role=Role.SIBLING), "sibling, no key on either side"),
+    ],
+)
+def test_decisions_of_people_are_the_reason_before_the_role(
+    unsafe: CatalogJoin, reason: str
+) -> None:
+    assert sections(unsafe)["Not safe"] == [f"`key = cities.key`: {reason}"]
