@@ -136,6 +136,30 @@ def decide_joins(
     return tuple(sorted(found, key=lambda join: (-join.joinability, join.left, join.right)))
 
 
+def find_objection(
+    index: LakeIndex,
+    ranked: Iterable[Suggestion],
+    evidence: Mapping[Pair, Evidence],
+    facts: CatalogFacts,
+    config: RankingConfig,
+    pair: Pair,
+) -> str:
+    """Return why a verified pair is no join; empty if it is one.
+
+    Args:
+        index: The lake.
+        ranked: The suggestions of the ranking.
+        evidence: Evidence of the pairs that the data or a person confirms, as for `decide_joins`.
+        facts: The catalog facts about pairs, and people's decisions.
+        config: The minimum joinability.
+        pair: One of the pairs with evidence.
+    """
+    score = best_scores(ranked).get(pair)
+    relations = decide_relations(index, evidence)
+    decisions = _Decisions(index, relations, facts, config.min_joinability)
+    return decisions.find_objection(pair, score, evidence[pair])
+
+
 @dataclass(frozen=True)
 class _Decisions:
     """The facts that decide whether a pair is a join, and in which role."""
@@ -168,6 +192,25 @@ class _Decisions:
         if catalog.connects:
             return self._as_stated(join, target)
         return join if catalog.queries or self._may_share_domain(*ends) else None
+
+    def find_objection(self, pair: Pair, score: float | None, evidence: Evidence) -> str:
+        """Return why a pair is no join; empty if it is one."""
+        if self.join(pair, score, evidence):
+            return ""
+        if self.facts.of(pair).verdict is Verdict.REJECTED:
+            return "people rejected it"
+        if score is None:
+            return "neither column surely refers to the other, and the ranking does not suggest it"
+        density = self.index.lake.density
+        left, right = (self.index.lake.number_of[column] for column in pair)
+        if max(density[left], density[right]) > _MAX_DENSITY:
+            return (
+                "its numbers fill their range without gaps, so that they are in every such column, "
+                "and neither column surely refers to the other"
+            )
+        near = pair[0] if self._refers_nearby(left) else pair[1]
+        key = self.index.lake.ids[self.relations.key[self.index.lake.number_of[near]]]
+        return f"{near} refers to {key}, and joins other columns of its folder through that key"
 
     def _with_role(self, join: Join, left: int, right: int) -> Join | None:
         """Give a join the role that follows from the keys of its columns.

@@ -32,6 +32,7 @@ from datahub_hyperjoin.catalog import (
     warn_of_unknown_columns,
 )
 from datahub_hyperjoin.catalog.errors import MissingServerError
+from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.config import HyperJoinConfig
 from datahub_hyperjoin.crosswalks import lone_joins
 from datahub_hyperjoin.decision_file import WrittenDecision, read_decision_file
@@ -48,7 +49,7 @@ from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.model.config.network_keys import find_unused_keys
 from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.pipelines import OtherPipeline, keep_shown, protect, read_other_pipelines
-from datahub_hyperjoin.profiling import open_store
+from datahub_hyperjoin.profiling import drop_unknown_columns, open_store, read_profiles
 from datahub_hyperjoin.publish import PublishContext, prepare, publish, recall
 from datahub_hyperjoin.recipe import check_requirements, in_sentences, read_recipe
 from datahub_hyperjoin.recipe_secrets import refuse_literal_secrets
@@ -57,7 +58,7 @@ from datahub_hyperjoin.scan import check, scan
 from datahub_hyperjoin.spark.session import Session, lazy_session
 from datahub_hyperjoin.sql import LakeInSql, state_joins
 from datahub_hyperjoin.storage import using
-from datahub_hyperjoin.suggest import Findings, suggest
+from datahub_hyperjoin.suggest import Findings, LakeComparison, compare_values, suggest
 
 # DataHub renamed its levels in 1.7.0.8 and kept no aliases.
 _STATUS: SupportStatus = getattr(SupportStatus, "ALPHA", None) or SupportStatus.TESTING  # type: ignore[attr-defined]
@@ -161,6 +162,30 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                 context=str(error),
                 log=False,
             )
+
+    def compare(self) -> tuple[LakeComparison, CatalogFacts]:
+        """Find joins as a run does, but write nothing into the catalog.
+
+        Returns:
+            The findings with what they follow from, and the catalog facts.
+
+        Raises:
+            HyperJoinError: The run cannot continue.
+        """
+        with using(self.config.kept_folders), lazy_session(self.config.spark) as session:
+            catalog = self._read(session)
+            config, facts = self.config, catalog.facts
+            with self.report.stage("Profiling tables"):
+                read = read_profiles(catalog.tables, session, config.profile, self.report)
+            comparison = compare_values(
+                drop_unknown_columns(read, facts, self.report),
+                session=session,
+                profile=config.profile,
+                model=config.model,
+                progress=self.report,
+                facts=facts,
+            )
+        return comparison, facts
 
     def _warn_of_unused_keys(self) -> None:
         if keys := find_unused_keys(self.config.model):

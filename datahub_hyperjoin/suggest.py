@@ -24,7 +24,7 @@ from datahub_hyperjoin.crosswalk_joins import (
 )
 from datahub_hyperjoin.crosswalks import CrosswalkJoin
 from datahub_hyperjoin.described import DescribedTable
-from datahub_hyperjoin.joins import Join, Suggestion
+from datahub_hyperjoin.joins import Evidence, Join, Suggestion
 from datahub_hyperjoin.model.config import ModelConfig
 from datahub_hyperjoin.model.domains import Domain, find_domains
 from datahub_hyperjoin.model.encode import Encoding, encode
@@ -95,6 +95,22 @@ class Findings:
     def types(self) -> Mapping[ColumnId, DataType]:
         """The data type of each column."""
         return {column.id: column.type for table in self.profiles for column in table.columns}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LakeComparison:
+    """The findings of a run, and the intermediate results behind them."""
+
+    findings: Findings
+    """The results."""
+    index: LakeIndex
+    """The columns with their signals and catalog priors."""
+    encoding: Encoding
+    """The embeddings of the columns."""
+    ranked: tuple[Suggestion, ...]
+    """The suggestions of the ranking, before verification."""
+    measured: Mapping[Pair, Evidence]
+    """The evidence of all verified pairs, whatever it says."""
 
 
 def _report_names(naming: Naming, progress: Progress) -> None:
@@ -225,9 +241,10 @@ def suggest(
         profiles=profiles, keys=(), suggestions=(), joins=(), model_version=__version__
     )
     try:
-        findings = _suggest_by_values(
+        comparison = compare_values(
             profiles, session=session, profile=profile, model=model, progress=progress, facts=facts
         )
+        findings = comparison.findings
     except (EmptyIndexError, NothingToLearnError):
         # With one table that can be read, or none, names are all that can be compared.
         if not described:
@@ -261,7 +278,7 @@ def _with_named(
     )
 
 
-def _suggest_by_values(
+def compare_values(
     profiles: tuple[TableProfile, ...],
     *,
     session: OptionalSession,
@@ -269,8 +286,20 @@ def _suggest_by_values(
     model: ModelConfig,
     progress: Progress,
     facts: CatalogFacts,
-) -> Findings:
-    """Suggest joins between tables whose rows were read, and verify them on the data."""
+) -> LakeComparison:
+    """Suggest joins between tables whose rows were read, and verify them on the data.
+
+    Args:
+        profiles: The profiles of the tables.
+        session: Starts the Spark session; not called if there is nothing to read.
+        profile: Where evidence is stored.
+        model: How to learn and rank.
+        progress: Receives stages, counts and warnings.
+        facts: What the catalog states about columns and pairs, and people's decisions.
+
+    Raises:
+        ModelError: No network can be trained on these tables.
+    """
     tables = [each.table for each in profiles]
     with progress.stage("Building the hypergraph"):
         index = index_lake(profiles, model, facts, progress)
@@ -302,7 +331,7 @@ def _suggest_by_values(
         suggestions = rank_partners(joins, ranked, model.ranking.top_k)
     crosswalks = collect_crosswalk_joins(ranked, direct, bridged, min_containment=min_containment)
     joins = with_crosswalks(joins, crosswalks)
-    return Findings(
+    findings = Findings(
         profiles=profiles,
         keys=tuple(index.lake.ids[key] for key in np.asarray(index.keys)),
         suggestions=suggestions,
@@ -311,4 +340,7 @@ def _suggest_by_values(
         crosswalks=crosswalks,
         unverified=frozenset(unverified),
         model_version=f"{__version__}-{encoding.fingerprint}",
+    )
+    return LakeComparison(
+        findings=findings, index=index, encoding=encoding, ranked=ranked, measured=evidence
     )

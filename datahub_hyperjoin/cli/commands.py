@@ -8,6 +8,7 @@ from datahub.ingestion.graph.client import DataHubGraph
 
 from datahub_hyperjoin import __version__
 from datahub_hyperjoin.cli.connect import connected
+from datahub_hyperjoin.cli.explain import explain_columns
 from datahub_hyperjoin.cli.export import write_joins
 from datahub_hyperjoin.cli.find import find_in_sources
 from datahub_hyperjoin.cli.measure import evaluate_rankings
@@ -71,6 +72,7 @@ def main() -> None:
 
 
 main.add_command(evaluate_rankings)
+main.add_command(explain_columns)
 main.add_command(find_in_sources)
 main.add_command(serve_agents)
 main.add_command(serve_people)

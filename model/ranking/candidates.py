@@ -1,5 +1,7 @@
 """Collect the candidates of each key column."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
@@ -9,6 +11,8 @@ from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE, ColumnIndex
 from datahub_hyperjoin.model.signals.pairs import PairValues, SparsePairs
 
 Candidates = Int[np.ndarray, "key candidate"]
+_Source = tuple[str, Candidates]
+"""The name of a source, and the candidates of each key column from it."""
 
 
 def _best_partners(
@@ -41,14 +45,12 @@ def _without_repeats(candidates: Candidates) -> Candidates:
     return ordered
 
 
-def _from_catalog(index: LakeIndex, count: int) -> list[Candidates]:
-    """For each key column, return partners from catalog evidence and from accepted pairs."""
-    table_of = index.lake.table_of
-    candidates = []
-    for pairs in (index.priors.join_probability, index.priors.accepted):
+def _from_catalog(index: LakeIndex, count: int) -> Iterator[_Source]:
+    """Yield each key column's partners that the catalog suggests or people accepted."""
+    table_of, priors = index.lake.table_of, index.priors
+    for name, pairs in (("catalog", priors.join_probability), ("decisions", priors.accepted)):
         across = pairs.select(table_of[pairs.left] != table_of[pairs.right])
-        candidates += _strongest(across, index.keys, count)
-    return candidates
+        yield from ((name, best) for best in _strongest(across, index.keys, count))
 
 
 def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> list[Candidates]:
@@ -63,16 +65,14 @@ def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> 
     return [_best_partners(pairs, pairs.values, keys, width)]
 
 
-def _from_signals(index: LakeIndex, count: int) -> list[Candidates]:
-    """For each key column, return the best partners by each signal."""
+def _from_signals(index: LakeIndex, count: int) -> Iterator[_Source]:
+    """Yield each key column's best partners, judged by signals from the values."""
     keys, overlap, entities = index.keys, index.overlap, index.entities.pairs
-    return [
-        _nearest(index, index.cells.vectors, count),
-        _best_partners(overlap, overlap.either_way, keys, count // 2),
-        _best_partners(entities, entities.values, keys, count),
-        *_strongest(index.crosswalks.pairs, keys, count),
-        *_from_relations(index, count),
-    ]
+    yield "cells", _nearest(index, index.cells.vectors, count)
+    yield "values", _best_partners(overlap, overlap.either_way, keys, count // 2)
+    yield "entities", _best_partners(entities, entities.values, keys, count)
+    yield from (("crosswalks", best) for best in _strongest(index.crosswalks.pairs, keys, count))
+    yield from (("references", related) for related in _from_relations(index, count))
 
 
 def _from_relations(index: LakeIndex, count: int) -> list[Candidates]:
@@ -103,14 +103,39 @@ def _nearest(
     return nearest.search(vectors[index.keys], table_of[index.keys], count)
 
 
+def candidate_sources(
+    index: LakeIndex, embeddings: Float32[np.ndarray, "column width"], config: ModelConfig
+) -> Iterator[tuple[str, Candidates]]:
+    """Yield the candidates of each key column from one source after another.
+
+    The sources are the nearest embeddings, the most similar names and cells, the greatest overlap
+    of values and of entities, the crosswalks, and the catalog. The paper's scoring uses embeddings
+    and the catalog only.
+
+    Args:
+        index: The columns with their signals and catalog priors.
+        embeddings: One unit vector for each column.
+        config: Selects the sources and the number of candidates from each.
+
+    Yields:
+        The name of a source, and its candidates.
+    """
+    count, scoring = config.setting.candidates, config.ranking.scoring
+    # Without the network, the embeddings are those of the names.
+    yield "names" if scoring is Scoring.SIGNALS else "network", _nearest(index, embeddings, count)
+    if scoring is Scoring.BLEND:
+        yield "names", _nearest(index, index.names.vectors(), count)
+    if scoring is not Scoring.HIN:
+        yield from _from_signals(index, count)
+    yield from _from_catalog(index, count)
+
+
 def find_candidates(
     index: LakeIndex, embeddings: Float32[np.ndarray, "column width"], config: ModelConfig
 ) -> Candidates:
     """Collect the candidates of each key column from all sources.
 
-    The sources are the nearest embeddings, the most similar names and cells, the greatest overlap
-    of values and of entities, the crosswalks, and the catalog. The paper's scoring uses embeddings
-    and the catalog only. Rejected pairs are removed.
+    Rejected pairs are removed.
 
     Args:
         index: The columns with their signals and catalog priors.
@@ -120,13 +145,7 @@ def find_candidates(
     Returns:
         Columns of other tables, each once; `NO_CANDIDATE` fills the remaining positions.
     """
-    count, scoring = config.setting.candidates, config.ranking.scoring
-    sources = [_nearest(index, embeddings, count)]
-    if scoring is Scoring.BLEND:  # Without the network, the embeddings are those of the names.
-        sources.append(_nearest(index, index.names.vectors(), count))
-    if scoring is not Scoring.HIN:
-        sources += _from_signals(index, count)
-    sources += _from_catalog(index, count)
+    sources = [candidates for _, candidates in candidate_sources(index, embeddings, config)]
     candidates = _without_repeats(np.hstack(sources)) if len(sources) > 1 else sources[0]
     rejected = index.priors.rejected.holds(*np.broadcast_arrays(index.keys[:, None], candidates))
     return np.where(rejected, NO_CANDIDATE, candidates)

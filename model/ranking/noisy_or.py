@@ -155,6 +155,36 @@ def _by_other_names(signals: PairSignals, strengths: SignalStrengths) -> Measure
     return np.maximum(by_entities, strengths.crosswalk * signals.crosswalk)
 
 
+def weigh(signals: PairSignals, strengths: SignalStrengths) -> dict[str, Measure]:
+    """Compute the probability of a join by each signal alone.
+
+    Args:
+        signals: The signals of each pair.
+        strengths: The highest probability that each signal can give.
+
+    Returns:
+        Probabilities by the names of the strengths; `entities` stands for entities and crosswalks.
+    """
+    overlap = signals.containment * signals.shared_weight
+    cosine = np.zeros_like(signals.names) if signals.cosine is None else signals.cosine
+    return {
+        "containment": strengths.containment * overlap,
+        "ochiai": strengths.ochiai * signals.ochiai,
+        "cells": strengths.cells * signals.cells,
+        "names": strengths.names * signals.names,
+        "cosine": strengths.cosine * cosine,
+        # The direction matters here only: the left column looks up rows of the right one.
+        "lookup": strengths.lookup
+        * signals.containment_in_right
+        * signals.shared_weight
+        * signals.right_uniqueness,
+        "location": strengths.location * overlap * signals.same_location,
+        "entities": _by_other_names(signals, strengths),
+        "related": strengths.related * signals.related,
+        "catalog": strengths.catalog * signals.catalog,
+    }
+
+
 def combine(signals: PairSignals, strengths: SignalStrengths) -> Measure:
     r"""Combine all signals into the probability of a join.
 
@@ -170,35 +200,19 @@ def combine(signals: PairSignals, strengths: SignalStrengths) -> Measure:
     Returns:
         Scores in [0, 1].
     """
-    overlap = signals.containment * signals.shared_weight
-    by_containment = strengths.containment * overlap
-    by_ochiai = strengths.ochiai * signals.ochiai
-    by_cells = strengths.cells * signals.cells
-    by_names = strengths.names * signals.names
-    by_cosine = 0.0 if signals.cosine is None else strengths.cosine * signals.cosine
-    # The direction matters here only: the left column looks up rows of the right one.
-    by_lookup = (
-        strengths.lookup
-        * signals.containment_in_right
-        * signals.shared_weight
-        * signals.right_uniqueness
-    )
-    by_location = strengths.location * overlap * signals.same_location
-    by_relation = strengths.related * signals.related
-    by_catalog = strengths.catalog * signals.catalog
-
-    not_by_values = (1 - by_containment) * (1 - by_ochiai) * (1 - by_cells)
+    by = weigh(signals, strengths)
+    not_by_values = (1 - by["containment"]) * (1 - by["ochiai"]) * (1 - by["cells"])
     # Equal names support texts, but for numbers they only decide how far values are believed.
-    not_by_text = not_by_values * (1 - by_names)
+    not_by_text = not_by_values * (1 - by["names"])
     not_by_numbers = 1 - trust_in_numbers(signals.names, signals.density) * (1 - not_by_values)
     # The order of the factors is fixed: another one rounds differently and can swap tied ranks.
     not_joinable = (
         np.where(signals.text, not_by_text, not_by_numbers)
-        * (1 - by_cosine)
-        * (1 - by_lookup)
-        * (1 - by_location)
-        * (1 - _by_other_names(signals, strengths))
-        * (1 - by_relation)
-        * (1 - by_catalog)
+        * (1 - by["cosine"])
+        * (1 - by["lookup"])
+        * (1 - by["location"])
+        * (1 - by["entities"])
+        * (1 - by["related"])
+        * (1 - by["catalog"])
     )
     return 1 - not_joinable

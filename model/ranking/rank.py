@@ -112,6 +112,77 @@ def _select(
             yield _Selection(int(query), row[filled], np.clip(row_scores[filled], 0.0, 1.0))
 
 
+@dataclass(frozen=True)
+class Ranker:
+    """Everything that scores and selects the candidates of a lake's key columns."""
+
+    index: LakeIndex
+    config: ModelConfig
+
+    candidates: Int[np.ndarray, "key candidate"]
+    """Candidates of each key column; `NO_CANDIDATE` fills the remaining positions."""
+
+    signals: PairScorer
+    """Scores pairs by all signals."""
+
+    corrected: PairScorer
+    """Corrects these scores with the trees."""
+
+    scorer: PairScorer
+    """Corrects those scores with people's decisions about similar pairs."""
+
+    calibration: Calibration
+    """Turns probabilities into joinabilities."""
+
+    @classmethod
+    def of(
+        cls,
+        index: LakeIndex,
+        embeddings: Float32[np.ndarray, "column width"],
+        config: ModelConfig,
+    ) -> "Ranker":
+        """Collect the candidates of all key columns, and prepare their scorers.
+
+        Args:
+            index: The columns with their signals and catalog priors.
+            embeddings: One unit vector for each column.
+            config: Number, coherence and minimum joinability of suggestions.
+        """
+        priors = index.priors
+        candidates = find_candidates(index, embeddings, config)
+        signals, corrected = _build_scorers(index, embeddings, config)
+        scorer, calibration = corrected, Calibration()
+        if len(priors.accepted) or len(priors.rejected):
+            _, unaware = _build_scorers(
+                index.with_decisions(priors.without_decisions()), embeddings, config
+            )
+            decided = DecidedPairs.from_priors(priors, unaware)
+            calibration = decided.calibration
+            if config.setting.decision_effects:
+                scorer = teach(corrected, unaware, decided, index, candidates)
+        return cls(index, config, candidates, signals, corrected, scorer, calibration)
+
+    def select(self) -> Iterator[_Selection]:
+        """Select the best candidates of one key column after another.
+
+        Yields:
+            At most `model.ranking.top_k` candidates, which also join with each other.
+        """
+        rejected = self.index.priors.rejected
+        allowed, coherence = (
+            RejectionAwareScorer(s, rejected) for s in (self.scorer, self.signals)
+        )
+        yield from _select(self.index, self.candidates, allowed, coherence, self.config)
+
+    def joinability(self, scores: Float[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]:
+        """Convert scores to joinabilities.
+
+        Args:
+            scores: Scores of pairs, in [0, 1].
+        """
+        return self.calibration.apply(self.scorer.to_probability(scores))
+
+
 def rank(
     index: LakeIndex, embeddings: Float32[np.ndarray, "column width"], config: ModelConfig
 ) -> Iterator[Suggestion]:
@@ -129,27 +200,15 @@ def rank(
         The suggestions of one key column after another, best first.
     """
     ids, priors = index.lake.ids, index.priors
-    candidates = find_candidates(index, embeddings, config)
-    signals, scorer = _build_scorers(index, embeddings, config)
-    calibration = Calibration()
-    if len(priors.accepted) or len(priors.rejected):
-        _, unaware = _build_scorers(
-            index.with_decisions(priors.without_decisions()), embeddings, config
-        )
-        decided = DecidedPairs.from_priors(priors, unaware)
-        calibration = decided.calibration
-        if config.setting.decision_effects:
-            scorer = teach(scorer, unaware, decided, index, candidates)
-    allowed, coherence = (RejectionAwareScorer(s, priors.rejected) for s in (scorer, signals))
-    for selection in _select(index, candidates, allowed, coherence, config):
+    ranker = Ranker.of(index, embeddings, config)
+    for selection in ranker.select():
         query = selection.query
         accepted = priors.accepted.partners(query)
         # Accepted pairs are suggested whatever their score.
         missing = np.setdiff1d(accepted, selection.candidates)
-        missing_scores = score_pairs(scorer, np.full(len(missing), query), missing)
+        missing_scores = score_pairs(ranker.scorer, np.full(len(missing), query), missing)
         suggested = np.concatenate([selection.candidates, missing])
-        scores = np.concatenate([selection.scores, missing_scores])
-        joinability = calibration.apply(scorer.to_probability(scores))
+        joinability = ranker.joinability(np.concatenate([selection.scores, missing_scores]))
         kept = joinability >= config.ranking.min_joinability
         kept |= np.isin(suggested, accepted)
         for position, item in enumerate(np.flatnonzero(kept), start=1):

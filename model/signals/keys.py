@@ -39,20 +39,49 @@ def is_key(
         are never keys. Where no row was read, a name with a word such as `id`, or the first
         position, makes a column a key.
     """
+    obstacle = find_obstacle(profile, config, uniqueness=uniqueness, completeness=completeness)
+    return not obstacle
+
+
+def find_obstacle(
+    profile: ColumnProfile, config: KeyConfig, *, uniqueness: float, completeness: float
+) -> str:
+    """Return why a column is no key column; empty if it is one.
+
+    Args:
+        profile: The column.
+        config: The thresholds.
+        uniqueness: Distinct values per row with a value, in [0, 1].
+        completeness: Share of rows with a value, in [0, 1].
+    """
     named_identifier = not IDENTIFIER_WORDS.isdisjoint(tokens(profile.id.path))
+    has_type = profile.type in {DataType.TEXT, DataType.INTEGER}
     if not profile.rows:  # Nothing but the name and the declared type is known.
-        first = profile.position == 0
-        return profile.type in {DataType.TEXT, DataType.INTEGER} and (named_identifier or first)
+        known = has_type and (named_identifier or profile.position == 0)
+        return "" if known else "no row was read, and its name is not that of an identifier"
+    few = profile.distinct < _MIN_DISTINCT
+    if few or not has_type:
+        values = f"it has {profile.distinct} of at least {_MIN_DISTINCT} distinct values"
+        types = f"its type is {profile.type.value}, and key columns are texts and whole numbers"
+        return values if has_type else types
     unique = uniqueness >= config.min_uniqueness
-    complete = completeness >= config.min_completeness
-    if profile.distinct < _MIN_DISTINCT or not (complete or unique):
-        return False
+    if not unique and completeness < config.min_completeness:
+        return (
+            f"it is filled in {completeness:.0%} of the rows, which is below "
+            f"`model.keys.min_completeness` {config.min_completeness:g}"
+        )
     if profile.type is DataType.TEXT:
-        return profile.lengths.mean <= _MAX_LENGTH
+        mean = f"{profile.lengths.mean:.0f}"
+        prose = f"its texts have {mean} characters on average, and a key column's at most"
+        return f"{prose} {_MAX_LENGTH:.0f}" if profile.lengths.mean > _MAX_LENGTH else ""
     # Measures such as seats or ages repeat as foreign keys do; only the name tells them apart.
-    if profile.type is DataType.INTEGER:
-        return named_identifier or unique
-    return False
+    if named_identifier or unique:
+        return ""
+    return (
+        f"its whole numbers repeat (uniqueness {uniqueness:.2f} is below "
+        f"`model.keys.min_uniqueness` {config.min_uniqueness:g}), and its name has no word such "
+        "as `id`"
+    )
 
 
 def find_keys(lake: Lake, config: KeyConfig, priors: CatalogPriors) -> Int[np.ndarray, " key"]:

@@ -1,0 +1,123 @@
+"""The command `hyperjoin explain`, which tells why columns join, or why they do not."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from datahub_hyperjoin.cli.connect import connected
+from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.graphql import find_join
+from datahub_hyperjoin.graphql.errors import UnknownNameError
+from datahub_hyperjoin.graphql.words import describe_join
+
+if TYPE_CHECKING:
+    from datahub_hyperjoin.source import HyperJoinSource
+
+_SOURCE, _REST = "hyperjoin", "datahub-rest"
+
+
+@click.command("explain")
+@click.argument("column")
+@click.argument("other", required=False)
+@click.option(
+    "-c",
+    "--recipe",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="The recipe whose run is explained. Its `profile.store` saves the time to read the "
+    "tables again. Without a recipe, DataHub tells what it knows about the join.",
+)
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Format of the output.",
+)
+@click.option("--json", "output_format", flag_value="json", help="Shorthand for --format json.")
+def explain_columns(
+    *, column: str, other: str | None, recipe: Path | None, output_format: str
+) -> None:
+    """Explain why COLUMN and OTHER are suggested to join, or what took the pair out.
+
+    Write columns as table.column. With a recipe, the answer lists every signal of the pair with its
+    source, the score, the rank of each column for the other one, the evidence and the role; nothing
+    is written into DataHub. Without OTHER, it says whether COLUMN is a key column, and what is
+    suggested for it.
+    """
+    as_json = output_format == "json"
+    try:
+        if recipe:
+            text = _explain_run(recipe, column, other, as_json=as_json)
+        elif other:
+            text = _explain_catalog(column, other, as_json=as_json)
+        else:
+            message = "A single column needs a recipe: add --recipe, or name a second column"
+            raise click.UsageError(message)
+    except HyperJoinError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(text)
+
+
+def _explain_catalog(column: str, other: str, *, as_json: bool) -> str:
+    with connected() as graph:
+        try:
+            join = find_join(graph, f"{column} = {other}")
+        except UnknownNameError as error:
+            message = f"{error}. To see why a pair is not suggested, add --recipe"
+            raise click.ClickException(message) from error
+    phrases = describe_join(join)
+    if as_json:
+        return json.dumps(phrases, indent=2, ensure_ascii=False)
+    return "\n".join(f"{name}: {phrase}" for name, phrase in phrases.items())
+
+
+def _explain_run(recipe: Path, column: str, other: str | None, *, as_json: bool) -> str:
+    # They import Spark and torch, which the other commands should not wait for.
+    from datahub_hyperjoin import explain  # noqa: PLC0415
+
+    source = _open_source(recipe)
+    try:
+        comparison, facts = source.compare()
+    finally:
+        source.close()
+    model, profiles = source.config.model, comparison.findings.profiles
+    profile = explain.find_profile(column, profiles)
+    if other is None:
+        alone = explain.explain_column(profile, comparison, model)
+        return _dump(explain.as_record(alone)) if as_json else explain.describe_column(alone)
+    second = explain.find_profile(other, profiles)
+    pair = explain.explain_pair(profile, second, comparison, facts, model)
+    return _dump(explain.as_record(pair)) if as_json else explain.describe_pair(pair)
+
+
+def _open_source(recipe: Path) -> "HyperJoinSource":
+    """Create the source of a recipe, with its server if the recipe has one.
+
+    Raises:
+        ClickException: The recipe cannot run.
+    """
+    from datahub.configuration.common import ConfigurationError  # noqa: PLC0415
+    from datahub.configuration.config_loader import load_config_file  # noqa: PLC0415
+    from datahub.ingestion.run.pipeline import Pipeline, PipelineInitError  # noqa: PLC0415
+
+    try:
+        written = load_config_file(recipe)
+        if written.get("source", {}).get("type") != _SOURCE:
+            message = f"{recipe}: `source.type` is not {_SOURCE}. Name a recipe of this source"
+            raise click.ClickException(message)
+        # A file sink empties its file as soon as it is created.
+        if written.get("sink", {}).get("type", _REST) != _REST:
+            written["sink"] = {"type": "blackhole"}
+        pipeline = Pipeline.create(written, dry_run=True, report_to=None, no_progress=True)
+    except (ConfigurationError, PipelineInitError, ValueError) as error:
+        message = f"{recipe}: {error}"
+        raise click.ClickException(message) from error
+    pipeline.sink.close()
+    return cast("HyperJoinSource", pipeline.source)
+
+
+def _dump(record: dict[str, Any]) -> str:
+    return json.dumps(record, indent=2, ensure_ascii=False)

@@ -1,0 +1,16 @@
+"""Explain why two columns are suggested to join, or why they are not."""
+
+from datahub_hyperjoin.explain.columns import ColumnAccount, explain_column, find_profile
+from datahub_hyperjoin.explain.pairs import PairAccount, explain_pair
+from datahub_hyperjoin.explain.words import as_record, describe_column, describe_pair
+
+__all__ = [
+    "ColumnAccount",
+    "PairAccount",
+    "as_record",
+    "describe_column",
+    "describe_pair",
+    "explain_column",
+    "explain_pair",
+    "find_profile",
+]

@@ -1,0 +1,122 @@
+"""Explain whether a column is a key column, and what it joins with."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import numpy as np
+
+from datahub_hyperjoin.explain.errors import UnknownColumnError
+from datahub_hyperjoin.joins import Suggestion
+from datahub_hyperjoin.model.config import ModelConfig
+from datahub_hyperjoin.model.signals.keys import find_obstacle
+from datahub_hyperjoin.suggest import LakeComparison
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, TableProfile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnAccount:
+    """What a run knows about a column."""
+
+    column: ColumnId
+    """The column."""
+
+    type: str
+    """The type of its values."""
+
+    rows: int
+    """Number of rows read."""
+
+    distinct: int
+    """Number of distinct values."""
+
+    uniqueness: float
+    """Distinct values per row with a value, in [0, 1]."""
+
+    completeness: float
+    """Share of rows with a value, in [0, 1]."""
+
+    is_key: bool
+    """Whether it is a key column."""
+
+    obstacle: str
+    """Why it is no key column; empty if it is one."""
+
+    suggestions: tuple[Suggestion, ...]
+    """The suggestions for it, best first."""
+
+
+def find_profile(name: str, profiles: Sequence[TableProfile]) -> ColumnProfile:
+    """Find the column that a person names.
+
+    Args:
+        name: `table.column`, with the table's name or its title, with or without its folders.
+        profiles: The tables.
+
+    Returns:
+        The column; of several, the one of which it is the whole name.
+
+    Raises:
+        UnknownColumnError: It fits no column, or several.
+    """
+    columns = {str(column.id): column for table in profiles for column in table.columns}
+    if name in columns:
+        return columns[name]
+    titles = {table.table.id: table.table.title for table in profiles}
+    short = {full: f"{titles[one.id.table]}.{one.id.path}" for full, one in columns.items()}
+    found = [
+        full
+        for full, title in short.items()
+        if name == title or full.endswith((f"/{name}", f".{name}"))
+    ]
+    if len(found) == 1:
+        return columns[found[0]]
+    if found:
+        raise UnknownColumnError.ambiguous(name, columns=sorted(found))
+    for table in profiles:
+        if table.fault and name.startswith((f"{table.table.id}.", f"{table.table.title}.")):
+            raise UnknownColumnError.of_unread_table(name, fault=table.fault)
+    full_names = {
+        **{title: full for full, title in short.items()},
+        **{full: full for full in columns},
+    }
+    near = [full_names[text] for text in get_close_matches(name, full_names, n=1)]
+    raise UnknownColumnError.named(name, near=near)
+
+
+def explain_column(
+    profile: ColumnProfile, comparison: LakeComparison, config: ModelConfig
+) -> ColumnAccount:
+    """Explain whether a column is a key column, and what it joins with.
+
+    Args:
+        profile: The column.
+        comparison: The results of a run.
+        config: The method.
+    """
+    index = comparison.index
+    number = index.lake.number_of.get(profile.id)
+    uniqueness, completeness, is_key = profile.uniqueness, profile.completeness, False
+    obstacle = f"its type is {profile.type.value}, and such values are not compared"
+    if number is not None:
+        # The catalog may have counted more rows.
+        uniqueness = float(index.priors.uniqueness[number])
+        completeness = float(index.priors.completeness[number])
+        is_key = bool(np.isin(number, index.keys))
+        obstacle = find_obstacle(
+            profile, config.keys, uniqueness=uniqueness, completeness=completeness
+        )
+    return ColumnAccount(
+        column=profile.id,
+        type=profile.type.value,
+        rows=profile.rows,
+        distinct=profile.distinct,
+        uniqueness=uniqueness,
+        completeness=completeness,
+        is_key=is_key,
+        # What the catalog declares to be a key is one, whatever its values are like.
+        obstacle="" if is_key else obstacle,
+        suggestions=tuple(
+            each for each in comparison.findings.suggestions if each.query == profile.id
+        ),
+    )

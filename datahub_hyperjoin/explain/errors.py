@@ -1,0 +1,40 @@
+"""Errors that occur while an explanation is prepared."""
+
+from collections.abc import Sequence
+
+from typing_extensions import Self
+
+from datahub_hyperjoin.errors import HyperJoinError
+from datahub_hyperjoin.wording import name_some
+
+
+class UnknownColumnError(HyperJoinError, LookupError):
+    """A name fits no column of the run, or several."""
+
+    @classmethod
+    def named(cls, name: str, *, near: Sequence[str]) -> Self:
+        """Report a name that fits no column."""
+        fix = f"Did you mean {near[0]}?" if near else "Write it as table.column"
+        return cls(f"no table that was read has the column {name!r}. {fix}")
+
+    @classmethod
+    def ambiguous(cls, name: str, *, columns: Sequence[str]) -> Self:
+        """Report a name that fits several columns."""
+        return cls(
+            f"{name!r} fits {name_some(columns)}. Write the name of the table with its folder or "
+            "schema"
+        )
+
+    @classmethod
+    def of_unread_table(cls, name: str, *, fault: str) -> Self:
+        """Report a column of a table that could not be read."""
+        return cls(f"the table of {name!r} was not read: {fault}. Mend the table and run again")
+
+
+class SameColumnError(HyperJoinError, ValueError):
+    """Both names of a pair fit the same column."""
+
+    @classmethod
+    def named(cls, column: str) -> Self:
+        """Report the column."""
+        return cls(f"both names fit {column}. Name two columns")

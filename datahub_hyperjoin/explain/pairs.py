@@ -1,0 +1,190 @@
+"""Explain why a pair of columns is suggested, or what took it out."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.explain.columns import ColumnAccount, explain_column
+from datahub_hyperjoin.explain.errors import SameColumnError
+from datahub_hyperjoin.explain.ranking import (
+    RankAccount,
+    SignalAccount,
+    explain_rank,
+    explain_signals,
+)
+from datahub_hyperjoin.joins import CatalogEvidence, Evidence, Join, Verdict
+from datahub_hyperjoin.model.config import ModelConfig
+from datahub_hyperjoin.model.ranking.rank import Ranker
+from datahub_hyperjoin.pair_evidence import confirm_pairs
+from datahub_hyperjoin.role_decisions import decide_relations, find_objection
+from datahub_hyperjoin.suggest import LakeComparison
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, pair_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceAccount:
+    """The key that a column most probably refers to, after verification."""
+
+    column: ColumnId
+    """The column."""
+
+    key: ColumnId
+    """The key."""
+
+    probability: float
+    """Probability of the reference, in [0, 1]."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairAccount:
+    """Everything that decided about a pair of columns."""
+
+    columns: tuple[ColumnAccount, ColumnAccount]
+    """Both columns, in the order of the question."""
+
+    catalog: CatalogEvidence
+    """What the catalog and people say."""
+
+    signals: tuple[SignalAccount, ...] = ()
+    """The signals from the first column to the second."""
+
+    ranks: tuple[RankAccount, ...] = ()
+    """How each column was ranked for the other one."""
+
+    evidence: Evidence | None = None
+    """Measures of the data, the first column's side left; None if the pair was not verified."""
+
+    references: tuple[ReferenceAccount, ...] = ()
+    """The key that each column refers to."""
+
+    join: Join | None = None
+    """The join; None if the pair is not suggested."""
+
+    objection: str = ""
+    """Why it is not suggested; empty if it is."""
+
+
+def explain_pair(
+    left: ColumnProfile,
+    right: ColumnProfile,
+    comparison: LakeComparison,
+    facts: CatalogFacts,
+    config: ModelConfig,
+) -> PairAccount:
+    """Explain why a pair of columns is suggested, or what took it out.
+
+    Args:
+        left: A column.
+        right: Another column.
+        comparison: The results of a run.
+        facts: The catalog facts of the run.
+        config: The method.
+
+    Raises:
+        SameColumnError: Both are the same column.
+    """
+    if left.id == right.id:
+        raise SameColumnError.named(str(left.id))
+    pair = pair_of(left.id, right.id)
+    columns = (
+        explain_column(left, comparison, config),
+        explain_column(right, comparison, config),
+    )
+    number, catalog = comparison.index.lake.number_of, facts.of(pair)
+    if left.id not in number or right.id not in number:
+        opaque = next(each for each in columns if each.column not in number)
+        objection = f"{opaque.column} cannot be joined: {opaque.obstacle}"
+        return PairAccount(columns=columns, catalog=catalog, objection=objection)
+    one, other = number[left.id], number[right.id]
+    ranker = Ranker.of(comparison.index, comparison.encoding.embeddings, config)
+    ranks = tuple(explain_rank(ranker, comparison, *ends) for ends in ((one, other), (other, one)))
+    joins = {join.pairs: join for join in comparison.findings.joins}
+    join = joins.get((pair,)) or next((each for each in joins.values() if pair in each.pairs), None)
+    evidence = comparison.measured.get(pair)
+    confirmed = confirm_pairs(
+        comparison.measured, min_containment=config.ranking.min_containment, accepted=facts.accepted
+    )
+    objection = ""
+    two_steps = [each for each in comparison.findings.crosswalks if pair == (each.left, each.right)]
+    if join is None and two_steps:
+        steps = " and ".join(f"{first} = {second}" for first, second in two_steps[0].pairs)
+        objection = f"its values are equal in two steps only, {steps}"
+    elif join is None:
+        objection = next(_objections(columns, catalog, ranks, evidence, config), "")
+        objection = objection or find_objection(
+            comparison.index, comparison.ranked, confirmed, facts, config.ranking, pair
+        )
+    relations, ids = decide_relations(comparison.index, confirmed), comparison.index.lake.ids
+    return PairAccount(
+        columns=columns,
+        catalog=catalog,
+        signals=explain_signals(ranker, one, other),
+        ranks=ranks,
+        evidence=evidence if evidence is None or pair[0] == left.id else evidence.reversed,
+        references=tuple(
+            ReferenceAccount(
+                column=ids[column],
+                key=ids[relations.key[column]],
+                probability=float(relations.probability[column]),
+            )
+            for column in (one, other)
+            if relations.key[column] >= 0
+        ),
+        join=join,
+        objection=objection,
+    )
+
+
+def _objections(
+    columns: tuple[ColumnAccount, ColumnAccount],
+    catalog: CatalogEvidence,
+    ranks: tuple[RankAccount, ...],
+    evidence: Evidence | None,
+    config: ModelConfig,
+) -> Iterator[str]:
+    """Yield what took a pair out before roles were decided, the first rule first."""
+    left, right = columns
+    least = config.ranking.min_containment
+    if catalog.verdict is Verdict.REJECTED:
+        yield f"it was {catalog.descriptions[-1]}"
+    if evidence and evidence.containment < least:
+        yield (
+            f"on the data, neither column contains more than {evidence.containment:.0%} of the "
+            f"other's values, which is below `model.ranking.min_containment` {least:g}"
+        )
+    if evidence:
+        return
+    if left.column.table == right.column.table:
+        yield "both columns are in one table, and columns of one table are not compared"
+    if not (left.is_key or right.is_key):
+        reasons = "; ".join(f"{each.column}: {each.obstacle}" for each in columns)
+        yield f"neither is a key column ({reasons})"
+    yield "; ".join(_misses(columns, ranks, config))
+
+
+def _misses(
+    columns: tuple[ColumnAccount, ColumnAccount],
+    ranks: tuple[RankAccount, ...],
+    config: ModelConfig,
+) -> Iterator[str]:
+    """Yield, for each direction, why the ranking does not suggest the candidate."""
+    ranking = config.ranking
+    for column, each in zip(columns, ranks, strict=True):
+        if not column.is_key:
+            yield f"nothing is ranked for {each.query}, since it is no key column"
+        elif not each.place:
+            yield (
+                f"{each.candidate} is none of the {each.candidates} candidates for {each.query}: "
+                "names, values, spelling and references all find others that are more similar"
+            )
+        elif each.joinability < ranking.min_joinability:
+            yield (
+                f"for {each.query}, {each.candidate} has a joinability of {each.joinability:.2f}, "
+                f"below `model.ranking.min_joinability` {ranking.min_joinability:g}"
+            )
+        else:
+            yield (
+                f"for {each.query}, {each.candidate} is number {each.place} of {each.candidates} "
+                f"candidates by its score, and `model.ranking.top_k` {ranking.top_k} candidates "
+                "score higher or agree better with each other"
+            )

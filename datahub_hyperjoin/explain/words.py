@@ -1,0 +1,150 @@
+"""Write explanations as text for people and as records for programs."""
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+from tabulate import tabulate
+
+from datahub_hyperjoin.explain.columns import ColumnAccount
+from datahub_hyperjoin.explain.pairs import PairAccount
+from datahub_hyperjoin.explain.ranking import RankAccount
+from datahub_hyperjoin.joins import Evidence, Join, Role
+from datahub_hyperjoin.tables import ColumnId
+from datahub_hyperjoin.urns import dataset_urn
+
+
+def describe_pair(pair: PairAccount) -> str:
+    """Return the account of a pair as text: the answer first, then what led to it."""
+    left, right = pair.columns
+    blocks = [
+        "\n".join([f"{left.column} = {right.column}", *_answer(pair)]),
+        "\n".join(map(_column_line, pair.columns)),
+        "\n".join(_facts(pair)),
+        _signals(pair),
+        "\n".join(map(_rank_line, pair.ranks)),
+    ]
+    return "\n\n".join(block for block in blocks if block)
+
+
+def describe_column(column: ColumnAccount) -> str:
+    """Return the account of a column as text: what it is, and its suggestions."""
+    if not column.suggestions:
+        none = "No suggestions." if column.is_key else "No suggestions, since it is no key column."
+        return "\n".join([_column_line(column), none])
+    rows = [
+        (each.rank, str(each.candidate), f"{each.joinability:.2f}") for each in column.suggestions
+    ]
+    table = tabulate(rows, headers=("rank", "joins with", "joinability"), disable_numparse=True)
+    return "\n".join([_column_line(column), "", table])
+
+
+def _answer(pair: PairAccount) -> Iterator[str]:
+    if pair.join is None:
+        yield f"Not suggested: {pair.objection}"
+        return
+    yield f"Suggested as {_role(pair.join)} with a joinability of {pair.join.joinability:.2f}"
+    yield f"The joinability is {_decisive(pair)}"
+    left, right = pair.columns
+    for column, other in ((left, right), (right, left)):
+        ranks = [each.rank for each in column.suggestions if each.candidate == other.column]
+        rank = f"number {ranks[0]}" if ranks else "not among the suggestions"
+        yield f"For {column.column}, it is {rank} of {len(column.suggestions)}"
+
+
+def _decisive(pair: PairAccount) -> str:
+    """Return what the joinability of a join follows from."""
+    join, probabilities = pair.join, [each.probability for each in pair.references]
+    if join and join.further:
+        return "that of the whole key of several columns"
+    if join and join.role.is_directed and join.joinability in probabilities:
+        return "the probability of the reference"
+    if join and join.role is Role.SIBLING:
+        return "the probability that both columns refer to the same key"
+    return "the better of the ranking's two scores, as no reference decides"
+
+
+def _role(join: Join) -> str:
+    referred = f" to {join.referenced}" if join.referenced else ""
+    further = f", with all of its {len(join.pairs)} columns," if join.further else ""
+    return f"{join.role.value}{referred}{further}"
+
+
+def _column_line(column: ColumnAccount) -> str:
+    kind = "a key column" if column.is_key else f"no key column: {column.obstacle}"
+    return (
+        f"{column.column} is {kind} ({column.type}, {column.distinct:,} distinct values in "
+        f"{column.rows:,} rows, filled in {column.completeness:.0%}, uniqueness "
+        f"{column.uniqueness:.2f})"
+    )
+
+
+def _facts(pair: PairAccount) -> Iterator[str]:
+    if said := pair.catalog.descriptions:
+        yield f"Catalog and people: {', '.join(said)}"
+    for reference in pair.references:
+        yield (
+            f"Reference: {reference.column} → {reference.key} with a probability of "
+            f"{reference.probability:.2f}"
+        )
+    yield _verification(pair.evidence)
+
+
+def _verification(evidence: Evidence | None) -> str:
+    if evidence is None:
+        return "Verification: none, since neither the ranking nor a reference proposed the pair"
+    compared = f" compared as {evidence.compared_as}" if evidence.compared_as else ""
+    return (
+        f"Verification: {evidence.shared:,} shared values{compared}, "
+        f"{evidence.left_containment:.0%} and {evidence.right_containment:.0%} of each side, "
+        f"{evidence.cardinality.words}"
+    )
+
+
+def _signals(pair: PairAccount) -> str:
+    rows = [
+        (each.name, f"{each.measured:.2f}", f"{each.alone:.2f}", each.source)
+        for each in pair.signals
+    ]
+    if not rows:
+        return ""
+    headers = ("signal", "measured", "probability alone", "from")
+    return tabulate(rows, headers=headers, disable_numparse=True)
+
+
+def _rank_line(each: RankAccount) -> str:
+    place = f"place {each.place} of {each.candidates} candidates" if each.place else "no candidate"
+    by = f", found by {', '.join(each.found_by)}" if each.found_by else ""
+    rank = f"rank {each.rank}" if each.rank else "not selected"
+    return (
+        f"{each.candidate} for {each.query}: {place}{by}; {rank}\n"
+        f"  score by signals {each.by_signals:.3f}, with the trees {each.by_trees:.3f}, with "
+        f"decisions {each.by_decisions:.3f}; joinability {each.joinability:.3f}"
+    )
+
+
+def as_record(account: PairAccount | ColumnAccount) -> dict[str, Any]:
+    """Return an account as a record for JSON, in which columns are names.
+
+    The keys never change, because programs rely on them.
+    """
+    return {field.name: _plain(getattr(account, field.name)) for field in fields(account)}
+
+
+def _plain(value: object) -> object:
+    match value:
+        case ColumnId():
+            return {"dataset": dataset_urn(value.table), "column": value.path}
+        case Join():
+            pairs = [[_plain(column) for column in pair] for pair in value.pairs]
+            role = {"role": value.role.value, "joinability": round(value.joinability, 4)}
+            return {"columns": pairs, "referenced": _plain(value.referenced), **role}
+        case float():
+            return round(value, 4)
+        case tuple():
+            return [_plain(each) for each in value]
+        case _ if is_dataclass(value):
+            return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        case _:
+            return value.value if isinstance(value, Enum) else value
