@@ -15,6 +15,7 @@ from datahub_hyperjoin.catalog import (
     scan_spark_catalog,
 )
 from datahub_hyperjoin.config import HyperJoinConfig
+from datahub_hyperjoin.decision_file import read_decision_file
 from datahub_hyperjoin.errors import CatalogError, HyperJoinError
 from datahub_hyperjoin.locations import Database, RemoteFolder, SparkCatalog
 from datahub_hyperjoin.progress import Count, Warn, count_nothing
@@ -79,8 +80,16 @@ def check(config_dict: dict[str, Any]) -> TestConnectionReport:
         capability_report={
             "Spark": capable if is_connect else _attempt(find_java),
             **{key: _capability(error) for key, (_, error) in listings.items()},
+            **_check_decisions(config),
         },
     )
+
+
+def _check_decisions(config: HyperJoinConfig) -> dict[str, CapabilityReport]:
+    """Check the file of people's decisions, if the recipe names one."""
+    if not (path := config.decisions):
+        return {}
+    return {"decisions": _attempt(lambda: read_decision_file(path))}
 
 
 def _combine(

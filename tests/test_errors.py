@@ -12,6 +12,7 @@ from datahub_hyperjoin.demo import errors as demo_errors
 from datahub_hyperjoin.emit import errors as emit_errors
 from datahub_hyperjoin.errors import HyperJoinError
 from datahub_hyperjoin.evaluate import errors as evaluate_errors
+from datahub_hyperjoin.explain import errors as explain_errors
 from datahub_hyperjoin.graphql import errors as graphql_errors
 from datahub_hyperjoin.model import errors as model_errors
 from datahub_hyperjoin.model.llm import errors as llm_errors
@@ -26,6 +27,7 @@ MODULES = [
     demo_errors,
     emit_errors,
     evaluate_errors,
+    explain_errors,
     file_errors,
     graphql_errors,
     llm_errors,

@@ -11,6 +11,7 @@ from quick_runs import ALL, CARRIER, ORIGIN, PLANE, Runs, shown, urn_of
 
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.report import HyperJoinReport
+from datahub_hyperjoin.source import HyperJoinSource
 from datahub_hyperjoin.tables import Pair
 from datahub_hyperjoin.urns import ACCEPTED
 from gms import Gms
@@ -90,6 +91,17 @@ def test_a_malformed_file_stops_a_run_before_it_begins(lake: Path, decisions: Pa
         f"- `decisions` is {str(decisions)!r}. Correct this file:",
         "  line 2, column `decision`: 'acepted' is no decision. Write `accepted`",
     ]
+
+
+def test_the_connection_test_looks_at_the_file(lake: Path, decisions: Path) -> None:
+    recipe = {"catalog": {"folder": str(lake)}, "decisions": str(decisions)}
+    capable = HyperJoinSource.test_connection(recipe).capability_report
+    assert capable is not None
+    assert capable["decisions"].capable
+    decisions.write_text("nothing\n")
+    capable = HyperJoinSource.test_connection(recipe).capability_report
+    assert capable is not None
+    assert "`nothing`" in str(capable["decisions"].failure_reason)
 
 
 def test_with_a_server_the_file_adds_to_the_decisions_in_datahub(

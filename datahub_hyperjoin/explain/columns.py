@@ -59,7 +59,9 @@ def find_profile(name: str, profiles: Sequence[TableProfile]) -> ColumnProfile:
     Raises:
         UnknownColumnError: It fits no column, or several.
     """
-    columns = {str(column.id): column for table in profiles for column in table.columns}
+    # Of a table that was not read, nothing but its header may be known.
+    read = [table for table in profiles if not table.fault]
+    columns = {str(column.id): column for table in read for column in table.columns}
     if name in columns:
         return columns[name]
     titles = {table.table.id: table.table.title for table in profiles}

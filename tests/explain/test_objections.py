@@ -1,0 +1,63 @@
+"""A verified pair that is no join says which rule of the roles forbids it."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from datahub_hyperjoin.joins import CatalogEvidence, Suggestion, Verdict
+from datahub_hyperjoin.role_decisions import find_objection
+from deciding import CODES, CONFIG, DOMAIN, NO_FACTS, SCORE, TOWNS, Ends, index_of, measure, pair
+from handmade import Tables, facts_of
+
+LABELS: Tables = {"towns": {"town": CODES[:30], "label": [f"Town {n}" for n in range(30)]}}
+
+
+def objection(
+    tables: Tables, ends: Ends, *, ranked: bool = True, verdict: Verdict | None = None
+) -> str:
+    facts = facts_of({ends: CatalogEvidence(verdict=verdict)}) if verdict else NO_FACTS
+    index = index_of(tables, facts)
+    left, right = pair(*ends)
+    suggested = [Suggestion(query=left, candidate=right, rank=1, joinability=SCORE)] * ranked
+    return find_objection(index, suggested, measure(tables), facts, CONFIG.ranking, (left, right))
+
+
+def numbered(cells: Sequence[str]) -> list[str]:
+    return [str(100 + CODES.index(cell)) for cell in cells]
+
+
+def test_a_join_has_no_objection() -> None:
+    assert objection(TOWNS, DOMAIN) == ""
+
+
+def test_a_pair_without_reference_and_rank_is_none() -> None:
+    assert objection(TOWNS, DOMAIN, ranked=False) == (
+        "neither column surely refers to the other, and the ranking does not suggest it"
+    )
+
+
+def test_numbers_without_gaps_are_in_every_counter() -> None:
+    tables = {
+        "shops": {"town": numbered(TOWNS["shops"]["town"])},
+        "trips": {"to": numbered(TOWNS["trips"]["to"])},
+    }
+    assert objection(tables, DOMAIN) == (
+        "its numbers fill their range without gaps, so that they are in every such column, and "
+        "neither column surely refers to the other"
+    )
+
+
+def test_a_column_that_refers_to_a_key_joins_others_through_it() -> None:
+    assert objection({**TOWNS, **LABELS}, DOMAIN) == (
+        "shops.town refers to towns.town, and joins other columns of its folder through that key"
+    )
+
+
+def test_a_rejected_pair_says_so() -> None:
+    """Steps through a crosswalk are verified even if people rejected the pair."""
+    assert objection(TOWNS, DOMAIN, verdict=Verdict.REJECTED) == "people rejected it"
+
+
+@pytest.mark.parametrize("ends", [DOMAIN, DOMAIN[::-1]])
+def test_both_orders_of_a_pair_have_one_objection(ends: Ends) -> None:
+    assert "shops.town refers to towns.town" in objection({**TOWNS, **LABELS}, ends)
