@@ -4,13 +4,16 @@ Spark takes seconds to start. For a few small tables, that is longer than readin
 """
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
 
 import pyarrow as pa
-from loky import ProcessPoolExecutor, cpu_count
+from loky import cpu_count, get_reusable_executor
 
 Worker = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """A function for Spark's `mapInArrow`: it receives batches with the numbers of tasks as `id`."""
 
+_IDLE_SECONDS = 10
+"""Time after which an idle process ends. Until then, another run can use it."""
 _PROCESS_BYTES = 1 << 22
 """Bytes that take one process about as long to read as another takes to start."""
 
@@ -37,6 +40,15 @@ def run_in_processes(worker: Worker, tasks: int, schema: pa.Schema, *, size: int
         return [*worker(iter([pa.RecordBatch.from_pydict({"id": [task]})]))]
 
     processes = min(cpu_count(), tasks, 1 + size // _PROCESS_BYTES)
-    with ProcessPoolExecutor(processes) as pool:
-        results = [batch for batches in pool.map(run, range(tasks)) for batch in batches]
+    pool = get_reusable_executor(max_workers=processes, timeout=_IDLE_SECONDS)
+    results = [batch for batches in pool.map(run, range(tasks)) for batch in batches]
     return pa.Table.from_batches(results, schema)
+
+
+def start_first_process() -> None:
+    """Start a process that imports what it needs to read tables, and do not wait for it.
+
+    Meanwhile, this process can import other libraries.
+    """
+    pool = get_reusable_executor(max_workers=1, timeout=_IDLE_SECONDS)
+    pool.submit(import_module, "datahub_hyperjoin.spark.profiles.local_batch")

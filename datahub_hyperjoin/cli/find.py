@@ -43,6 +43,9 @@ def find_in_sources(
     FOLDER_OR_URL is a folder of files, a database as in postgresql://reader@host/shop, or a file of
     DuckDB or SQLite. Each join is verified on the data.
     """
+    from datahub_hyperjoin.spark.processes import start_first_process  # noqa: PLC0415
+
+    start_first_process()
     # They take seconds to import, which the other commands should not wait for.
     from datahub_hyperjoin.discovery.progress import BarProgress, LineProgress  # noqa: PLC0415
     from datahub_hyperjoin.discovery.run import run_discovery  # noqa: PLC0415
@@ -50,7 +53,10 @@ def find_in_sources(
     try:
         for folder in filter(None, [out, page and page.parent]):
             folder.mkdir(parents=True, exist_ok=True)
-        found = run_discovery(sources, BarProgress() if sys.stderr.isatty() else LineProgress())
+        progress = BarProgress() if sys.stderr.isatty() else LineProgress()
+        # Running the SQL takes as long as all else, and the table does not show it.
+        sql = bool(out or page) or output_format != "table"
+        found = run_discovery(sources, progress, sql=sql)
         if out:
             for name in ("json", "csv", "sql"):
                 out.joinpath(f"joins.{name}").write_text(_format(found, name), encoding="utf-8")

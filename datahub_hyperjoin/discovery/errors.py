@@ -110,3 +110,8 @@ class NoSqlError(HyperJoinError, LookupError):
     def of_other_run(cls, join: str) -> Self:
         """Report a join that is not among the joins of this run."""
         return cls(f"{join} is not among these joins. Pass one of `.joins`")
+
+    @classmethod
+    def without_running(cls) -> Self:
+        """Report that the run ran no SQL."""
+        return cls("this run ran no SQL. Pass `sql=True` to `find_joins`")

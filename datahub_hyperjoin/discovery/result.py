@@ -80,8 +80,11 @@ class FoundJoins:
             A `SELECT` statement that returns up to 100 rows of the join.
 
         Raises:
-            NoSqlError: The join has no SQL that returns the rows of the evidence.
+            NoSqlError: The join has no SQL that returns the rows of the evidence, or no SQL was
+                run.
         """
+        if self and not self.findings.statements:
+            raise NoSqlError.without_running()
         name = " and ".join(f"{left} = {right}" for left, right in join.pairs)
         statement = self.findings.statements.get(join.pairs)
         if statement is None:

@@ -29,6 +29,7 @@ _SQL_TIMEOUT = 60.0
 
 def find_joins(
     *sources: Source,
+    sql: bool = True,
     progress: bool = False,
     profile: ProfileConfig | None = None,
     model: ModelConfig | None = None,
@@ -41,6 +42,7 @@ def find_joins(
     Args:
         *sources: Folders, URLs of databases, files of DuckDB and SQLite, and dicts of data frames
             of pandas, Polars, Arrow or Spark by their names.
+        sql: Whether to run the SQL of each join, so that it can be shown.
         progress: Whether to show the stages of the run on standard error.
         profile: How much of each table to read, as in a recipe.
         model: How to rank, as in a recipe.
@@ -60,13 +62,14 @@ def find_joins(
         [('orders.customer', 'customers.id')]
     """
     shown = LineProgress() if progress else RunProgress()
-    return run_discovery(sources, shown, profile=profile, model=model)
+    return run_discovery(sources, shown, sql=sql, profile=profile, model=model)
 
 
 def run_discovery(
     sources: Sequence[Source],
     progress: RunProgress,
     *,
+    sql: bool = True,
     profile: ProfileConfig | None = None,
     model: ModelConfig | None = None,
 ) -> FoundJoins:
@@ -75,6 +78,7 @@ def run_discovery(
     Args:
         sources: Folders, databases and dicts of data frames.
         progress: Receives stages, counts and warnings.
+        sql: Whether to run the SQL of each join.
         profile: How much of each table to read.
         model: How to rank.
     """
@@ -92,8 +96,9 @@ def run_discovery(
             progress=progress,
             facts=CatalogFacts().declaring(keys),
         )
-        with progress.stage("Running the SQL"):
-            findings = _with_sql(findings, tables, profile, session, progress)
+        if sql:
+            with progress.stage("Running the SQL"):
+                findings = _with_sql(findings, tables, profile, session, progress)
     return FoundJoins(findings, tuple(progress.warnings))
 
 

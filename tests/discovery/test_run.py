@@ -111,8 +111,11 @@ def test_a_result_gives_sql_that_runs(found: FoundJoins, monkeypatch: pytest.Mon
     monkeypatch.chdir(Path(str(getattr(folder, "uri", ""))).parent)
     first, *_ = found
     assert len(duckdb.execute(found.sql(first)).fetchall()) == 60
+    other = replace(first, left=first.right, right=first.left)
+    with pytest.raises(NoSqlError, match=r"= customers\.csv\.id is not among these joins"):
+        found.sql(other)
     without = FoundJoins(replace(found.findings, statements={}))
-    with pytest.raises(NoSqlError, match=r"orders\.csv\.customer is not among these joins"):
+    with pytest.raises(NoSqlError, match=r"this run ran no SQL\. Pass `sql=True` to `find_joins`"):
         without.sql(first)
 
 
