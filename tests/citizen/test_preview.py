@@ -1,5 +1,7 @@
 """Test which page the Preview tabs of datasets show over several runs."""
 
+from pathlib import Path
+
 import pytest
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import EmbedClass
@@ -67,6 +69,15 @@ def test_without_the_key_all_pages_are_taken_back(gms: Gms, quick: Runs) -> None
     gms.writes.clear()
     quick(ALL)
     assert embeds_written(gms) == []
+
+
+def test_the_page_of_a_table_that_is_not_read_stays(gms: Gms, lake: Path, quick: Runs) -> None:
+    quick([CARRIER, PLANE], emit=EMIT)
+    lake.joinpath("airlines.csv").unlink()
+    quick([PLANE], emit=EMIT)
+    assert embed(gms, AIRLINES) == embed_url(SERVICE, AIRLINES)
+    quick([PLANE])
+    assert embed(gms, AIRLINES) is None
 
 
 def test_what_a_connector_writes_during_a_run_stays(gms: Gms, quick: Runs) -> None:

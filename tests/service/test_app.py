@@ -175,3 +175,18 @@ def test_the_page_of_a_dataset_without_joins_says_so(shop: Shop, browser: Browse
     assert browser.sign_in(ADA) == 204
     assert "DataHub has no joins here that you may see." in browser.client.get(ORDERS).text
     assert browser.data(ORDERS)["tables"] == [["shop.public.orders", "Orders", 0, -1, 2]]
+
+
+@pytest.mark.usefixtures("join")
+def test_the_page_of_a_dataset_begins_with_its_joins(browser: Browser) -> None:
+    titles = {
+        path: re.findall(r"<h2[^>]*>(.*?)<", browser.client.get(path).text)
+        for path in ("/", ORDERS)
+    }
+    assert titles["/"] == ["Tables that join", "Find a path", "Tables"]
+    assert titles[ORDERS] == ["Tables", "Tables that join", "Find a path"]
+
+
+def test_a_dataset_of_which_all_joins_are_rejected_has_joins(browser: Browser, join: str) -> None:
+    assert browser.decide(join, "rejected")[0] == 200
+    assert "<h2>No joins found</h2>" not in browser.client.get(ORDERS).text
