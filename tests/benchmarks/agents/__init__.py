@@ -1,0 +1,1 @@
+"""Ask DataHub's own MCP server for joins, as an agent does."""
