@@ -144,7 +144,7 @@ def find_objection(
     config: RankingConfig,
     pair: Pair,
 ) -> str:
-    """Return why a verified pair is no join; empty if it is one.
+    """Return the reason why a verified pair is no join; empty for a join.
 
     Args:
         index: The lake.
@@ -194,7 +194,7 @@ class _Decisions:
         return join if catalog.queries or self._may_share_domain(*ends) else None
 
     def find_objection(self, pair: Pair, score: float | None, evidence: Evidence) -> str:
-        """Return why a pair is no join; empty if it is one."""
+        """Return the reason why a pair is no join; empty for a join."""
         if self.join(pair, score, evidence):
             return ""
         if self.facts.of(pair).verdict is Verdict.REJECTED:

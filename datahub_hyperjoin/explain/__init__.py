@@ -1,4 +1,4 @@
-"""Explain why two columns are suggested to join, or why they are not."""
+"""Explain why a pair of columns is suggested as a join, or why not."""
 
 from datahub_hyperjoin.explain.columns import ColumnAccount, explain_column, find_profile
 from datahub_hyperjoin.explain.pairs import PairAccount, explain_pair

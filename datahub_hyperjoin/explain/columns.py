@@ -1,4 +1,4 @@
-"""Explain whether a column is a key column, and what it joins with."""
+"""Explain whether a column is a key column, and list its suggestions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from datahub_hyperjoin.tables import ColumnId, ColumnProfile, TableProfile
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnAccount:
-    """What a run knows about a column."""
+    """The facts that a run knows about a column."""
 
     column: ColumnId
     """The column."""
@@ -47,7 +47,7 @@ class ColumnAccount:
 
 
 def find_profile(name: str, profiles: Sequence[TableProfile]) -> ColumnProfile:
-    """Find the column that a person names.
+    """Find a column by the name that a person gives.
 
     Args:
         name: `table.column`, with the table's name or its title, with or without its folders.
@@ -89,7 +89,7 @@ def find_profile(name: str, profiles: Sequence[TableProfile]) -> ColumnProfile:
 def explain_column(
     profile: ColumnProfile, comparison: LakeComparison, config: ModelConfig
 ) -> ColumnAccount:
-    """Explain whether a column is a key column, and what it joins with.
+    """Explain whether a column is a key column, and list its suggestions.
 
     Args:
         profile: The column.

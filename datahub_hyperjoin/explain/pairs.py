@@ -1,4 +1,4 @@
-"""Explain why a pair of columns is suggested, or what took it out."""
+"""Explain why a pair of columns is suggested as a join, or why not."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from datahub_hyperjoin.tables import ColumnId, ColumnProfile, pair_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceAccount:
-    """The key that a column most probably refers to, after verification."""
+    """A probable reference from a column to a key, after verification."""
 
     column: ColumnId
     """The column."""
@@ -37,7 +37,7 @@ class ReferenceAccount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairAccount:
-    """Everything that decided about a pair of columns."""
+    """The facts that decide whether a pair of columns is suggested as a join."""
 
     columns: tuple[ColumnAccount, ColumnAccount]
     """Both columns, in the order of the question."""
@@ -71,7 +71,7 @@ def explain_pair(
     facts: CatalogFacts,
     config: ModelConfig,
 ) -> PairAccount:
-    """Explain why a pair of columns is suggested, or what took it out.
+    """Explain why a pair of columns is suggested as a join, or why not.
 
     Args:
         left: A column.
@@ -142,7 +142,7 @@ def _objections(
     evidence: Evidence | None,
     config: ModelConfig,
 ) -> Iterator[str]:
-    """Yield what took a pair out before roles were decided, the first rule first."""
+    """Yield the reasons why a pair was dropped before roles were decided."""
     left, right = columns
     least = config.ranking.min_containment
     if catalog.verdict is Verdict.REJECTED:
@@ -167,7 +167,7 @@ def _misses(
     ranks: tuple[RankAccount, ...],
     config: ModelConfig,
 ) -> Iterator[str]:
-    """Yield, for each direction, why the ranking does not suggest the candidate."""
+    """Yield a reason for each direction in which the ranking does not suggest a pair."""
     ranking = config.ranking
     for column, each in zip(columns, ranks, strict=True):
         if not column.is_key:

@@ -1,4 +1,4 @@
-"""Explain how the ranking scored a pair, and where it placed it."""
+"""Explain the score and the rank of a pair."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ SOURCES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalAccount:
-    """One signal of a pair."""
+    """A signal of a pair, with its value and its source."""
 
     name: str
     """Its name in the noisy-or model."""
@@ -47,7 +47,7 @@ class SignalAccount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankAccount:
-    """How a candidate was ranked for a query column."""
+    """The scores and the rank of a candidate for a query column."""
 
     query: ColumnId
     """The query column."""
@@ -121,7 +121,7 @@ def _measure(name: str, signals: PairSignals) -> float:
 def explain_rank(
     ranker: Ranker, comparison: LakeComparison, query: int, candidate: int
 ) -> RankAccount:
-    """Explain how a candidate was ranked for a query column.
+    """Explain the scores and the rank of a candidate for a query column.
 
     Args:
         ranker: Scores the candidates.
