@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from datahub.ingestion.api.source import CapabilityReport, TestConnectionReport
@@ -80,16 +81,12 @@ def check(config_dict: dict[str, Any]) -> TestConnectionReport:
         capability_report={
             "Spark": capable if is_connect else _attempt(find_java),
             **{key: _capability(error) for key, (_, error) in listings.items()},
-            **_check_decisions(config),
+            **{
+                "decisions": _attempt(partial(read_decision_file, path))
+                for path in filter(None, [config.decisions])
+            },
         },
     )
-
-
-def _check_decisions(config: HyperJoinConfig) -> dict[str, CapabilityReport]:
-    """Check the file of people's decisions, if the recipe names one."""
-    if not (path := config.decisions):
-        return {}
-    return {"decisions": _attempt(lambda: read_decision_file(path))}
 
 
 def _combine(

@@ -1,4 +1,4 @@
-"""The command `hyperjoin explain`, which tells why columns join, or why they do not."""
+"""The command `hyperjoin explain`, which explains why columns are joined or not."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,12 @@ from datahub_hyperjoin.graphql.errors import UnknownNameError
 from datahub_hyperjoin.graphql.words import describe_join
 
 if TYPE_CHECKING:
+    from datahub_hyperjoin.catalog_facts import CatalogFacts
+    from datahub_hyperjoin.model.config import ModelConfig
     from datahub_hyperjoin.source import HyperJoinSource
+    from datahub_hyperjoin.suggest import LakeComparison
+
+    _Run = tuple[LakeComparison, CatalogFacts, ModelConfig]
 
 _SOURCE, _REST = "hyperjoin", "datahub-rest"
 
@@ -29,6 +34,14 @@ _SOURCE, _REST = "hyperjoin", "datahub-rest"
     "tables again. Without a recipe, DataHub tells what it knows about the join.",
 )
 @click.option(
+    "--in",
+    "sources",
+    metavar="FOLDER_OR_URL",
+    multiple=True,
+    help="Folder or database to compare instead of a recipe's tables, as `hyperjoin find` takes "
+    "it; may be repeated.",
+)
+@click.option(
     "--format",
     "output_format",
     type=click.Choice(["text", "json"]),
@@ -38,23 +51,29 @@ _SOURCE, _REST = "hyperjoin", "datahub-rest"
 )
 @click.option("--json", "output_format", flag_value="json", help="Shorthand for --format json.")
 def explain_columns(
-    *, column: str, other: str | None, recipe: Path | None, output_format: str
+    *,
+    column: str,
+    other: str | None,
+    recipe: Path | None,
+    sources: tuple[str, ...],
+    output_format: str,
 ) -> None:
-    """Explain why COLUMN and OTHER are suggested to join, or what took the pair out.
+    """Explain why COLUMN and OTHER are suggested as a join, or why they are not.
 
-    Write columns as table.column. With a recipe, the answer lists every signal of the pair with its
-    source, the score, the rank of each column for the other one, the evidence and the role; nothing
-    is written into DataHub. Without OTHER, it says whether COLUMN is a key column, and what is
-    suggested for it.
+    Write columns as table.column. With a recipe or --in, the answer lists every signal of the pair
+    with its source, the score, the rank of each column for the other one, the evidence and the
+    role; nothing is written into DataHub. Without OTHER, it says whether COLUMN is a key column,
+    and what is suggested for it.
     """
     as_json = output_format == "json"
     try:
-        if recipe:
-            text = _explain_run(recipe, column, other, as_json=as_json)
+        if recipe or sources:
+            run = _run_recipe(recipe) if recipe else _run_sources(sources)
+            text = _explain_run(run, column, other, as_json=as_json)
         elif other:
             text = _explain_catalog(column, other, as_json=as_json)
         else:
-            message = "A single column needs a recipe: add --recipe, or name a second column"
+            message = "A single column needs data: add --recipe or --in, or name a second column"
             raise click.UsageError(message)
     except HyperJoinError as error:
         raise click.ClickException(str(error)) from error
@@ -66,7 +85,7 @@ def _explain_catalog(column: str, other: str, *, as_json: bool) -> str:
         try:
             join = find_join(graph, f"{column} = {other}")
         except UnknownNameError as error:
-            message = f"{error}. To see why a pair is not suggested, add --recipe"
+            message = f"{error}. To see why a pair is not suggested, add --recipe or --in"
             raise click.ClickException(message) from error
     phrases = describe_join(join)
     if as_json:
@@ -74,16 +93,30 @@ def _explain_catalog(column: str, other: str, *, as_json: bool) -> str:
     return "\n".join(f"{name}: {phrase}" for name, phrase in phrases.items())
 
 
-def _explain_run(recipe: Path, column: str, other: str | None, *, as_json: bool) -> str:
-    # They import Spark and torch, which the other commands should not wait for.
-    from datahub_hyperjoin import explain  # noqa: PLC0415
-
+def _run_recipe(recipe: Path) -> "_Run":
     source = _open_source(recipe)
     try:
         comparison, facts = source.compare()
     finally:
         source.close()
-    model, profiles = source.config.model, comparison.findings.profiles
+    return comparison, facts, source.config.model
+
+
+def _run_sources(sources: tuple[str, ...]) -> "_Run":
+    from datahub_hyperjoin.discovery.compare import compare_sources  # noqa: PLC0415 (as below)
+    from datahub_hyperjoin.discovery.progress import RunProgress  # noqa: PLC0415
+    from datahub_hyperjoin.model.config import ModelConfig  # noqa: PLC0415
+
+    model = ModelConfig()
+    return *compare_sources(sources, RunProgress(), model), model
+
+
+def _explain_run(run: "_Run", column: str, other: str | None, *, as_json: bool) -> str:
+    # Its libraries take seconds to import, which the other commands should not wait for.
+    from datahub_hyperjoin import explain  # noqa: PLC0415
+
+    comparison, facts, model = run
+    profiles = comparison.findings.profiles
     profile = explain.find_profile(column, profiles)
     if other is None:
         alone = explain.explain_column(profile, comparison, model)
@@ -94,7 +127,7 @@ def _explain_run(recipe: Path, column: str, other: str | None, *, as_json: bool)
 
 
 def _open_source(recipe: Path) -> "HyperJoinSource":
-    """Create the source of a recipe, with its server if the recipe has one.
+    """Create the source from a recipe, with the server that the recipe names.
 
     Raises:
         ClickException: The recipe cannot run.

@@ -9,7 +9,7 @@ from datahub_hyperjoin.wording import name_some
 
 
 class UnknownColumnError(HyperJoinError, LookupError):
-    """A name fits no column of the run, or several."""
+    """A name fits no column of the run, or several columns."""
 
     @classmethod
     def named(cls, name: str, *, near: Sequence[str]) -> Self:
@@ -21,8 +21,8 @@ class UnknownColumnError(HyperJoinError, LookupError):
     def ambiguous(cls, name: str, *, columns: Sequence[str]) -> Self:
         """Report a name that fits several columns."""
         return cls(
-            f"{name!r} fits {name_some(columns)}. Write the name of the table with its folder or "
-            "schema"
+            f"{name!r} fits {name_some(columns)}. Write more of the table's name, so that it fits "
+            "one column"
         )
 
     @classmethod
@@ -32,9 +32,9 @@ class UnknownColumnError(HyperJoinError, LookupError):
 
 
 class SameColumnError(HyperJoinError, ValueError):
-    """Both names of a pair fit the same column."""
+    """Both names of a pair refer to the same column."""
 
     @classmethod
     def named(cls, column: str) -> Self:
-        """Report the column."""
+        """Report the column to which both names refer."""
         return cls(f"both names fit {column}. Name two columns")

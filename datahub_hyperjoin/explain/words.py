@@ -1,4 +1,4 @@
-"""Write explanations as text for people and as records for programs."""
+"""Write explanations as text for people, or as records for programs."""
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
@@ -16,7 +16,7 @@ from datahub_hyperjoin.urns import dataset_urn
 
 
 def describe_pair(pair: PairAccount) -> str:
-    """Return the account of a pair as text: the answer first, then what led to it."""
+    """Explain a pair in text, with the answer first."""
     left, right = pair.columns
     blocks = [
         "\n".join([f"{left.column} = {right.column}", *_answer(pair)]),
@@ -29,7 +29,7 @@ def describe_pair(pair: PairAccount) -> str:
 
 
 def describe_column(column: ColumnAccount) -> str:
-    """Return the account of a column as text: what it is, and its suggestions."""
+    """Describe a column and its suggestions in text."""
     if not column.suggestions:
         none = "No suggestions." if column.is_key else "No suggestions, since it is no key column."
         return "\n".join([_column_line(column), none])
@@ -54,7 +54,7 @@ def _answer(pair: PairAccount) -> Iterator[str]:
 
 
 def _decisive(pair: PairAccount) -> str:
-    """Return what the joinability of a join follows from."""
+    """Describe the source of a join's joinability."""
     join, probabilities = pair.join, [each.probability for each in pair.references]
     if join and join.further:
         return "that of the whole key of several columns"
@@ -114,18 +114,22 @@ def _signals(pair: PairAccount) -> str:
 
 
 def _rank_line(each: RankAccount) -> str:
-    place = f"place {each.place} of {each.candidates} candidates" if each.place else "no candidate"
-    by = f", found by {', '.join(each.found_by)}" if each.found_by else ""
+    by = f"found by {', '.join(each.found_by)}" if each.found_by else "not found"
+    # Of what was found, only rejected pairs are removed.
+    none = "removed from the candidates as rejected" if each.found_by else "no candidate"
+    place = f"place {each.place} of {each.candidates} candidates" if each.place else none
     rank = f"rank {each.rank}" if each.rank else "not selected"
     return (
-        f"{each.candidate} for {each.query}: {place}{by}; {rank}\n"
+        f"{each.candidate} for {each.query}: {by}; {place}; {rank}\n"
         f"  score by signals {each.by_signals:.3f}, with the trees {each.by_trees:.3f}, with "
         f"decisions {each.by_decisions:.3f}; joinability {each.joinability:.3f}"
     )
 
 
 def as_record(account: PairAccount | ColumnAccount) -> dict[str, Any]:
-    """Return an account as a record for JSON, in which columns are names.
+    """Convert an explanation to a record for JSON.
+
+    Columns are represented by their names.
 
     The keys never change, because programs rely on them.
     """

@@ -70,6 +70,18 @@ def test_a_pair_of_a_recipe_is_explained_and_nothing_is_written(tmp_path: Path) 
     assert out.read_text() == "of an earlier run"
 
 
+def test_a_folder_is_explained_without_a_recipe_and_without_spark(tmp_path: Path) -> None:
+    write_flights(tmp_path)
+    result = explain("planes.tailnum", "flights.tailnum", "--in", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert "Suggested as reference to planes.csv.tailnum" in result.stdout
+    ambiguous = fail("carrier", "flights.tailnum", "--in", str(tmp_path))
+    assert ambiguous == (
+        "Error: 'carrier' fits airlines.csv.carrier, delays.csv.carrier, flights.csv.carrier. "
+        "Write more of the table's name, so that it fits one column\n"
+    )
+
+
 @pytest.mark.usefixtures("shop")
 def test_without_a_recipe_datahub_tells_what_it_knows() -> None:
     text = explain(CUSTOMER, ID)
@@ -85,14 +97,16 @@ def test_a_pair_that_datahub_does_not_have_asks_for_a_recipe() -> None:
     assert (
         fail(CUSTOMER, "shop.public.regions.id")
         .strip()
-        .endswith(". To see why a pair is not suggested, add --recipe")
+        .endswith(". To see why a pair is not suggested, add --recipe or --in")
     )
 
 
-def test_a_single_column_needs_a_recipe() -> None:
+def test_a_single_column_needs_data() -> None:
     result = explain("flights.carrier")
     assert result.exit_code == 2
-    assert "A single column needs a recipe: add --recipe, or name a second column" in result.output
+    assert (
+        "A single column needs data: add --recipe or --in, or name a second column" in result.output
+    )
 
 
 def test_a_recipe_that_cannot_run_is_refused_in_a_sentence(tmp_path: Path) -> None:

@@ -27,8 +27,8 @@ def test_a_column_is_found_by_its_name_its_title_and_the_end_of_its_name(name: s
         (
             "Teams.id",
             (
-                "'Teams.id' fits lahman/Teams.csv.id, retro/Teams.csv.id. Write the name of the "
-                "table with its folder or schema"
+                "'Teams.id' fits lahman/Teams.csv.id, retro/Teams.csv.id. Write more of the "
+                "table's name, so that it fits one column"
             ),
         ),
         (

@@ -133,7 +133,11 @@ def test_a_pair_whose_values_differ_names_the_rule_and_the_share() -> None:
 def test_a_rejected_pair_names_who_rejected_it() -> None:
     rejected = CatalogEvidence(verdict=Verdict.REJECTED, by="Ann")
     run = run_on(facts=replace(NO_FACTS, pairs={pair(*DOMAIN): rejected}))
-    assert objection(run.pair(*DOMAIN)) == "it was rejected by Ann"
+    account = run.pair(*DOMAIN)
+    assert objection(account) == "it was rejected by Ann"
+    assert "values; removed from the candidates as rejected; not selected" in (
+        describe_pair(account)
+    )
 
 
 def test_a_column_is_no_pair_with_itself(shop: Run) -> None:
