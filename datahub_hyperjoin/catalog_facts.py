@@ -59,7 +59,7 @@ class DeclaredKeys:
     """The foreign keys."""
 
     def united(self, other: "DeclaredKeys") -> "DeclaredKeys":
-        """Return the union of these declared keys and others.
+        """Return the union of two sets of declared keys.
 
         A foreign key in both keeps the name that it has in this object.
         """
