@@ -70,6 +70,7 @@ def check(config_dict: dict[str, Any]) -> TestConnectionReport:
     is_pending = config.catalog.demo and folder and not folder.exists()
     is_connect = config.spark.master.startswith("sc://")
     capable = CapabilityReport(capable=True)
+    files = {"decisions": config.decisions} if config.decisions else {}
     with lazy_session(config.spark) as session:
         listings = _list_connections(config, session, _ignore, count_nothing)
     return TestConnectionReport(
@@ -81,10 +82,7 @@ def check(config_dict: dict[str, Any]) -> TestConnectionReport:
         capability_report={
             "Spark": capable if is_connect else _attempt(find_java),
             **{key: _capability(error) for key, (_, error) in listings.items()},
-            **{
-                "decisions": _attempt(partial(read_decision_file, path))
-                for path in filter(None, [config.decisions])
-            },
+            **{key: _attempt(partial(read_decision_file, path)) for key, path in files.items()},
         },
     )
 
