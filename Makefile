@@ -92,7 +92,7 @@ bench-roles: $(VENV)/.dev ## Measure references and their direction on LAKES="FO
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_roles $(LAKES) $(ROLES)
 
 bench-agents: $(VENV)/.dev ## Ask DataHub's MCP server (SERVER=COMMAND) for joins of LAKE=FOLDER, over DataHub's SCHEMA=FOLDER; minutes
-	@PYTHONPATH=tests $(BIN)/python -m benchmarks.agent_questions $(LAKE) --schema $(SCHEMA) --server $(SERVER)
+	@PYTHONPATH=tests $(BIN)/python -m benchmarks.agent_questions $(LAKE) --schema $(SCHEMA) --server $(SERVER) $(ARGS)
 
 golden: $(VENV)/.dev ## Rewrite the golden files; review the difference
 	@HYPERJOIN_UPDATE_GOLDEN=1 $(BIN)/pytest tests/emit tests/evaluate/test_table.py tests/export
