@@ -1,0 +1,59 @@
+"""Test how folders and databases are recognised, and which names their tables get."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from servers import KINDS, Server, serving
+
+from datahub_hyperjoin.discovery.inputs import Source, list_sources
+from datahub_hyperjoin.discovery.progress import RunProgress
+from datahub_hyperjoin.locations import Relation
+from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
+
+
+@pytest.fixture(params=KINDS)
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
+    with serving(request.param, tmp_path) as found:
+        found.run("CREATE TABLE flights (carrier VARCHAR(2))")
+        yield found
+
+
+def names(*sources: Source, copies: Path) -> list[str]:
+    return [str(table.id) for table in list_sources(sources, copies, RunProgress())]
+
+
+def test_a_database_is_read_by_its_url(server: Server, tmp_path: Path) -> None:
+    # A URL that names no driver, as other tools write it.
+    system, _, rest = server.url.partition("://")
+    url = f"{system.partition('+')[0]}://{rest}"
+    tables = list_sources([url], tmp_path, RunProgress())
+    prefix = f"{server.schema}." if server.kind == "postgresql" else ""
+    [table] = [each for each in tables if str(each.id) == f"{prefix}flights"]
+    assert isinstance(table.location, Relation)
+    assert table.location.schema == server.schema
+    assert table.chosen_by == ""
+
+
+def test_several_sources_get_prefixes(folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "{old}" / "shop"
+    other.mkdir(parents=True)
+    (other / "orders.csv").write_text("id\n1\n")
+    frames = {"orders": pd.DataFrame({"id": [1]})}
+    assert names(folder, str(other), frames, copies=tmp_path) == [
+        "shop/customers.csv",
+        "shop/orders.csv",
+        "shop/regions.csv",
+        "shop-2/orders.csv",
+        "frames.orders",
+    ]
+    assert names(other.parent, folder, copies=tmp_path)[0] == "{old}/shop/orders.csv"
+
+
+def test_a_password_is_never_shown(tmp_path: Path) -> None:
+    url = "postgresql://reader:secret@127.0.0.1:1/shop"
+    with pytest.raises(UnreachableDatabaseError) as caught:
+        list_sources([url], tmp_path, RunProgress())
+    assert "postgresql://reader:***@127.0.0.1:1/shop" in str(caught.value)
+    assert "secret" not in str(caught.value)
