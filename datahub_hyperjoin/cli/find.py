@@ -28,6 +28,11 @@ _MAX_WARNINGS = 20
     help="File to write an HTML page of the joins to.",
 )
 @click.option(
+    "--decisions",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="CSV or JSON file of accepted and rejected joins to keep to. The page downloads it.",
+)
+@click.option(
     "--format",
     "output_format",
     type=click.Choice(_FORMATS),
@@ -36,7 +41,12 @@ _MAX_WARNINGS = 20
     help="Format of the output. The table lists the 25 best joins, the others list all.",
 )
 def find_in_sources(
-    *, sources: tuple[str, ...], out: Path | None, page: Path | None, output_format: str
+    *,
+    sources: tuple[str, ...],
+    out: Path | None,
+    page: Path | None,
+    decisions: Path | None,
+    output_format: str,
 ) -> None:
     """Find joins in folders and databases, without a recipe or a server.
 
@@ -56,7 +66,7 @@ def find_in_sources(
         progress = BarProgress() if sys.stderr.isatty() else LineProgress()
         # Running the SQL takes as long as all else, and the table does not show it.
         sql = bool(out or page) or output_format != "table"
-        found = run_discovery(sources, progress, sql=sql)
+        found = run_discovery(sources, progress, sql=sql, decisions=decisions)
         if out:
             for name in ("json", "csv", "sql"):
                 out.joinpath(f"joins.{name}").write_text(_format(found, name), encoding="utf-8")

@@ -1,6 +1,6 @@
 """The joins that a run found, their SQL and paths between tables."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from datahub_hyperjoin.crosswalks import CrosswalkJoin, lone_joins
+from datahub_hyperjoin.decision_file import FiledDecision
 from datahub_hyperjoin.discovery.errors import NoSqlError, UnknownTableError
 from datahub_hyperjoin.discovery.progress import RunWarning
 from datahub_hyperjoin.discovery.records import JoinRecord, record_of
@@ -37,6 +38,12 @@ class FoundJoins:
 
     warnings: tuple[RunWarning, ...] = ()
     """Problems that did not stop the run."""
+
+    filed: Sequence[FiledDecision] = ()
+    """The decisions that the run kept to."""
+
+    decisions: str = "decisions.csv"
+    """Name of their file, which the page downloads."""
 
     @property
     def joins(self) -> tuple[Join, ...]:
@@ -147,6 +154,8 @@ class FoundJoins:
                 suggestions=found.suggestions,
                 joins=[*found.joins, *lone_joins(found.crosswalks, found.joins)],
                 statements=found.statements,
+                filed=self.filed,
+                file=self.decisions,
             )
             return page.read_text(encoding="utf-8")
 

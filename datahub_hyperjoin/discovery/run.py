@@ -9,7 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from datahub_hyperjoin.catalog.database_keys import read_database_keys
-from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.catalog.filed_decisions import warn_of_unknown_columns
+from datahub_hyperjoin.catalog.without_server import describe_without_server
+from datahub_hyperjoin.decision_file import WrittenDecision, read_decision_file
 from datahub_hyperjoin.discovery.inputs import Source, list_sources
 from datahub_hyperjoin.discovery.progress import BarProgress, LineProgress, RunProgress
 from datahub_hyperjoin.discovery.result import FoundJoins
@@ -33,6 +35,7 @@ def find_joins(
     progress: bool = False,
     profile: ProfileConfig | None = None,
     model: ModelConfig | None = None,
+    decisions: str | Path | None = None,
 ) -> FoundJoins:
     """Find the columns that join with each other, and verify each join on the data.
 
@@ -46,6 +49,7 @@ def find_joins(
         progress: Whether to show the stages of the run on standard error.
         profile: How much of each table to read, as in a recipe.
         model: How to rank, as in a recipe.
+        decisions: CSV or JSON file of accepted and rejected joins, which the page downloads.
 
     Returns:
         The joins, best first.
@@ -62,7 +66,7 @@ def find_joins(
         [('orders.customer', 'customers.id')]
     """
     shown = LineProgress() if progress else RunProgress()
-    return run_discovery(sources, shown, sql=sql, profile=profile, model=model)
+    return run_discovery(sources, shown, sql=sql, profile=profile, model=model, decisions=decisions)
 
 
 def run_discovery(
@@ -72,6 +76,7 @@ def run_discovery(
     sql: bool = True,
     profile: ProfileConfig | None = None,
     model: ModelConfig | None = None,
+    decisions: str | Path | None = None,
 ) -> FoundJoins:
     """Find joins as `find_joins` does, and report to a given progress object.
 
@@ -81,12 +86,15 @@ def run_discovery(
         sql: Whether to run the SQL of each join.
         profile: How much of each table to read.
         model: How to rank.
+        decisions: File of accepted and rejected joins.
     """
+    written = _read_decisions(decisions, progress)
     profile, model = profile or ProfileConfig(), model or ModelConfig()
     bar = progress.shown() if isinstance(progress, BarProgress) else nullcontext()
     with bar, temporary_folder() as copies, lazy_session(SessionConfig()) as session:
         with progress.stage("Listing tables"):
             tables = list_sources(sources, Path(copies), progress)
+            catalog = describe_without_server(tables, written, progress.warn)
             keys = read_database_keys(tables, progress.warn)
         findings = suggest(
             tables,
@@ -94,12 +102,29 @@ def run_discovery(
             profile=profile,
             model=model,
             progress=progress,
-            facts=CatalogFacts().declaring(keys),
+            facts=catalog.facts.declaring(keys),
         )
+        warn_of_unknown_columns(catalog.filed, findings.profiles, progress.warn)
         if sql:
             with progress.stage("Running the SQL"):
                 findings = _with_sql(findings, tables, profile, session, progress)
-    return FoundJoins(findings, tuple(progress.warnings))
+    name = Path(decisions or "decisions.csv").name
+    return FoundJoins(findings, tuple(progress.warnings), catalog.filed, name)
+
+
+def _read_decisions(
+    decisions: str | Path | None, progress: RunProgress
+) -> tuple[WrittenDecision, ...]:
+    if decisions is None:
+        return ()
+    if not Path(decisions).exists():
+        progress.warn(
+            "No decisions yet",
+            "The file of decisions does not exist. Download it from the page and save it there, "
+            "or correct the path",
+            str(decisions),
+        )
+    return read_decision_file(Path(decisions))
 
 
 def _with_sql(

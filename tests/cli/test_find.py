@@ -79,3 +79,21 @@ def test_errors_are_one_line(lake: Path, tmp_path: Path) -> None:
     assert result.exit_code == 1
     [line] = result.stderr.splitlines()  # told before the run
     assert line == f"Error: {tmp_path / 'file'} cannot be written: File exists. Name another path"
+
+
+def test_decisions_are_kept_to_and_stand_on_the_page(lake: Path, tmp_path: Path) -> None:
+    file, page = tmp_path / "mine.csv", tmp_path / "page.html"
+    arguments = (str(lake), "--decisions", str(file), "--page", str(page))
+    first = run(*arguments)
+    assert "1 join found" in first.stdout
+    assert f"No decisions yet: {file}" in first.stderr
+    header = "left_table,left_column,right_table,right_column,decision"
+    file.write_text(f"{header}\ncustomers.csv,id,orders.csv,customer,rejected\n")
+    second = run(*arguments)
+    assert second.stdout.startswith("No joins found.")
+    assert "No decisions yet" not in second.stderr
+    assert "Download mine.csv" in page.read_text()
+    file.write_text(f"{header}\ncustomers.csv,id,orders.csv,customer,no\n")
+    refused = run(*arguments)
+    assert refused.exit_code == 1
+    assert "line 2, column `decision`: 'no' is no decision. Write `accepted`" in refused.output

@@ -207,7 +207,7 @@ def test_people_decide_undo_and_download_in_a_browser(tmp_path: Path) -> None:
     assert seen["downloaded"]["parks"] == ACCEPTED
     assert seen["downloaded"]["bar"] is False
     assert seen["downloaded"]["said"] == (
-        "Downloaded decisions.csv. Save it where the recipe's key decisions points to."
+        "Downloaded decisions.csv. Save it where the next run reads it."
     )
     file = tmp_path / "decisions.csv"
     file.write_text(seen["file"], encoding="utf-8")
