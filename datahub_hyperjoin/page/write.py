@@ -1,6 +1,7 @@
 """Write the HTML page from its template."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -113,6 +114,7 @@ def render_template(name: str, **values: object) -> str:
     return _environment().get_template(name).render(**values)
 
 
+@cache  # the service would otherwise compile the templates for every answer
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("datahub_hyperjoin", "page"),

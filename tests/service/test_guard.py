@@ -1,15 +1,22 @@
 """Test that other web sites can neither use the service in a person's name nor frame its pages."""
 
 import re
+from collections.abc import Iterator
 
 import pytest
 
-from browsers import ADA, ORIGIN, Browser
+from browsers import ADA, ORIGIN, PEOPLE, Browser
 from datahub_hyperjoin.graphql import find_join
 from datahub_hyperjoin.service.guard import MOST_BODY
-from shop import Shop
+from shop import Shop, open_shop
 
 ELSEWHERE = "another web site sent this request. Use the page of the service itself"
+
+
+@pytest.fixture(scope="module")
+def shop() -> Iterator[Shop]:
+    with open_shop(PEOPLE) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -1,9 +1,17 @@
 """Test the path finder of the page."""
 
+from collections.abc import Iterator
+
 import pytest
 
-from browsers import ADA, Browser
-from shop import Shop
+from browsers import ADA, PEOPLE, Browser
+from shop import Shop, open_shop
+
+
+@pytest.fixture(scope="module")
+def shop() -> Iterator[Shop]:
+    with open_shop(PEOPLE) as opened:
+        yield opened
 
 
 @pytest.fixture
