@@ -14,7 +14,7 @@ Worker = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 _IDLE_SECONDS = 10
 """Time after which an idle process ends. Until then, another run can use it."""
-_PROCESS_BYTES = 1 << 22
+_PROCESS_BYTES = 1 << 24
 """Bytes that take one process about as long to read as another takes to start."""
 
 

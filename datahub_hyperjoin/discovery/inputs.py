@@ -29,7 +29,6 @@ _DRIVERS = {
     "postgres": "postgresql",
     "mysql": "mysql+pymysql",
     "mariadb": "mariadb+pymysql",
-    "sqlite": "sqlite",
 }
 """What SQLAlchemy calls the drivers of the package's extras, where a URL names none."""
 _SYSTEMS = {"postgresql", "mysql", "mariadb", "sqlite"}
