@@ -5,8 +5,8 @@ from datahub_hyperjoin.catalog.config import CatalogConfig, ConnectionConfig
 from datahub_hyperjoin.catalog.database_keys import read_database_keys
 from datahub_hyperjoin.catalog.databases import scan_database
 from datahub_hyperjoin.catalog.datasets import PlatformInstance
-from datahub_hyperjoin.catalog.filed_decisions import warn_of_unknown_columns
 from datahub_hyperjoin.catalog.embeds import read_embeds
+from datahub_hyperjoin.catalog.filed_decisions import warn_of_unknown_columns
 from datahub_hyperjoin.catalog.folder import check_folder, scan_folder
 from datahub_hyperjoin.catalog.history import History
 from datahub_hyperjoin.catalog.known_tables import FolderNames
