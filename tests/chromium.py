@@ -9,9 +9,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 Json = dict[str, Any]
 
@@ -20,6 +20,8 @@ PATH = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.wh
 
 _PATIENCE = 30.0
 _PAUSE = 0.05
+_VANISHED = ("Cannot find context", "No frame", "context was destroyed", "navigated or closed")
+"""Parts of the errors about a page that is no longer there."""
 _LAUNCH = """
 import os, sys
 pipes = [os.dup2(int(pipe), 100 + at) for at, pipe in enumerate(sys.argv[1:3])]
@@ -30,11 +32,15 @@ os.execv(sys.argv[3], sys.argv[3:])
 """Starts the browser, which reads commands from descriptor 3 and writes answers to 4."""
 
 
+class _Vanished(Exception):  # noqa: N818 - to be expected
+    """The page to which a command was sent is no longer there."""
+
+
 class Tab:
     """A tab of the browser."""
 
-    def __init__(self, commands: int, answers: int) -> None:
-        self._commands, self._answers = os.fdopen(commands, "wb"), os.fdopen(answers, "rb")
+    def __init__(self, commands: BinaryIO, answers: BinaryIO) -> None:
+        self._commands, self._answers = commands, answers
         self._numbers, self._session = itertools.count(1), ""
         self.log: list[str] = []
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
@@ -42,11 +48,6 @@ class Tab:
         self._session = attached["sessionId"]
         for domain in ("Page", "Log", "Runtime"):
             self.send(f"{domain}.enable")
-
-    def close(self) -> None:
-        """Close the pipes."""
-        self._commands.close()
-        self._answers.close()
 
     def send(self, method: str, **parameters: Any) -> Json:  # noqa: ANN401 - JSON
         """Send a command, and return its result."""
@@ -58,6 +59,8 @@ class Tab:
         while True:
             message = self._read()
             if message.get("id") == number:
+                if any(sign in str(message.get("error")) for sign in _VANISHED):
+                    raise _Vanished
                 assert "error" not in message, message
                 return dict(message["result"])
             if message.get("method") == "Log.entryAdded":
@@ -90,17 +93,21 @@ class Tab:
     def wait(self, script: str, *, framed: bool = False) -> Any:  # noqa: ANN401 - JSON
         """Run a script until its value is true, and return the value."""
         end = time.monotonic() + _PATIENCE
-        while not (value := self.run(script, framed=framed)):
-            assert time.monotonic() < end, f"{script} stays {value!r}; log: {self.log}"
+        while time.monotonic() < end:
+            with suppress(_Vanished):  # the page is being replaced
+                if value := self.run(script, framed=framed):
+                    return value
             time.sleep(_PAUSE)
-        return value
+        message = f"{script} does not become true; log: {self.log}"
+        raise AssertionError(message)
 
     def wait_for_log(self, text: str) -> None:
         """Wait until the browser has logged a text."""
         end = time.monotonic() + _PATIENCE
         while not any(text in entry for entry in self.log):
             assert time.monotonic() < end, f"{text!r} is not in the log: {self.log}"
-            self.run("0")
+            with suppress(_Vanished):
+                self.run("0")
             time.sleep(_PAUSE)
 
     def picture(self, path: Path) -> None:
@@ -136,9 +143,8 @@ def browse(folder: Path) -> Iterator[Tab]:
     os.close(read_commands)
     os.close(write_answers)
     try:
-        tab = Tab(commands, answers)
-        yield tab
-        tab.close()
+        with os.fdopen(commands, "wb") as to_browser, os.fdopen(answers, "rb") as from_browser:
+            yield Tab(to_browser, from_browser)
     finally:
         browser.terminate()
         browser.wait(timeout=20)

@@ -57,10 +57,12 @@ def preview_tab(gms: Gms, port: int) -> Iterator[None]:
     server = HTTPServer(("127.0.0.1", port), Page)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
-    yield
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 @contextmanager
@@ -76,9 +78,11 @@ def serving(gms: Gms, port: int, datahub: int) -> Iterator[None]:
     thread.start()
     while not server.started:
         time.sleep(0.01)
-    yield
-    server.should_exit = True
-    thread.join()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 def test_a_decision_in_the_preview_tab_is_kept_by_the_next_run(tmp_path: Path) -> None:
