@@ -12,8 +12,9 @@ from datahub_hyperjoin.catalog.history import History
 from datahub_hyperjoin.catalog.known_tables import FolderNames
 from datahub_hyperjoin.catalog.lineage import read_upstreams
 from datahub_hyperjoin.catalog.published_entities import PublishedEntities, read_published_entities
-from datahub_hyperjoin.catalog.read import Catalog, Scope, read_catalog
+from datahub_hyperjoin.catalog.read import Catalog, read_catalog
 from datahub_hyperjoin.catalog.remote import scan_remote_folder
+from datahub_hyperjoin.catalog.scope import Scope
 from datahub_hyperjoin.catalog.spark_catalogs import scan_spark_catalog
 from datahub_hyperjoin.catalog.table_selection import TableSelection
 from datahub_hyperjoin.catalog.without_server import describe_without_server

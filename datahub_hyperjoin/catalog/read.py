@@ -13,12 +13,10 @@ from datahub.metadata.schema_classes import StructuredPropertiesClass
 
 from datahub_hyperjoin.catalog.absent_tables import find_absent
 from datahub_hyperjoin.catalog.assemble import assemble_facts
-from datahub_hyperjoin.catalog.dataset_filter import DatasetFilter
-from datahub_hyperjoin.catalog.datasets import Dataset, PlatformInstance, read_datasets
+from datahub_hyperjoin.catalog.datasets import Dataset, read_datasets
 from datahub_hyperjoin.catalog.decisions import (
     Decision,
     deleted_composites,
-    follow,
     read_decisions,
 )
 from datahub_hyperjoin.catalog.deleted_joins import (
@@ -30,7 +28,7 @@ from datahub_hyperjoin.catalog.entities import aspect_of, fetch
 from datahub_hyperjoin.catalog.errors import UnreadableCatalogError
 from datahub_hyperjoin.catalog.filed_decisions import find_decided_columns, joins_decided
 from datahub_hyperjoin.catalog.history import History
-from datahub_hyperjoin.catalog.known_tables import FolderNames, find_datasets, select_known
+from datahub_hyperjoin.catalog.known_tables import find_datasets, select_known
 from datahub_hyperjoin.catalog.labels import mark_personal, name_labels
 from datahub_hyperjoin.catalog.relationships import (
     Relationship,
@@ -39,11 +37,12 @@ from datahub_hyperjoin.catalog.relationships import (
     read_relationships,
     report_skipped,
 )
-from datahub_hyperjoin.catalog.renamed_tables import find_new_names
+from datahub_hyperjoin.catalog.renamed_tables import follow_renamed
+from datahub_hyperjoin.catalog.scope import Scope
 from datahub_hyperjoin.catalog.statistics import read_statistics
 from datahub_hyperjoin.catalog.usage import count_joins
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
+from datahub_hyperjoin.decision_file import FiledDecision
 from datahub_hyperjoin.errors import UnknownEntityTypeError
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.statements import JoinedColumns
@@ -54,41 +53,6 @@ logger = logging.getLogger(__name__)
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scope:
-    """The part of the catalog that a run covers."""
-
-    instances: tuple[PlatformInstance, ...]
-    """Platform instances of the run's tables."""
-
-    folder: FolderNames | None = None
-    """How the tables of the local folder are named; None if the recipe has no such folder."""
-
-    dataset_filter: DatasetFilter
-    """Keeps datasets by domain, container and tag."""
-
-    known_only: bool
-    """Whether tables and columns that the catalog does not know are left out."""
-
-    described: bool = False
-    """Whether datasets that the run does not read get suggestions by names."""
-
-    max_queries: int
-    """Maximum number of SQL queries that are read."""
-
-    personal_tags: tuple[str, ...] = ()
-    """Regular expressions for the tags and glossary terms of personal columns."""
-
-    namespace: str
-    """Namespace of this package's structured properties."""
-
-    renamed: Mapping[TableId, TableId] = field(default_factory=dict)
-    """New names of tables, as the recipe states them."""
-
-    decisions: Sequence[WrittenDecision] = ()
-    """The decisions of the recipe's file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,20 +155,14 @@ def read_catalog(
         lambda: count_joins(graph, datasets.values(), most=scope.max_queries, warn=warn), warn
     )
     statistics = _if_readable(lambda: read_statistics(graph, sorted(covered)), warn)
-    decided = (column for columns in joins.decisions for pair in columns for column in pair)
-    new_names = find_new_names(
-        graph,
-        [column for column in decided if column.table not in covered],
-        datasets,
-        instances=scope.instances,
-        renamed=scope.renamed,
-        warn=warn,
+    decisions = follow_renamed(
+        graph, joins.decisions, datasets, covered=covered, scope=scope, warn=warn
     )
     labels = _if_readable(lambda: name_labels(graph, datasets.values()), warn)
     facts = assemble_facts(
         datasets=datasets.values(),
         relationships=joins.relationships.values(),
-        decisions=follow(joins.decisions, new_names),
+        decisions=decisions,
         deleted=joins.deleted_composites,
         queries=queries,
         statistics=statistics,

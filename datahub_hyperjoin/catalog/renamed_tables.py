@@ -1,6 +1,4 @@
-"""Find the new names of renamed tables.
-
-People's decisions about joins then apply to the new names.
+"""Apply people's decisions about renamed tables to the new names of the tables.
 
 A renamed table has another URN, and so has every table of a platform that gets an instance. DataHub
 names a successor itself if somebody deprecated the old dataset and set its replacement. Otherwise
@@ -9,6 +7,7 @@ a successor has the same columns, and the same statistics where the catalog has 
 
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from datahub.ingestion.graph.client import DataHubGraph
@@ -22,10 +21,13 @@ from datahub.metadata.urns import DataPlatformInstanceUrn
 from datahub.utilities.urns.error import InvalidUrnError
 
 from datahub_hyperjoin.catalog.datasets import Dataset, PlatformInstance
+from datahub_hyperjoin.catalog.decisions import Decision, follow
 from datahub_hyperjoin.catalog.entities import Aspects, aspect_of, fetch
+from datahub_hyperjoin.catalog.scope import Scope
 from datahub_hyperjoin.catalog.statistics import read_statistics
 from datahub_hyperjoin.catalog_facts import ColumnStatistics
 from datahub_hyperjoin.progress import Warn
+from datahub_hyperjoin.statements import JoinedColumns
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import dataset_urn, plain_path, table_id
 
@@ -57,37 +59,54 @@ class _GoneTable:
     """Its platform instance; empty if unknown."""
 
 
-def find_new_names(
+def follow_renamed(
     graph: DataHubGraph,
-    columns: Iterable[ColumnId],
+    decisions: Mapping[JoinedColumns, Decision],
     datasets: Mapping[TableId, Dataset],
     *,
-    instances: Sequence[PlatformInstance],
-    renamed: Mapping[TableId, TableId],
+    covered: AbstractSet[TableId],
+    scope: Scope,
     warn: Warn,
-) -> dict[TableId, TableId]:
-    """Find the new names of tables that may have been renamed.
+) -> dict[JoinedColumns, Decision]:
+    """Copy people's decisions about renamed tables to the new table names.
 
     A table without a new name of the recipe or of DataHub has one only if its dataset is gone.
 
     Args:
         graph: DataHub's server.
-        columns: Columns of these tables, about which people decided.
+        decisions: The decision about each join that has one, by its columns.
         datasets: The datasets that the catalog shows.
-        instances: The platform instances of the run's tables.
-        renamed: New names that the recipe gives; these are not looked for.
+        covered: The tables that the run covers; all others may have been renamed.
+        scope: The part of the catalog that the run covers. New names that the recipe states are
+            not looked for.
         warn: Receives each table whose new name is ambiguous, with the names to choose among.
 
     Returns:
-        The new name of each table for which there is exactly one.
+        All decisions, and those under the new names.
 
     Raises:
         UnreadableCatalogError: The server cannot be reached, denies access or fails.
     """
     decided: dict[TableId, set[str]] = {}
-    for column in columns:
-        decided.setdefault(column.table, set()).add(column.path)
-    given = {old: new for old, new in renamed.items() if old in decided}
+    for column in (column for columns in decisions for pair in columns for column in pair):
+        if column.table not in covered:
+            decided.setdefault(column.table, set()).add(column.path)
+    return follow(decisions, _find_new_names(graph, decided, datasets, scope=scope, warn=warn))
+
+
+def _find_new_names(
+    graph: DataHubGraph,
+    decided: Mapping[TableId, Collection[str]],
+    datasets: Mapping[TableId, Dataset],
+    *,
+    scope: Scope,
+    warn: Warn,
+) -> dict[TableId, TableId]:
+    """Find the new name of each table for which there is exactly one.
+
+    `decided` has the paths of the columns about which people decided.
+    """
+    given = {old: new for old, new in scope.renamed.items() if old in decided}
     urns = {dataset_urn(table): table for table in decided if table not in given}
     found = fetch(graph, "dataset", sorted(urns), _ASPECTS)
     named, gone = dict(given), []
@@ -98,7 +117,7 @@ def find_new_names(
             named[table] = replacement
         elif _is_gone(aspects):
             gone.append(_read_gone(table, aspects, decided[table]))
-    choices = {one.table: _candidates(one, datasets.values(), instances) for one in gone}
+    choices = {one.table: _candidates(one, datasets.values(), scope.instances) for one in gone}
     choices = _same_content(graph, gone, choices)
     named |= _choose(choices, taken={*named.values()}, warn=warn)
     for old, new in sorted(named.items()):
