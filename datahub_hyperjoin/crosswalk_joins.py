@@ -7,10 +7,11 @@ from dataclasses import replace
 from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin, as_compared
 from datahub_hyperjoin.joins import Evidence, Join, Suggestion, best_scores
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.pair_evidence import measure_pairs
 from datahub_hyperjoin.spark.profiles.store import Store
 from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.spark.verification.bridges import verify_bridges
-from datahub_hyperjoin.spark.verification.verify import NoteUnread, log_unread
+from datahub_hyperjoin.spark.verification.verify import NoteUnread
 from datahub_hyperjoin.tables import ColumnId, Pair, Table
 
 _MIN_GAIN = 2.0
@@ -18,13 +19,39 @@ _MIN_GAIN = 2.0
 are. A join that compares values then misses most of the rows."""
 
 
-def list_bridges(index: LakeIndex, pairs: Iterable[Pair]) -> tuple[Bridge, ...]:
-    """Find a crosswalk for each pair, where there is one.
+def measure_with_crosswalks(
+    pairs: Sequence[Pair],
+    tables: Sequence[Table],
+    session: OptionalSession,
+    store: Store,
+    index: LakeIndex,
+    note_unread: NoteUnread,
+) -> tuple[dict[Pair, Evidence], dict[Bridge, Evidence]]:
+    """Measure pairs on the data, directly and through the crosswalk that connects them, if any.
+
+    Evidence of unchanged tables is reused.
 
     Args:
-        index: The lake, with its crosswalks.
         pairs: The pairs.
+        tables: All tables.
+        session: Starts the Spark session; not called if there is nothing to read.
+        store: Keeps the evidence, and says how tables are read.
+        index: The lake, with its crosswalks.
+        note_unread: Receives each table that can no longer be read.
+
+    Returns:
+        The evidence of each pair and of each step to or from a crosswalk, and that of the
+        crosswalks' joins. What cannot be measured is left out.
     """
+    bridges = _list_bridges(index, pairs)
+    steps = {step for bridge in bridges for step in bridge.steps}
+    # Steps and pairs are verified together, so that each table is read once.
+    direct = measure_pairs(sorted(steps.union(pairs)), tables, session, store, index, note_unread)
+    return direct, _measure_bridges(bridges, tables, session, store, index, note_unread)
+
+
+def _list_bridges(index: LakeIndex, pairs: Iterable[Pair]) -> tuple[Bridge, ...]:
+    """Find a crosswalk for each pair, where there is one."""
     ids = index.lake.ids
     number = index.lake.number_of
     found = ((pair, index.crosswalks.steps(*(number[end] for end in pair))) for pair in pairs)
@@ -33,29 +60,15 @@ def list_bridges(index: LakeIndex, pairs: Iterable[Pair]) -> tuple[Bridge, ...]:
     )
 
 
-def measure_bridges(
+def _measure_bridges(
     bridges: Sequence[Bridge],
     tables: Sequence[Table],
     session: OptionalSession,
     store: Store,
     index: LakeIndex,
-    note_unread: NoteUnread = log_unread,
+    note_unread: NoteUnread,
 ) -> dict[Bridge, Evidence]:
-    """Measure the evidence of joins through crosswalks.
-
-    Evidence is reused if both tables and the crosswalk are unchanged.
-
-    Args:
-        bridges: The columns.
-        tables: All tables.
-        session: Starts the Spark session; not called if nothing has changed.
-        store: Keeps the evidence, and says how tables are read.
-        index: The lake, which says which columns hold text.
-        note_unread: Receives the tables that can no longer be read.
-
-    Returns:
-        Evidence by bridge, without bridges that cannot be measured.
-    """
+    """Measure joins through crosswalks, or reuse the evidence of unchanged tables."""
     stored = store.bridge_evidence(bridges, tables)
     changed = [bridge for bridge in bridges if bridge not in stored]
     measured: Mapping[Bridge, Evidence] = {}

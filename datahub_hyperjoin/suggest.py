@@ -18,8 +18,7 @@ from datahub_hyperjoin.composite_reader import CompositeReader
 from datahub_hyperjoin.crosswalk_joins import (
     choose_evidence,
     collect_crosswalk_joins,
-    list_bridges,
-    measure_bridges,
+    measure_with_crosswalks,
     with_crosswalks,
 )
 from datahub_hyperjoin.crosswalks import CrosswalkJoin
@@ -35,7 +34,7 @@ from datahub_hyperjoin.model.llm.naming import Naming
 from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.model.saved.epoch import Epoch
 from datahub_hyperjoin.named_joins import describe_unread, find_named_joins
-from datahub_hyperjoin.pair_evidence import confirm_pairs, measure_pairs
+from datahub_hyperjoin.pair_evidence import confirm_pairs
 from datahub_hyperjoin.profiling import drop_unknown_columns, open_store, read_profiles
 from datahub_hyperjoin.progress import Progress
 from datahub_hyperjoin.role_decisions import decide_joins, propose_references, rank_partners
@@ -312,11 +311,7 @@ def compare_values(
     with progress.stage("Verifying on the data"):
         # A probable reference is verified even if the ranking did not select the pair.
         pairs = sorted(propose_references(index).union(map(_pair_of, ranked)))
-        bridges = list_bridges(index, pairs)
-        steps = {step for bridge in bridges for step in bridge.steps}
-        # Steps and pairs are verified together, so that each table is read once.
-        direct = measure_pairs(sorted(steps.union(pairs)), tables, session, store, index, note)
-        bridged = measure_bridges(bridges, tables, session, store, index, note)
+        direct, bridged = measure_with_crosswalks(pairs, tables, session, store, index, note)
         evidence = choose_evidence(direct, bridged, accepted=facts.accepted)
     min_containment = model.ranking.min_containment
     with progress.stage("Deciding roles"):
