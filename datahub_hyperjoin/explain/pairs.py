@@ -1,9 +1,10 @@
 """Explain why a pair of columns is suggested as a join, or why not."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
+from datahub_hyperjoin.crosswalks import CrosswalkJoin
 from datahub_hyperjoin.explain.columns import ColumnAccount, explain_column
 from datahub_hyperjoin.explain.errors import SameColumnError
 from datahub_hyperjoin.explain.ranking import (
@@ -14,11 +15,12 @@ from datahub_hyperjoin.explain.ranking import (
 )
 from datahub_hyperjoin.joins import CatalogEvidence, Evidence, Join, Verdict
 from datahub_hyperjoin.model.config import ModelConfig
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.rank import Ranker
 from datahub_hyperjoin.pair_evidence import confirm_pairs
 from datahub_hyperjoin.role_decisions import decide_relations, find_objection
 from datahub_hyperjoin.suggest import LakeComparison
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, pair_of
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, pair_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,37 +107,54 @@ def explain_pair(
         comparison.measured, min_containment=config.ranking.min_containment, accepted=facts.accepted
     )
     objection = ""
-    two_steps = [each for each in comparison.findings.crosswalks if pair == (each.left, each.right)]
-    if join is None and two_steps:
-        steps = " and ".join(f"{first} = {second}" for first, second in two_steps[0].pairs)
-        objection = f"its values are equal in two steps only, {steps}"
-    elif join is None:
-        objection = next(_objections(columns, catalog, ranks, evidence, config), "")
-        objection = objection or find_objection(
-            comparison.index, comparison.ranked, confirmed, facts, config.ranking, pair
+    if join is None:
+        early = _early_objections(columns, catalog, ranks, evidence, config)
+        objection = (
+            _name_crosswalk(pair, comparison.findings.crosswalks)
+            or next(early, "")
+            or find_objection(
+                comparison.index, comparison.ranked, confirmed, facts, config.ranking, pair
+            )
         )
-    relations, ids = decide_relations(comparison.index, confirmed), comparison.index.lake.ids
     return PairAccount(
         columns=columns,
         catalog=catalog,
         signals=explain_signals(ranker, one, other),
         ranks=ranks,
         evidence=evidence if evidence is None or pair[0] == left.id else evidence.reversed,
-        references=tuple(
-            ReferenceAccount(
-                column=ids[column],
-                key=ids[relations.key[column]],
-                probability=float(relations.probability[column]),
-            )
-            for column in (one, other)
-            if relations.key[column] >= 0
-        ),
+        references=_explain_references(comparison.index, confirmed, (left.id, right.id)),
         join=join,
         objection=objection,
     )
 
 
-def _objections(
+def _explain_references(
+    index: LakeIndex, confirmed: Mapping[Pair, Evidence], columns: Pair
+) -> tuple[ReferenceAccount, ...]:
+    """Describe the key that each of two columns refers to."""
+    relations = decide_relations(index, confirmed)
+    numbers = [index.lake.number_of[column] for column in columns]
+    return tuple(
+        ReferenceAccount(
+            column=index.lake.ids[number],
+            key=index.lake.ids[relations.key[number]],
+            probability=float(relations.probability[number]),
+        )
+        for number in numbers
+        if relations.key[number] >= 0
+    )
+
+
+def _name_crosswalk(pair: Pair, crosswalks: Iterable[CrosswalkJoin]) -> str:
+    """Name the two steps of a pair that joins through a crosswalk only."""
+    for each in crosswalks:
+        if pair == (each.left, each.right):
+            steps = " and ".join(f"{first} = {second}" for first, second in each.pairs)
+            return f"its values are equal in two steps only, {steps}"
+    return ""
+
+
+def _early_objections(
     columns: tuple[ColumnAccount, ColumnAccount],
     catalog: CatalogEvidence,
     ranks: tuple[RankAccount, ...],
