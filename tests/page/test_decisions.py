@@ -158,13 +158,15 @@ UNDECIDED, ACCEPTED, REJECTED = (
 JOIN_OF_PARKS = "lahman/HomeGames.csv.park = lahman/Parks.csv.key"
 
 
-@needs_browser
-def test_people_decide_undo_and_download_in_a_browser(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Decide, undo and download in a browser, and return what the page showed meanwhile."""
+    folder = tmp_path_factory.mktemp("decided")
     accepted = filed(FLIGHTS, PLANES, Verdict.ACCEPTED, by="Bo", reason="one, two")
-    page = write_decided(tmp_path / "page.html", accepted, GONE)
-    seen = browse(
+    page = write_decided(folder / "page.html", accepted, GONE)
+    return browse(
         page,
-        tmp_path / "driven.html",
+        folder / "driven.html",
         """
         look("first");
         press("Parks", 1);
@@ -180,6 +182,10 @@ def test_people_decide_undo_and_download_in_a_browser(tmp_path: Path) -> None:
         files[0].text().then((content) => { seen.file = content; end(); });
         """,
     )
+
+
+@needs_browser
+def test_people_decide_and_undo_in_a_browser(seen: dict[str, Any]) -> None:
     # Both cards of a join show its decision.
     assert seen["first"] == {
         "flights": ACCEPTED,
@@ -204,6 +210,10 @@ def test_people_decide_undo_and_download_in_a_browser(tmp_path: Path) -> None:
         "Accept nycflights13/flights.csv.tailnum = nycflights13/planes.csv.tailnum"
     )
     assert seen["listed"]["parks"] == UNDECIDED
+
+
+@needs_browser
+def test_people_download_what_the_next_run_reads(seen: dict[str, Any], tmp_path: Path) -> None:
     assert seen["downloaded"]["parks"] == ACCEPTED
     assert seen["downloaded"]["bar"] is False
     assert seen["downloaded"]["said"] == (
