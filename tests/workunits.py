@@ -1,11 +1,16 @@
 """Make the workunits that a run sends to DataHub for one join."""
 
+import json
+
+from datahub.emitter.aspect import JSON_PATCH_CONTENT_TYPE
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import (
     AuditStampClass,
     ChangeTypeClass,
     ERModelRelationshipPropertiesClass,
+    GenericAspectClass,
+    MetadataChangeProposalClass,
     QueryLanguageClass,
     QueryPropertiesClass,
     QuerySourceClass,
@@ -59,6 +64,20 @@ def edge(score: float) -> MetadataWorkUnit:
 
 def hide(urn: str, *, removed: bool = True) -> MetadataWorkUnit:
     return whole(urn, StatusClass(removed=removed))
+
+
+def hide_by_patch(urn: str, *, removed: bool = True) -> MetadataWorkUnit:
+    change = {"op": "add", "path": "/removed", "value": removed}
+    proposal = MetadataChangeProposalClass(
+        entityUrn=urn,
+        entityType="erModelRelationship",
+        changeType=ChangeTypeClass.PATCH,
+        aspectName="status",
+        aspect=GenericAspectClass(
+            value=json.dumps([change]).encode(), contentType=JSON_PATCH_CONTENT_TYPE
+        ),
+    )
+    return MetadataWorkUnit(id=urn, mcp_raw=proposal)
 
 
 def everything() -> list[MetadataWorkUnit]:

@@ -1,9 +1,7 @@
-import json
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import pytest
-from datahub.emitter.aspect import JSON_PATCH_CONTENT_TYPE
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 from datahub.metadata.schema_classes import (
     AuditStampClass,
@@ -15,7 +13,6 @@ from datahub.metadata.schema_classes import (
     FineGrainedLineageClass,
     FineGrainedLineageDownstreamTypeClass,
     FineGrainedLineageUpstreamTypeClass,
-    GenericAspectClass,
     GlobalTagsClass,
     MetadataChangeEventClass,
     MetadataChangeProposalClass,
@@ -55,6 +52,7 @@ from workunits import (
     edge,
     everything,
     hide,
+    hide_by_patch,
     query,
     relationship,
     whole,
@@ -216,21 +214,7 @@ def test_what_a_person_hid_is_not_stamped_with_our_name(gms: Gms) -> None:
     assert gms.system(JOIN, StatusClass)["pipelineName"] == "by hand"
 
 
-def patched(urn: str, *, removed: bool = True) -> MetadataWorkUnit:
-    change = {"op": "add", "path": "/removed", "value": removed}
-    proposal = MetadataChangeProposalClass(
-        entityUrn=urn,
-        entityType="erModelRelationship",
-        changeType=ChangeTypeClass.PATCH,
-        aspectName="status",
-        aspect=GenericAspectClass(
-            value=json.dumps([change]).encode(), contentType=JSON_PATCH_CONTENT_TYPE
-        ),
-    )
-    return MetadataWorkUnit(id=urn, mcp_raw=proposal)
-
-
-@pytest.mark.parametrize("status", [hide, patched])
+@pytest.mark.parametrize("status", [hide, hide_by_patch])
 def test_only_what_exists_is_hidden_and_only_what_is_hidden_is_shown(
     gms: Gms, status: MakeStatus
 ) -> None:
