@@ -128,9 +128,9 @@ def _rank_by_values(
     # The fingerprint names the network by its training, so equal training is found again.
     config = replace(config, path=models / fingerprint(index, config))
     encoding = embed(index, config, progress)
-    # Ranking goes over the key columns of the index: here they are the query columns.
-    queried = replace(index, keys=_query_columns(index, lake.labelled))
-    return dict(_rankings(queried, encoding.embeddings, config, lake.labelled))
+    # The query columns are ranked beside the key columns, whose candidates are their context.
+    keys = np.union1d(index.keys, _query_columns(index, lake.labelled))
+    return dict(_rankings(replace(index, keys=keys), encoding.embeddings, config, lake.labelled))
 
 
 def _append(
@@ -165,6 +165,8 @@ def _rankings(
     unlimited = replace(config.ranking, top_k=RANKING_LENGTH, min_joinability=0.0)
     suggestions = rank(index, embeddings, replace(config, ranking=unlimited))
     for query, group in groupby(suggestions, key=lambda suggestion: suggestion.query):
+        if _name(query) not in labelled.truth:
+            continue
         ranking = [
             RankedColumn(_name(suggestion.candidate), suggestion.joinability)
             for suggestion in group

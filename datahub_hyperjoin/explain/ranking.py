@@ -70,8 +70,8 @@ class RankAccount:
     by_signals: float
     """Score by all signals, in [0, 1]."""
 
-    by_trees: float
-    """The same, corrected by the trees."""
+    corrected: float
+    """The same, corrected by the trees and the pair network."""
 
     by_decisions: float
     """The same, corrected by people's decisions about similar pairs."""
@@ -148,7 +148,7 @@ def explain_rank(
         place=int((scores > score).sum()) + 1 if candidate in own else 0,
         rank=ranks[0] if ranks else 0,
         by_signals=_score(ranker.signals, query, candidate),
-        by_trees=_score(ranker.corrected, query, candidate),
+        corrected=_score(ranker.corrected, query, candidate),
         by_decisions=score,
         joinability=float(ranker.joinability(np.array([score])).item()),
     )

@@ -121,7 +121,7 @@ def _rank_line(each: RankAccount) -> str:
     rank = f"rank {each.rank}" if each.rank else "not selected"
     return (
         f"{each.candidate} for {each.query}: {by}; {place}; {rank}\n"
-        f"  score by signals {each.by_signals:.3f}, with the trees {each.by_trees:.3f}, with "
+        f"  score by signals {each.by_signals:.3f}, corrected {each.corrected:.3f}, with "
         f"decisions {each.by_decisions:.3f}; joinability {each.joinability:.3f}"
     )
 

@@ -85,6 +85,9 @@ class Method:
     tree_correction: bool = True
     """Whether trees that were trained on other lakes correct the scores of pairs."""
 
+    network_correction: bool = True
+    """Whether the pair network, trained on other lakes, corrects them beside the trees."""
+
     decision_effects: bool = True
     """Whether a decision also moves the scores of similar pairs."""
 
@@ -184,6 +187,7 @@ PAPER = Method(
     value_forms=False,
     roles=False,
     tree_correction=False,
+    network_correction=False,
     decision_effects=False,
     edges=Edges.VARIANTS,
     positions=Positions.LAPLACIAN,

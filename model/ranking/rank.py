@@ -66,11 +66,16 @@ def number_duplicates(lake: Lake) -> Int[np.ndarray, " column"]:
 
 
 def _build_scorers(
-    index: LakeIndex, embeddings: Float32[np.ndarray, "column width"], config: ModelConfig
+    index: LakeIndex,
+    embeddings: Float32[np.ndarray, "column width"],
+    candidates: Int[np.ndarray, "key candidate"],
+    config: ModelConfig,
 ) -> tuple[PairScorer, PairScorer]:
-    """Create a scorer of all signals, without and with the correction by trees."""
-    signals = build_scorer(index, embeddings, config.ranking.scoring)
-    return signals, correct(signals, index) if config.setting.tree_correction else signals
+    """Create a scorer of all signals, without and with the correction by trees and network."""
+    signals, method = build_scorer(index, embeddings, config.ranking.scoring), config.setting
+    if not method.tree_correction:
+        return signals, signals
+    return signals, correct(signals, index, candidates, by_network=method.network_correction)
 
 
 def _score_among(
@@ -126,7 +131,7 @@ class Ranker:
     """Scores pairs by all signals."""
 
     corrected: PairScorer
-    """Corrects these scores with the trees."""
+    """Corrects these scores with the trees and the pair network."""
 
     scorer: PairScorer
     """Corrects those scores with people's decisions about similar pairs."""
@@ -150,11 +155,11 @@ class Ranker:
         """
         priors = index.priors
         candidates = find_candidates(index, embeddings, config)
-        signals, corrected = _build_scorers(index, embeddings, config)
+        signals, corrected = _build_scorers(index, embeddings, candidates, config)
         scorer, calibration = corrected, Calibration()
         if len(priors.accepted) or len(priors.rejected):
             _, unaware = _build_scorers(
-                index.with_decisions(priors.without_decisions()), embeddings, config
+                index.with_decisions(priors.without_decisions()), embeddings, candidates, config
             )
             decided = DecidedPairs.from_priors(priors, unaware)
             calibration = decided.calibration

@@ -4,14 +4,78 @@ The strengths of the noisy-or are the same whatever the columns are like. The tr
 signals, the references and both columns go together.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from jaxtyping import Float, Int
 
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
 from datahub_hyperjoin.model.ranking.noisy_or import combine, combine_knowledge
 from datahub_hyperjoin.model.ranking.pair_features import PairFeatures, log_odds
+from datahub_hyperjoin.model.ranking.pair_graph import build_pair_graph
 from datahub_hyperjoin.model.ranking.pair_scoring import NoisyOrScorer, PairScorer
 from datahub_hyperjoin.model.ranking.trees import TreeEnsemble, shipped_trees
+from datahub_hyperjoin.model.signals.pairs import SparsePairs
+
+_SHARE_OF_TREES, _SHARE_OF_NETWORK = 0.5, 0.35
+"""Shares of both corrections that are added where both exist, chosen on validation lakes."""
+
+
+@dataclass(frozen=True)
+class NetworkCorrection:
+    """The corrections of candidate pairs by the pair network."""
+
+    pairs: SparsePairs
+    """The strongest candidates of the key columns."""
+
+    log_odds: Float[np.ndarray, " pair"]
+    """What the network adds to the log-odds of each of them."""
+
+    @classmethod
+    def of(
+        cls,
+        index: LakeIndex,
+        noisy_or: NoisyOrScorer,
+        candidates: Int[np.ndarray, "key candidate"],
+    ) -> "NetworkCorrection":
+        """Correct the candidates of all key columns.
+
+        Args:
+            index: The columns with their signals, catalog priors and references.
+            noisy_or: Scores the candidates.
+            candidates: Candidates of each key column.
+        """
+        # torch takes seconds to import, and a lake without candidates does not need it.
+        from datahub_hyperjoin.model.ranking.pair_correction import (  # noqa: PLC0415
+            correct_pairs,
+            shipped_network,
+        )
+
+        graph = build_pair_graph(index, noisy_or, candidates)
+        pairs = SparsePairs(len(index.lake), graph.left, graph.right)
+        return cls(pairs, correct_pairs(graph, shipped_network()))
+
+    def blend(
+        self,
+        by_trees: Float[np.ndarray, " pair"],
+        left: Int[np.ndarray, " pair"],
+        right: Int[np.ndarray, " pair"],
+    ) -> Float[np.ndarray, " pair"]:
+        """Combine corrections by the trees with those by the network.
+
+        Args:
+            by_trees: The correction of each pair by the trees.
+            left: Column indices.
+            right: Column indices.
+
+        Returns:
+            A weighted sum of both; the correction by the trees for pairs that the network does not
+            see.
+        """
+        is_seen = self.pairs.look_up(np.ones(len(self.log_odds)), left, right) > 0
+        by_network = self.pairs.look_up(self.log_odds, left, right)
+        both = _SHARE_OF_TREES * by_trees + _SHARE_OF_NETWORK * by_network
+        return np.where(is_seen, both, by_trees)
 
 
 class TreeScorer(PairScorer):
@@ -25,11 +89,19 @@ class TreeScorer(PairScorer):
         index: The columns with their signals, catalog priors and references.
         noisy_or: The scorer to correct.
         trees: The trees.
+        network: The corrections by the pair network; None for the trees alone.
     """
 
-    def __init__(self, index: LakeIndex, noisy_or: NoisyOrScorer, trees: TreeEnsemble) -> None:
+    def __init__(
+        self,
+        index: LakeIndex,
+        noisy_or: NoisyOrScorer,
+        trees: TreeEnsemble,
+        network: NetworkCorrection | None = None,
+    ) -> None:
         self._noisy_or = noisy_or
         self._trees = trees
+        self._network = network
         self._features = PairFeatures(index)
 
     def score(
@@ -43,21 +115,33 @@ class TreeScorer(PairScorer):
         flat = signals.flatten()
         by_evidence = combine(flat.without_knowledge(), strengths)
         rows = self._features.of(first.ravel(), second.ravel(), flat, by_evidence)
-        corrected = 1 / (1 + np.exp(-log_odds(by_evidence) - self._trees(rows)))
+        correction = self._trees(rows)
+        if self._network is not None:
+            correction = self._network.blend(correction, first.ravel(), second.ravel())
+        corrected = 1 / (1 + np.exp(-log_odds(by_evidence) - correction))
         known = combine_knowledge(flat, strengths)
         return (1 - (1 - corrected) * (1 - known)).reshape(shape)
 
 
-def correct(scorer: PairScorer, index: LakeIndex) -> PairScorer:
-    """Correct a noisy-or scorer with the trees that come with the package.
+def correct(
+    scorer: PairScorer,
+    index: LakeIndex,
+    candidates: Int[np.ndarray, "key candidate"],
+    *,
+    by_network: bool,
+) -> PairScorer:
+    """Correct a noisy-or scorer with the trees and the pair network that come with the package.
 
-    Any other scorer is returned as it is, and so is a noisy-or of names alone: the trees were
-    trained on columns with values.
+    Any other scorer is returned as it is, and so is a noisy-or of names alone: trees and network
+    were trained on columns with values.
 
     Args:
         scorer: The scorer.
         index: The columns that it scores.
+        candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
+        by_network: Whether the pair network corrects candidates, beside the trees.
     """
-    if isinstance(scorer, NoisyOrScorer) and index.features.values:
-        return TreeScorer(index, scorer, shipped_trees())
-    return scorer
+    if not (isinstance(scorer, NoisyOrScorer) and index.features.values):
+        return scorer
+    network = NetworkCorrection.of(index, scorer, candidates) if by_network else None
+    return TreeScorer(index, scorer, shipped_trees(), network)

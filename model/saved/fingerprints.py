@@ -34,6 +34,7 @@ _AFTER_TRAINING = (
     "defer_duplicates",
     "entity_kinds",
     "tree_correction",
+    "network_correction",
     "decision_effects",
 )
 """Choices of the method that do not change the weights."""

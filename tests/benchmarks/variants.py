@@ -66,6 +66,7 @@ ABLATIONS = (
     Variant("w/o rerank", {"model.ranking.coherence": 0.0}),
     Variant("w/o reference tables", method={"entity_kinds": False}),
     Variant("w/o value forms", method={"value_forms": False}),
+    Variant("w/o pair network", method={"network_correction": False}),
     Variant("w/o trees", method={"tree_correction": False}),
     Variant("w/o roles", method={"roles": False}),
     Variant("w/o names", {"model.features.names": False}),

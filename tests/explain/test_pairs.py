@@ -64,7 +64,7 @@ def test_a_score_is_followed_from_the_signals_to_the_joinability(shop: Run) -> N
     assert (str(forward.query), str(backward.query)) == DOMAIN
     assert (forward.place, forward.rank) == (1, 1)
     assert {"names", "cells", "values"} <= {*forward.found_by}
-    assert forward.by_signals != forward.by_trees == forward.by_decisions == forward.joinability
+    assert forward.by_signals != forward.corrected == forward.by_decisions == forward.joinability
     (ranked,) = (
         each for each in shop.comparison.ranked if (str(each.query), str(each.candidate)) == DOMAIN
     )
@@ -76,7 +76,7 @@ def test_a_decision_moves_the_score_of_its_pair() -> None:
     accepted = CatalogEvidence(verdict=Verdict.ACCEPTED)
     run = run_on(facts=replace(NO_FACTS, pairs={pair("notes.seats", "orders.id"): accepted}))
     account = run.pair("orders.id", "notes.seats")
-    assert account.ranks[0].by_decisions > account.ranks[0].by_trees
+    assert account.ranks[0].by_decisions > account.ranks[0].corrected
     assert "decisions" in account.ranks[0].found_by
     assert "Catalog and people: accepted by people" in describe_pair(account)
 
@@ -103,9 +103,9 @@ def test_columns_of_one_table_are_not_compared(shop: Run) -> None:
 def test_a_pair_without_likeness_misses_the_least_joinability(shop: Run) -> None:
     account = shop.pair("notes.code", "customers.name")
     assert objection(account) == (
-        "for notes.code, customers.name has a joinability of 0.03, below "
+        "for notes.code, customers.name has a joinability of 0.07, below "
         "`model.ranking.min_joinability` 0.5; for customers.name, notes.code has a joinability of "
-        "0.03, below `model.ranking.min_joinability` 0.5"
+        "0.07, below `model.ranking.min_joinability` 0.5"
     )
     assert "Verification: none, since neither the ranking nor a reference proposed the pair" in (
         describe_pair(account)

@@ -22,6 +22,7 @@ TRAIN_NOTHING = (
     "w/o rerank",
     "w/o reference tables",
     "w/o value forms",
+    "w/o pair network",
     "w/o trees",
     "w/o roles",
     "w/o names",
@@ -81,7 +82,7 @@ def test_every_part_is_left_out_in_turn(labelled_lake: Path, tmp_path: Path) -> 
         assert list(read(out / f"predictions-{variant.slug}.csv")) != []
     assert out.joinpath("evaluation.txt").read_text().strip() in result.stdout
     assert {path.name for path in out.glob("*.svg")} == {"rankings.svg", "reliability.svg"}
-    assert "[9/15] small, with HIN, seed 0: Epoch 2 of at most 2" in result.stderr
+    assert "[10/16] small, with HIN, seed 0: Epoch 2 of at most 2" in result.stderr
     assert result.stderr.count("Profiling small") == 1
 
 

@@ -51,7 +51,12 @@ def _guises(folder: Path, cache: Path) -> dict[bool, Path]:
     return {names: cache / f"{split}-{name}-{guise}.npz" for names, guise in guises.items()}
 
 
-def _lakes(folder: Path) -> list[Path]:
+def lakes_of(folder: Path) -> list[Path]:
+    """List the lakes of a split to learn from: those with rows that are not too large.
+
+    Args:
+        folder: The folder of the split.
+    """
     return [
         lake
         for lake in sorted(folder.iterdir())
@@ -79,10 +84,10 @@ def main(arguments: list[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     cache = chosen.cache or chosen.school / "examples"
-    lakes = _lakes(chosen.school / "train")
+    lakes = lakes_of(chosen.school / "train")
     trees = fit(list(_examples(lakes, cache)), seed=chosen.seed)
     _save(trees, chosen.out, lakes)
-    validation = list(_examples(_lakes(chosen.school / "validation"), cache))
+    validation = list(_examples(lakes_of(chosen.school / "validation"), cache))
     before = [
         average_precision(lake, 1 - (1 - lake.noisy_or) * (1 - lake.known)) for lake in validation
     ]

@@ -231,7 +231,9 @@ def test_joinability_squares_the_odds_of_the_blend(index: LakeIndex) -> None:
 def test_joinability_is_the_score_of_a_corrected_noisy_or(index: LakeIndex) -> None:
     embeddings = index.names.vectors()
     ranking = RankingConfig(scoring=Scoring.SIGNALS, min_joinability=0.0)
-    scorer = correct(build_scorer(index, embeddings, Scoring.SIGNALS), index)
+    signals = build_scorer(index, embeddings, Scoring.SIGNALS)
+    candidates = find_candidates(index, embeddings, ModelConfig(ranking=ranking))
+    scorer = correct(signals, index, candidates, by_network=True)
     for suggestion in rank(index, embeddings, ModelConfig(ranking=ranking)):
         pair = [index.lake.ids.index(end) for end in (suggestion.query, suggestion.candidate)]
         expected = scorer.score(*np.array(pair)[:, None, None]).item()

@@ -8,6 +8,7 @@ import pytest
 from datahub_hyperjoin.joins import CatalogEvidence
 from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig, Scoring
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
+from datahub_hyperjoin.model.ranking.candidates import find_candidates
 from datahub_hyperjoin.model.ranking.noisy_or import STRENGTHS, combine_knowledge
 from datahub_hyperjoin.model.ranking.pair_features import (
     PAIR_FEATURES,
@@ -18,6 +19,7 @@ from datahub_hyperjoin.model.ranking.pair_features import (
 from datahub_hyperjoin.model.ranking.pair_scoring import (
     CosineScorer,
     NoisyOrScorer,
+    PairScorer,
     build_scorer,
 )
 from datahub_hyperjoin.model.ranking.tree_scoring import TreeScorer, correct
@@ -93,13 +95,18 @@ def test_what_is_known_of_a_pair_stands_whatever_the_trees_say(index: LakeIndex)
 
 def test_only_a_noisy_or_of_values_is_corrected(index: LakeIndex) -> None:
     vectors = index.names.vectors()
-    assert isinstance(correct(build_scorer(index, vectors, Scoring.SIGNALS), index), TreeScorer)
-    assert isinstance(correct(build_scorer(index, vectors, Scoring.BLEND), index), TreeScorer)
+    candidates = find_candidates(index, vectors, ModelConfig())
+
+    def corrected(scorer: PairScorer, lake: LakeIndex) -> PairScorer:
+        return correct(scorer, lake, candidates, by_network=False)
+
+    assert isinstance(corrected(build_scorer(index, vectors, Scoring.SIGNALS), index), TreeScorer)
+    assert isinstance(corrected(build_scorer(index, vectors, Scoring.BLEND), index), TreeScorer)
     cosine = CosineScorer(vectors)
-    assert correct(cosine, index) is cosine
+    assert corrected(cosine, index) is cosine
     named = replace(index, features=FeatureConfig(values=False))
     noisy_or = NoisyOrScorer(named, None, STRENGTHS)
-    assert correct(noisy_or, named) is noisy_or
+    assert corrected(noisy_or, named) is noisy_or
 
 
 def features_of(index: LakeIndex) -> dict[str, np.ndarray]:

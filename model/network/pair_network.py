@@ -1,0 +1,202 @@
+"""The pair network: message passing between candidate pairs, columns, and tables.
+
+It carries HIN's idea from columns to pairs. Columns are the vertices of HIN's hypergraph, and
+tables its hyperedges. Here each candidate pair has a state, too. In every round, pairs send their
+states to their columns, columns send theirs to their tables, and all of them send theirs back. The
+network has no vector for a table, a word or a value, so it reads lakes that it was not trained on.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+_WIDTH, _ROUNDS = 32, 2
+"""Size of the state of a pair, and number of rounds of messages."""
+
+_EMPTY = -5.0
+"""Maximum of a group without pairs; states are normalised, so most of their numbers are greater."""
+_PRIOR = 0.5
+"""Weight of a mean's prior of 0, so that a group of improbable pairs has a mean near 0."""
+_CHUNK = 1 << 17
+"""Pairs whose states are updated at once, which bounds the memory of a step to some 200 MB."""
+
+
+@dataclass(frozen=True)
+class CandidatePairs:
+    """The candidate pairs of a lake, the input of a forward pass."""
+
+    rows: Float[Tensor, "pair feature"]
+    """The features of each pair."""
+
+    log_odds: Float[Tensor, " pair"]
+    """Log-odds of a join by the noisy-or, which weigh the messages."""
+
+    left: Int[Tensor, " pair"]
+    """The key column of each pair."""
+
+    right: Int[Tensor, " pair"]
+    """The candidate of each pair."""
+
+    reverse: Int[Tensor, " pair"]
+    """Position of the same pair in the other order; -1 if it is no candidate."""
+
+    table_of: Int[Tensor, " column"]
+    """The table of each column."""
+
+    tables: Int[Tensor, " pair"]
+    """Group of the pairs between the same two tables."""
+
+    towards: Int[Tensor, " pair"]
+    """Group of the pairs between the same column and the same table."""
+
+    def to(self, device: torch.device) -> "CandidatePairs":
+        """Return a copy on a device."""
+        return CandidatePairs(**{name: tensor.to(device) for name, tensor in vars(self).items()})
+
+
+def _maximum(
+    states: Float[Tensor, "item width"], group: Int[Tensor, " item"], count: int
+) -> Float[Tensor, "group width"]:
+    start = states.new_full((count, states.shape[1]), _EMPTY)
+    return start.scatter_reduce(0, group[:, None].expand_as(states), states, "amax")
+
+
+def _total(
+    states: Float[Tensor, "item width"], group: Int[Tensor, " item"], count: int
+) -> Float[Tensor, "group width"]:
+    return states.new_zeros(count, states.shape[1]).index_add(0, group, states)
+
+
+def _count(group: Int[Tensor, " item"]) -> int:
+    return int(group.max()) + 1 if len(group) else 0
+
+
+class MessageRound(nn.Module):
+    """One round of messages."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.weight = nn.Linear(width, 1)
+        self.column = nn.Sequential(nn.Linear(4 * width, width), nn.GELU())
+        self.table = nn.Sequential(nn.Linear(2 * width, width), nn.GELU())
+        self.update = nn.Sequential(
+            nn.Linear(10 * width, 2 * width), nn.GELU(), nn.Linear(2 * width, width)
+        )
+
+    def forward(
+        self, states: Float[Tensor, "pair width"], batch: CandidatePairs, *, messages: bool = True
+    ) -> Float[Tensor, "pair width"]:
+        """Return the change of each pair's state.
+
+        Args:
+            states: The states before the round.
+            batch: The pairs.
+            messages: Whether pairs receive messages; without them, each pair sees itself only.
+        """
+        pairs = self.norm(states)
+        if not messages:
+            empty = torch.zeros_like(pairs).repeat(1, 9)
+            return self.update(torch.cat([pairs, empty], dim=1))
+        groups = self._groups(pairs, batch)
+        chunks = torch.arange(len(pairs), device=pairs.device).split(_CHUNK)
+        return torch.cat(
+            [self.update(torch.cat([*_gather(groups, pairs, batch, at)], dim=1)) for at in chunks]
+        )
+
+    def _groups(
+        self, pairs: Float[Tensor, "pair width"], batch: CandidatePairs
+    ) -> dict[str, Float[Tensor, "group width"]]:
+        """Return the states of all columns, tables and groups of pairs."""
+        weight = torch.sigmoid(self.weight(pairs) + batch.log_odds[:, None])
+
+        def mean(group: Int[Tensor, " pair"], count: int) -> Float[Tensor, "group width"]:
+            return _total(weight * pairs, group, count) / (_total(weight, group, count) + _PRIOR)
+
+        columns, tables = len(batch.table_of), _count(batch.table_of)
+        leading = _maximum(pairs, batch.left, columns)
+        column = self.column(
+            torch.cat(
+                [
+                    leading,
+                    mean(batch.left, columns),
+                    _maximum(pairs, batch.right, columns),
+                    mean(batch.right, columns),
+                ],
+                dim=1,
+            )
+        )
+        size = torch.bincount(batch.table_of, minlength=tables)[:, None]
+        inside = [
+            _total(column, batch.table_of, tables) / size.clamp(min=1),
+            _maximum(column, batch.table_of, tables),
+        ]
+        return {
+            "leading": leading,
+            "column": column,
+            "table": self.table(torch.cat(inside, dim=1)),
+            "mean between": mean(batch.tables, _count(batch.tables)),
+            "maximum between": _maximum(pairs, batch.tables, _count(batch.tables)),
+            "towards": _maximum(pairs, batch.towards, _count(batch.towards)),
+        }
+
+
+def _gather(
+    groups: dict[str, Float[Tensor, "group width"]],
+    pairs: Float[Tensor, "pair width"],
+    batch: CandidatePairs,
+    at: Int[Tensor, " chunk"],
+) -> Iterable[Float[Tensor, "chunk width"]]:
+    """Yield the messages that some pairs receive."""
+    left, right, reverse = batch.left[at], batch.right[at], batch.reverse[at]
+    yield pairs[at]
+    yield torch.where(reverse[:, None] >= 0, pairs[reverse.clamp(min=0)], 0.0)
+    for column in (left, right):
+        yield groups["column"][column]
+        yield groups["table"][batch.table_of[column]]
+    yield groups["mean between"][batch.tables[at]]
+    yield groups["maximum between"][batch.tables[at]]
+    yield groups["towards"][batch.towards[at]]
+    yield pairs[at] - groups["leading"][left]
+
+
+class PairNetwork(nn.Module):
+    """A network that corrects the log-odds of candidate pairs.
+
+    The last layer starts at zero, so an untrained network corrects nothing.
+
+    Args:
+        features: Number of features of a pair.
+        messages: Whether pairs receive messages. Without them, the network is a perceptron over
+            the features of each pair.
+    """
+
+    mean: Tensor
+    scale: Tensor
+
+    def __init__(self, features: int, *, messages: bool = True) -> None:
+        super().__init__()
+        self.messages = messages
+        self.register_buffer("mean", torch.zeros(features))
+        self.register_buffer("scale", torch.ones(features))
+        self.start = nn.Sequential(
+            nn.Linear(features, 2 * _WIDTH), nn.GELU(), nn.Linear(2 * _WIDTH, _WIDTH)
+        )
+        self.rounds = nn.ModuleList(MessageRound(_WIDTH) for _ in range(_ROUNDS))
+        self.output = nn.Linear(_WIDTH, 1)
+        nn.init.zeros_(self.output.weight)
+        nn.init.zeros_(self.output.bias)
+
+    def forward(self, batch: CandidatePairs) -> Float[Tensor, " pair"]:
+        """Return the correction of each pair's log-odds.
+
+        Args:
+            batch: The candidate pairs of a lake.
+        """
+        states = self.start(((batch.rows - self.mean) / self.scale).clamp(-5, 5))
+        for each in self.rounds:
+            states = states + each(states, batch, messages=self.messages)
+        return self.output(states)[:, 0]

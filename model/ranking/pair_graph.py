@@ -1,0 +1,92 @@
+"""Collect the strongest candidates of all key columns as the input of the pair network."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Float32, Int
+
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.ranking.nearest import NO_CANDIDATE
+from datahub_hyperjoin.model.ranking.noisy_or import combine, combine_knowledge
+from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, PairFeatures
+from datahub_hyperjoin.model.ranking.pair_scoring import NoisyOrScorer
+
+_Columns = Int[np.ndarray, " pair"]
+
+_STRONGEST = 48
+"""Number of candidates of each key column that the network sees."""
+_CHUNK = 16_384
+"""Pairs that are described at once."""
+
+
+@dataclass(frozen=True)
+class PairGraph:
+    """The strongest candidates of all key columns, sorted by key column, then candidate."""
+
+    left: Int[np.ndarray, " pair"]
+    """The key column of each pair."""
+
+    right: Int[np.ndarray, " pair"]
+    """The candidate of each pair."""
+
+    rows: Float32[np.ndarray, "pair feature"]
+    """The features of each pair."""
+
+    by_evidence: Float[np.ndarray, " pair"]
+    """Score of each pair by evidence, in [0, 1], without what is known about it."""
+
+    known: Float[np.ndarray, " pair"]
+    """Score of each pair by codes, crosswalks and the catalog."""
+
+    table_of: Int[np.ndarray, " column"]
+    """The table of each column of the lake."""
+
+
+def build_pair_graph(
+    index: LakeIndex, noisy_or: NoisyOrScorer, candidates: Int[np.ndarray, "key candidate"]
+) -> PairGraph:
+    """Describe the strongest candidates of all key columns.
+
+    Args:
+        index: The columns with their signals, catalog priors and references.
+        noisy_or: Scores the candidates.
+        candidates: Candidates of each key column; `NO_CANDIDATE` fills the remaining positions.
+    """
+    row, position = np.nonzero(candidates != NO_CANDIDATE)
+    left, right = index.keys[row], candidates[row, position]
+    total = np.concatenate(
+        [np.zeros(0), *(_score(noisy_or, left[some], right[some]) for some in _slices(len(left)))]
+    )
+    strongest = _strongest(left, total)
+    order = strongest[np.lexsort((right[strongest], left[strongest]))]
+    return _describe(index, noisy_or, left[order], right[order])
+
+
+def _slices(count: int) -> Iterator[slice]:
+    return (slice(start, start + _CHUNK) for start in range(0, count, _CHUNK))
+
+
+def _score(noisy_or: NoisyOrScorer, left: _Columns, right: _Columns) -> Float[np.ndarray, " pair"]:
+    return noisy_or.score(left[:, None], right[:, None])[:, 0, 0]
+
+
+def _strongest(left: _Columns, score: Float[np.ndarray, " pair"]) -> Int[np.ndarray, " strongest"]:
+    """Return the positions of each key column's best pairs."""
+    order = np.lexsort((-score, left))
+    rank = np.arange(len(order)) - np.searchsorted(left[order], left[order])
+    return order[rank < _STRONGEST]
+
+
+def _describe(
+    index: LakeIndex, noisy_or: NoisyOrScorer, left: _Columns, right: _Columns
+) -> PairGraph:
+    features, strengths = PairFeatures(index), noisy_or.strengths
+    rows, scores = [np.zeros((0, len(PAIR_FEATURES)), np.float32)], [np.zeros((2, 0))]
+    for some in _slices(len(left)):
+        signals = noisy_or.measure(left[some, None], right[some, None]).flatten()
+        evidence = combine(signals.without_knowledge(), strengths)
+        rows.append(features.of(left[some], right[some], signals, evidence))
+        scores.append(np.stack([evidence, combine_knowledge(signals, strengths)]))
+    by_evidence, known = np.concatenate(scores, axis=1)
+    return PairGraph(left, right, np.concatenate(rows), by_evidence, known, index.lake.table_of)

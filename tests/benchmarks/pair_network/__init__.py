@@ -1,0 +1,1 @@
+"""Train the pair network, on the school of labelled lakes."""
