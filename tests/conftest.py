@@ -44,6 +44,21 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         yield session
 
 
+@pytest.fixture
+def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let runs of the source find the joins in this process, which takes a fraction of the time.
+
+    `hyperjoin find` does the same, and is tested to find what a run with Spark finds.
+    """
+    # The run-time check of shapes has to be in place before a part of the model is imported.
+    from datahub_hyperjoin.suggest import suggest  # noqa: PLC0415
+
+    monkeypatch.setattr(
+        "datahub_hyperjoin.source.suggest",
+        lambda tables, **arguments: suggest(tables, **{**arguments, "session": lambda: None}),
+    )
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _no_upgrade_check() -> Iterator[None]:
     """Keep DataHub's command and pipelines from looking for newer versions.

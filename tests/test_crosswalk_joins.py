@@ -17,7 +17,7 @@ from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Evidence, Sugg
 from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.model.config import ModelConfig, RankingConfig, Scoring
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.session import Session
+from datahub_hyperjoin.spark.session import OptionalSession
 from datahub_hyperjoin.suggest import Findings, suggest
 from datahub_hyperjoin.tables import ColumnId, Table, TableId, pair_of
 
@@ -61,6 +61,10 @@ def column(path: str) -> ColumnId:
     return ColumnId(TableId("file", table), name)
 
 
+def in_this_process() -> None:
+    """Start no session, so that this process reads the tables."""
+
+
 BEER, PRODUCT = column("orders.beer"), column("prices.product")
 
 
@@ -82,7 +86,7 @@ def write_all(folder: Path, lake: Mapping[str, Mapping[str, list[str]]]) -> list
 
 
 def find(
-    session: Session,
+    session: OptionalSession,
     tables: list[Table],
     facts: CatalogFacts | None = None,
     store: Path | None = None,
@@ -119,32 +123,26 @@ def test_codes_join_with_names_through_a_crosswalk_of_the_lake(
     assert (both.left_containment, both.left_fan_out) == (30 / 40, 90 / 120)
 
 
-def test_an_accepted_pair_has_the_evidence_of_its_crosswalk(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_an_accepted_pair_has_the_evidence_of_its_crosswalk(tmp_path: Path) -> None:
     facts = CatalogFacts(pairs={(BEER, PRODUCT): ACCEPTED})
-    found = find(lambda: spark, write_all(tmp_path, BREWERY), facts)
+    found = find(in_this_process, write_all(tmp_path, BREWERY), facts)
     (join,) = (each for each in found.joins if (each.left, each.right) == (BEER, PRODUCT))
     assert join.measured.compared_as == "values through articles"
     assert join.measured.rows == 90
     assert join.via == (column("articles.article"), column("articles.label"))
 
 
-def test_a_crosswalk_whose_rows_connect_little_confirms_nothing(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_crosswalk_whose_rows_connect_little_confirms_nothing(tmp_path: Path) -> None:
     shifted = {"article": CODES, "label": [*NAMES[20:], *NAMES[:20]]}
     few = {"product": NAMES[:20], "price": ["7"] * 20}
     found = find(
-        lambda: spark, write_all(tmp_path, {**BREWERY, "articles": shifted, "prices": few})
+        in_this_process, write_all(tmp_path, {**BREWERY, "articles": shifted, "prices": few})
     )
     assert found.crosswalks == ()
     assert (BEER, PRODUCT) not in {(join.left, join.right) for join in found.joins}
 
 
-def test_country_codes_and_names_are_offered_the_crosswalk_of_the_lake(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_country_codes_and_names_are_offered_the_crosswalk_of_the_lake(tmp_path: Path) -> None:
     listed = [one for one in pycountry.countries if "," not in one.name][:90]
     codes, names = [one.alpha_2 for one in listed], [f"{one.name}" for one in listed]
     lake = {
@@ -152,7 +150,7 @@ def test_country_codes_and_names_are_offered_the_crosswalk_of_the_lake(
         "offices": {"country": names[:60:2] * 2, "staff": ["7"] * 60},
         "flights": {"area": codes[:70] * 2, "seats": ["5"] * 140},
     }
-    found = find(lambda: spark, write_all(tmp_path, lake))
+    found = find(in_this_process, write_all(tmp_path, lake))
     ends = pair_of(column("flights.area"), column("offices.country"))
     (offered,) = (each for each in found.crosswalks if each.bridge.pair == ends)
     assert offered.bridge.crosswalk.name == "nations"
@@ -160,11 +158,9 @@ def test_country_codes_and_names_are_offered_the_crosswalk_of_the_lake(
     assert all(join.measured.compared_as == "countries" and join.via for join in joins)
 
 
-def test_unchanged_joins_through_crosswalks_are_not_measured_again(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_unchanged_joins_through_crosswalks_are_not_measured_again(tmp_path: Path) -> None:
     lake, store = write_all(tmp_path, BREWERY), tmp_path / "kept"
-    first = find(lambda: spark, lake, store=store)
+    first = find(in_this_process, lake, store=store)
 
     def start() -> NoReturn:
         pytest.fail("nothing has changed")
@@ -173,12 +169,12 @@ def test_unchanged_joins_through_crosswalks_are_not_measured_again(
     assert len(first.crosswalks) == 1
 
 
-def test_a_changed_crosswalk_is_measured_again(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_changed_crosswalk_is_measured_again(tmp_path: Path) -> None:
     lake, store = write_all(tmp_path, BREWERY), tmp_path / "kept"
-    find(lambda: spark, lake, store=store)
+    find(in_this_process, lake, store=store)
     shifted = {"article": CODES, "label": [*NAMES[1:], NAMES[0]]}
     changed = [replace(write(tmp_path, "articles", shifted), state="2"), *lake[1:]]
-    (two_steps,) = find(lambda: spark, changed, store=store).crosswalks
+    (two_steps,) = find(in_this_process, changed, store=store).crosswalks
     assert two_steps.evidence.rows == 93
 
 

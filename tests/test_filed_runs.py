@@ -65,7 +65,7 @@ def found(out: Path) -> set[str]:
     }
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("without_spark")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_without_a_server_a_run_keeps_to_the_file(lake: Path, decisions: Path) -> None:
     out = lake.parent / "out.json"

@@ -16,7 +16,7 @@ from endpoint import Behaviour, Endpoint, hanging_up, naming, refusing, saying
 from lake import write_flights
 
 pytestmark = [
-    pytest.mark.usefixtures("spark"),
+    pytest.mark.usefixtures("without_spark"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 KEY = "sk-topsecret-0123456789"

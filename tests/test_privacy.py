@@ -19,7 +19,7 @@ from endpoint import Endpoint
 from lake import codes, write_table
 
 pytestmark = [
-    pytest.mark.usefixtures("spark"),
+    pytest.mark.usefixtures("without_spark"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 LETTERS = "abcdefghij"

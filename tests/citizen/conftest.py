@@ -12,7 +12,6 @@ from click.testing import CliRunner
 from datahub.entrypoints import datahub
 from datahub.ingestion.sink import datahub_rest
 from datahub.utilities.partition_executor import BatchPartitionExecutor
-from pyspark.sql import SparkSession
 from quick_runs import Runs
 
 from gms import Gms
@@ -88,21 +87,27 @@ def gms(lake: Path) -> Iterator[Gms]:
 def run(
     lake: Path,
     tmp_path: Path,
-    spark: SparkSession,  # noqa: ARG001 - borrowed
+    request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[..., str]:
-    """Return a function that runs a recipe against a server."""
+    """Return a function that runs a recipe against a server.
+
+    Only tests that name the fixture `spark` use Spark.
+    """
     monkeypatch.setattr(datahub_rest, "BatchPartitionExecutor", Prompt)
+    if "spark" not in request.fixturenames:
+        request.getfixturevalue("without_spark")
 
     def ingest(
         server: Gms,
         *options: str,
+        pipeline: str = "joins",
         fails: bool = False,
         sink: Mapping[str, int] = {},
         **config: Any,  # noqa: ANN401
     ) -> str:
         recipe = {
-            "pipeline_name": "joins",
+            "pipeline_name": pipeline,
             "source": {
                 "type": "hyperjoin",
                 "config": {

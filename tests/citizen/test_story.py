@@ -20,6 +20,8 @@ from datahub_hyperjoin.urns import JOINABLE_WITH, column_urn, property_urn
 from gms import Gms
 from lake import codes, column, describe, write_table
 
+pytestmark = pytest.mark.usefixtures("spark")  # as a person's own runs
+
 Ingest = Callable[..., str]
 
 CARRIER = pair_of(column("flights.csv.carrier"), column("airlines.csv.carrier"))
