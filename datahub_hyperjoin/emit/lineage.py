@@ -84,7 +84,7 @@ def _directed(join: Join) -> list[tuple[ColumnId, ColumnId]]:
 
 
 def direct_joins(joins: Iterable[Join], upstreams: Mapping[str, UpstreamLineageClass]) -> Lineage:
-    """Convert joins to lineage edges.
+    """Convert joins to lineage edges, each from one table to the other.
 
     A join that would close a cycle is left out. The best joins are converted first. Joins whose
     role has no direction and joins of a table with itself are no lineage. A composite key becomes

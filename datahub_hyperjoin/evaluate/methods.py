@@ -139,7 +139,7 @@ def _append(
     query: ColumnName,
     unread: Collection[str],
 ) -> list[RankedColumn]:
-    """Append the candidates that were found by names alone.
+    """Append to a ranking the candidates that were found by names alone.
 
     Only pairs with a table that was not read are appended.
     """

@@ -96,7 +96,7 @@ class _ListSum(torch.autograd.Function):
 def mean_of_members(
     values: Float[Tensor, "source width"], forth: Lists, back: Lists
 ) -> Float[Tensor, "list width"]:
-    """Compute the mean row of `values` for each list.
+    """Average the rows of `values` that each list of row numbers selects.
 
     The mean is differentiable, and computed in at least single precision.
 

@@ -146,7 +146,7 @@ class Ranker:
         embeddings: Float32[np.ndarray, "column width"],
         config: ModelConfig,
     ) -> "Ranker":
-        """Collect the candidates of all key columns, and prepare their scorers.
+        """Build a ranker: find the candidates of all key columns, and prepare the scorers.
 
         Args:
             index: The columns with their signals and catalog priors.

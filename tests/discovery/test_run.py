@@ -1,4 +1,4 @@
-"""Test that joins are found without a recipe, as `datahub ingest` finds them."""
+"""Test that a run without a recipe finds the joins that `datahub ingest` finds with one."""
 
 import json
 import sqlite3

@@ -104,7 +104,7 @@ class Gms:
 
     @property
     def writes(self) -> list[Write]:
-        """All accepted writes in order, except those of `put` and `delete`."""
+        """All writes that clients sent and the double accepted, in order."""
         return self._ingestion.writes
 
     @property

@@ -30,7 +30,7 @@ NOTHING = CatalogFacts()
 
 
 @pytest.fixture
-def half_alike(make_lake: MakeLake) -> Lake:
+def partly_alike(make_lake: MakeLake) -> Lake:
     """Make two keys that share three fifths of their values.
 
     That is too little to connect columns with unlike names.
@@ -54,34 +54,34 @@ def asking(config: LanguageModelConfig) -> ModelConfig:
     ],
 )
 def test_names_for_the_same_thing_connect_columns_that_overlap(
-    half_alike: Lake,
+    partly_alike: Lake,
     endpoint: Endpoint,
     configure: Configure,
     names: dict[str, str],
     edges: int,
 ) -> None:
     endpoint.usual = naming(**names)
-    index = build_lake_index(half_alike, asking(configure()), NOTHING)
+    index = build_lake_index(partly_alike, asking(configure()), NOTHING)
     assert len(index.joins.left) == edges
-    assert build_lake_index(half_alike, ModelConfig(), NOTHING).naming == Naming()
+    assert build_lake_index(partly_alike, ModelConfig(), NOTHING).naming == Naming()
 
 
 def test_columns_with_variants_of_the_same_words_have_similar_names(
-    half_alike: Lake, endpoint: Endpoint, configure: Configure
+    partly_alike: Lake, endpoint: Endpoint, configure: Configure
 ) -> None:
     endpoint.usual = naming(patron="client_no", borrower="ClientNo")
-    index = build_lake_index(half_alike, asking(configure()), NOTHING)
+    index = build_lake_index(partly_alike, asking(configure()), NOTHING)
     patron, borrower = np.array([0]), np.array([1])
     assert index.names.of(patron, borrower) == 1
-    plain = build_lake_index(half_alike, ModelConfig(), NOTHING)
+    plain = build_lake_index(partly_alike, ModelConfig(), NOTHING)
     assert plain.names.of(patron, borrower) == 0
 
 
 def test_nothing_is_asked_where_name_variants_do_not_count(
-    half_alike: Lake, endpoint: Endpoint, configure: Configure
+    partly_alike: Lake, endpoint: Endpoint, configure: Configure
 ) -> None:
     settings = replace(asking(configure()), setting=replace(OURS, name_variants=False))
-    assert build_lake_index(half_alike, settings, NOTHING).naming == Naming()
+    assert build_lake_index(partly_alike, settings, NOTHING).naming == Naming()
     assert endpoint.requests == []
 
 
