@@ -98,14 +98,13 @@ def tables(tmp_path: Path) -> list[Table]:
     ]
 
 
-def find(
-    spark: SparkSession, tables: list[Table], facts: CatalogFacts | None = None
-) -> tuple[Findings, Watcher]:
+def find(tables: list[Table], facts: CatalogFacts | None = None) -> tuple[Findings, Watcher]:
+    """Find joins in this process, which takes a fraction of Spark's time."""
     watcher = Watcher()
     named = {} if facts is None else {"facts": facts}
     found = suggest(
         tables,
-        session=lambda: spark,
+        session=lambda: None,
         profile=ProfileConfig(),
         model=QUICK,
         progress=watcher,
@@ -118,10 +117,10 @@ CARRIERS = pair("airlines.carrier", "flights.carrier")
 ODD = pair("airlines.name", "memos.memo")
 
 
-def test_no_knowledge_is_the_default(spark: SparkSession, tables: list[Table]) -> None:
-    found, watcher = find(spark, tables)
-    again, other = find(spark, tables, CatalogFacts())
-    elsewhere, _ = find(spark, tables, CatalogFacts(pairs={pair("lost.x", "lost.y"): ACCEPTED}))
+def test_no_knowledge_is_the_default(tables: list[Table]) -> None:
+    found, watcher = find(tables)
+    again, other = find(tables, CatalogFacts())
+    elsewhere, _ = find(tables, CatalogFacts(pairs={pair("lost.x", "lost.y"): ACCEPTED}))
     assert found == again == elsewhere
     assert (watcher.stages, watcher.counts) == (other.stages, other.counts)
     assert watcher.warnings == []
@@ -129,8 +128,8 @@ def test_no_knowledge_is_the_default(spark: SparkSession, tables: list[Table]) -
     assert found.joins[0].catalog == CatalogEvidence()
 
 
-def test_what_people_decided_is_kept_and_left_out(spark: SparkSession, tables: list[Table]) -> None:
-    found, _ = find(spark, tables, CatalogFacts(pairs={CARRIERS: REJECTED, ODD: ACCEPTED}))
+def test_what_people_decided_is_kept_and_left_out(tables: list[Table]) -> None:
+    found, _ = find(tables, CatalogFacts(pairs={CARRIERS: REJECTED, ODD: ACCEPTED}))
     [join] = found.joins
     assert (join.left, join.right, join.catalog) == (*ODD, ACCEPTED)
     assert join.measured.shared == 0
@@ -139,44 +138,40 @@ def test_what_people_decided_is_kept_and_left_out(spark: SparkSession, tables: l
     assert {column("airlines.name"), column("memos.memo")} <= set(found.keys)
 
 
-def test_a_join_shows_what_the_catalog_says(spark: SparkSession, tables: list[Table]) -> None:
+def test_a_join_shows_what_the_catalog_says(tables: list[Table]) -> None:
     said = CatalogEvidence(declared="fk_carrier", queries=4)
-    plain, _ = find(spark, tables)
-    found, _ = find(spark, tables, CatalogFacts(pairs={CARRIERS: said}))
+    plain, _ = find(tables)
+    found, _ = find(tables, CatalogFacts(pairs={CARRIERS: said}))
     assert [join.catalog for join in found.joins] == [said]
     assert found.joins[0].joinability > max(0.97, plain.joins[0].joinability)
     assert found.model_version != plain.model_version
 
 
-def test_columns_that_the_catalog_lacks_are_left_out(
-    spark: SparkSession, tables: list[Table]
-) -> None:
+def test_columns_that_the_catalog_lacks_are_left_out(tables: list[Table]) -> None:
     columns = {
         TableId("file", "flights"): frozenset(["minutes"]),
         TableId("file", "lost"): frozenset(["x"]),
     }
-    found, watcher = find(spark, tables, CatalogFacts(columns=columns))
+    found, watcher = find(tables, CatalogFacts(columns=columns))
     assert watcher.warnings == [("Column not in the catalog", "flights: carrier")]
     assert found.joins == ()
     assert column("flights.carrier") not in found.types
     assert found.types[column("flights.minutes")] is DataType.INTEGER
 
 
-def test_a_warning_names_only_the_first_columns(
-    spark: SparkSession, tables: list[Table], tmp_path: Path
-) -> None:
+def test_a_warning_names_only_the_first_columns(tables: list[Table], tmp_path: Path) -> None:
     wide = write(tmp_path, "wide", {f"c{at}": ["1", "2"] for at in range(8)})
     facts = CatalogFacts(columns={wide.id: frozenset(["c0"])})
-    _, watcher = find(spark, [*tables, wide], facts)
+    _, watcher = find([*tables, wide], facts)
     context = "wide: c1, c2, c3, c4, c5 and 2 more"
     assert watcher.warnings == [("Column not in the catalog", context)]
 
 
 def test_an_accepted_pair_of_a_table_that_cannot_be_read_is_not_found(
-    spark: SparkSession, tables: list[Table], tmp_path: Path
+    tables: list[Table], tmp_path: Path
 ) -> None:
     (tmp_path / "memos.csv").write_text("")
-    found, watcher = find(spark, tables, CatalogFacts(pairs={ODD: ACCEPTED}))
+    found, watcher = find(tables, CatalogFacts(pairs={ODD: ACCEPTED}))
     assert found.unread == {TableId("file", "memos")}
     assert [title for title, _ in watcher.warnings] == ["Table skipped"]
     assert [(join.left, join.right) for join in found.joins] == [CARRIERS]
@@ -190,16 +185,14 @@ class Killer(Watcher):
         raise KeyboardInterrupt
 
 
-def test_a_run_that_was_killed_goes_on_and_says_so(
-    spark: SparkSession, tables: list[Table], tmp_path: Path
-) -> None:
+def test_a_run_that_was_killed_goes_on_and_says_so(tables: list[Table], tmp_path: Path) -> None:
     watchers = []
     for watcher in (Killer(), Watcher()):
         watchers.append(watcher)
         with suppress(KeyboardInterrupt):
             suggest(
                 tables,
-                session=lambda: spark,
+                session=lambda: None,
                 profile=ProfileConfig(),
                 model=replace(QUICK, path=tmp_path / "model"),
                 progress=watcher,
@@ -210,9 +203,7 @@ def test_a_run_that_was_killed_goes_on_and_says_so(
     assert [line[:20] for line in second[1:]] == ["Epoch 2 of at most 2"]
 
 
-def test_codes_and_names_are_confirmed_as_what_they_stand_for(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_codes_and_names_are_confirmed_as_what_they_stand_for(tmp_path: Path) -> None:
     listed = [one for one in pycountry.countries if "," not in one.name]
     names = [f"{one.name}" for one in listed]
     offices = names[:60:2] * 2
@@ -222,7 +213,7 @@ def test_codes_and_names_are_confirmed_as_what_they_stand_for(
         ),
         write(tmp_path, "offices", {"country": offices, "staff": ["7"] * len(offices)}),
     ]
-    (join,) = find(spark, lake)[0].joins
+    (join,) = find(lake)[0].joins
     assert (join.left, join.right) == pair("iso.code", "offices.country")
     assert (join.measured.shared, join.measured.compared_as) == (30, "countries")
     assert join.measured.right_containment == 1
