@@ -16,9 +16,14 @@ from datahub_hyperjoin.model.ranking.pair_graph import build_pair_graph
 from datahub_hyperjoin.model.ranking.pair_scoring import NoisyOrScorer, PairScorer
 from datahub_hyperjoin.model.ranking.trees import TreeEnsemble, shipped_trees
 from datahub_hyperjoin.model.signals.pairs import SparsePairs
+from datahub_hyperjoin.tables import DataType
 
 _SHARE_OF_TREES, _SHARE_OF_NETWORK = 0.5, 0.35
 """Shares of both corrections that are added where both exist, chosen on validation lakes."""
+
+_LEARNT_TYPES = frozenset({DataType.TEXT, DataType.INTEGER})
+"""Types of columns that join in the lakes that trained the network; it takes a join of others, such
+as two columns of prices, for impossible."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,7 @@ class NetworkCorrection:
     """The corrections of candidate pairs by the pair network."""
 
     pairs: SparsePairs
-    """The strongest candidates of the key columns."""
+    """The strongest candidates of the key columns, where both columns are text or integers."""
 
     log_odds: Float[np.ndarray, " pair"]
     """What the network adds to the log-odds of each of them."""
@@ -52,8 +57,11 @@ class NetworkCorrection:
         )
 
         graph = build_pair_graph(index, noisy_or, candidates)
-        pairs = SparsePairs(len(index.lake), graph.left, graph.right)
-        return cls(pairs, correct_pairs(graph, shipped_network()))
+        corrections = correct_pairs(graph, shipped_network())
+        is_learnt = np.array([it.type in _LEARNT_TYPES for it in index.lake.profiles], dtype=bool)
+        kept = is_learnt[graph.left] & is_learnt[graph.right]
+        pairs = SparsePairs(len(index.lake), graph.left[kept], graph.right[kept])
+        return cls(pairs, corrections[kept])
 
     def blend(
         self,

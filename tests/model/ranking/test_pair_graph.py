@@ -26,6 +26,7 @@ from datahub_hyperjoin.model.ranking.pair_scoring import NoisyOrScorer, score_pa
 from datahub_hyperjoin.model.ranking.rank import Ranker
 from datahub_hyperjoin.model.ranking.tree_scoring import NetworkCorrection
 from datahub_hyperjoin.model.signals.pairs import SparsePairs
+from datahub_hyperjoin.tables import DataType
 from handmade import draw, lake_of, numbers
 
 CUSTOMERS = [f"customer {number}" for number in range(60)]
@@ -115,6 +116,24 @@ def test_pairs_that_the_network_does_not_see_are_corrected_by_trees_alone() -> N
     )
     blended = correction.blend(np.array([1.0, 1.0, 1.0]), np.array([0, 1, 2]), np.array([2, 2, 1]))
     assert blended.tolist() == [0.5 * 1 + 0.35 * 2, 1.0, 0.5]
+
+
+def test_columns_of_prices_are_left_to_the_trees() -> None:
+    prices = [f"{number}.25" for number in range(100, 160)]
+    tables = TABLES | {
+        name: {"code": [f"{name} {number}" for number in range(60)], "price": prices}
+        for name in ("shop/list", "shop/offers")
+    }
+    index = build_lake_index(lake_of(tables), ModelConfig(), CatalogFacts())
+    index = replace(index, keys=np.arange(len(index.lake)))
+    candidates = find_candidates(index, index.names.vectors(), ModelConfig())
+    noisy_or = NoisyOrScorer(index, None, STRENGTHS)
+    seen = NetworkCorrection.of(index, noisy_or, candidates).pairs
+    kinds = {index.lake.profiles[column].type for column in (*seen.left, *seen.right)}
+    assert kinds == {DataType.TEXT, DataType.INTEGER}
+    graph = build_pair_graph(index, noisy_or, candidates)
+    types = {index.lake.profiles[column].type for column in (*graph.left, *graph.right)}
+    assert DataType.DECIMAL in types
 
 
 def test_the_method_decides_whether_the_network_corrects(index: LakeIndex) -> None:
