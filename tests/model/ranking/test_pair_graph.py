@@ -124,16 +124,21 @@ def test_columns_of_prices_are_left_to_the_trees() -> None:
         name: {"code": [f"{name} {number}" for number in range(60)], "price": prices}
         for name in ("shop/list", "shop/offers")
     }
-    index = build_lake_index(lake_of(tables), ModelConfig(), CatalogFacts())
-    index = replace(index, keys=np.arange(len(index.lake)))
+    lake = lake_of(tables)
+    profiles = tuple(
+        replace(each, type=DataType.DECIMAL) if each.id.path == "price" else each
+        for each in lake.profiles
+    )
+    index = build_lake_index(replace(lake, profiles=profiles), ModelConfig(), CatalogFacts())
+    index = replace(index, keys=np.arange(len(lake)))
     candidates = find_candidates(index, index.names.vectors(), ModelConfig())
     noisy_or = NoisyOrScorer(index, None, STRENGTHS)
-    seen = NetworkCorrection.of(index, noisy_or, candidates).pairs
-    kinds = {index.lake.profiles[column].type for column in (*seen.left, *seen.right)}
-    assert kinds == {DataType.TEXT, DataType.INTEGER}
     graph = build_pair_graph(index, noisy_or, candidates)
-    types = {index.lake.profiles[column].type for column in (*graph.left, *graph.right)}
-    assert DataType.DECIMAL in types
+    is_price = np.array([each.type is DataType.DECIMAL for each in profiles])
+    assert (is_price[graph.left] & is_price[graph.right]).any()
+    seen = NetworkCorrection.of(index, noisy_or, candidates).pairs
+    assert len(seen.left)
+    assert not (is_price[seen.left] | is_price[seen.right]).any()
 
 
 def test_the_method_decides_whether_the_network_corrects(index: LakeIndex) -> None:
