@@ -50,7 +50,7 @@ class NetworkCorrection:
             noisy_or: Scores the candidates.
             candidates: Candidates of each key column.
         """
-        # torch takes seconds to import, and a lake without candidates does not need it.
+        # torch takes seconds to import, and runs without the network do not need it.
         from datahub_hyperjoin.model.ranking.pair_correction import (  # noqa: PLC0415
             correct_pairs,
             shipped_network,

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Bool, Int
 
-from benchmarks.trees.examples import Examples
+from benchmarks.trees.examples import Examples, are_true, number_columns
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.evaluate.labelled_lake import read_labelled_lakes
 from datahub_hyperjoin.evaluate.methods import ProfiledLake
@@ -109,25 +109,15 @@ def collect_pairs(lake: ProfiledLake, *, names: bool) -> LabelledPairs:
     """
     config = ModelConfig(features=FeatureConfig(names=names))
     index = build_lake_index(Lake.from_tables(lake.profiles), config, CatalogFacts())
-    numbers = {
-        (Path(column.table.name).stem, column.path): number
-        for number, column in enumerate(index.lake.ids)
-    }
+    numbers = number_columns(index)
     truth = lake.labelled.truth
     queries = {numbers[query]: len(truth[query]) for query in truth if query in numbers}
     keys = np.union1d(index.keys, np.array([*queries], dtype=np.int64))
     graph = _graph(replace(index, keys=keys), config)
-    count = len(index.lake)
-    true = [
-        numbers[query] * count + numbers[answer]
-        for query, answers in truth.items()
-        for answer in answers
-        if query in numbers and answer in numbers
-    ]
     return LabelledPairs(
         lake.labelled.name,
         graph,
-        np.isin(graph.left * count + graph.right, true),
+        are_true(lake.labelled, numbers, graph.left, graph.right),
         np.array([*queries], dtype=np.int64),
         np.array([*queries.values()], dtype=np.int64),
     )
@@ -139,7 +129,7 @@ def _graph(index: LakeIndex, config: ModelConfig) -> PairGraph:
 
 
 def read_pairs(
-    folders: Sequence[Path], cache: Path, progress: EvaluationProgress, *, nameless: bool = True
+    folders: Sequence[Path], cache: Path, progress: EvaluationProgress
 ) -> Iterator[LabelledPairs]:
     """Yield the candidate pairs of each lake, with its names and without them.
 
@@ -147,10 +137,9 @@ def read_pairs(
         folders: Labelled lakes.
         cache: A folder of measured pairs; lakes that it lacks are profiled by Spark.
         progress: Receives the progress.
-        nameless: Whether lakes whose names say something are also read without names.
     """
     cache.mkdir(parents=True, exist_ok=True)
-    files = {folder: _files(folder, cache, nameless=nameless) for folder in folders}
+    files = {folder: _files(folder, cache) for folder in folders}
     missing = [folder for folder in folders if not all(map(Path.exists, files[folder].values()))]
     for start in range(0, len(missing), _TOGETHER):
         labelled = read_labelled_lakes(missing[start : start + _TOGETHER])
@@ -161,8 +150,8 @@ def read_pairs(
         yield from map(LabelledPairs.load, files[folder].values())
 
 
-def _files(folder: Path, cache: Path, *, nameless: bool) -> dict[bool, Path]:
+def _files(folder: Path, cache: Path) -> dict[bool, Path]:
     split, name = folder.parts[-2:]
     says_something = not any(word in name for word in ("hidden", "numbered"))
-    guises = {True: "named"} | ({False: "nameless"} if nameless and says_something else {})
+    guises = {True: "named"} | ({False: "nameless"} if says_something else {})
     return {names: cache / f"{split}-{name}-{guise}.npz" for names, guise in guises.items()}

@@ -66,7 +66,7 @@ def collect_examples(lake: ProfiledLake, *, names: bool) -> Examples:
     features = FeatureConfig(names=names)
     config = ModelConfig(ranking=RankingConfig(scoring=Scoring.SIGNALS), features=features)
     index = build_lake_index(Lake.from_tables(lake.profiles), config, CatalogFacts())
-    numbers = _number_columns(index)
+    numbers = number_columns(index)
     queries = [query for query in lake.labelled.truth if query in numbers]
     index = replace(index, keys=np.array([numbers[query] for query in queries], dtype=np.int64))
     candidates = find_candidates(index, index.names.vectors(), config)
@@ -75,22 +75,35 @@ def collect_examples(lake: ProfiledLake, *, names: bool) -> Examples:
     return Examples(
         *_measure(index, left, right),
         query=query,
-        joins=_are_true(lake.labelled, numbers, left, right),
+        joins=are_true(lake.labelled, numbers, left, right),
         answers=np.array([len(lake.labelled.truth[query]) for query in queries]),
     )
 
 
-def _number_columns(index: LakeIndex) -> dict[tuple[str, str], int]:
+def number_columns(index: LakeIndex) -> dict[tuple[str, str], int]:
+    """Map the name of each column, as a labelled lake writes it, to its position in the index.
+
+    Args:
+        index: The columns.
+    """
     columns = enumerate(index.lake.ids)
     return {(Path(column.table.name).stem, column.path): number for number, column in columns}
 
 
-def _are_true(
+def are_true(
     labelled: LabelledLake,
     numbers: dict[tuple[str, str], int],
     left: Int[np.ndarray, " pair"],
     right: Int[np.ndarray, " pair"],
 ) -> Bool[np.ndarray, " pair"]:
+    """Return whether each pair is in the ground truth.
+
+    Args:
+        labelled: The ground truth.
+        numbers: The position of each column.
+        left: The query column of each pair.
+        right: Its candidate.
+    """
     count = len(numbers)
     true = [
         numbers[query] * count + numbers[answer]
