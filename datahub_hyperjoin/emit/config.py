@@ -3,13 +3,53 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BeforeValidator, TypeAdapter, ValidationError
+from typing_extensions import assert_never
 
 from datahub_hyperjoin.bounds import Seconds
 
 _WEB_ADDRESS = re.compile(r"https?://(?:[\w.-]+|\[[0-9A-Fa-f:]+\])(?::\d+)?/?", re.ASCII)
 """An address without a user, a password or a token."""
+
+
+class LineageForm(str, Enum):
+    """The form in which joins are written as lineage."""
+
+    DASHED = "dashed"
+    """Edges between tables and columns. DataHub draws those between tables dashed, and the SQL of
+    the join on them if `queries` is on. Impact analysis follows them."""
+    COLUMNS = "columns"
+    """Edges between columns only. By DataHub's metadata model, they are no lineage of tables."""
+
+    @property
+    def joins_tables(self) -> bool:
+        """Whether edges between tables are written."""
+        match self:
+            case LineageForm.DASHED:
+                return True
+            case LineageForm.COLUMNS:
+                return False
+        assert_never(self)
+
+
+def _read_form(written: object) -> object:
+    """Read the value of `lineage`; a variable in the recipe makes a switch a text.
+
+    Args:
+        written: The value as written. `true` is the form that has edges between tables.
+    """
+    forms = [form.value for form in LineageForm]
+    if isinstance(written, str) and written in forms:
+        return LineageForm(written)
+    try:
+        switch = TypeAdapter(bool).validate_python(written)
+    except ValidationError:
+        message = f"Write `false`, {' or '.join(f'`{form}`' for form in forms)}"
+        raise ValueError(message) from None
+    return LineageForm.DASHED if switch else False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,10 +82,12 @@ class EmitConfig:
     """Time limit of each SQL query, in seconds. The SQL of a join is run, read-only, if `queries`,
     `documents` or `page` show it; a join whose SQL takes longer gets none."""
 
-    lineage: bool = False
-    """Whether each join is written as lineage between its columns, from the unique column to the
-    one that refers to it. Impact analysis and lineage search then follow suggested joins like data
-    flows, so they reach tables without a data flow between them."""
+    lineage: Annotated[Literal[False] | LineageForm, BeforeValidator(_read_form)] = False
+    """Whether each join is written as lineage, from the unique column to the one that refers to it.
+    `dashed` writes edges between tables and columns: DataHub draws the tables' edges dashed, with
+    the SQL of the join on them if `queries` is on. Impact analysis and lineage search follow them
+    like data flows, so they reach tables without a data flow between them. `columns` writes edges
+    between columns only, which are no lineage of tables. `true` means `dashed`."""
 
     embed: str | None = None
     """Address of `hyperjoin serve` for browsers, such as `http://localhost:8766`. The Preview tab

@@ -13,7 +13,7 @@ from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import StatusClass
 
 from datahub_hyperjoin.crosswalks import CrosswalkJoin, lone_joins
-from datahub_hyperjoin.emit.config import EmitConfig
+from datahub_hyperjoin.emit.config import EmitConfig, LineageForm
 from datahub_hyperjoin.emit.define import define
 from datahub_hyperjoin.emit.definitions import define_properties, define_tags
 from datahub_hyperjoin.emit.documents import emit_guide, emit_overview
@@ -142,7 +142,7 @@ def emit_findings(
     if config.documents:
         yield from _documents(publication, existing, written)
     if config.lineage:
-        yield from _lineage(publication, existing, written, count)
+        yield from _lineage(publication, existing, config.lineage, written, count)
     if config.embed:
         yield from _embeds(publication, existing, config.embed, written)
 
@@ -262,9 +262,14 @@ def _documents(
 
 
 def _lineage(
-    publication: Publication, existing: ExistingState, written: WrittenState, count: Count
+    publication: Publication,
+    existing: ExistingState,
+    form: LineageForm,
+    written: WrittenState,
+    count: Count,
 ) -> Iterator[MetadataWorkUnit]:
-    lineage = direct_joins(publication.linking, existing.upstreams)
+    queries = frozenset(written.queries)
+    lineage = direct_joins(publication.linking, existing.upstreams, form=form, queries=queries)
     count("joins_skipped_as_lineage_cycles", lineage.skipped_cycles)
     yield from emit_lineage(lineage.edges)
     for edge in lineage.edges:

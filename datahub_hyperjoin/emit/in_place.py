@@ -15,6 +15,7 @@ from datahub.metadata.schema_classes import (
     GlobalTagsClass,
     StatusClass,
     StructuredPropertiesClass,
+    UpstreamClass,
     UpstreamLineageClass,
     _Aspect,
 )
@@ -32,6 +33,8 @@ from datahub_hyperjoin.urns import AUTHOR
 
 _Values = Mapping[str, Any]
 
+_FORM = ("properties", "query")
+"""What decides how DataHub draws an edge between tables."""
 _TABLE_EDGE, _COLUMN_EDGE = "/upstreams/", f"/fineGrainedLineages/{JOINABLE}/"
 _PATH = re.compile(rf"/removed|(/tags//|/properties/|{_TABLE_EDGE}|{_COLUMN_EDGE}[^/]+/NONE/)[^/]+")
 _STAMPS = ("created", "lastModified")
@@ -118,20 +121,31 @@ def _settle(values: _Values) -> _Values:
 
 
 def drop_foreign(lineage: _Aspect | None, changes: Iterable[Change]) -> list[Change]:
-    """Drop lineage changes that would overwrite edges or remove edges of other authors.
+    """Drop lineage changes that would overwrite or remove edges of other authors.
 
-    Only edges between datasets are checked. An existing edge has the meaning of ours, so it is not
-    overwritten. An edge is removed only if we are its author: a connector may have written its own
-    in the same position since then.
+    Only edges between datasets are checked. An existing edge has the meaning of ours, so one of
+    ours is overwritten only if DataHub would draw it otherwise. A connector may have written its
+    own edge in the same position since the last run.
     """
     upstreams = lineage.upstreams if isinstance(lineage, UpstreamLineageClass) else ()
-    authors = {upstream_path(edge.dataset): edge.auditStamp.actor for edge in upstreams}
+    present = {upstream_path(edge.dataset): edge for edge in upstreams}
     return [
         change
         for change in changes
         if not change["path"].startswith(_TABLE_EDGE)
-        or authors.get(change["path"]) == (AUTHOR if change["op"] == "remove" else None)
+        or _is_ours_to_change(present.get(change["path"]), change)
     ]
+
+
+def _is_ours_to_change(edge: UpstreamClass | None, change: Change) -> bool:
+    if edge is None:
+        return change["op"] != "remove"
+    if edge.auditStamp.actor != AUTHOR:
+        return False
+    value = change["value"]
+    return change["op"] == "remove" or any(
+        (getattr(edge, name) or None) != (value.get(name) or None) for name in _FORM
+    )
 
 
 def is_patchable(lineage: _Aspect | None) -> bool:

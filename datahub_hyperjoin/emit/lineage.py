@@ -1,7 +1,7 @@
 """Write joins as lineage, from the referenced column to the referring column."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,9 @@ from datahub.metadata.schema_classes import (
 from datahub.metadata.urns import SchemaFieldUrn
 from datahub.utilities.urns.error import InvalidUrnError
 
+from datahub_hyperjoin.emit.config import LineageForm
 from datahub_hyperjoin.emit.patches import change_lineage, edge_path, upstream_path
+from datahub_hyperjoin.emit.queries import query_of
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import AUTHOR, column_urn, dataset_urn
@@ -39,6 +41,10 @@ class Edge:
     adds_table: bool
     """Whether the edge between the two tables exists because of this join, so that it is removed
     with the last such join of these tables."""
+
+    query: str | None = None
+    """URN of the `query` with the SQL of the join, if there is one. DataHub draws that of the best
+    join of two tables on the edge between them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +89,13 @@ def _directed(join: Join) -> list[tuple[ColumnId, ColumnId]]:
     return [(left, right) if to_right else (right, left) for left, right in join.pairs]
 
 
-def direct_joins(joins: Iterable[Join], upstreams: Mapping[str, UpstreamLineageClass]) -> Lineage:
+def direct_joins(
+    joins: Iterable[Join],
+    upstreams: Mapping[str, UpstreamLineageClass],
+    *,
+    form: LineageForm = LineageForm.DASHED,
+    queries: Container[str] = (),
+) -> Lineage:
     """Convert joins to lineage edges, each from one table to the other.
 
     A join that would close a cycle is left out. The best joins are converted first. Joins whose
@@ -98,6 +110,8 @@ def direct_joins(joins: Iterable[Join], upstreams: Mapping[str, UpstreamLineageC
         joins: The joins, in any order.
         upstreams: Lineage that others wrote, by the URN of the downstream dataset. Only cycles
             through these datasets are seen.
+        form: Whether edges between tables are written, too.
+        queries: URNs of the `query` entities that show joins.
 
     Returns:
         The edges, and the number of joins that were skipped because of cycles.
@@ -122,24 +136,29 @@ def direct_joins(joins: Iterable[Join], upstreams: Mapping[str, UpstreamLineageC
             skipped += 1
             continue
         flows.add_edge(*step)
+        query = query_of(join)
         edges.extend(
             Edge(
                 upstream=referenced,
                 downstream=referring,
                 confidence=round(join.joinability, 4),
                 # Our edge would replace an existing one between the same tables.
-                adds_table=step not in existing,
+                adds_table=form.joins_tables and step not in existing,
+                query=query if query in queries else None,
             )
             for referring, referenced in pairs
         )
     return Lineage(edges=tuple(edges), skipped_cycles=skipped)
 
 
-def _table_change(upstream: TableId) -> dict[str, Any]:
-    urn = dataset_urn(upstream)
+def _table_change(edge: Edge) -> dict[str, Any]:
+    urn = dataset_urn(edge.upstream.table)
     added = UpstreamClass(
         dataset=urn,
         type=DatasetLineageTypeClass.TRANSFORMED,
+        # DataHub draws an edge dashed if a person drew it in its pages. No other property is shown.
+        properties={"source": "UI"},
+        query=edge.query,
         # DataHub shows an edge with time 0 in lineage of every period.
         auditStamp=AuditStampClass(time=0, actor=AUTHOR),
     )
@@ -165,7 +184,9 @@ def emit_lineage(edges: Iterable[Edge]) -> Iterator[MetadataWorkUnit]:
     for edge in edges:
         by_table[edge.downstream.table].append(edge)
     for table, incoming in sorted(by_table.items()):
-        added = sorted({edge.upstream.table for edge in incoming if edge.adds_table})
+        # The best join of two tables comes first, and its query is that of their edge.
+        added = {edge.upstream.table: edge for edge in reversed(incoming) if edge.adds_table}
         ordered = sorted(incoming, key=lambda edge: (edge.downstream, edge.upstream))
-        changes = [*map(_table_change, added), *map(_column_change, ordered)]
+        changes = [_table_change(added[upstream]) for upstream in sorted(added)]
+        changes += map(_column_change, ordered)
         yield change_lineage(dataset_urn(table), changes)

@@ -1,7 +1,7 @@
 """Withdraw the last run's metadata that this run did not write again."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.workunit import MetadataWorkUnit
@@ -15,7 +15,7 @@ from datahub_hyperjoin.emit.patches import (
     remove_properties,
     upstream_path,
 )
-from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState
+from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.progress import Warn
 from datahub_hyperjoin.urns import (
     BEST_JOIN_SCORE,
@@ -61,7 +61,8 @@ def withdraw(
             f"{threshold:g} %",
         )
         return [], current.merged_with(last)
-    return list(_remove(stale, current, namespace)), current
+    units = list(_remove(stale, namespace))
+    return [*units, *_remove_lineage(last, current, stale)], current
 
 
 def _difference(last: WrittenState, current: WrittenState) -> WrittenState:
@@ -81,9 +82,7 @@ def _size(written: WrittenState) -> int:
     return urns + len(written.lineage) + len(written.embeds)
 
 
-def _remove(
-    stale: WrittenState, current: WrittenState, namespace: str
-) -> Iterator[MetadataWorkUnit]:
+def _remove(stale: WrittenState, namespace: str) -> Iterator[MetadataWorkUnit]:
     """Remove or hide outdated metadata that this package wrote.
 
     Columns and datasets belong to their connectors, so they only lose our properties. Queries and
@@ -100,29 +99,25 @@ def _remove(
     for query in stale.queries:
         status = MetadataChangeProposalWrapper(entityUrn=query, aspect=StatusClass(removed=True))
         yield status.as_workunit(is_primary_source=False)
-    # Another join may still need the edge between the same two tables.
-    still_used = {edge.datasets for edge in current.lineage}
-    for downstream, edges in _by_downstream(stale.lineage).items():
-        yield change_lineage(downstream, list(_remove_edges(edges, still_used)))
 
 
-def _by_downstream(edges: Sequence[WrittenEdge]) -> dict[str, list[WrittenEdge]]:
-    by_downstream: dict[str, list[WrittenEdge]] = defaultdict(list)
-    for edge in edges:
-        by_downstream[edge.datasets[1]].append(edge)
-    return by_downstream
+def _remove_lineage(
+    last: WrittenState, current: WrittenState, stale: WrittenState
+) -> Iterator[MetadataWorkUnit]:
+    """Remove outdated edges between columns and between datasets.
 
-
-def _remove_edges(
-    edges: Sequence[WrittenEdge], still_used: set[tuple[str, str]]
-) -> Iterator[Change]:
-    """Build the JSON Patch operations that remove outdated lineage edges.
-
-    The edge between two datasets goes too, if this source wrote it and no current edge uses it.
+    An edge between datasets goes if this source wrote it and no current join needs it, be it that
+    the joins are gone or that lineage is now written between columns only.
     """
-    for edge in edges:
-        path = edge_path(edge.upstream, edge.downstream)
-        yield {"op": "remove", "path": path, "value": {}}
-    unused = {edge.datasets for edge in edges if edge.adds_table} - still_used
-    for upstream, _ in sorted(unused):
-        yield {"op": "remove", "path": upstream_path(upstream), "value": {}}
+    paths: dict[str, list[str]] = defaultdict(list)
+    for edge in stale.lineage:
+        paths[edge.datasets[1]].append(edge_path(edge.upstream, edge.downstream))
+    for upstream, downstream in sorted(_table_edges(last) - _table_edges(current)):
+        paths[downstream].append(upstream_path(upstream))
+    for downstream, removed in paths.items():
+        changes: list[Change] = [{"op": "remove", "path": path, "value": {}} for path in removed]
+        yield change_lineage(downstream, changes)
+
+
+def _table_edges(written: WrittenState) -> set[tuple[str, str]]:
+    return {edge.datasets for edge in written.lineage if edge.adds_table}

@@ -82,6 +82,36 @@ def test_queries_and_lineage_come_and_go_with_their_join(
     assert edge in flows(gms, "flights.csv")
 
 
+def table_edges(gms: Gms, name: str) -> dict[str, UpstreamClass]:
+    lineage = gms.get(dataset_urn(table(name)), UpstreamLineageClass)
+    return {edge.dataset: edge for edge in (lineage.upstreams if lineage else ())}
+
+
+def test_lineage_takes_the_form_that_the_recipe_states(gms: Gms, ingest: Ingest) -> None:
+    flights, planes = "flights.csv", dataset_urn(table("planes.csv"))
+    ingest(emit={"lineage": "dashed", "queries": True})
+    columns, solid = flows(gms, flights), gms.get(dataset_urn(table(flights)), UpstreamLineageClass)
+    assert columns
+    assert solid
+    for edge in solid.upstreams:
+        edge.properties = edge.query = None
+    # Earlier versions drew edges like these.
+    gms.put(dataset_urn(table(flights)), solid, pipeline="joins")
+    ingest(emit={"lineage": "dashed", "queries": True})
+    assert table_edges(gms, flights)[planes].properties == {"source": "UI"}
+    query = queries(gms)["flights joined with planes on tailnum"]
+    assert table_edges(gms, flights)[planes].query == query
+
+    before = len(gms.writes)
+    ingest("--no-default-report", emit={"lineage": True, "queries": True})
+    assert {write.entity for write in gms.writes[before:]} <= {"dataJob"}
+
+    ingest(emit={"lineage": "columns", "queries": True})
+    assert (table_edges(gms, flights), flows(gms, flights)) == ({}, columns)
+    ingest(emit={"queries": True})
+    assert (table_edges(gms, flights), flows(gms, flights)) == ({}, set())
+
+
 def test_a_query_that_a_person_edits_is_left_alone(gms: Gms, ingest: Ingest, lake: Path) -> None:
     ingest(emit=LAYERS)
     urn = queries(gms)["flights joined with planes on tailnum"]

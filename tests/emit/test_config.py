@@ -3,7 +3,7 @@
 import pytest
 
 from datahub_hyperjoin.config import HyperJoinConfig
-from datahub_hyperjoin.emit.config import EmitConfig
+from datahub_hyperjoin.emit.config import EmitConfig, LineageForm
 
 
 def parse(**emit: object) -> EmitConfig:
@@ -28,3 +28,24 @@ def test_a_layer_that_the_recipe_sets_stays_as_it_says() -> None:
 def test_a_preset_that_is_no_switch_is_refused() -> None:
     with pytest.raises(ValueError, match=r"emit\.agents\n  Input should be a valid boolean"):
         parse(agents="some")
+
+
+@pytest.mark.parametrize(
+    ("written", "form"),
+    [
+        (False, False),
+        ("false", False),
+        ("dashed", LineageForm.DASHED),
+        ("columns", LineageForm.COLUMNS),
+        (True, LineageForm.DASHED),
+        ("true", LineageForm.DASHED),
+    ],
+)
+def test_lineage_has_a_form(written: object, form: object) -> None:
+    assert parse(lineage=written).lineage == form
+
+
+def test_an_unknown_form_of_lineage_is_refused() -> None:
+    message = r"emit\.lineage\n  Value error, Write `false`, `dashed` or `columns`"
+    with pytest.raises(ValueError, match=message):
+        parse(lineage="solid")

@@ -29,6 +29,7 @@ from datahub_hyperjoin.emit import (
     WrittenState,
     emit_findings,
 )
+from datahub_hyperjoin.emit.config import LineageForm
 from datahub_hyperjoin.emit.errors import RefusedError
 from datahub_hyperjoin.joins import Join, Role
 from datahub_hyperjoin.relationship_aspect import join_urn
@@ -254,7 +255,7 @@ def test_two_namespaces_share_no_property(emit: Emit, describe: Describe) -> Non
     assert not one & other
 
 
-EVERY_LAYER = EmitConfig(queries=True, lineage=True)
+EVERY_LAYER = EmitConfig(queries=True, lineage=LineageForm.DASHED)
 
 
 def write_all(publication: Publication, describe: Describe) -> list[dict[str, Any]]:

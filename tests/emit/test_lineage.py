@@ -21,7 +21,9 @@ from datahub.specific.dataset import DatasetPatchBuilder
 from hypothesis import given
 from hypothesis import strategies as st
 
+from datahub_hyperjoin.emit.config import LineageForm
 from datahub_hyperjoin.emit.lineage import Edge, Lineage, direct_joins, emit_lineage
+from datahub_hyperjoin.emit.queries import query_of
 from datahub_hyperjoin.joins import Cardinality, Evidence, Join, Role
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn
@@ -168,6 +170,33 @@ def test_an_edge_between_tables_is_added_where_there_is_none(make_join: MakeJoin
     patches = [unit.metadata.to_obj()["aspect"]["value"] for unit in emit_lineage(found.edges)]
     assert [patch.count('"/upstreams/') for patch in patches] == [1, 0]
     assert [patch.count('"/fineGrainedLineages/') for patch in patches] == [2, 1]
+
+
+def test_lineage_of_columns_only_has_no_edge_between_tables(chain: list[Join]) -> None:
+    columns_only = direct_joins(chain, {}, form=LineageForm.COLUMNS)
+    both = direct_joins(chain, {})
+    assert columns_only.skipped_cycles == both.skipped_cycles
+    assert [replace(edge, adds_table=True) for edge in columns_only.edges] == list(both.edges)
+    for unit in emit_lineage(columns_only.edges):
+        assert "/upstreams/" not in unit.metadata.to_obj()["aspect"]["value"]
+
+
+def test_the_query_of_the_best_join_is_on_the_edge_between_tables(
+    make_join: MakeJoin, describe: Describe
+) -> None:
+    other = ColumnId(B.table, "code")
+    best = oriented(make_join(A, other, 0.9), UNIQUE_LEFT)
+    worse = oriented(make_join(A, B, 0.8), UNIQUE_LEFT)
+
+    def table_edge(*queries: str) -> dict[str, Any]:
+        edges = direct_joins([worse, best], {}, queries=queries).edges
+        (unit,) = map(describe, emit_lineage(edges))
+        value: dict[str, Any] = unit["value"][0]["value"]
+        return value
+
+    assert table_edge(query_of(worse), query_of(best))["query"] == query_of(best)
+    assert "query" not in table_edge(query_of(worse))
+    assert table_edge()["properties"] == {"source": "UI"}
 
 
 def test_lineage_is_written_as_agreed(chain: list[Join], describe: Describe) -> None:

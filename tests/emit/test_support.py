@@ -1,14 +1,14 @@
 import pytest
 from datahub.ingestion.graph.client import DataHubGraph
 
-from datahub_hyperjoin.emit.config import EmitConfig
+from datahub_hyperjoin.emit.config import EmitConfig, LineageForm
 from datahub_hyperjoin.emit.support import find_unsupported
 from gms import Gms
 from gms.double import Version
 
 VERSIONS: tuple[Version, ...] = ("1.5.0", "1.6.0", "1.7.0")
 
-ALL = EmitConfig(queries=True, documents=True, lineage=True)
+ALL = EmitConfig(queries=True, documents=True, lineage=LineageForm.DASHED)
 ENTITIES = {
     "erModelRelationship": {"relationships": "the entity type erModelRelationship"},
     "structuredProperty": {

@@ -121,13 +121,6 @@ def test_an_edge_of_tables_stays_while_another_edge_uses_it(removed: Removed) ->
     ) == [f"{FINE}/{BUYER}/NONE/{ID}"]
 
 
-def test_an_edge_that_is_there_still_is_not_removed_for_its_tables_sake() -> None:
-    units, _, _ = undo(
-        WrittenState(lineage=[EDGE._replace(adds_table=False)]), WrittenState(lineage=[EDGE])
-    )
-    assert units == []
-
-
 @pytest.fixture
 def mistaken() -> Outcome:
     return undo(WrittenState(columns=[ID, OWNER]), threshold=75)
@@ -149,3 +142,9 @@ def test_after_a_mistake_the_state_has_both_runs(mistaken: Outcome) -> None:
     _, kept, _ = mistaken
     assert kept.columns == sorted([BUYER, ID, OWNER])
     assert (kept.queries, kept.lineage) == (LAST.queries, sorted(LAST.lineage))
+
+
+def test_the_edge_of_tables_goes_when_lineage_is_between_columns_only(removed: Removed) -> None:
+    columns_only = WrittenState(lineage=[EDGE._replace(adds_table=False)])
+    assert removed(WrittenState(lineage=[EDGE]), columns_only) == [UPSTREAM]
+    assert undo(WrittenState(lineage=[EDGE]), columns_only)[0] == []
