@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 ARGS ?= --ablate --rivals
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart setup fix check test coverage test-fast test-cluster test-connect test-faults compat matrix bench-hin bench-profile bench-composite bench-rankings bench-roles golden build audit licences clean prerequisites
+.PHONY: help quickstart setup fix check test coverage test-fast test-cluster test-connect test-faults compat matrix bench-hin bench-profile bench-composite bench-rankings bench-roles bench-page golden build audit licences clean prerequisites
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -90,6 +90,9 @@ bench-rankings: $(VENV)/.dev ## Measure rankings on LAKES="FOLDER ...", with ARG
 
 bench-roles: $(VENV)/.dev ## Measure references and their direction on LAKES="FOLDER ..." with references.csv; minutes
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_roles $(LAKES) $(ROLES)
+
+bench-page: $(VENV)/.dev ## Time the page of 5,000 joins in Chromium; ARGS="--pictures FOLDER" takes screenshots; a minute
+	@PYTHONPATH=tests $(BIN)/python -m benchmarks.bench_page $(ARGS)
 
 bench-agents: $(VENV)/.dev ## Ask DataHub's MCP server (SERVER=COMMAND) for joins of LAKE=FOLDER, over DataHub's SCHEMA=FOLDER; minutes
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.agent_questions $(LAKE) --schema $(SCHEMA) --server $(SERVER) $(ARGS)

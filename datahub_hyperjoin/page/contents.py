@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from datahub_hyperjoin.crosswalks import is_in_two_steps
 from datahub_hyperjoin.joins import Evidence, Join, Role, Suggestion
-from datahub_hyperjoin.model.domains import Domain, find_domains, without_cliques
+from datahub_hyperjoin.model.domains import Domain, find_domains
 from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, TableId, TableProfile
 
@@ -59,9 +59,6 @@ class Contents:
 
     domains: tuple[tuple[str, tuple[int, ...]], ...]
     """Name and columns of each value domain, the largest first; its best column comes first."""
-
-    skeleton: frozenset[int]
-    """The joins that are left when each value domain is a star around one of its columns."""
 
     left_out: int
     """Number of joins that the page does not show."""
@@ -172,7 +169,6 @@ def list_contents(
     key_columns = set(keys)
     column_profiles = {column.id: column for profile in profiles for column in profile.columns}
     domains = find_domains(joins, column_profiles)
-    skeleton = {join.pairs for join in without_cliques(joins, domains)}
     pairs = _rank_joins(joins, suggestions, domains)
     shown = pairs[:MOST_JOINS]
     ends = [end for pair in shown for end in (pair.join.left, pair.join.right)]
@@ -201,9 +197,6 @@ def list_contents(
             for number, pair in enumerate(shown)
             if pair.join.further
         },
-        skeleton=frozenset(
-            number for number, pair in enumerate(shown) if pair.join.pairs in skeleton
-        ),
         left_out=len(pairs) - len(shown),
     )
 

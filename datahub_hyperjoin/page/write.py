@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 
@@ -11,7 +12,6 @@ from datahub_hyperjoin.decision_file import FiledDecision
 from datahub_hyperjoin.joins import Join, Role, Suggestion
 from datahub_hyperjoin.page.contents import Contents, list_contents
 from datahub_hyperjoin.page.decisions import PageDecisions, list_decisions
-from datahub_hyperjoin.page.picture import draw_tables
 from datahub_hyperjoin.page.served import ServedPage
 from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import ColumnId, TableProfile
@@ -93,7 +93,7 @@ def render_page(
         "page.html.j2",
         title=title,
         contents=contents,
-        picture=draw_tables(contents),
+        library=_library(),
         counts=counts,
         errors=errors,
         served=served,
@@ -112,6 +112,12 @@ def render_template(name: str, **values: object) -> str:
         HTML, in which all values are escaped.
     """
     return _environment().get_template(name).render(**values)
+
+
+@cache
+def _library() -> str:
+    """Read the library that draws the picture."""
+    return (files("datahub_hyperjoin") / "page/vendor/force-graph.min.js").read_text("utf-8")
 
 
 @cache  # the service would otherwise compile the templates for every answer

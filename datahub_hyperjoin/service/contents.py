@@ -66,7 +66,6 @@ def list_catalog_contents(
             if join.pairs[1:]
         },
         domains=(),
-        skeleton=frozenset(number for number, join in enumerate(shown) if join.open),
         left_out=len(joins) - len(shown),
     )
 

@@ -8,10 +8,8 @@ from datahub_hyperjoin.graphql import CatalogJoin
 from datahub_hyperjoin.graphql.datasets import DatasetSummary
 from datahub_hyperjoin.joins import Cardinality, Role, Verdict
 from datahub_hyperjoin.page.contents import Contents
-from datahub_hyperjoin.page.picture import draw_tables
 from datahub_hyperjoin.relationship_aspect import UNVERIFIED
 from datahub_hyperjoin.service.contents import is_listed, list_catalog_contents
-from datahub_hyperjoin.tables import ColumnId
 from datahub_hyperjoin.urns import dataset_urn
 from shop import column, table
 
@@ -94,24 +92,6 @@ def test_a_form_and_further_columns_are_listed() -> None:
     join = replace(REFERENCE, compared_as="countries", pairs=(*REFERENCE.pairs, further))
     assert contents(join).compared == {0: "countries"}
     assert contents(join).further == {0: (("year", "since"),)}
-
-
-def test_the_picture_leaves_out_what_people_rejected() -> None:
-    other = ColumnId(table("regions"), "id")
-    rejected = replace(
-        REFERENCE,
-        urn="urn:3",
-        pairs=((column("orders.region"), other),),
-        referenced=other,
-        verdicts=(Verdict.REJECTED,),
-        removed=True,
-    )
-    found = contents(REFERENCE, rejected)
-    assert len(found.joins) == 2
-    assert {found.tables[node.table][0] for node in draw_tables(found).nodes} == {
-        "shop.public.orders",
-        "shop.public.customers",
-    }
 
 
 @pytest.mark.parametrize(("verdicts", "removed", "listed"), [

@@ -1,0 +1,295 @@
+"""Test in a browser that people search, filter, link, focus and export what the page shows."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.resources import files
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pages import EVIDENCE, column, profiles, refers, undeclared
+
+import chromium
+from chromium import Tab
+from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
+from datahub_hyperjoin.joins import Cardinality, Join, Role, Verdict
+from datahub_hyperjoin.page import write_page
+from datahub_hyperjoin.statements import Statement
+
+pytestmark = pytest.mark.skipif(not chromium.PATH, reason="needs Chromium")
+
+ORDER, CUSTOMER = column("shop/orders.customer_id"), column("shop/customers.id")
+STORE, PREORDER = column("shop/stores.manager"), column("old/preorders.customer")
+COUNTRIES = [column(f"geo/{name}.country") for name in ("airports", "harbours", "roads")]
+TO_ONE = replace(
+    EVIDENCE,
+    cardinality=Cardinality.MANY_ONE,
+    left_containment=0.98,
+    left_fan_out=0.97,
+    right_fan_out=12.3,
+)
+FROM_ONE = TO_ONE.reversed
+
+
+def _joins() -> list[Join]:
+    plain = [undeclared(one, other) for one, other in combinations(sorted(COUNTRIES), 2)]
+    # The identifiers of a pair are sorted, so customers come first.
+    order = replace(refers(ORDER, CUSTOMER), evidence=FROM_ONE)
+    old = replace(refers(PREORDER, CUSTOMER, 0.6), evidence=TO_ONE)
+    twin = replace(
+        undeclared(STORE, CUSTOMER),
+        role=Role.ONE_TO_ONE,
+        joinability=0.75,
+        evidence=replace(TO_ONE, cardinality=Cardinality.ONE_ONE, right_fan_out=0.2),
+    )
+    return [order, old, twin, *plain]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("view") / "joins.html"
+    joins = _joins()
+    columns = sorted({end for join in joins for end in (join.left, join.right)})
+    rejected = WrittenDecision(
+        left_table="shop/stores.csv",
+        left_columns=("manager",),
+        right_table="shop/customers.csv",
+        right_columns=("id",),
+        verdict=Verdict.REJECTED,
+    )
+    write_page(
+        path,
+        profiles=profiles(*columns),
+        keys=columns,
+        suggestions=(),
+        joins=joins,
+        statements={joins[0].pairs: Statement(sql="SELECT 1", dialect="duckdb", rows=5)},
+        filed=[FiledDecision(written=rejected, left=STORE.table, right=CUSTOMER.table)],
+    )
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    with chromium.browse(tmp_path_factory.mktemp("browser")) as tab:
+        yield tab
+
+
+@pytest.fixture
+def tab(browser: Tab, page: Path) -> Tab:
+    return opened(browser, page)
+
+
+def opened(browser: Tab, page: Path, address: str = "") -> Tab:
+    browser.log.clear()
+    browser.open("about:blank")
+    browser.open(f"{page.as_uri()}{address}")
+    browser.wait("document.readyState === 'complete' && document.querySelector('.card') !== null")
+    return browser
+
+
+def cards(tab: Tab) -> list[str]:
+    titles = "[...document.querySelectorAll('.card h3')].map((title) => title.textContent)"
+    return list(tab.run(titles))
+
+
+def search(tab: Tab, text: str) -> None:
+    tab.run(
+        f"document.getElementById('search').value = {json.dumps(text)};"
+        "document.getElementById('search').dispatchEvent(new Event('input')); 0"
+    )
+    tab.wait(f"location.hash.includes('q={text.replace(' ', '+')}')")
+
+
+def choose(tab: Tab, name: str, value: str) -> None:
+    tab.run(
+        f"document.forms.filters.{name}.value = {json.dumps(value)};"
+        f"document.forms.filters.{name}.dispatchEvent(new Event('change', {{ bubbles: true }})); 0"
+    )
+
+
+def test_an_exact_name_comes_first(tab: Tab) -> None:
+    search(tab, "orders")
+    # The table of this name, one whose name holds it, and one that joins with them.
+    assert cards(tab) == ["orders", "preorders", "customers"]
+    search(tab, "customer")
+    # A column of this name, a table that begins with it, then a column that does.
+    assert cards(tab) == ["preorders", "customers", "orders", "stores"]
+    search(tab, "orders.customer_id")
+    assert cards(tab)[0] == "orders"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "titles"),
+    [
+        ("role", "0", {"customers", "orders", "preorders"}),
+        ("role", "3", {"airports", "harbours", "roads"}),
+        ("cardinality", "ONE_ONE", {"customers", "stores"}),
+        ("evidence", "declared", {"customers", "orders", "preorders"}),
+        ("evidence", "data", {"airports", "harbours", "roads"}),
+        ("evidence", "people", {"customers", "orders", "preorders", "stores"}),
+        ("schema", "old", {"preorders"}),
+        ("score", "0.9", {"customers", "orders"}),
+    ],
+)
+def test_a_filter_keeps_the_joins_that_it_names(
+    tab: Tab, name: str, value: str, titles: set[str]
+) -> None:
+    choose(tab, name, value)
+    assert set(cards(tab)) == titles
+    assert tab.run("document.getElementById('filter-count').textContent") == "(1)"
+
+
+def test_undecided_joins_are_those_without_a_decision(tab: Tab) -> None:
+    tab.run("document.forms.filters.undecided.click()")
+    assert "stores" not in cards(tab)
+    assert "orders" in cards(tab)
+
+
+def test_a_link_opens_the_same_view(tab: Tab, page: Path) -> None:
+    search(tab, "customer")
+    choose(tab, "role", "0")
+    tab.run(
+        "document.getElementById('sort').value = 'name';"
+        "document.getElementById('sort').dispatchEvent(new Event('change')); 0"
+    )
+    seen, address = cards(tab), str(tab.run("location.hash"))
+    assert address == "#q=customer&sort=name&role=0"
+    assert cards(opened(tab, page, address)) == seen
+    assert tab.run("document.getElementById('search').value") == "customer"
+    assert tab.run("document.forms.filters.role.value") == "0"
+    tab.run("document.getElementById('clear').click()")
+    assert len(cards(tab)) == 7
+    assert tab.run("location.hash") == "#sort=name"
+
+
+def test_a_link_that_names_nothing_known_shows_everything(tab: Tab, page: Path) -> None:
+    assert len(cards(opened(tab, page, "#table=gone.csv&role=99&schema=gone"))) == 7
+
+
+def test_a_table_is_shown_with_its_neighbours(tab: Tab, page: Path) -> None:
+    drawn = "document.getElementById('drawn').textContent"
+    # The rejected join of stores is not drawn, and three columns of a domain have three lines.
+    assert tab.wait(drawn) == "6 tables, 5 lines"
+    tab.run(
+        "[...document.querySelectorAll('.title')].find((b) => b.textContent === 'orders').click()"
+    )
+    assert cards(tab) == ["orders"]
+    assert tab.run("location.hash") == "#table=shop%2Forders.csv"
+    assert cards(opened(tab, page, "#table=shop%2Forders.csv")) == ["orders"]
+    choose(tab, "role", "0")
+    tab.wait(f"{drawn} === '3 tables, 2 lines'")
+
+
+def sentences(tab: Tab, table: str) -> list[str]:
+    search(tab, table)
+    script = "[...document.querySelector('.card').querySelectorAll('.sentence')]"
+    return list(tab.run(f"{script}.map((line) => line.textContent)"))
+
+
+def test_a_join_is_told_in_a_sentence(tab: Tab) -> None:
+    assert sentences(tab, "orders") == [
+        "Each order has one customer; 3% of the orders with a customer_id have none."
+    ]
+    assert sentences(tab, "customers")[0] == (
+        "Each customer has 12.3 orders on average; "
+        "3% of the orders with a customer_id have no customer."
+    )
+    assert sentences(tab, "stores") == [
+        "20% of the stores with a manager have one customer (by manager)."
+    ]
+
+
+def exported(tab: Tab, name: str) -> str:
+    tab.run(
+        "URL.createObjectURL = (blob) => {"
+        "  blob.text().then((text) => { saved = text; }); return 'data:,'; };"
+        f"globalThis.saved = ''; document.querySelector('[data-export={name}]').click(); 0"
+    )
+    return str(tab.wait("globalThis.saved"))
+
+
+def test_the_shown_joins_are_exported(tab: Tab) -> None:
+    choose(tab, "score", "0.9")
+    (row,) = csv.DictReader(io.StringIO(exported(tab, "csv")))
+    expected = {
+        "left_table": "shop/customers.csv",
+        "left_column": "id",
+        "right_table": "shop/orders.csv",
+        "right_column": "customer_id",
+        "role": "reference",
+        "direction": "-1",
+        "joinability": "0.9",
+        "cardinality": "one-to-many",
+        "decision": "",
+    }
+    assert {name: row[name] for name in expected} == expected
+    assert exported(tab, "sql") == (
+        "-- shop/customers.csv.id = shop/orders.csv.customer_id: "
+        "5 rows when it was run without its limit\nSELECT 1;\n"
+    )
+    assert exported(tab, "mermaid") == (
+        'erDiagram\n    orders }o--o| customers : "customer_id = id"\n'
+    )
+    models: Any = yaml.safe_load(exported(tab, "dbt"))
+    test = {"arguments": {"to": "ref('customers')", "field": "id"}, "config": {"severity": "warn"}}
+    assert models == {
+        "version": 2,
+        "models": [{"name": "orders", "columns": [
+            {"name": "customer_id", "data_tests": [{"relationships": test}]}
+        ]}],
+    }  # fmt: skip
+    assert tab.run("document.getElementById('export-said').textContent") == (
+        "Downloaded joins.yml with 1 join."
+    )
+
+
+def test_a_join_without_sql_says_so_in_the_export(tab: Tab) -> None:
+    choose(tab, "schema", "old")
+    assert exported(tab, "sql").startswith(
+        "-- old/preorders.csv.customer = shop/customers.csv.id: no SQL"
+    )
+
+
+def test_the_keyboard_moves_and_zooms_the_picture(tab: Tab) -> None:
+    tab.wait("document.getElementById('canvas').dataset.settled === 'true'")
+    moved = (
+        "document.getElementById('canvas').dispatchEvent("
+        "new KeyboardEvent('keydown', {key: KEY, cancelable: true}))"
+    )
+    # An event that the picture takes is not left to the browser.
+    assert [tab.run(moved.replace("KEY", f"'{key}'")) for key in ("+", "ArrowLeft", "0", "x")] == [
+        False,
+        False,
+        False,
+        True,
+    ]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_is_accessible(browser: Tab, page: Path, scheme: str, width: int) -> None:
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.send("Emulation.setEmulatedMedia", features=features)
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.send("Emulation.setDeviceMetricsOverride", **size)
+    tab = opened(browser, page)
+    tab.run(
+        "document.querySelectorAll('details').forEach((each) => { each.open = true; });"
+        "document.body.classList.add('pictured'); 0"
+    )
+    tab.run((files("axe_core_python") / "axe.min.js").read_text("utf-8"))
+    tab.run(
+        "globalThis.found = null; axe.run().then(({ violations }) => { found = violations; }); 0"
+    )
+    tab.wait("found !== null")
+    brief = "found.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html.slice(0, 160))])"
+    assert tab.run(brief) == []
+    assert tab.run("document.documentElement.scrollWidth <= innerWidth")
+    assert tab.log == []
+    browser.send("Emulation.clearDeviceMetricsOverride")
