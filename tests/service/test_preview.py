@@ -109,6 +109,8 @@ def test_a_decision_in_the_preview_tab_is_kept_by_the_next_run(tmp_path: Path) -
                 framed=True,
             )
             tab.wait("document.querySelectorAll('#path-answer li').length === 1", framed=True)
+            tab.run("document.getElementById('show-picture').click()", framed=True)
+            tab.wait("!!document.querySelector('#canvas canvas')", framed=True)
             refused = [text for text in tab.log if "Content Security Policy" in text]
             assert refused == []
         assert find_join(gms.graph(), urn_of(CARRIER)).verdict is Verdict.ACCEPTED
