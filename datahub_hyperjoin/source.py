@@ -309,6 +309,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
                 suggestions=findings.suggestions,
                 joins=[*findings.joins, *lone_joins(findings.crosswalks, findings.joins)],
                 statements=findings.statements,
+                contributions=findings.contributions,
                 filed=catalog.filed,
                 file=(self.config.decisions or Path("decisions.csv")).name,
             )

@@ -31,6 +31,7 @@ from datahub_hyperjoin.model.errors import EmptyIndexError, NothingToLearnError
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.llm.naming import Naming
+from datahub_hyperjoin.model.ranking.contributions import Contributions, list_contributions
 from datahub_hyperjoin.model.ranking.rank import rank
 from datahub_hyperjoin.model.saved.epoch import Epoch
 from datahub_hyperjoin.named_joins import describe_unread, find_named_joins
@@ -80,6 +81,9 @@ class Findings:
 
     described: frozenset[TableId] = frozenset()
     """These tables: unreadable ones, and those that only the catalog describes."""
+
+    contributions: Mapping[Pair, Contributions] = field(default_factory=dict)
+    """The signals of each join's first pair of columns."""
 
     unverified: frozenset[TableId] = frozenset()
     """Tables that could be profiled, but no longer be read when joins were verified."""
@@ -334,6 +338,9 @@ def compare_values(
         domains=find_domains(joins, dict(zip(index.lake.ids, index.lake.profiles, strict=True))),
         crosswalks=crosswalks,
         unverified=frozenset(unverified),
+        contributions=list_contributions(
+            index, encoding.embeddings, [(a.left, a.right) for a in joins], model.ranking.scoring
+        ),
         model_version=f"{__version__}-{encoding.fingerprint}",
     )
     return LakeComparison(

@@ -154,6 +154,7 @@ class FoundJoins:
                 suggestions=found.suggestions,
                 joins=[*found.joins, *lone_joins(found.crosswalks, found.joins)],
                 statements=found.statements,
+                contributions=found.contributions,
                 filed=self.filed,
                 file=self.decisions,
             )

@@ -5,14 +5,15 @@ Records refer to each other by index.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from datahub_hyperjoin.crosswalks import is_in_two_steps
 from datahub_hyperjoin.joins import Evidence, Join, Role, Suggestion
 from datahub_hyperjoin.model.domains import Domain, find_domains
+from datahub_hyperjoin.model.ranking.contributions import Contributions
 from datahub_hyperjoin.statements import JoinedColumns, Statement
-from datahub_hyperjoin.tables import ColumnId, ColumnProfile, TableId, TableProfile
+from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Pair, TableId, TableProfile
 
 MOST_JOINS = 20_000
 """Joins that a page shows at most."""
@@ -59,6 +60,13 @@ class Contents:
 
     domains: tuple[tuple[str, tuple[int, ...]], ...]
     """Name and columns of each value domain, the largest first; its best column comes first."""
+
+    signal_names: tuple[str, ...] = ()
+    """Names of the signals."""
+
+    signals: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
+    """Probability of a join by all signals, and then by each signal alone in the order of their
+    names, by the join's number."""
 
     left_out: int
     """Number of joins that the page does not show."""
@@ -153,6 +161,7 @@ def list_contents(
     suggestions: Sequence[Suggestion],
     joins: Sequence[Join],
     statements: Mapping[JoinedColumns, Statement] = MappingProxyType({}),
+    contributions: Mapping[Pair, Contributions] = MappingProxyType({}),
 ) -> Contents:
     """Collect the tables, columns and joins that the HTML page shows.
 
@@ -162,6 +171,7 @@ def list_contents(
         suggestions: The suggestions for the key columns.
         joins: The suggested joins, with evidence, also those that only a crosswalk connects.
         statements: The SQL of joins, or the reasons why they have none.
+        contributions: The signals of joins, by their first pairs of columns.
 
     Returns:
         Tables, columns and joins.
@@ -197,8 +207,21 @@ def list_contents(
             for number, pair in enumerate(shown)
             if pair.join.further
         },
+        signal_names=tuple(next(iter(contributions.values())).alone) if contributions else (),
+        signals=_signals(shown, contributions),
         left_out=len(pairs) - len(shown),
     )
+
+
+def _signals(
+    pairs: Sequence[_Pair], contributions: Mapping[Pair, Contributions]
+) -> dict[int, tuple[float, ...]]:
+    known = ((at, contributions.get(pair.join.pairs[0])) for at, pair in enumerate(pairs))
+    return {
+        at: tuple(round(share, 2) for share in (each.together, *each.alone.values()))
+        for at, each in known
+        if each
+    }
 
 
 def _rank_joins(

@@ -10,11 +10,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from datahub_hyperjoin.decision_file import FiledDecision
 from datahub_hyperjoin.joins import Join, Role, Suggestion
+from datahub_hyperjoin.model.ranking.contributions import Contributions
 from datahub_hyperjoin.page.contents import Contents, list_contents
 from datahub_hyperjoin.page.decisions import PageDecisions, list_decisions
 from datahub_hyperjoin.page.served import ServedPage
 from datahub_hyperjoin.statements import JoinedColumns, Statement
-from datahub_hyperjoin.tables import ColumnId, TableProfile
+from datahub_hyperjoin.tables import ColumnId, Pair, TableProfile
 
 _TITLE = "Suggested joins"
 
@@ -27,6 +28,7 @@ def write_page(  # noqa: PLR0913 - one for each part of the page
     suggestions: Sequence[Suggestion],
     joins: Sequence[Join],
     statements: Mapping[JoinedColumns, Statement] = MappingProxyType({}),
+    contributions: Mapping[Pair, Contributions] = MappingProxyType({}),
     filed: Sequence[FiledDecision] = (),
     file: str = "decisions.csv",
 ) -> None:
@@ -42,11 +44,17 @@ def write_page(  # noqa: PLR0913 - one for each part of the page
         suggestions: The suggestions for the key columns.
         joins: The suggested joins, with evidence, also those that only a crosswalk connects.
         statements: The SQL of joins, or the reasons why they have none.
+        contributions: The signals of joins, by their first pairs of columns.
         filed: The decisions of the recipe's file, which the page shows and downloads again.
         file: Name of the file.
     """
     contents = list_contents(
-        profiles, keys=keys, suggestions=suggestions, joins=joins, statements=statements
+        profiles,
+        keys=keys,
+        suggestions=suggestions,
+        joins=joins,
+        statements=statements,
+        contributions=contributions,
     )
     readable = (profile.table.id for profile in profiles if not profile.fault)
     text = render_page(

@@ -20,11 +20,13 @@ from tabulate import tabulate
 
 from chromium import Tab, browse
 from datahub_hyperjoin.joins import Cardinality, CatalogEvidence, Join, Role
+from datahub_hyperjoin.model.ranking.contributions import Contributions
 from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import ColumnId
 
 TABLES, JOINS = 2_000, 5_000
+_SIGNALS = ("containment", "ochiai", "cells", "names", "lookup", "location", "related")
 _NOUNS = ("orders", "customers", "products", "invoices", "payments", "stores", "flights", "planes")
 _VIEWS = {"list": "", "join": "#q=customers", "focus": "#table=shop/customers.csv"}
 _SEARCH = """new Promise((done) => {
@@ -113,6 +115,10 @@ def write(path: Path, *, tables: int, joins: int) -> None:
         suggestions=(),
         joins=found,
         statements=statements,
+        contributions={
+            join.pairs[0]: Contributions(together=0.8, alone=dict.fromkeys(_SIGNALS, 0.23))
+            for join in found
+        },
     )
 
 

@@ -133,6 +133,7 @@ def test_a_result_finds_paths(found: FoundJoins) -> None:
 
 def test_a_result_gives_the_page(found: FoundJoins, tmp_path: Path) -> None:
     page = found.to_html(tmp_path / "joins.html")
+    assert '"signals":{"0":[' in page
     assert page == (tmp_path / "joins.html").read_text()
     assert page == found.to_html()
     assert "orders.csv" in page

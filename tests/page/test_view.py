@@ -18,6 +18,7 @@ import chromium
 from chromium import Tab
 from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
 from datahub_hyperjoin.joins import Cardinality, Join, Role, Verdict
+from datahub_hyperjoin.model.ranking.contributions import Contributions
 from datahub_hyperjoin.page import write_page
 from datahub_hyperjoin.statements import Statement
 
@@ -68,6 +69,11 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         keys=columns,
         suggestions=(),
         joins=joins,
+        contributions={
+            joins[0].pairs[0]: Contributions(
+                together=0.82, alone={"containment": 0.7, "cosine": 0.0, "names": 0.25}
+            )
+        },
         statements={joins[0].pairs: Statement(sql="SELECT 1", dialect="duckdb", rows=5)},
         filed=[FiledDecision(written=rejected, left=STORE.table, right=CUSTOMER.table)],
     )
@@ -202,6 +208,19 @@ def test_a_join_is_told_in_a_sentence(tab: Tab) -> None:
     )
     assert sentences(tab, "stores") == [
         "20% of the stores with a manager have one customer (by manager)."
+    ]
+
+
+def test_a_score_is_told_signal_by_signal(tab: Tab) -> None:
+    choose(tab, "score", "0.9")
+    tab.run("document.querySelector('.why').open = true")
+    rows = "[...document.querySelectorAll('.card:first-child .why li')]"
+    tab.wait(f"{rows}.length > 0")
+    assert tab.run(f"{rows}.map((row) => row.textContent)") == [
+        "values of one column found in the other0.70",
+        "names of the columns0.25",
+        "all signals together0.82",
+        "joinability0.90",
     ]
 
 

@@ -1,0 +1,59 @@
+"""Tell how far each signal alone explains a join."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float32
+
+from datahub_hyperjoin.model.config import Scoring
+from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex
+from datahub_hyperjoin.model.ranking.noisy_or import combine, weigh
+from datahub_hyperjoin.model.ranking.pair_scoring import NoisyOrScorer, build_scorer
+from datahub_hyperjoin.tables import Pair
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contributions:
+    """The signals of a join, each in the direction in which it is stronger."""
+
+    together: float
+    """Probability of a join by all signals, in [0, 1], before trees, roles and decisions."""
+
+    alone: Mapping[str, float]
+    """Probability of a join by each signal alone, in [0, 1], by the signal's name."""
+
+
+def list_contributions(
+    index: LakeIndex,
+    embeddings: Float32[np.ndarray, "column width"],
+    pairs: Sequence[Pair],
+    scoring: Scoring,
+) -> dict[Pair, Contributions]:
+    """Tell how far each signal alone explains each pair.
+
+    Args:
+        index: The columns with their signals and catalog priors.
+        embeddings: One unit vector for each column.
+        pairs: Pairs of columns of the lake.
+        scoring: The signals that score a pair.
+
+    Returns:
+        The signals of each pair; nothing if pairs are scored by the network or by names alone.
+    """
+    scorer = build_scorer(index, embeddings, scoring)
+    if not isinstance(scorer, NoisyOrScorer) or not pairs:
+        return {}
+    ends = np.array([[index.lake.number_of[column] for column in pair] for pair in pairs])
+    both = (ends, ends[:, ::-1])
+    ways = [scorer.measure(way[:, :1], way[:, 1:]) for way in both]
+    together = np.maximum(*(combine(way, scorer.strengths)[:, 0, 0] for way in ways))
+    there, back = (weigh(way, scorer.strengths) for way in ways)
+    alone = {name: np.maximum(there[name], back[name])[:, 0, 0] for name in there}
+    return {
+        pair: Contributions(
+            together=float(together[at]),
+            alone={name: float(weights[at]) for name, weights in alone.items()},
+        )
+        for at, pair in enumerate(pairs)
+    }
