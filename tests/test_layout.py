@@ -25,6 +25,7 @@ TOP_LEVEL = {
     "SECURITY.md",
     "constraints.txt",
     "datahub_hyperjoin",
+    "docs",
     "ingestion_recipes",
     "model",
     "pyproject.toml",

@@ -195,12 +195,33 @@ def set_properties(
     Returns:
         A patch that keeps all other properties.
     """
-    changes = []
-    for key, assigned in values.items():
-        assignment = StructuredPropertyValueAssignmentClass(propertyUrn=key, values=list(assigned))
-        value = pre_json_transform(assignment.to_obj())
-        changes.append({"op": "add", "path": property_path(key), "value": value})
+    assigned = (
+        StructuredPropertyValueAssignmentClass(propertyUrn=key, values=list(own))
+        for key, own in values.items()
+    )
+    changes = [_assign(assignment) for assignment in assigned]
     return _patch(urn, StructuredPropertiesClass.ASPECT_NAME, _keyed(_PROPERTY_KEYS, changes))
+
+
+def assign_property(
+    urn: str, assignment: StructuredPropertyValueAssignmentClass
+) -> MetadataWorkUnit:
+    """Set one structured property of an entity, with its author.
+
+    Args:
+        urn: The entity.
+        assignment: The property, all its values, and who set it.
+
+    Returns:
+        A patch that keeps all other properties.
+    """
+    changes = _keyed(_PROPERTY_KEYS, [_assign(assignment)])
+    return _patch(urn, StructuredPropertiesClass.ASPECT_NAME, changes)
+
+
+def _assign(assignment: StructuredPropertyValueAssignmentClass) -> Change:
+    value = pre_json_transform(assignment.to_obj())
+    return {"op": "add", "path": property_path(assignment.propertyUrn), "value": value}
 
 
 def remove_properties(urn: str, keys: Sequence[str]) -> MetadataWorkUnit:

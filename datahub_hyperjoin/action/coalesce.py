@@ -1,0 +1,75 @@
+"""Run a function soon after changes, once for many of them and never twice at a time."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
+
+_MAX_TRIES = 5
+
+
+class CoalescedRuns:
+    """A thread that runs a function after changes.
+
+    All changes within a waiting time share a run. A change during a run causes one further run,
+    since that run may have read the catalog before.
+
+    Args:
+        run: Returns whether it succeeded; must not raise.
+        wait: Seconds between the first change and the run.
+        retry: Seconds after which a failed run is repeated, at most four times.
+    """
+
+    def __init__(self, run: Callable[[], bool], *, wait: float, retry: float) -> None:
+        self._run, self._wait, self._retry = run, wait, retry
+        self._due: float | None = None
+        self._closed = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._work, name="hyperjoin-action", daemon=True)
+        self._thread.start()
+
+    def hear(self) -> None:
+        """Note a change, and return at once."""
+        with self._changed:
+            if self._due is None:
+                self._due = time.monotonic() + self._wait
+                self._changed.notify()
+
+    def close(self) -> None:
+        """Run at once for changes that still wait, and end the thread.
+
+        May be called again.
+        """
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _work(self) -> None:
+        tries = 0
+        while self._next():
+            if self._run():
+                tries = 0
+                continue
+            tries += 1
+            if tries < _MAX_TRIES:
+                self._repeat()
+            else:
+                logger.error("The changes wait for the next event or `datahub ingest`")
+                tries = 0
+
+    def _next(self) -> bool:
+        """Wait until a run is due; return False if no run will ever be."""
+        with self._changed:
+            while not self._closed and (self._due is None or time.monotonic() < self._due):
+                left = None if self._due is None else self._due - time.monotonic()
+                self._changed.wait(left)
+            due, self._due = self._due, None
+            return due is not None
+
+    def _repeat(self) -> None:
+        with self._changed:
+            if not self._closed and self._due is None:
+                self._due = time.monotonic() + self._retry

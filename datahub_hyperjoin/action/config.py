@@ -1,0 +1,43 @@
+"""The configuration of the action."""
+
+from pathlib import Path
+
+from datahub.configuration.common import ConfigModel
+from pydantic import ConfigDict, Field, ValidationError
+from typing_extensions import Self
+
+from datahub_hyperjoin.action.errors import RefusedActionError
+
+
+class ActionConfig(ConfigModel):
+    """The section `action.config` of an action's file."""
+
+    model_config = ConfigDict(
+        extra="forbid", use_attribute_docstrings=True, hide_input_in_errors=True
+    )
+
+    recipe: Path
+    """The recipe that `datahub ingest` runs on schedule."""
+
+    wait_seconds: float = Field(default=2, ge=0, le=3600, allow_inf_nan=False)
+    """Seconds to wait for further changes after the first, because they share a run."""
+
+    retry_seconds: float = Field(default=60, ge=0, le=86_400, allow_inf_nan=False)
+    """Seconds until a failed run is repeated, as while `datahub ingest` uses the same store."""
+
+    @classmethod
+    def read(cls, written: object) -> Self:
+        """Validate the section as it is written.
+
+        Raises:
+            RefusedActionError: Keys are unknown or missing, or values invalid; it names them all.
+        """
+        try:
+            return cls.model_validate({} if written is None else written)
+        except ValidationError as error:
+            faults = error.errors(include_url=False, include_context=False, include_input=False)
+            named = [
+                f"`{'.'.join(map(str, fault['loc'])) or 'action.config'}`: {fault['msg']}"
+                for fault in faults
+            ]
+            raise RefusedActionError.because(named) from error

@@ -1,0 +1,84 @@
+"""Errors of the DataHub Action.
+
+HyperJoinError
+├─ RefusedActionError      the action's configuration must be corrected before it can start
+├─ MalformedEventError     an event has another form than DataHub's metadata model prescribes
+└─ UnrecordedRemovalError  DataHub does not store a person's decision
+"""
+
+from collections.abc import Sequence
+
+from typing_extensions import Self
+
+from datahub_hyperjoin.errors import HyperJoinError
+
+
+class RefusedActionError(HyperJoinError, ValueError):
+    """The action's configuration must be corrected before it can start."""
+
+    @classmethod
+    def because(cls, faults: Sequence[str]) -> Self:
+        """Report the faults of the configuration, one per line."""
+        lines = [f"- {fault}" for fault in faults]
+        return cls("\n".join(["Correct the action's configuration:", *lines]))
+
+    @classmethod
+    def without_server(cls) -> Self:
+        """Report that the action has no DataHub server."""
+        return cls.because(
+            ["`datahub` is missing. Add the section beside `action`, with `server` and `token`"]
+        )
+
+    @classmethod
+    def unreadable_recipe(cls, path: str, reason: str) -> Self:
+        """Report that the recipe's file cannot be read."""
+        return cls.because([f"`recipe` is {path!r}, which cannot be read: {reason}"])
+
+    @classmethod
+    def of_another_source(cls, path: str, kind: str) -> Self:
+        """Report that the recipe runs another source."""
+        fix = "Name a recipe whose `source.type` is `hyperjoin`"
+        return cls.because([f"`recipe` is {path!r}, which runs the source {kind!r}. {fix}"])
+
+    @classmethod
+    def without_server_in_recipe(cls, path: str) -> Self:
+        """Report that the recipe writes to no DataHub server."""
+        fix = "Use its sink `datahub-rest`, because the action changes the catalog itself"
+        return cls.because([f"`recipe` is {path!r}, which writes to no server. {fix}"])
+
+    @classmethod
+    def without_store(cls, path: str) -> Self:
+        """Report that the recipe keeps no profiles."""
+        fix = "Set `profile.store` to a folder, and run the recipe once"
+        return cls.because(
+            [f"`recipe` is {path!r}, which would read all tables after every decision. {fix}"]
+        )
+
+    @classmethod
+    def without_model(cls, path: str) -> Self:
+        """Report that every decision would train a network."""
+        fix = "Set `model.path` to a folder, and run the recipe once with `datahub ingest`"
+        return cls.because(
+            [f"`recipe` is {path!r}, which would train a network after every decision. {fix}"]
+        )
+
+
+class MalformedEventError(HyperJoinError, ValueError):
+    """An event has another form than DataHub's metadata model prescribes."""
+
+    @classmethod
+    def because(cls, reason: str) -> Self:
+        """Report why an event cannot be read."""
+        return cls(f"{reason}. Check that the action and the server have the same DataHub release")
+
+
+class UnrecordedRemovalError(HyperJoinError):
+    """DataHub does not store a person's decision."""
+
+    @classmethod
+    def of_column(cls, column: str, reason: str) -> Self:
+        """Report the column whose rejected joins cannot be written."""
+        return cls(
+            f"the removed suggestions of {column} cannot be recorded as rejected: {reason}. List "
+            "them under its *Rejected joins* in DataHub"
+        )

@@ -1,0 +1,92 @@
+"""The action `hyperjoin` of DataHub's framework of actions."""
+
+import logging
+
+from datahub.ingestion.graph.client import DataHubGraph
+from datahub_actions.action.action import Action
+from datahub_actions.event.event_envelope import EventEnvelope
+from datahub_actions.pipeline.pipeline_context import PipelineContext
+from typing_extensions import Self
+
+from datahub_hyperjoin.action.coalesce import CoalescedRuns
+from datahub_hyperjoin.action.config import ActionConfig
+from datahub_hyperjoin.action.errors import MalformedEventError, RefusedActionError
+from datahub_hyperjoin.action.heard import CatalogChange, Hearing, Removal
+from datahub_hyperjoin.action.ingestion import QuickIngestion
+from datahub_hyperjoin.action.removals import record_removal
+from datahub_hyperjoin.client_errors import translate_malformed
+
+logger = logging.getLogger(__name__)
+
+
+class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no types
+    """Lets people's decisions and new tables take effect within seconds.
+
+    What only an event tells is recorded in the catalog before the event is acknowledged. All else
+    is in the catalog already, so a lost or repeated event does no harm.
+
+    Args:
+        config: The section `action.config`.
+        ingestion: The recipe to run after a change.
+        graph: DataHub's server.
+    """
+
+    def __init__(
+        self, config: ActionConfig, ingestion: QuickIngestion, graph: DataHubGraph
+    ) -> None:
+        self._graph = graph
+        scope = ingestion.config.scope
+        self._hearing = Hearing(instances=scope.instances, namespace=scope.namespace)
+        self._runs = CoalescedRuns(
+            ingestion.run, wait=config.wait_seconds, retry=config.retry_seconds
+        )
+
+    @classmethod
+    def create(cls, config_dict: dict[str, object], ctx: PipelineContext) -> Self:
+        """Create the action from its file.
+
+        Args:
+            config_dict: The section `action.config`.
+            ctx: The action's pipeline, with its server.
+
+        Raises:
+            RefusedActionError: The configuration must be corrected.
+            RefusedRecipeError: The recipe must be corrected.
+        """
+        config = ActionConfig.read(config_dict)
+        if ctx.graph is None:
+            raise RefusedActionError.without_server()
+        return cls(config, QuickIngestion.of(config.recipe), ctx.graph.graph)
+
+    def act(self, event: EventEnvelope) -> None:
+        """Record a decision that only this event tells, and plan a run if joins may change.
+
+        A malformed event is a warning.
+
+        Args:
+            event: An event of any kind.
+
+        Raises:
+            UnrecordedRemovalError: The server does not store the decision; the framework may
+                deliver the event again.
+        """
+        try:
+            with translate_malformed(MalformedEventError.because):
+                heard = self._hearing.hear(event.event)
+        except MalformedEventError as error:
+            logger.warning("An event was skipped: %s (%r)", error, error.__cause__)
+            return
+        match heard:
+            case Removal():
+                if not record_removal(self._graph, heard, self._hearing.namespace):
+                    return
+            case CatalogChange():
+                pass
+            case None:
+                return
+        logger.info("Heard a change of %s", heard.urn)
+        self._runs.hear()
+
+    def close(self) -> None:
+        """Run at once for the changes that still wait, and stop."""
+        self._runs.close()
