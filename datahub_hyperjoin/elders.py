@@ -153,7 +153,10 @@ def read_led(
                 led[urn] = shown
     return Led(
         relationships=led,
-        queries=frozenset(query for one in elders for query in one.state.queries),
+        # Every pipeline adds terms to its columns; they exist once for all.
+        queries=frozenset(
+            urn for one in elders for urn in one.state.queries if urn not in one.state.terms
+        ),
         described=frozenset(
             urn for one in elders for urn in (*one.state.columns, *one.state.datasets)
         ),

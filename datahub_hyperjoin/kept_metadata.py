@@ -80,13 +80,18 @@ def about_unread_tables(
         if urn in listing or dataset_urn(column_id(urn).table) not in judged
     ]
     datasets = [urn for urn in kept.datasets if urn not in judged]
-    shows = {"query": config.queries, "document": config.documents}
+    shows = {
+        "query": config.queries,
+        "document": config.documents,
+        "glossaryTerm": config.glossary_terms,
+    }
     return WrittenState(
         columns=columns if config.properties else [],
         datasets=datasets if config.properties else [],
         queries=[urn for urn in kept.queries if shows[guess_entity_type(urn)]],
         lineage=kept.lineage if config.lineage else [],
         embeds=kept.embeds if config.embed else {},
+        terms=kept.terms if config.glossary_terms else {},
     )
 
 

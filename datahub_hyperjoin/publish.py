@@ -1,6 +1,6 @@
 """Write the joins of a run to the catalog, and withdraw outdated metadata."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,6 @@ from datahub_hyperjoin.catalog import (
     read_published_entities,
     read_upstreams,
 )
-from datahub_hyperjoin.crosswalks import Bridge, CrosswalkJoin
 from datahub_hyperjoin.elders import read_led
 from datahub_hyperjoin.emit import (
     EmitConfig,
@@ -30,6 +29,7 @@ from datahub_hyperjoin.emit import (
     withdraw,
     without_ours,
 )
+from datahub_hyperjoin.glossary import read_glossary
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.kept_metadata import (
     about_unread_tables,
@@ -41,10 +41,11 @@ from datahub_hyperjoin.listed_decisions import list_rejected
 from datahub_hyperjoin.model.domains import without_cliques
 from datahub_hyperjoin.pipelines import OtherPipeline, shared_joins, without_shared
 from datahub_hyperjoin.relationship_aspect import join_urn
+from datahub_hyperjoin.renamed_columns import rename_columns, rename_steps
 from datahub_hyperjoin.report import HyperJoinReport
 from datahub_hyperjoin.settled_scores import scores_to_remember, settle
 from datahub_hyperjoin.suggest import Findings
-from datahub_hyperjoin.tables import ColumnId, Pair, TableId, pair_of
+from datahub_hyperjoin.tables import Pair, TableId, pair_of
 from datahub_hyperjoin.urns import column_id, column_urn, dataset_urn, table_id
 
 _LARGE_DOMAIN = 4
@@ -73,9 +74,9 @@ def prepare(
     known = set(map(join_urn, carried))
     named = [join for join in findings.named if join_urn(join) not in known]
     joins = [*findings.joins, *named, *carried]
-    renamed = [_rename(join, catalog.field_path) for join in joins]
+    renamed = [rename_columns(join, catalog.field_path) for join in joins]
     shared = [
-        _rename(join, catalog.field_path)
+        rename_columns(join, catalog.field_path)
         for join in shared_joins(catalog, {*map(join_urn, joins)}, others)
     ]
     large = [domain for domain in findings.domains if len(domain.members) >= _LARGE_DOMAIN]
@@ -87,8 +88,8 @@ def prepare(
             (catalog.field_path(each.query), catalog.field_path(each.candidate)): each.rank
             for each in findings.suggestions
         },
-        implied=frozenset(_rename(join, catalog.field_path).pairs for join in implied),
-        crosswalks=[_rename_bridge(join, catalog.field_path) for join in findings.crosswalks],
+        implied=frozenset(rename_columns(join, catalog.field_path).pairs for join in implied),
+        crosswalks=[rename_steps(join, catalog.field_path) for join in findings.crosswalks],
         shared=shared,
         titles=_titles(catalog, [*renamed, *shared]),
         unread=findings.unread | catalog.absent,
@@ -102,24 +103,6 @@ def prepare(
             for pairs, statement in findings.statements.items()
         },
     )
-
-
-def _rename(join: Join, name: Callable[[ColumnId], ColumnId]) -> Join:
-    return replace(
-        join,
-        left=name(join.left),
-        right=name(join.right),
-        referenced=name(join.referenced) if join.referenced else None,
-        further=tuple((name(left), name(right)) for left, right in join.further),
-        via=(name(join.via[0]), name(join.via[1])) if join.via else None,
-    )
-
-
-def _rename_bridge(join: CrosswalkJoin, name: Callable[[ColumnId], ColumnId]) -> CrosswalkJoin:
-    left, left_via, right_via, right = map(
-        name, (join.left, join.bridge.left_via, join.bridge.right_via, join.right)
-    )
-    return replace(join, bridge=Bridge(left, left_via, right_via, right))
 
 
 def _titles(catalog: Catalog, joins: Iterable[Join]) -> dict[TableId, str]:
@@ -239,7 +222,8 @@ def publish(
     yield from led.leave(units, led.news(publication, last))
     if config.properties:
         yield from list_rejected(catalog, config.namespace)
-    managed = last.without_queries(existing.closed_queries).without_embeds(existing.foreign_embeds)
+    left_alone = existing.closed_queries | existing.edited_terms
+    managed = last.without_queries(left_alone).without_embeds(existing.foreign_embeds)
     written.queries.extend(untested_queries(managed, publication) if config.queries else ())
     kept = about_unread_tables(managed, publication, existing, config)
     # The fail-safe counts only what this run could judge.
@@ -311,7 +295,12 @@ def _read_existing(
     foreign = [relationship for relationship in relationships if not relationship.ours]
     queries, upstreams, listed = PublishedEntities(), {}, {}
     # Of a layer that is off now, people's edits stay, too.
-    if wanted := publication.shown_by(config).union(last.queries):
+    glossary = None
+    if config.glossary_terms:
+        states = [other.state for other in context.others]
+        glossary = read_glossary(publication, last, states, graph, config.namespace)
+    terms = {*glossary.terms} if glossary else set()
+    if wanted := publication.shown_by(config).union(last.queries, terms):
         queries = read_published_entities(
             graph,
             wanted,
@@ -344,5 +333,7 @@ def _read_existing(
         present=queries.existing.union(catalog.relationships),
         query_subjects=queries.subjects,
         listed=listed,
+        glossary=glossary,
+        edited_terms=queries.edited_terms,
         upstreams=upstreams,
     )

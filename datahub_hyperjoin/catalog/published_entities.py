@@ -8,12 +8,14 @@ from functools import partial
 from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import (
     DocumentInfoClass,
+    GlossaryTermInfoClass,
     QueryPropertiesClass,
     QuerySubjectsClass,
     StatusClass,
 )
 from datahub.utilities.urns.urn import guess_entity_type
 
+from datahub_hyperjoin.catalog.column_terms import NO_RUN
 from datahub_hyperjoin.catalog.entities import (
     Aspects,
     NoteSkipped,
@@ -35,6 +37,7 @@ from datahub_hyperjoin.urns import AUTHOR
 _ASPECTS = {
     "query": [it.ASPECT_NAME for it in (QueryPropertiesClass, QuerySubjectsClass, StatusClass)],
     "document": [it.ASPECT_NAME for it in (DocumentInfoClass, StatusClass)],
+    "glossaryTerm": [it.ASPECT_NAME for it in (GlossaryTermInfoClass, StatusClass)],
 }
 
 
@@ -50,6 +53,9 @@ class PublishedEntities:
 
     deleted: frozenset[str] = frozenset()
     """The entities in `closed` that were hard-deleted."""
+
+    edited_terms: frozenset[str] = frozenset()
+    """Glossary terms that a person edited; runs still add them to columns, but never hide them."""
 
     existing: frozenset[str] = frozenset()
     """All of these entities that exist."""
@@ -94,13 +100,18 @@ def read_published_entities(
         entities |= found or {}
     hidden_by_us: set[str] = set()
     changed_by_people: set[str] = set()
+    edited_terms: set[str] = set()
     for urn, aspects in entities.items():
         properties = aspect_of(aspects, QueryPropertiesClass) or aspect_of(
             aspects, DocumentInfoClass
         )
+        info, written_by = aspects.get(GlossaryTermInfoClass.ASPECT_NAME, (None, None))
+        if info and written_by and (written_by.runId or NO_RUN) == NO_RUN:
+            edited_terms.add(urn)
         removed, run = hidden_by(aspects)
         if removed:
-            ours = is_withdrawal(run, properties.customProperties if properties else {}, hiders)
+            marked = info if isinstance(info, GlossaryTermInfoClass) else properties
+            ours = is_withdrawal(run, marked.customProperties if marked else {}, hiders)
             (hidden_by_us if ours else changed_by_people).add(urn)
         elif properties is not None and properties.lastModified.actor != AUTHOR:
             changed_by_people.add(urn)
@@ -112,6 +123,7 @@ def read_published_entities(
         hidden=frozenset(hidden_by_us),
         closed=frozenset(changed_by_people) | deleted,
         deleted=deleted,
+        edited_terms=frozenset(edited_terms),
         existing=frozenset(entities),
         subjects={
             urn: parse_entity(urn, partial(_subjects, aspects), skip) or frozenset()

@@ -89,6 +89,10 @@ class EmitConfig:
     like data flows, so they reach tables without a data flow between them. `columns` writes edges
     between columns only, which are no lineage of tables. `true` means `dashed`."""
 
+    glossary_terms: bool = False
+    """Whether each group of at least three columns whose values come from one set is written as a
+    glossary term, which its columns carry. People may rename a term, or remove it from a column."""
+
     embed: str | None = None
     """Address of `hyperjoin serve` for browsers, such as `http://localhost:8766`. The Preview tab
     of each dataset with joins then shows its page, unless somebody else already uses the tab."""

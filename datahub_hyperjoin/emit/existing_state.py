@@ -10,7 +10,8 @@ from datahub.metadata.schema_classes import (
 
 from datahub_hyperjoin.emit.patches import JOINABLE
 from datahub_hyperjoin.emit.properties import Partner
-from datahub_hyperjoin.emit.written_state import WrittenEdge
+from datahub_hyperjoin.emit.terms import Glossary
+from datahub_hyperjoin.emit.written_parts import WrittenEdge
 from datahub_hyperjoin.tables import ColumnId
 
 
@@ -50,6 +51,12 @@ class ExistingState:
 
     foreign_embeds: frozenset[str] = frozenset()
     """URNs of the datasets whose embed somebody else wrote."""
+
+    edited_terms: frozenset[str] = frozenset()
+    """URNs of glossary terms that a person edited."""
+
+    glossary: Glossary | None = None
+    """The glossary terms of the run's columns; None if nobody read them."""
 
     upstreams: Mapping[str, UpstreamLineageClass] = field(default_factory=dict)
     """Lineage of datasets by URN, without the edges that this source wrote."""

@@ -21,6 +21,7 @@ from datahub_hyperjoin.emit.embeds import embed_url, emit_embed
 from datahub_hyperjoin.emit.existing_state import ExistingState
 from datahub_hyperjoin.emit.guide import write_guide
 from datahub_hyperjoin.emit.lineage import direct_joins, emit_lineage
+from datahub_hyperjoin.emit.patches import add_terms
 from datahub_hyperjoin.emit.properties import (
     emit_column,
     emit_dataset,
@@ -30,14 +31,16 @@ from datahub_hyperjoin.emit.properties import (
 )
 from datahub_hyperjoin.emit.queries import emit_query, query_of
 from datahub_hyperjoin.emit.relationships import emit_relationship
-from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState
+from datahub_hyperjoin.emit.terms import create_term, find_terms, name_terms
+from datahub_hyperjoin.emit.written_parts import WrittenEdge
+from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.graphql.published import catalog_join
 from datahub_hyperjoin.joins import Join
 from datahub_hyperjoin.progress import Count
 from datahub_hyperjoin.relationship_aspect import join_urn, pairs_in
 from datahub_hyperjoin.statements import JoinedColumns, Statement
 from datahub_hyperjoin.tables import ColumnId, TableId
-from datahub_hyperjoin.urns import JOIN_OVERVIEW, column_urn, dataset_urn, document_urn
+from datahub_hyperjoin.urns import AUTHOR, JOIN_OVERVIEW, column_urn, dataset_urn, document_urn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +144,8 @@ def emit_findings(
         yield from _queries(publication, existing, written, count)
     if config.documents:
         yield from _documents(publication, existing, written)
+    if config.glossary_terms:
+        yield from _terms(publication, existing, config.namespace, written)
     if config.lineage:
         yield from _lineage(publication, existing, config.lineage, written, count)
     if config.embed:
@@ -259,6 +264,29 @@ def _documents(
             if urn in existing.hidden:
                 yield _show_again(urn, primary=False)
             written.queries.append(urn)
+
+
+def _terms(
+    publication: Publication, existing: ExistingState, namespace: str, written: WrittenState
+) -> Iterator[MetadataWorkUnit]:
+    """Write groups of columns as glossary terms, except terms that people hid or deleted."""
+    glossary = existing.glossary or find_terms(publication.joins, {}, namespace)
+    written.removed_terms = {urn: sorted(glossary.removed[urn]) for urn in glossary.removed}
+    names = name_terms(glossary.terms, publication.titles)
+    of_column: dict[str, list[str]] = defaultdict(list)
+    for term, group in sorted(glossary.terms.items()):
+        written.terms[term] = sorted(glossary.columns_of(term))
+        if term in existing.closed_queries or not written.terms[term]:
+            continue
+        if term not in existing.present:
+            yield from create_term(term, group, names[term], publication.titles, namespace)
+        if term in existing.hidden:
+            yield _show_again(term, primary=False)
+        written.queries.append(term)
+        for column in written.terms[term]:
+            of_column[column].append(term)
+    for column, terms in sorted(of_column.items()):
+        yield add_terms(column, terms, exists=column in glossary.termed, actor=AUTHOR)
 
 
 def _lineage(

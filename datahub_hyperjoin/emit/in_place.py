@@ -13,6 +13,7 @@ from avrogen.dict_wrapper import DictWrapper
 from datahub.emitter.serialization_helper import pre_json_transform
 from datahub.metadata.schema_classes import (
     GlobalTagsClass,
+    GlossaryTermsClass,
     StatusClass,
     StructuredPropertiesClass,
     UpstreamClass,
@@ -22,10 +23,12 @@ from datahub.metadata.schema_classes import (
 
 from datahub_hyperjoin.emit.patches import (
     JOINABLE,
+    STAMP_PATH,
     Change,
     edge_path,
     property_path,
     tag_path,
+    term_path,
     upstream_path,
 )
 from datahub_hyperjoin.relationship_aspect import MODEL_VERSION
@@ -36,7 +39,9 @@ _Values = Mapping[str, Any]
 _FORM = ("properties", "query")
 """What decides how DataHub draws an edge between tables."""
 _TABLE_EDGE, _COLUMN_EDGE = "/upstreams/", f"/fineGrainedLineages/{JOINABLE}/"
-_PATH = re.compile(rf"/removed|(/tags//|/properties/|{_TABLE_EDGE}|{_COLUMN_EDGE}[^/]+/NONE/)[^/]+")
+_PATH = re.compile(
+    rf"/removed|{STAMP_PATH}|(/tags//|/terms//|/properties/|{_TABLE_EDGE}|{_COLUMN_EDGE}[^/]+/NONE/)[^/]+"
+)
 _STAMPS = ("created", "lastModified")
 
 
@@ -68,6 +73,8 @@ def in_place(aspect: _Aspect | None, changes: Iterable[Change]) -> bool:
     present = _values(aspect)
     after = dict(present)
     for change in changes:
+        if change["path"] == STAMP_PATH:
+            continue
         if change["op"] == "remove":
             after.pop(change["path"], None)
         else:
@@ -87,6 +94,9 @@ def _values(aspect: _Aspect | None) -> _Values:
         case GlobalTagsClass():
             tags = (tag for tag in aspect.tags if not (tag.attribution and tag.attribution.source))
             return {tag_path(tag.tag): timeless(tag) for tag in tags}
+        case GlossaryTermsClass():
+            terms = (it for it in aspect.terms if not (it.attribution and it.attribution.source))
+            return {term_path(term.urn): timeless(term) for term in terms}
         case StructuredPropertiesClass():
             return {
                 property_path(value.propertyUrn): timeless(value) for value in aspect.properties

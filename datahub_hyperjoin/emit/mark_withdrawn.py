@@ -16,6 +16,7 @@ from datahub.ingestion.graph.client import DataHubGraph
 from datahub.metadata.schema_classes import (
     DocumentInfoClass,
     ERModelRelationshipPropertiesClass,
+    GlossaryTermInfoClass,
     QueryPropertiesClass,
     StatusClass,
 )
@@ -28,11 +29,17 @@ from datahub_hyperjoin.relationship_aspect import WITHDRAWN_BY
 logger = logging.getLogger(__name__)
 
 _CHUNK = 500
-_Marked = ERModelRelationshipPropertiesClass | QueryPropertiesClass | DocumentInfoClass
+_Marked = (
+    ERModelRelationshipPropertiesClass
+    | QueryPropertiesClass
+    | DocumentInfoClass
+    | GlossaryTermInfoClass
+)
 _MARKED: dict[str, type[_Marked]] = {
     "erModelRelationship": ERModelRelationshipPropertiesClass,
     "query": QueryPropertiesClass,
     "document": DocumentInfoClass,
+    "glossaryTerm": GlossaryTermInfoClass,
 }
 
 

@@ -22,6 +22,8 @@ from datahub.metadata.schema_classes import (
     EmbedClass,
     GenericAspectClass,
     GlobalTagsClass,
+    GlossaryTermAssociationClass,
+    GlossaryTermsClass,
     MetadataChangeEventClass,
     MetadataChangeProposalClass,
     StatusClass,
@@ -34,15 +36,25 @@ from datahub.metadata.urns import Urn
 
 # The unit separator marks a step into the attribution; the key of a tag without one is empty.
 _TAG_KEYS = {"tags": ["attribution\N{SYMBOL FOR UNIT SEPARATOR}source", "tag"]}
+_TERM_KEYS = {"terms": ["attribution\N{SYMBOL FOR UNIT SEPARATOR}source", "urn"]}
 _PROPERTY_KEYS = {"properties": ["propertyUrn"]}
 
 _REMOVABLE = {
     aspect.ASPECT_NAME
-    for aspect in (EmbedClass, StatusClass, StructuredPropertiesClass, UpstreamLineageClass)
+    for aspect in (
+        EmbedClass,
+        GlossaryTermsClass,
+        StatusClass,
+        StructuredPropertiesClass,
+        UpstreamLineageClass,
+    )
 }
 
 JOINABLE = "JOINABLE_WITH"
 """The operation of our edges, which no other lineage between columns has."""
+
+STAMP_PATH = "/auditStamp"
+"""The JSON Patch path of the stamp that a new aspect of glossary terms needs."""
 
 Change = Mapping[str, Any]
 """A JSON Patch operation: its `op` (`add`, `replace` or `remove`), `path` and `value`."""
@@ -131,6 +143,15 @@ def tag_path(tag: str) -> str:
     '/tags//urn:li:tag:a~1b'
     """
     return f"/tags//{_quote(tag)}"
+
+
+def term_path(term: str) -> str:
+    """Return the JSON Patch path of an entity's glossary term without an attribution to a source.
+
+    >>> term_path("urn:li:glossaryTerm:a/b")
+    '/terms//urn:li:glossaryTerm:a~1b'
+    """
+    return f"/terms//{_quote(term)}"
 
 
 def property_path(key: str) -> str:
@@ -236,6 +257,42 @@ def remove_properties(urn: str, keys: Sequence[str]) -> MetadataWorkUnit:
     """
     changes = [{"op": "remove", "path": property_path(key), "value": {}} for key in keys]
     return _patch(urn, StructuredPropertiesClass.ASPECT_NAME, _keyed(_PROPERTY_KEYS, changes))
+
+
+def add_terms(urn: str, terms: Sequence[str], *, exists: bool, actor: str) -> MetadataWorkUnit:
+    """Add glossary terms to an entity.
+
+    Args:
+        urn: The entity.
+        terms: URNs of the terms.
+        exists: Whether the entity has the aspect. A new one needs a stamp.
+        actor: The author of a new aspect.
+
+    Returns:
+        A patch that keeps all other terms.
+    """
+    changes: list[Change] = []
+    if not exists:
+        stamp = {"time": 0, "actor": actor}
+        changes.append({"op": "add", "path": STAMP_PATH, "value": stamp})
+    for term in terms:
+        value = pre_json_transform(GlossaryTermAssociationClass(urn=term).to_obj())
+        changes.append({"op": "add", "path": term_path(term), "value": value})
+    return _patch(urn, GlossaryTermsClass.ASPECT_NAME, _keyed(_TERM_KEYS, changes))
+
+
+def remove_terms(urn: str, terms: Sequence[str]) -> MetadataWorkUnit:
+    """Remove glossary terms from an entity.
+
+    Args:
+        urn: The entity.
+        terms: URNs of the terms.
+
+    Returns:
+        A patch that keeps all other terms.
+    """
+    changes = [{"op": "remove", "path": term_path(term), "value": {}} for term in terms]
+    return _patch(urn, GlossaryTermsClass.ASPECT_NAME, _keyed(_TERM_KEYS, changes))
 
 
 def change_lineage(urn: str, changes: Sequence[Change]) -> MetadataWorkUnit:

@@ -23,6 +23,7 @@ from datahub.ingestion.source.state.stateful_ingestion_base import StateProvider
 from datahub.metadata.schema_classes import (
     DocumentInfoClass,
     ERModelRelationshipPropertiesClass,
+    GlossaryTermInfoClass,
     QueryPropertiesClass,
 )
 from datahub.utilities import partition_executor
@@ -42,6 +43,7 @@ _ASPECTS = {
     "erModelRelationship": ERModelRelationshipPropertiesClass.ASPECT_NAME,
     "query": QueryPropertiesClass.ASPECT_NAME,
     "document": DocumentInfoClass.ASPECT_NAME,
+    "glossaryTerm": GlossaryTermInfoClass.ASPECT_NAME,
 }
 
 

@@ -29,6 +29,11 @@ _NEEDS: Mapping[str, _Needs] = {
     },
     "queries": {"query": ("queryProperties", "querySubjects", "status")},
     "documents": {"document": ("documentInfo", "documentSettings", "status")},
+    "glossary_terms": {
+        "glossaryNode": ("glossaryNodeInfo",),
+        "glossaryTerm": ("glossaryTermInfo", "status"),
+        "schemaField": ("glossaryTerms",),
+    },
     "lineage": {"dataset": ("upstreamLineage",)},
 }
 """Entities and aspects that each layer writes."""

@@ -13,6 +13,7 @@ from datahub_hyperjoin.emit.patches import (
     change_lineage,
     edge_path,
     remove_properties,
+    remove_terms,
     upstream_path,
 )
 from datahub_hyperjoin.emit.written_state import WrittenState
@@ -74,12 +75,17 @@ def _difference(last: WrittenState, current: WrittenState) -> WrittenState:
         embeds={urn: last.embeds[urn] for urn in sorted({*last.embeds} - {*current.embeds})},
         queries=sorted({*last.queries} - {*current.queries}),
         lineage=sorted(edge for edge in last.lineage if edge[:2] not in kept),
+        terms={
+            urn: sorted({*columns}.difference(current.terms.get(urn, ())))
+            for urn, columns in last.terms.items()
+        },
     )
 
 
 def _size(written: WrittenState) -> int:
     urns = len(written.columns) + len(written.datasets) + len(written.queries)
-    return urns + len(written.lineage) + len(written.embeds)
+    termed = sum(map(len, written.terms.values()))
+    return urns + len(written.lineage) + len(written.embeds) + termed
 
 
 def _remove(stale: WrittenState, namespace: str) -> Iterator[MetadataWorkUnit]:
@@ -96,6 +102,12 @@ def _remove(stale: WrittenState, namespace: str) -> Iterator[MetadataWorkUnit]:
     for dataset in stale.datasets:
         yield remove_properties(dataset, [property_urn(namespace, SUGGESTED_JOINS)])
     yield from map(remove_embed, stale.embeds)
+    terms: dict[str, list[str]] = defaultdict(list)
+    for term, columns in stale.terms.items():
+        for column in columns:
+            terms[column].append(term)
+    for column, gone in sorted(terms.items()):
+        yield remove_terms(column, gone)
     for query in stale.queries:
         status = MetadataChangeProposalWrapper(entityUrn=query, aspect=StatusClass(removed=True))
         yield status.as_workunit(is_primary_source=False)

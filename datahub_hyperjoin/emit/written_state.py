@@ -8,7 +8,6 @@ framework does not remove. This state records all of them, in a checkpoint of it
 from collections.abc import Container, Iterable
 from collections.abc import Set as AbstractSet
 from itertools import chain
-from typing import NamedTuple
 
 from datahub.ingestion.api.common import PipelineContext
 from datahub.ingestion.api.ingestion_job_checkpointing_provider_base import JobId
@@ -23,36 +22,24 @@ from datahub.ingestion.source.state.stateful_ingestion_base import (
 from datahub.ingestion.source.state.use_case_handler import StatefulIngestionUsecaseHandlerBase
 from datahub.metadata.schema_classes import (
     EmbedClass,
+    GlossaryTermsClass,
     StatusClass,
     StructuredPropertiesClass,
     UpstreamLineageClass,
 )
-from datahub.metadata.urns import SchemaFieldUrn
 from pydantic import ConfigDict, Field
 from typing_extensions import Self
 
+from datahub_hyperjoin.emit.written_parts import (
+    WrittenEdge,
+    dataset_of_column,
+    filtered_terms,
+    united_terms,
+)
 from datahub_hyperjoin.urns import query_urn
 
 JOB = JobId("hyperjoin_written_state")
 """Name of the checkpoint that holds the written state, in every pipeline."""
-
-
-class WrittenEdge(NamedTuple):
-    """A lineage edge between two columns."""
-
-    upstream: str
-    """URN of the upstream column."""
-
-    downstream: str
-    """URN of the downstream column."""
-
-    adds_table: bool
-    """Whether this source also wrote the edge between their datasets."""
-
-    @property
-    def datasets(self) -> tuple[str, str]:
-        """The URNs of the upstream and the downstream dataset."""
-        return _dataset_of(self.upstream), _dataset_of(self.downstream)
 
 
 class WrittenState(CheckpointStateBase):
@@ -74,13 +61,19 @@ class WrittenState(CheckpointStateBase):
     """Datasets that have our property."""
 
     queries: list[str] = Field(default_factory=list)
-    """Queries that show a join, and documents that say how to join a dataset."""
+    """Queries that show a join, documents that say how to join a dataset, and glossary terms."""
 
     lineage: list[WrittenEdge] = Field(default_factory=list)
     """Lineage edges between columns."""
 
     embeds: dict[str, str] = Field(default_factory=dict)
     """Address that the Preview tab of each dataset shows, by the dataset's URN."""
+
+    terms: dict[str, list[str]] = Field(default_factory=dict)
+    """Columns of each glossary term."""
+
+    removed_terms: dict[str, list[str]] = Field(default_factory=dict)
+    """Columns from which people removed each glossary term."""
 
     rejected: dict[str, tuple[str, str]] = Field(default_factory=dict)
     """Relationships that people deleted, hid or rejected, each with the two columns that it joined.
@@ -119,6 +112,9 @@ class WrittenState(CheckpointStateBase):
         self.deleted_queries = _ordered(self.deleted_queries)
         self.unseen = _ordered(self.unseen)
         self.lineage = sorted(set(self.lineage))
+        self.terms = {urn: _ordered(self.terms[urn]) for urn in sorted(self.terms)}
+        removed = self.removed_terms
+        self.removed_terms = {urn: _ordered(removed[urn]) for urn in sorted(removed)}
 
     def merged_with(self, other: "WrittenState") -> Self:
         """Return the union of two states.
@@ -136,6 +132,8 @@ class WrittenState(CheckpointStateBase):
                 "datasets": [*self.datasets, *other.datasets],
                 "queries": [*self.queries, *other.queries],
                 "lineage": list(edges.values()),
+                "terms": united_terms(self.terms, other.terms),
+                "removed_terms": united_terms(self.removed_terms, other.removed_terms),
                 "rejected": other.rejected | self.rejected,
                 "hidden": other.hidden | self.hidden,
                 "embeds": other.embeds | self.embeds,
@@ -152,7 +150,9 @@ class WrittenState(CheckpointStateBase):
         """The URNs of all datasets that the written metadata concerns."""
         joined = chain(self.columns, *self.relationships.values())
         flowing = chain(*(edge.datasets for edge in self.lineage))
-        return frozenset(chain(self.datasets, self.embeds, map(_dataset_of, joined), flowing))
+        termed = map(dataset_of_column, chain(*self.terms.values()))
+        own = chain(self.datasets, self.embeds, termed)
+        return frozenset(chain(own, map(dataset_of_column, joined), flowing))
 
     def about(self, datasets: AbstractSet[str], queries: AbstractSet[str]) -> Self:
         """Return the part of the state that concerns the given datasets.
@@ -163,17 +163,23 @@ class WrittenState(CheckpointStateBase):
             datasets: URNs of datasets.
             queries: Queries that show rows of these datasets.
         """
-        shown = queries | {
-            query_urn(urn)
-            for urn, columns in self.relationships.items()
-            if not datasets.isdisjoint(map(_dataset_of, columns))
-        }
+        terms = filtered_terms(self.terms, lambda column: dataset_of_column(column) in datasets)
+        shown = (
+            queries
+            | terms.keys()
+            | {
+                query_urn(urn)
+                for urn, columns in self.relationships.items()
+                if not datasets.isdisjoint(map(dataset_of_column, columns))
+            }
+        )
         return type(self)(
-            columns=[column for column in self.columns if _dataset_of(column) in datasets],
+            columns=[column for column in self.columns if dataset_of_column(column) in datasets],
             datasets=[dataset for dataset in self.datasets if dataset in datasets],
             embeds={urn: url for urn, url in self.embeds.items() if urn in datasets},
             queries=[query for query in self.queries if query in shown],
             lineage=[edge for edge in self.lineage if not datasets.isdisjoint(edge.datasets)],
+            terms=terms,
         )
 
     def held_in(self, aspects: AbstractSet[tuple[str, str]]) -> Self:
@@ -186,6 +192,7 @@ class WrittenState(CheckpointStateBase):
         properties = {urn for urn, name in aspects if name == StructuredPropertiesClass.ASPECT_NAME}
         lineage = {urn for urn, name in aspects if name == UpstreamLineageClass.ASPECT_NAME}
         embeds = {urn for urn, name in aspects if name == EmbedClass.ASPECT_NAME}
+        termed = {urn for urn, name in aspects if name == GlossaryTermsClass.ASPECT_NAME}
         return type(self)(
             relationships={urn: ends for urn, ends in self.relationships.items() if urn in status},
             columns=[column for column in self.columns if column in properties],
@@ -193,6 +200,7 @@ class WrittenState(CheckpointStateBase):
             embeds={urn: url for urn, url in self.embeds.items() if urn in embeds},
             queries=[query for query in self.queries if query in status],
             lineage=[edge for edge in self.lineage if edge.datasets[1] in lineage],
+            terms=filtered_terms(self.terms, lambda column: column in termed),
         )
 
     def without(self, part: "WrittenState") -> Self:
@@ -211,6 +219,10 @@ class WrittenState(CheckpointStateBase):
                 },
                 "queries": sorted({*self.queries} - {*part.queries}),
                 "lineage": [edge for edge in self.lineage if edge[:2] not in edges],
+                "terms": {
+                    urn: sorted({*columns}.difference(part.terms.get(urn, ())))
+                    for urn, columns in self.terms.items()
+                },
             }
         )
 
@@ -241,10 +253,6 @@ class WrittenState(CheckpointStateBase):
         """
         kept = [query for query in self.queries if query not in queries]
         return self.model_copy(update={"queries": kept})
-
-
-def _dataset_of(column: str) -> str:
-    return SchemaFieldUrn.from_string(column).parent
 
 
 def _ordered(urns: Iterable[str]) -> list[str]:

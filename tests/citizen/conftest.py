@@ -19,7 +19,9 @@ from lake import describe_folder, write_flights
 
 OURS = {
     "dataset": {"embed", "structuredProperties", "upstreamLineage"},
-    "schemaField": {"structuredProperties"},
+    "schemaField": {"structuredProperties", "glossaryTerms"},
+    "glossaryNode": {"glossaryNodeInfo"},
+    "glossaryTerm": {"glossaryTermInfo", "status"},
     "erModelRelationship": {"erModelRelationshipProperties", "globalTags", "status"},
     "query": {"queryProperties", "querySubjects", "dataPlatformInstance", "status"},
     "document": {"documentInfo", "documentSettings", "status"},

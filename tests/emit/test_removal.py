@@ -47,7 +47,8 @@ from datahub_hyperjoin.emit.patches import (
 )
 from datahub_hyperjoin.emit.stale_removal import stale_removal
 from datahub_hyperjoin.emit.withdraw import withdraw
-from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState
+from datahub_hyperjoin.emit.written_parts import WrittenEdge
+from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.urns import BEST_JOIN_SCORE, CONFIRMED_JOINS, SUGGESTED_JOINS, property_urn
 from gms import Gms
 

@@ -5,7 +5,8 @@ import pytest
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 
 from datahub_hyperjoin.emit.withdraw import withdraw
-from datahub_hyperjoin.emit.written_state import WrittenEdge, WrittenState
+from datahub_hyperjoin.emit.written_parts import WrittenEdge
+from datahub_hyperjoin.emit.written_state import WrittenState
 from datahub_hyperjoin.tables import ColumnId, TableId
 from datahub_hyperjoin.urns import column_urn, dataset_urn
 

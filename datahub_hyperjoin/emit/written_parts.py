@@ -1,0 +1,42 @@
+"""The parts of a written state: lineage edges, and the columns of glossary terms."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from datahub.metadata.urns import SchemaFieldUrn
+
+
+class WrittenEdge(NamedTuple):
+    """A lineage edge between two columns."""
+
+    upstream: str
+    """URN of the upstream column."""
+
+    downstream: str
+    """URN of the downstream column."""
+
+    adds_table: bool
+    """Whether this source also wrote the edge between their datasets."""
+
+    @property
+    def datasets(self) -> tuple[str, str]:
+        """The URNs of the upstream and the downstream dataset."""
+        return dataset_of_column(self.upstream), dataset_of_column(self.downstream)
+
+
+def dataset_of_column(column: str) -> str:
+    """Return the URN of a column's dataset."""
+    return SchemaFieldUrn.from_string(column).parent
+
+
+def united_terms(one: dict[str, list[str]], other: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return the columns of each glossary term in either state."""
+    return {urn: [*one.get(urn, ()), *other.get(urn, ())] for urn in one.keys() | other.keys()}
+
+
+def filtered_terms(
+    terms: dict[str, list[str]], keep: Callable[[str], bool]
+) -> dict[str, list[str]]:
+    """Return the columns of glossary terms that meet a condition, without empty terms."""
+    kept = {urn: [*filter(keep, columns)] for urn, columns in terms.items()}
+    return {urn: columns for urn, columns in kept.items() if columns}
