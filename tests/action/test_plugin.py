@@ -146,6 +146,7 @@ def test_repeated_and_own_events_write_nothing(
     written = len(world.gms.writes)
     own = changed(FLIGHT, world.gms.get(FLIGHT, StructuredPropertiesClass), run="hyperjoin-action")
     caplog.set_level(logging.INFO, "datahub_hyperjoin.action")
+    caplog.clear()
     world.act(event, own)
     assert len(world.gms.writes) == written
     assert [it for it in caplog.messages if "change" in it or "updated" in it] == []
