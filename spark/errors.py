@@ -27,6 +27,9 @@ from typing_extensions import Self
 
 from datahub_hyperjoin.errors import CatalogError, SparkError, TableError
 
+_LONGEST_REASON = 1_000
+"""Maximum characters of a library's message. Some quote a whole damaged file."""
+
 
 class MissingJavaError(SparkError, OSError):
     """Spark finds no usable installation of Java."""
@@ -56,7 +59,7 @@ class UnreadableTableError(TableError, ValueError):
     @classmethod
     def because(cls, reason: str) -> Self:
         """Report why a table cannot be read."""
-        return cls(f"cannot be read: {reason}. Fix the file")
+        return cls(f"cannot be read: {reason[:_LONGEST_REASON]}. Fix the file")
 
     @classmethod
     def not_text(cls) -> Self:

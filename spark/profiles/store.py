@@ -245,9 +245,9 @@ class Store:
             # One by one, because `mkdir(parents=True)` ignores the mode for outer folders.
             for new in (self._folder, folder.parent, folder):
                 new.mkdir(mode=0o700, exist_ok=True)
-            # Created before it is written, so that other users can never read it.
-            (folder / _KEYS_FILE).touch(mode=0o600)
-            (folder / _KEYS_FILE).write_text(json.dumps(keys))
+            # Sealed, because a damaged key could be that of another table.
+            with replacing_sealed(folder / _KEYS_FILE) as unfinished:
+                unfinished.write_text(json.dumps(keys))
         except OSError as error:
             logger.warning("Cannot store results as they come in %s: %s", self._folder, error)
             return None
@@ -299,12 +299,12 @@ class Store:
 
 def _unfinished_profiles(folder: Path, note_damaged: NoteDamaged) -> Iterator[pa.RecordBatch]:
     try:
-        keys = json.loads((folder / _KEYS_FILE).read_text())
+        keys = json.loads(bytes(read_sealed(folder / _KEYS_FILE)))
         for rows in read_results(folder):
             of_rows = [keys[index] for index in rows["table"].to_pylist()]
             columns = [pa.array(of_rows, pa.string()), *rows.columns[1:]]
             yield pa.RecordBatch.from_arrays(columns, schema=_PROFILE_SCHEMA)
-    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError) as error:
+    except (StoredFileError, pa.ArrowException, OSError) as error:
         note_damaged(folder, f"{type(error).__name__}: {error}")
 
 

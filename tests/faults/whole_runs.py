@@ -160,6 +160,7 @@ def start(lake: Path, folder: Path, **changes: Mapping[str, Any]) -> Run:
         "profile": {"store": str(folder / STORE)},
         "model": {
             "path": str(folder / MODEL),
+            "ranking": {"scoring": "blend"},  # so that a network is trained and saved
             "network": {"width": 32},
             "training": {"epochs": 6},
         },
