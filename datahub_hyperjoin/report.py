@@ -49,6 +49,8 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
     personal_columns: int = 0
     """Of these, the columns whose values are personal, so that their samples are hashes."""
     key_columns: int = 0
+    columns_with_partners_left_out: int = 0
+    """Columns that share values with so many others that only the best pairs are considered."""
     hyperedges_within_tables: int = 0
     hyperedges_across_tables: int = 0
     largest_hyperedge_across_tables: int = 0

@@ -152,6 +152,7 @@ def index_lake(
         _report_names(index.naming, progress)
     groups, components = index.groups, index.joins.components
     progress.count("key_columns", len(index.keys))
+    progress.count("columns_with_partners_left_out", index.overlap.cut)
     progress.count("hyperedges_within_tables", len(groups.within))
     progress.count("hyperedges_across_tables", len(groups.across))
     progress.count("largest_hyperedge_across_tables", max(map(len, components), default=0))
@@ -319,9 +320,8 @@ def compare_values(
         evidence = choose_evidence(direct, bridged, accepted=facts.accepted)
     min_containment = model.ranking.min_containment
     with progress.stage("Deciding roles"):
-        confirmed = confirm_pairs(
-            evidence, min_containment=min_containment, accepted=facts.accepted
-        )
+        accepted = facts.accepted
+        confirmed = confirm_pairs(evidence, min_containment=min_containment, accepted=accepted)
         single = decide_joins(index, ranked, confirmed, facts, model.ranking)
     with progress.stage("Finding keys of several columns"):
         reader = CompositeReader(index, tables, session, store, note)
@@ -330,6 +330,7 @@ def compare_values(
         suggestions = rank_partners(joins, ranked, model.ranking.top_k)
     crosswalks = collect_crosswalk_joins(ranked, direct, bridged, min_containment=min_containment)
     joins = with_crosswalks(joins, crosswalks)
+    ends = [(join.left, join.right) for join in joins]
     findings = Findings(
         profiles=profiles,
         keys=tuple(index.lake.ids[key] for key in np.asarray(index.keys)),
@@ -338,9 +339,7 @@ def compare_values(
         domains=find_domains(joins, dict(zip(index.lake.ids, index.lake.profiles, strict=True))),
         crosswalks=crosswalks,
         unverified=frozenset(unverified),
-        contributions=list_contributions(
-            index, encoding.embeddings, [(a.left, a.right) for a in joins], model.ranking.scoring
-        ),
+        contributions=list_contributions(index, encoding.embeddings, ends, model.ranking.scoring),
         model_version=f"{__version__}-{encoding.fingerprint}",
     )
     return LakeComparison(

@@ -13,8 +13,8 @@ from datahub_hyperjoin.model.roles.candidates import (
     find_unique_columns,
     may_refer,
 )
-from datahub_hyperjoin.model.signals.overlap import estimate_containment
 from datahub_hyperjoin.model.signals.priors import CatalogPriors
+from datahub_hyperjoin.model.signals.sketches import SketchArrays
 from datahub_hyperjoin.tables import DataType
 
 _UNIQUE = 0.999
@@ -47,7 +47,7 @@ def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:
     shared = np.array([_count_shared(sketches[a], sketches[b]) for a, b in pairs], dtype=np.int64)
     some = shared > 0
     column, key, shared = column[some], key[some], shared[some]
-    containment = estimate_containment(lake, sketches, column, key, shared)
+    containment = SketchArrays.of(lake, sketches).containment(column, key, shared)
     return dict(zip(zip(column.tolist(), key.tolist(), strict=True), containment, strict=True))
 
 

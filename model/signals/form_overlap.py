@@ -16,13 +16,13 @@ from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.overlap import (
-    MAX_POSTINGS,
     ValueOverlap,
-    concatenate_sketches,
     estimate_pairs,
     expected_containment,
 )
 from datahub_hyperjoin.model.signals.pairs import SparsePairs
+from datahub_hyperjoin.model.signals.shared_values import MAX_POSTINGS
+from datahub_hyperjoin.model.signals.sketches import concatenate_sketches
 from datahub_hyperjoin.tables import ColumnProfile
 from datahub_hyperjoin.value_forms import ValueForm
 
@@ -122,6 +122,7 @@ def _add_gains(overlap: ValueOverlap, in_form: ValueOverlap) -> ValueOverlap:
         shared=merge("shared"),
         containment=merge("containment"),
         beyond_chance=merge("beyond_chance"),
+        cut=overlap.cut,
     )
 
 

@@ -1,26 +1,22 @@
-"""Estimate how many values columns share, from their sketches.
-
-A sketch holds the k smallest hashes of a column. Up to the smaller of their two greatest hashes,
-two sketches are complete, so the share of common hashes in that range estimates containment
-without bias (bottom-k estimator; Cohen and Kaplan, 2007).
-"""
+"""Estimate how many values columns share, from their sketches."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, UInt64
+from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.pairs import SparsePairs
+from datahub_hyperjoin.model.signals.shared_values import best_partners, count_shared
+from datahub_hyperjoin.model.signals.sketches import SketchArrays
 
-MAX_POSTINGS = 4096
-"""Values held by more columns are ignored: they distinguish nothing, and the cost of a value grows
-with the square of the number of columns that hold it."""
-
-_HASH_BYTES = 8
+_MOST_PAIRS = 1 << 25
+_LEAST_PARTNERS = 256
+"""A column keeps at most `_MOST_PAIRS` divided by the number of columns as partners, but not fewer
+than `_LEAST_PARTNERS`. Lakes of 5,000 columns and fewer are not cut."""
 _PSEUDO_COLUMNS = 10
 """Columns without any overlap that are added to each mean: a few real columns say little about the
 overlap expected by chance."""
@@ -44,6 +40,9 @@ class ValueOverlap(SparsePairs):
 
     Every counter contains 1 to 10, so such overlap is no evidence of a join.
     """
+
+    cut: int = 0
+    """Number of columns with more partners than are kept."""
 
     @classmethod
     def empty(cls, columns: int) -> "ValueOverlap":
@@ -74,56 +73,6 @@ class ValueOverlap(SparsePairs):
         return np.sqrt(self.containment * reverse)
 
 
-def concatenate_sketches(
-    sketches: Sequence[bytes],
-) -> tuple[UInt64[np.ndarray, " hash"], Int[np.ndarray, " _"]]:
-    """Concatenate the hashes of all columns, and return the start of each column."""
-    hashes = np.frombuffer(b"".join(sketches), dtype="<u8")
-    sizes = np.array([len(sketch) // _HASH_BYTES for sketch in sketches], dtype=np.int64)
-    return hashes, np.concatenate([[0], np.cumsum(sizes)])
-
-
-def _count_at_most(
-    hashes: UInt64[np.ndarray, " hash"],
-    start: Int[np.ndarray, " pair"],
-    stop: Int[np.ndarray, " pair"],
-    threshold: UInt64[np.ndarray, " pair"],
-) -> Int[np.ndarray, " pair"]:
-    """For each pair, count the hashes of a slice that do not exceed a threshold.
-
-    Each slice is ascending. The binary searches of all pairs advance in step, which takes about
-    log2(k) passes over the pairs instead of a Python loop over them.
-    """
-    low, high = start.copy(), stop.copy()
-    while (searching := low < high).any():
-        middle = (low + high) // 2
-        below = np.zeros(len(low), dtype=bool)
-        # A finished search may point past the last hash, so only the others are read.
-        below[searching] = hashes[middle[searching]] <= threshold[searching]
-        low = np.where(searching & below, middle + 1, low)
-        high = np.where(searching & ~below, middle, high)
-    return low - start
-
-
-def _count_shared(
-    hashes: UInt64[np.ndarray, " hash"], bounds: Int[np.ndarray, " _"]
-) -> sparse.coo_array:
-    """Count the hashes that each pair of columns shares.
-
-    The matrix of columns by hashes, multiplied by its transpose, yields only pairs that share a
-    hash, so the cost depends on common hashes and not on the square of the number of columns.
-    """
-    columns = len(bounds) - 1
-    _, value = np.unique(hashes, return_inverse=True)
-    column = np.repeat(np.arange(columns), np.diff(bounds))
-    rare = np.bincount(value)[value] <= MAX_POSTINGS
-    holds = sparse.csr_array(
-        (np.ones(rare.sum(), dtype=np.int32), (column[rare], value[rare])),
-        shape=(columns, int(value.max(initial=0)) + 1),
-    )
-    return (holds @ holds.T).tocoo()
-
-
 def expected_containment(
     is_text: Bool[np.ndarray, " column"],
     left: Int[np.ndarray, " pair"],
@@ -147,50 +96,109 @@ def expected_containment(
     return total / (kind_size + _PSEUDO_COLUMNS)
 
 
-def _complete_up_to(
-    lake: Lake, hashes: UInt64[np.ndarray, " hash"], bounds: Int[np.ndarray, " _"]
-) -> UInt64[np.ndarray, " column"]:
-    """For each sketch, return the greatest hash below which no hash is missing.
-
-    A sketch of another form has fewer hashes than values if the form merges some, so only the
-    column's sketch of normal forms tells whether the sketches hold all values.
-    """
-    unlimited = np.iinfo(np.uint64).max
-    return np.array(
-        [
-            unlimited if _HASH_BYTES * profile.distinct <= len(profile.sketch) else hashes[stop - 1]
-            for profile, stop in zip(lake.profiles, bounds[1:], strict=True)
-        ],
-        dtype=np.uint64,
-    )
-
-
 def measure_overlap(lake: Lake) -> ValueOverlap:
     """Estimate the value overlap of columns from different tables.
 
-    The cost is the sum, over all values, of the squared number of columns that hold the value.
+    The time is the sum, over all values, of the number of columns that hold the value, times the
+    number of sketches. The memory is linear in the number of columns.
 
     Args:
         lake: The columns with their sketches.
 
     Returns:
-        The pairs that share at least one hash.
+        The pairs that share at least one hash; of a column with very many partners, those with the
+        greatest containment in either direction.
     """
     sketches = [profile.sketch for profile in lake.profiles]
-    pairs = estimate_pairs(lake, sketches, _count_shared(*concatenate_sketches(sketches)))
-    left, right, _, containment = pairs
-    expected = expected_containment(lake.is_text, left, right, containment)
-    return ValueOverlap(len(lake), *pairs, np.maximum(containment - expected[left], 0.0))
+    arrays = SketchArrays.of(lake, sketches)
+    most = max(_LEAST_PARTNERS, _MOST_PAIRS // max(len(lake), 1))
+    expected, parts = np.zeros(len(lake)), [_no_pairs()]
+    is_cut = np.zeros(len(lake), dtype=bool)
+    for counted in count_shared(sketches):
+        left, right, shared = _between_tables(lake, *counted)
+        containment = arrays.containment(left, right, shared)
+        expected += expected_containment(lake.is_text, left, right, containment)
+        kept = _kept(arrays, (left, right, shared), containment, most)
+        is_cut[left[~kept]] = True
+        parts.append((left[kept], right[kept], shared[kept], containment[kept]))
+    left, right, shared, containment = (np.concatenate(of) for of in zip(*parts, strict=True))
+    if is_cut.any():
+        measured = left, right, shared, containment
+        left, right, shared, containment = _in_both_orders(arrays, measured, is_cut)
+    beyond_chance = np.maximum(containment - expected[left], 0.0)
+    return ValueOverlap(
+        len(lake), left, right, shared, containment, beyond_chance, int(is_cut.sum())
+    )
 
 
-def estimate_pairs(
-    lake: Lake, sketches: Sequence[bytes], counts: sparse.coo_array
-) -> tuple[
+_Measured = tuple[
     Int[np.ndarray, " pair"],
     Int[np.ndarray, " pair"],
     Int[np.ndarray, " pair"],
     Float[np.ndarray, " pair"],
+]
+"""The left and the right column of each pair, the number of hashes that both hold, and the share of
+the left column's values that the right one holds."""
+
+
+def _no_pairs() -> _Measured:
+    none = np.zeros(0, dtype=np.int64)
+    return none, none, none, np.zeros(0)
+
+
+def _between_tables(
+    lake: Lake,
+    left: Int[np.ndarray, " pair"],
+    right: Int[np.ndarray, " pair"],
+    shared: Int[np.ndarray, " pair"],
+) -> tuple[Int[np.ndarray, " kept"], Int[np.ndarray, " kept"], Int[np.ndarray, " kept"]]:
+    apart = lake.table_of[left] != lake.table_of[right]
+    return left[apart], right[apart], shared[apart]
+
+
+def _kept(
+    arrays: SketchArrays,
+    pairs: tuple[Int[np.ndarray, " pair"], Int[np.ndarray, " pair"], Int[np.ndarray, " pair"]],
+    containment: Float[np.ndarray, " pair"],
+    most: int,
+) -> Bool[np.ndarray, " pair"]:
+    left, right, shared = pairs
+
+    def strength(crowded: Bool[np.ndarray, " pair"]) -> Float[np.ndarray, " chosen"]:
+        reverse = arrays.containment(right[crowded], left[crowded], shared[crowded])
+        return np.maximum(containment[crowded], reverse)
+
+    return best_partners(left, strength, most)
+
+
+def _in_both_orders(
+    arrays: SketchArrays, pairs: _Measured, is_cut: Bool[np.ndarray, " column"]
+) -> tuple[
+    Int[np.ndarray, " both"],
+    Int[np.ndarray, " both"],
+    Int[np.ndarray, " both"],
+    Float[np.ndarray, " both"],
 ]:
+    """Add the reverse of each pair that only one of its two columns has kept.
+
+    `is_cut` marks the columns that have left out partners.
+    """
+    left, right, shared, _ = pairs
+    columns = len(arrays.bounds) - 1
+    stored = left * columns + right  # ascending
+    # Only a column that has left out partners can have left out the reverse of a pair.
+    alone = np.flatnonzero(is_cut[right])
+    reverse = right[alone] * columns + left[alone]
+    position = np.minimum(np.searchsorted(stored, reverse), len(stored) - 1)
+    alone = alone[stored[position] != reverse]
+    added = right[alone], left[alone], shared[alone]
+    order = np.argsort(np.concatenate([stored, added[0] * columns + added[1]]), kind="stable")
+    measured = zip(pairs, (*added, arrays.containment(*added)), strict=True)
+    left, right, shared, containment = (np.concatenate(both)[order] for both in measured)
+    return left, right, shared, containment
+
+
+def estimate_pairs(lake: Lake, sketches: Sequence[bytes], counts: sparse.coo_array) -> _Measured:
     """Estimate the containment of each pair of columns that share a hash.
 
     Args:
@@ -202,34 +210,9 @@ def estimate_pairs(
         The left and the right column of each pair from different tables, sorted, the number of
         hashes that both hold, and the share of the left column's values that the right one holds.
     """
-    apart = lake.table_of[counts.row] != lake.table_of[counts.col]
     # Two indices combined into one exceed 32 bits in large lakes.
-    left, right = counts.row[apart].astype(np.int64), counts.col[apart].astype(np.int64)
-    shared = counts.data[apart].astype(np.int64)
+    row, column = counts.row.astype(np.int64), counts.col.astype(np.int64)
+    left, right, shared = _between_tables(lake, row, column, counts.data.astype(np.int64))
     order = np.lexsort((right, left))
     left, right, shared = left[order], right[order], shared[order]
-    return left, right, shared, estimate_containment(lake, sketches, left, right, shared)
-
-
-def estimate_containment(
-    lake: Lake,
-    sketches: Sequence[bytes],
-    left: Int[np.ndarray, " pair"],
-    right: Int[np.ndarray, " pair"],
-    shared: Int[np.ndarray, " pair"],
-) -> Float[np.ndarray, " pair"]:
-    """For each pair, estimate the containment of the left column in the right column.
-
-    Args:
-        lake: The columns.
-        sketches: The sketch of each column.
-        left: The left column of each pair.
-        right: The right column of each pair.
-        shared: The number of hashes that both sketches hold.
-    """
-    hashes, bounds = concatenate_sketches(sketches)
-    # Beyond the smaller of the two limits a hash may be missing from one of the sketches.
-    limit = _complete_up_to(lake, hashes, bounds)
-    threshold = np.minimum(limit[left], limit[right])
-    comparable = _count_at_most(hashes, bounds[left], bounds[left + 1], threshold)
-    return np.minimum(shared / np.maximum(comparable, 1), 1.0)
+    return left, right, shared, SketchArrays.of(lake, sketches).containment(left, right, shared)

@@ -55,7 +55,7 @@ def test_counters_that_contain_each_other_are_no_news(make_lake: MakeLake) -> No
 def test_values_that_too_many_columns_hold_are_left_out(
     make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datahub_hyperjoin.model.signals.overlap.MAX_POSTINGS", 2)
+    monkeypatch.setattr("datahub_hyperjoin.model.signals.shared_values.MAX_POSTINGS", 1)
     lake = make_lake({f"t{i}": {"word": ["everywhere", f"only{i // 2}"]} for i in range(4)})
     overlap = measure_overlap(lake)
     assert list(zip(overlap.left, overlap.right, strict=True)) == [(0, 1), (1, 0), (2, 3), (3, 2)]

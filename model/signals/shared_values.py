@@ -1,0 +1,128 @@
+"""Count the values that columns share, with memory linear in the number of columns.
+
+The matrix of columns by hashes, multiplied by its transpose, yields only pairs that share a hash.
+It is computed for a block of columns at a time, and each column keeps only its best partners.
+Columns with equal sketches, such as hundreds of lists of all countries, are one row of the right
+factor.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy import sparse
+
+from datahub_hyperjoin.model.signals.sketches import concatenate_sketches
+
+MAX_POSTINGS = 4096
+"""Values in more sketches are ignored, where equal sketches count once: such values distinguish
+nothing, and the cost of a value grows with the square of the number of sketches that hold it."""
+
+BLOCK_PAIRS = 1 << 23
+"""Pairs in memory at once; a pair takes some 100 bytes while it is measured."""
+
+Pairs = tuple[
+    Int[np.ndarray, " pair"],
+    Int[np.ndarray, " pair"],
+    Int[np.ndarray, " pair"],
+]
+"""The left and the right column of each pair, and the number of hashes that both hold."""
+
+
+@dataclass(frozen=True)
+class _Postings:
+    """Which column has which sketch, and which sketch holds which hashes."""
+
+    sketch_of: Int[np.ndarray, " column"]
+    members: Int[np.ndarray, " column"]
+    """Columns, sorted by their sketch."""
+
+    starts: Int[np.ndarray, " _"]
+    """Start of each sketch's columns in `members`, and the end of the last."""
+
+    holds: sparse.csr_array
+    """1 for each sketch and each hash that it holds."""
+
+    @classmethod
+    def of(cls, sketches: Sequence[bytes]) -> "_Postings":
+        numbers = {sketch: number for number, sketch in enumerate(dict.fromkeys(sketches))}
+        sketch_of = np.array([numbers[sketch] for sketch in sketches], dtype=np.int64)
+        hashes, bounds = concatenate_sketches([*numbers])
+        _, value = np.unique(hashes, return_inverse=True)
+        row = np.repeat(np.arange(len(numbers)), np.diff(bounds))
+        rare = np.bincount(value)[value] <= MAX_POSTINGS
+        holds = sparse.csr_array(
+            (np.ones(rare.sum(), dtype=np.int32), (row[rare], value[rare])),
+            shape=(len(numbers), int(value.max(initial=0)) + 1),
+        )
+        sizes = np.bincount(sketch_of, minlength=len(numbers))
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        return cls(sketch_of, np.argsort(sketch_of, kind="stable"), starts, holds)
+
+    def blocks(self) -> Iterator[slice]:
+        """Cut the columns into blocks of which none has too many pairs."""
+        sizes = np.diff(self.starts)
+        columns = len(self.sketch_of)
+        most = np.minimum(self.holds @ (self.holds.T @ sizes), columns)[self.sketch_of]
+        start, filled = 0, 0
+        for column, pairs in enumerate(most.tolist()):
+            if filled and filled + pairs > BLOCK_PAIRS:
+                yield slice(start, column)
+                start, filled = column, 0
+            filled += pairs
+        yield slice(start, columns)
+
+    def pairs(self, block: slice) -> Pairs:
+        """Count the hashes that the columns of a block share with all columns."""
+        counts = (self.holds[self.sketch_of[block]] @ self.holds.T).tocoo()
+        # Each sketch on the right stands for all its columns.
+        repeats = np.diff(self.starts)[counts.col]
+        ends = np.cumsum(repeats)
+        within = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - repeats, repeats)
+        right = self.members[np.repeat(self.starts[counts.col], repeats) + within]
+        left = np.repeat(counts.row.astype(np.int64) + block.start, repeats)
+        shared = np.repeat(counts.data.astype(np.int64), repeats)
+        order = np.lexsort((right, left))
+        return left[order], right[order], shared[order]
+
+
+def count_shared(sketches: Sequence[bytes]) -> Iterator[Pairs]:
+    """Count the hashes that columns share, block by block.
+
+    Args:
+        sketches: The sketch of each column.
+
+    Yields:
+        All pairs of the left columns of a block, sorted by left, then right column. A column is
+        also paired with itself.
+    """
+    if sketches:
+        postings = _Postings.of(sketches)
+        yield from map(postings.pairs, postings.blocks())
+
+
+def best_partners(
+    left: Int[np.ndarray, " pair"],
+    strength: Callable[[Bool[np.ndarray, " pair"]], Float[np.ndarray, " chosen"]],
+    most: int,
+) -> Bool[np.ndarray, " pair"]:
+    """Select the strongest pairs of each left column.
+
+    Args:
+        left: The left column of each pair, ascending.
+        strength: Returns the strengths of some pairs; called only for columns with too many.
+        most: Maximum number of pairs of a column.
+
+    Returns:
+        A mask of the pairs. Of equally strong pairs, the first are selected.
+    """
+    kept = np.ones(len(left), dtype=bool)
+    crowded: Bool[np.ndarray, " pair"] = (np.bincount(left) > most)[left]
+    if crowded.any():
+        of = left[crowded]
+        order = np.lexsort((-strength(crowded), of))
+        rank = np.empty(len(of), dtype=np.int64)
+        rank[order] = np.arange(len(of)) - np.searchsorted(of, of)
+        kept[crowded] = rank < most
+    return kept

@@ -1,0 +1,106 @@
+"""Measure the time and memory of comparing the values of all columns of a large lake.
+
+Run it from a checkout: `PYTHONPATH=tests python -m benchmarks.bench_overlap --tables 250 1000`. The
+lakes are synthetic profiles of seven columns a table: a running number, a reference to one of 40
+keys, a country (the same 250 in each table), a status, a random code, a year, and a name that a
+tenth of the tables share. Each size runs in a process of its own.
+"""
+
+import argparse
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from time import process_time
+
+import numpy as np
+from jaxtyping import UInt64
+from tabulate import tabulate
+
+from datahub_hyperjoin.evaluate.cost import peak_memory
+from datahub_hyperjoin.locations import DeltaFolder
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.signals.overlap import measure_overlap
+from datahub_hyperjoin.tables import (
+    ColumnId,
+    ColumnProfile,
+    DataType,
+    Lengths,
+    Table,
+    TableId,
+    TableProfile,
+)
+
+HASHES, KEYS = 1024, 40
+SIZES = (250, 1_000, 2_000)
+HEADERS = ("tables", "pairs", "columns cut", "CPU s", "more MiB", "bytes a pair")
+
+
+def _hashes(first: int, count: int) -> UInt64[np.ndarray, " hash"]:
+    """Return the sketch of `count` values, from a number that stands for the first."""
+    values = np.arange(first, first + count, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return np.sort(values)[:HASHES]
+
+
+def _columns(table: int) -> Iterator[tuple[str, DataType, int, int]]:
+    """Yield the name, type, first value and number of values of each column of a table."""
+    draw = np.random.default_rng(table)
+    yield "id", DataType.INTEGER, 1, int(10 ** draw.uniform(1, 5))
+    yield "owner", DataType.INTEGER, 1_000_000 * int(draw.integers(1, KEYS)), 500
+    yield "country", DataType.TEXT, 100_000_000, 250
+    yield "status", DataType.TEXT, 200_000_000 + int(draw.integers(0, 4)), 5
+    yield "code", DataType.TEXT, 10**9 + 100_000 * table, 2_000
+    yield "year", DataType.INTEGER, 1_900 + int(draw.integers(0, 90)), 30
+    yield "name", DataType.TEXT, 2 * 10**9 + 10_000 * int(draw.integers(0, 10)), 800
+
+
+def make_profiles(tables: int) -> list[TableProfile]:
+    """Return the profiles of a synthetic lake."""
+    return [_profile(number) for number in range(tables)]
+
+
+def _profile(number: int) -> TableProfile:
+    table_id = TableId("file", f"t{number}.csv", "PROD")
+    columns = tuple(
+        ColumnProfile(
+            id=ColumnId(table_id, name),
+            position=position,
+            type=of_type,
+            rows=count,
+            nulls=0,
+            distinct=count,
+            sketch=_hashes(first, count).astype("<u8").tobytes(),
+            sample=(),
+            counts=(),
+            lengths=Lengths(shortest=4, mean=4.0, longest=4),
+            patterns=(),
+        )
+        for position, (name, of_type, first, count) in enumerate(_columns(number))
+    )
+    location = DeltaFolder(uri=f"t{number}")
+    table = Table(id=table_id, title=f"t{number}", location=location, size=0)
+    return TableProfile(table=table, columns=columns, rows=1_000)
+
+
+def measure(tables: int) -> Sequence[float]:
+    """Compare the columns of a lake, and return a row of the table that is printed."""
+    lake = Lake.from_tables(make_profiles(tables))
+    memory, began = peak_memory(), process_time()
+    overlap = measure_overlap(lake)
+    seconds, more = process_time() - began, peak_memory() - memory
+    pairs = len(overlap.left)
+    return tables, pairs, overlap.cut, round(seconds, 1), round(more / 2**20), round(more / pairs)
+
+
+def main() -> None:
+    """Run the benchmark, and print its table."""
+    parser = argparse.ArgumentParser(prog="benchmarks.bench_overlap", description=__doc__)
+    parser.add_argument("--tables", type=int, nargs="+", default=SIZES, help="sizes of lakes")
+    rows = []
+    for tables in parser.parse_args().tables:
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+            rows.append(process.submit(measure, tables).result())
+    print(tabulate(rows, headers=HEADERS, intfmt=","))
+
+
+if __name__ == "__main__":
+    main()

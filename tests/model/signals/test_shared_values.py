@@ -1,0 +1,90 @@
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+
+import numpy as np
+import pytest
+
+from datahub_hyperjoin.model.lake import Lake
+from datahub_hyperjoin.model.signals import overlap, shared_values
+from datahub_hyperjoin.model.signals.overlap import ValueOverlap, measure_overlap
+from datahub_hyperjoin.model.signals.shared_values import best_partners, count_shared
+
+MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
+
+
+def random_sketches(columns: int) -> list[bytes]:
+    """Return sketches of a few values, of which every fourth occurs again."""
+    draw = np.random.default_rng(7)
+    sketches = [
+        np.sort(draw.choice(40, size=draw.integers(0, 9), replace=False)).astype("<u8").tobytes()
+        for _ in range(columns)
+    ]
+    return [
+        sketches[number // 2] if number % 4 == 3 else one for number, one in enumerate(sketches)
+    ]
+
+
+def shared_by_sets(sketches: Sequence[bytes]) -> dict[tuple[int, int], int]:
+    """Return the number of common hashes of each pair that has any."""
+    sets = [set(np.frombuffer(sketch, "<u8").tolist()) for sketch in sketches]
+    counts = Counter(
+        {(a, b): len(sets[a] & sets[b]) for a, b in product(range(len(sets)), repeat=2)}
+    )
+    return dict(+counts)
+
+
+@pytest.mark.parametrize("block", [1, 100, 1 << 23])
+def test_blocks_count_as_sets_do(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    monkeypatch.setattr(shared_values, "BLOCK_PAIRS", block)
+    sketches = random_sketches(60)
+    blocks = [*count_shared(sketches)]
+    assert (len(blocks) == 1) == (block > 60 * 60)
+    listed = [
+        pair for each in blocks for pair in zip(*(part.tolist() for part in each), strict=True)
+    ]
+    assert {(left, right): shared for left, right, shared in listed} == shared_by_sets(sketches)
+    assert listed == sorted(listed)
+
+
+def test_no_column_shares_nothing() -> None:
+    assert [*count_shared([])] == []
+
+
+def test_each_column_keeps_its_strongest_partners() -> None:
+    left = np.array([0, 0, 0, 1, 2, 2, 2, 2])
+    strengths = np.array([0.1, 0.9, 0.5, 0.0, 0.3, 0.3, 0.8, 0.3])
+    kept = best_partners(left, lambda crowded: strengths[crowded], 2)
+    assert kept.tolist() == [False, True, True, True, True, False, True, False]
+
+
+def test_few_partners_need_no_strengths() -> None:
+    def fail(_: object) -> np.ndarray:
+        raise AssertionError
+
+    assert best_partners(np.array([0, 0, 1]), fail, 2).all()
+
+
+def overlap_of_many(make_lake: MakeLake) -> ValueOverlap:
+    """Measure six copies of a list, and a column that holds half of it and more."""
+    words = [f"w{number}" for number in range(20)]
+    copies = {f"t{number}": {"word": words} for number in range(6)}
+    return measure_overlap(make_lake({**copies, "half": {"word": [*words[:10], "x", "y"]}}))
+
+
+def test_a_large_lake_keeps_both_orders_of_the_best_pairs(
+    make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = overlap_of_many(make_lake)
+    monkeypatch.setattr(overlap, "_MOST_PAIRS", 0)
+    monkeypatch.setattr(overlap, "_LEAST_PARTNERS", 2)
+    cut = overlap_of_many(make_lake)
+    assert (whole.cut, cut.cut) == (0, 7)
+    pairs = set(zip(cut.left.tolist(), cut.right.tolist(), strict=True))
+    assert pairs == {(right, left) for left, right in pairs}
+    assert {(5, 0), (0, 5), (6, 0), (0, 6)} <= pairs
+    assert (4, 5) not in pairs
+    assert len(pairs) < len(whole.left)
+    for name in ("containment", "beyond_chance", "shared"):
+        expected = whole.look_up(getattr(whole, name).astype(float), cut.left, cut.right)
+        assert getattr(cut, name).tolist() == expected.tolist()
