@@ -1,5 +1,6 @@
 """Damage bytes and JSON at random, in the same way for the same seed."""
 
+import copy
 import json
 import random
 from typing import Any
@@ -86,7 +87,7 @@ def damage_json(value: Any, draw: random.Random) -> Any:  # noqa: ANN401 - JSON
 def _damage_value(value: Any, draw: random.Random) -> Any:  # noqa: ANN401 - JSON
     places = _places(value)
     if not places:
-        return draw.choice(_VALUES)
+        return copy.deepcopy(draw.choice(_VALUES))
     parent, key = draw.choice(places)
     match draw.randrange(6):
         case 0:
@@ -103,7 +104,7 @@ def _damage_value(value: Any, draw: random.Random) -> Any:  # noqa: ANN401 - JSO
             other, name = draw.choice(places)
             parent[key] = json.loads(json.dumps(other[name]))
         case _:
-            parent[key] = draw.choice(_VALUES)
+            parent[key] = copy.deepcopy(draw.choice(_VALUES))  # never one list in two places
     return value
 
 
