@@ -1,4 +1,4 @@
-"""Read the file in which people decide about joins.
+"""Read and write the file in which people decide about joins.
 
 The recipe names the file. People download it from the HTML page. It is CSV or JSON, so that people
 can edit it in a spreadsheet and keep it in a repository.
@@ -13,9 +13,10 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from datahub_hyperjoin.errors import FaultyDecisionsError
+from datahub_hyperjoin.errors import FaultyDecisionsError, UnwritablePathError
 from datahub_hyperjoin.joins import Verdict
 from datahub_hyperjoin.statements import JoinedColumns
+from datahub_hyperjoin.storage import replacing
 from datahub_hyperjoin.tables import ColumnId, TableId, in_order
 
 REQUIRED = ("left_table", "left_column", "right_table", "right_column", "decision")
@@ -115,6 +116,71 @@ def read_decision_file(path: Path) -> tuple[WrittenDecision, ...]:
         more = [f"and {len(faults) - _MOST_FAULTS} more"] if len(faults) > _MOST_FAULTS else []
         raise FaultyDecisionsError.in_file(str(path), [*faults[:_MOST_FAULTS], *more])
     return decisions
+
+
+def write_decision_file(path: Path, decisions: Iterable[WrittenDecision]) -> None:
+    """Replace the content of a file of decisions in one step.
+
+    A new file can be read by its owner only; another one keeps its permissions.
+
+    Args:
+        path: A `.csv` or `.json` file.
+        decisions: All decisions of the file.
+
+    Raises:
+        UnwritablePathError: The file cannot be written.
+    """
+    lines = [_cells(each) for each in decisions]
+    text = _as_json(lines) if path.suffix.lower() == ".json" else _as_csv(lines)
+    # A link stays one.
+    file = path.resolve()
+    try:
+        mode = file.stat().st_mode if file.exists() else None
+        with replacing(file) as unfinished:
+            unfinished.write_text(text, encoding="utf-8", newline="")
+        if mode is not None:
+            file.chmod(mode)
+    except OSError as error:
+        reason = f"it cannot be written ({error.strerror})"
+        raise UnwritablePathError.because(_KEY, str(path), reason=reason) from error
+
+
+_KEY = "decisions"
+_Cells = tuple[str | tuple[str, ...], ...]
+
+
+def _cells(decision: WrittenDecision) -> _Cells:
+    return (
+        decision.left_table,
+        _cell(decision.left_columns),
+        decision.right_table,
+        _cell(decision.right_columns),
+        decision.verdict.value,
+        decision.by,
+        decision.reason,
+    )
+
+
+def _cell(columns: tuple[str, ...]) -> str | tuple[str, ...]:
+    """Return the name of a single column; a tuple of names where a text would be misread."""
+    name, *others = columns
+    is_plain = not others and name == name.strip() and not name.startswith('["')
+    return name if is_plain else columns
+
+
+def _as_json(lines: Iterable[_Cells]) -> str:
+    entries = [dict(zip(_NAMES, cells, strict=True)) for cells in lines]
+    return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
+
+
+def _as_csv(lines: Iterable[_Cells]) -> str:
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_NAMES)
+    for cells in lines:
+        texts = (c if isinstance(c, str) else json.dumps(c, ensure_ascii=False) for c in cells)
+        writer.writerow(texts)
+    return text.getvalue()
 
 
 _NOT_UTF_8 = "it is not UTF-8 text. Save it as `CSV UTF-8`"

@@ -1,12 +1,17 @@
-"""Test how a file of people's decisions is read, and which faults are reported."""
+"""Test how a file of people's decisions is read and written, and which faults are reported."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from datahub_hyperjoin.decision_file import WrittenDecision, read_decision_file
-from datahub_hyperjoin.errors import FaultyDecisionsError
+from datahub_hyperjoin.decision_file import (
+    WrittenDecision,
+    read_decision_file,
+    write_decision_file,
+)
+from datahub_hyperjoin.errors import FaultyDecisionsError, UnwritablePathError
 from datahub_hyperjoin.joins import Verdict
 
 HEADER = "left_table,left_column,right_table,right_column,decision"
@@ -238,3 +243,52 @@ def test_many_faults_are_shortened(tmp_path: Path) -> None:
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FaultyDecisionsError, match=r"cannot be read \(Is a directory\)\. Correct"):
         read_decision_file(tmp_path)
+
+
+ODD = WrittenDecision(
+    left_table='a "b", c',
+    left_columns=("org", "ye ar"),
+    right_table="é;\nf",
+    right_columns=("x", "y"),
+    verdict=Verdict.REJECTED,
+    by="Ann",
+    reason="other\tyears",
+)
+
+
+@pytest.mark.parametrize("name", ["decisions.csv", "decisions.JSON"])
+def test_what_is_written_is_read_again(tmp_path: Path, name: str) -> None:
+    names = (" id", '["a"]', "plain")
+    singles = [replace(ODD, left_columns=(one,), right_columns=("x",)) for one in names]
+    file = tmp_path / "new" / name
+    write_decision_file(file, [CARRIER, ODD, *singles])
+    read_again = [replace(each, place="") for each in read_decision_file(file)]
+    assert read_again == [replace(CARRIER, place=""), ODD, *singles]
+
+
+def test_the_csv_is_that_of_the_page(tmp_path: Path) -> None:
+    file = tmp_path / "decisions.csv"
+    write_decision_file(file, [CARRIER])
+    assert file.read_bytes() == f"{HEADER},by,reason\n{LINE},,\n".encode()
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_keeps_its_permissions_and_its_link(tmp_path: Path) -> None:
+    file, link = tmp_path / "shared.csv", tmp_path / "decisions.csv"
+    file.touch()
+    file.chmod(0o664)
+    link.symlink_to(file)
+    write_decision_file(link, [CARRIER])
+    assert link.is_symlink()
+    assert file.stat().st_mode & 0o777 == 0o664
+    assert [replace(each, place="line 2") for each in read_decision_file(file)] == [CARRIER]
+
+
+def test_a_path_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    message = (
+        r"`decisions` is '.*d\.csv', and it cannot be written \((File exists|Not a directory)\)"
+    )
+    with pytest.raises(UnwritablePathError, match=message):
+        write_decision_file(file / "d.csv", [CARRIER])

@@ -1,4 +1,4 @@
-"""The joins that a run found, their SQL and paths between tables."""
+"""The joins that a run found, their SQL, paths between tables and decisions about them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,12 +8,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from datahub_hyperjoin.crosswalks import CrosswalkJoin, lone_joins
-from datahub_hyperjoin.decision_file import FiledDecision
+from datahub_hyperjoin.decision_file import (
+    FiledDecision,
+    WrittenDecision,
+    read_decision_file,
+    write_decision_file,
+)
+from datahub_hyperjoin.discovery.decided import (
+    decided_columns,
+    resolve,
+    with_decision,
+    without_decision,
+    write_about,
+)
 from datahub_hyperjoin.discovery.errors import NoSqlError, UnknownTableError
 from datahub_hyperjoin.discovery.progress import RunWarning
 from datahub_hyperjoin.discovery.records import JoinRecord, record_of
 from datahub_hyperjoin.join_listing import list_best_joins
-from datahub_hyperjoin.joins import Join
+from datahub_hyperjoin.joins import Join, Verdict
 from datahub_hyperjoin.suggest import Findings
 from datahub_hyperjoin.tables import TableId
 
@@ -26,11 +38,12 @@ _SHOWN_ROWS = 25
 """Joins that a notebook shows."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(repr=False)
 class FoundJoins:
     """The joins that a run found, best first.
 
     Iterating over it yields its joins, and `len` counts them. Notebooks show it as a table.
+    Decisions about the joins change what a later run finds, and not this result.
     """
 
     findings: Findings
@@ -40,10 +53,10 @@ class FoundJoins:
     """Problems that did not stop the run."""
 
     filed: Sequence[FiledDecision] = ()
-    """The decisions that the run kept to."""
+    """The decisions that the run kept to, and those that were made since."""
 
-    decisions: str = "decisions.csv"
-    """Name of their file, which the page downloads."""
+    file: Path | None = None
+    """The file of these decisions; None if they are kept in memory only."""
 
     @property
     def joins(self) -> tuple[Join, ...]:
@@ -120,6 +133,62 @@ class FoundJoins:
         ends = self._table(start), self._table(end)
         return find_path(map(catalog_join, self.joins), *ends, many_to_many=many_to_many)
 
+    @property
+    def decisions(self) -> tuple[WrittenDecision, ...]:
+        """All decisions, which `find_joins` takes as `decisions`."""
+        return tuple(each.written for each in self.filed)
+
+    def accept(self, join: Join | CrosswalkJoin, *, by: str = "", reason: str = "") -> None:
+        """Accept a join: later runs keep it.
+
+        The decision is written to the file of decisions that `find_joins` was given. Without a
+        file, it is kept in `decisions`.
+
+        Args:
+            join: One of `joins` or `crosswalks`.
+            by: Who decides.
+            reason: Why.
+
+        Raises:
+            UnknownTableError: The join is of another run.
+            FaultyDecisionsError: The file has malformed lines.
+            UnwritablePathError: The file cannot be written.
+        """
+        self._decide(join, Verdict.ACCEPTED, by=by, reason=reason)
+
+    def reject(self, join: Join | CrosswalkJoin, *, by: str = "", reason: str = "") -> None:
+        """Reject a join: later runs never suggest it.
+
+        Args:
+            join: One of `joins` or `crosswalks`.
+            by: Who decides.
+            reason: Why.
+
+        Raises:
+            UnknownTableError: The join is of another run.
+            FaultyDecisionsError: The file has malformed lines.
+            UnwritablePathError: The file cannot be written.
+        """
+        self._decide(join, Verdict.REJECTED, by=by, reason=reason)
+
+    def undo(self, decided: Join | CrosswalkJoin | WrittenDecision) -> None:
+        """Remove the decision about a join, if there is one.
+
+        Args:
+            decided: The join; or the decision itself, since no run finds a rejected join.
+
+        Raises:
+            UnknownTableError: The join is of another run.
+            FaultyDecisionsError: The file has malformed lines.
+            UnwritablePathError: The file cannot be written.
+        """
+        written = (
+            decided
+            if isinstance(decided, WrittenDecision)
+            else write_about(decided_columns(decided), self._tables, Verdict.REJECTED)
+        )
+        self._keep(without_decision(self._newest(), *resolve([written], self._tables)))
+
     def records(self) -> list[JoinRecord]:
         """Return each join as a dictionary of plain values, for data frames and JSON."""
         return [record_of(join, self.findings.statements.get(join.pairs)) for join in self.joins]
@@ -156,7 +225,7 @@ class FoundJoins:
                 statements=found.statements,
                 contributions=found.contributions,
                 filed=self.filed,
-                file=self.decisions,
+                file=self.file.name if self.file else "decisions.csv",
             )
             return page.read_text(encoding="utf-8")
 
@@ -166,6 +235,25 @@ class FoundJoins:
         shown = self.to_pandas()[columns].head(_SHOWN_ROWS)
         more = f"<p>and {len(self) - len(shown)} more</p>" if len(self) > len(shown) else ""
         return f"<p>{self._counts}</p>{shown.to_html(index=False)}{more}"
+
+    def _decide(
+        self, join: Join | CrosswalkJoin, verdict: Verdict, *, by: str, reason: str
+    ) -> None:
+        written = write_about(decided_columns(join), self._tables, verdict, by=by, reason=reason)
+        self._keep(with_decision(self._newest(), *resolve([written], self._tables)))
+
+    def _newest(self) -> Sequence[FiledDecision]:
+        """Return the decisions; those of the file, which people may have changed since the run."""
+        return resolve(read_decision_file(self.file), self._tables) if self.file else self.filed
+
+    def _keep(self, filed: Sequence[FiledDecision]) -> None:
+        if self.file:
+            write_decision_file(self.file, [each.written for each in filed])
+        self.filed = filed
+
+    @property
+    def _tables(self) -> list[TableId]:
+        return [each.table.id for each in self.findings.profiles]
 
     @property
     def _counts(self) -> str:

@@ -28,6 +28,9 @@ from datahub_hyperjoin.temporary import temporary_folder
 _SQL_TIMEOUT = 60.0
 """Time limit of each query in seconds, as in a recipe."""
 
+Decisions = str | Path | Sequence[WrittenDecision] | None
+"""A file of decisions, or the decisions of an earlier result."""
+
 
 def find_joins(
     *sources: Source,
@@ -35,7 +38,7 @@ def find_joins(
     progress: bool = False,
     profile: ProfileConfig | None = None,
     model: ModelConfig | None = None,
-    decisions: str | Path | None = None,
+    decisions: Decisions = None,
 ) -> FoundJoins:
     """Find the columns that join with each other, and verify each join on the data.
 
@@ -49,7 +52,8 @@ def find_joins(
         progress: Whether to show the stages of the run on standard error.
         profile: How much of each table to read, as in a recipe.
         model: How to rank, as in a recipe.
-        decisions: CSV or JSON file of accepted and rejected joins, which the page downloads.
+        decisions: CSV or JSON file of accepted and rejected joins, to which the result adds those
+            that you make; or `decisions` of an earlier result.
 
     Returns:
         The joins, best first.
@@ -76,7 +80,7 @@ def run_discovery(
     sql: bool = True,
     profile: ProfileConfig | None = None,
     model: ModelConfig | None = None,
-    decisions: str | Path | None = None,
+    decisions: Decisions = None,
 ) -> FoundJoins:
     """Find joins as `find_joins` does, and report to a given progress object.
 
@@ -86,7 +90,7 @@ def run_discovery(
         sql: Whether to run the SQL of each join.
         profile: How much of each table to read.
         model: How to rank.
-        decisions: File of accepted and rejected joins.
+        decisions: Accepted and rejected joins.
     """
     written = _read_decisions(decisions, progress)
     profile, model = profile or ProfileConfig(), model or ModelConfig()
@@ -108,20 +112,19 @@ def run_discovery(
         if sql:
             with progress.stage("Running the SQL"):
                 findings = _with_sql(findings, tables, profile, session, progress)
-    name = Path(decisions or "decisions.csv").name
-    return FoundJoins(findings, tuple(progress.warnings), catalog.filed, name)
+    file = Path(decisions).absolute() if isinstance(decisions, str | Path) else None
+    return FoundJoins(findings, tuple(progress.warnings), catalog.filed, file)
 
 
-def _read_decisions(
-    decisions: str | Path | None, progress: RunProgress
-) -> tuple[WrittenDecision, ...]:
-    if decisions is None:
-        return ()
+def _read_decisions(decisions: Decisions, progress: RunProgress) -> tuple[WrittenDecision, ...]:
+    if not isinstance(decisions, str | Path):
+        numbered = enumerate(decisions or (), start=1)
+        return tuple(replace(each, place=f"decision {number}") for number, each in numbered)
     if not Path(decisions).exists():
         progress.warn(
             "No decisions yet",
-            "The file of decisions does not exist. Download it from the page and save it there, "
-            "or correct the path",
+            "The file of decisions does not exist. Decide about a join, download the file from the "
+            "page, or correct the path",
             str(decisions),
         )
     return read_decision_file(Path(decisions))

@@ -1,0 +1,108 @@
+"""Add decisions to those of a run, and undo them."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+from datahub_hyperjoin.catalog.filed_decisions import find_decided_columns
+from datahub_hyperjoin.crosswalks import CrosswalkJoin
+from datahub_hyperjoin.decision_file import FiledDecision, WrittenDecision
+from datahub_hyperjoin.discovery.errors import UnknownTableError
+from datahub_hyperjoin.discovery.progress import RunProgress
+from datahub_hyperjoin.joins import Join, Verdict
+from datahub_hyperjoin.statements import JoinedColumns
+from datahub_hyperjoin.tables import TableId
+from datahub_hyperjoin.urns import dataset_urn
+
+
+def decided_columns(join: Join | CrosswalkJoin) -> JoinedColumns:
+    """Return the columns that a decision about a join names.
+
+    Args:
+        join: The join. A decision about one through a crosswalk names its two ends.
+    """
+    return ((join.left, join.right),) if isinstance(join, CrosswalkJoin) else join.pairs
+
+
+def write_about(
+    columns: JoinedColumns,
+    tables: Sequence[TableId],
+    verdict: Verdict,
+    *,
+    by: str = "",
+    reason: str = "",
+) -> WrittenDecision:
+    """Write down a decision as the page does.
+
+    Args:
+        columns: The columns of the join.
+        tables: All tables of the run. Those that share their name are named by their URNs.
+        verdict: The decision.
+        by: Who decided.
+        reason: Why.
+
+    Raises:
+        UnknownTableError: The join is of another run.
+    """
+    counts = Counter(table.name for table in tables)
+    for table in {column.table for pair in columns for column in pair}.difference(tables):
+        near = get_close_matches(table.name, counts, n=3)
+        raise UnknownTableError.named(table.name, near=near)
+    left, right = (
+        dataset_urn(column.table) if counts[column.table.name] > 1 else column.table.name
+        for column in columns[0]
+    )
+    return WrittenDecision(
+        left_table=left,
+        left_columns=tuple(own.path for own, _ in columns),
+        right_table=right,
+        right_columns=tuple(other.path for _, other in columns),
+        verdict=verdict,
+        by=by,
+        reason=reason,
+    )
+
+
+def resolve(
+    written: Sequence[WrittenDecision], tables: Iterable[TableId]
+) -> tuple[FiledDecision, ...]:
+    """Find the tables of decisions, without a warning about unknown ones.
+
+    Args:
+        written: The decisions.
+        tables: The tables of the run.
+    """
+    # The run has warned already.
+    return find_decided_columns(written, {table: table for table in tables}, RunProgress().warn)
+
+
+def with_decision(filed: Sequence[FiledDecision], new: FiledDecision) -> tuple[FiledDecision, ...]:
+    """Replace all decisions about one join by a new one.
+
+    Args:
+        filed: The decisions.
+        new: The new decision, which takes the place of the first one.
+    """
+    earlier = [number for number, each in enumerate(filed) if _is_same_join(each, new)]
+    start = earlier[0] if earlier else len(filed)
+    kept = without_decision(filed[start:], new)
+    return (*filed[:start], new, *kept)
+
+
+def without_decision(
+    filed: Iterable[FiledDecision], undone: FiledDecision
+) -> tuple[FiledDecision, ...]:
+    """Leave out all decisions about one join.
+
+    Args:
+        filed: The decisions.
+        undone: A decision about the join.
+    """
+    return tuple(each for each in filed if not _is_same_join(each, undone))
+
+
+def _is_same_join(one: FiledDecision, other: FiledDecision) -> bool:
+    if one.columns or other.columns:
+        return one.columns == other.columns
+    # Of tables that the run does not know, only the names can be compared.
+    return str(one.written) == str(other.written)
