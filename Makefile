@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 ARGS ?= --ablate --rivals
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart setup fix check test coverage test-fast test-cluster test-connect test-faults compat matrix bench-hin bench-profile bench-composite bench-rankings bench-roles bench-page golden build audit licences clean prerequisites
+.PHONY: help quickstart setup fix check test coverage test-fast test-cluster test-connect test-faults compat matrix bench-hin bench-profile bench-composite bench-rankings bench-roles bench-page golden reference build audit licences clean prerequisites
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -100,6 +100,9 @@ bench-agents: $(VENV)/.dev ## Ask DataHub's MCP server (SERVER=COMMAND) for join
 golden: $(VENV)/.dev ## Rewrite the golden files; review the difference
 	@HYPERJOIN_UPDATE_GOLDEN=1 $(BIN)/pytest tests/emit tests/evaluate/test_table.py tests/export
 	@git diff --stat -- tests/emit/golden tests/evaluate/golden tests/export/golden
+
+reference: $(VENV)/.dev ## Rewrite the reference of recipe keys and their JSON schema in docs/
+	@$(BIN)/python .ci/reference.py
 
 ##@ Ship it
 

@@ -1,8 +1,8 @@
 """Check the wheel and the source archive that `make build` creates.
 
 The wheel must hold the whole package, linked folders included, and no other file. The source
-archive must hold the tests and the recipes as well. A package index shows the description outside
-of the repository, so it may not have relative links.
+archive must hold the documents, the recipes and the tests as well. A package index shows the
+description outside of the repository, so it may not have relative links.
 """
 
 import re
@@ -13,7 +13,7 @@ from zipfile import ZipFile
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ("datahub_hyperjoin", "datahub_hyperjoin/model", "datahub_hyperjoin/spark")
-BESIDE_THE_PACKAGE = (".ci", "ingestion_recipes", "tests")
+BESIDE_THE_PACKAGE = (".ci", "docs", "ingestion_recipes", "tests")
 DOCUMENTS = {
     "CHANGELOG.md",
     "CONTRIBUTING.md",

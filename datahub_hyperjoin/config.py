@@ -7,6 +7,7 @@ description is in one place. Unknown keys are refused at every level.
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from datahub.configuration.source_common import EnvConfigMixin, PlatformInstanceConfigMixin
 from datahub.ingestion.source.state.stale_entity_removal_handler import (
@@ -40,6 +41,11 @@ from datahub_hyperjoin.spark.config import ProfileConfig, SessionConfig
 from datahub_hyperjoin.storage import is_leftover
 
 
+def _offer_datahub(catalog: dict[str, Any]) -> None:
+    """Add the short form `catalog: datahub` to the JSON schema of the section."""
+    catalog["anyOf"] = [{"$ref": catalog.pop("$ref")}, {"const": "datahub"}]
+
+
 class HyperJoinConfig(
     StatefulIngestionConfigBase[StatefulIngestionConfig],
     PlatformInstanceConfigMixin,
@@ -50,7 +56,7 @@ class HyperJoinConfig(
     # Values may be secret, so errors name the key without its value.
     model_config = ConfigDict(use_attribute_docstrings=True, hide_input_in_errors=True)
 
-    catalog: CatalogConfig = CatalogConfig()
+    catalog: CatalogConfig = Field(default=CatalogConfig(), json_schema_extra=_offer_datahub)
     """The folder of tables to read, and the use of DataHub's catalog."""
 
     connections: list[ConnectionConfig] = Field(default=[])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, TypeAdapter, ValidationError, WithJsonSchema
 from typing_extensions import assert_never
 
 from datahub_hyperjoin.bounds import Seconds
@@ -33,6 +33,10 @@ class LineageForm(str, Enum):
             case LineageForm.COLUMNS:
                 return False
         assert_never(self)
+
+
+_SCHEMA_OF_FORM = {"anyOf": [{"type": "boolean"}, {"enum": [form.value for form in LineageForm]}]}
+"""The values that `lineage` takes in a recipe."""
 
 
 def _read_form(written: object) -> object:
@@ -82,7 +86,9 @@ class EmitConfig:
     """Time limit of each SQL query, in seconds. The SQL of a join is run, read-only, if `queries`,
     `documents` or `page` show it; a join whose SQL takes longer gets none."""
 
-    lineage: Annotated[Literal[False] | LineageForm, BeforeValidator(_read_form)] = False
+    lineage: Annotated[
+        Literal[False] | LineageForm, BeforeValidator(_read_form), WithJsonSchema(_SCHEMA_OF_FORM)
+    ] = False
     """Whether each join is written as lineage, from the unique column to the one that refers to it.
     `dashed` writes edges between tables and columns: DataHub draws the tables' edges dashed, with
     the SQL of the join on them if `queries` is on. Impact analysis and lineage search follow them
