@@ -60,7 +60,7 @@ class Notation(str, Enum):
 
     @property
     def form(self) -> ValueForm:
-        """The value form of this notation.
+        """The value form in which values of this notation are compared.
 
         >>> Notation.COMMA.form is Notation.POINT.form is ValueForm.NUMBERS
         True

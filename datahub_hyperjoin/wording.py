@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 def name_some(names: Sequence[str], most: int = 5) -> str:
-    """List the first few names in a text, and count the others.
+    """Return a text that lists the first few names and counts the others.
 
     Args:
         names: All names, as they are to be written.

@@ -162,7 +162,7 @@ def infer_deleted(
 def _read_partners(
     graph: DataHubGraph, namespace: str, name: str, warn: Warn
 ) -> dict[ColumnId, set[ColumnId]]:
-    """For each column, read the columns that a given property lists."""
+    """Read the property `name` of every column, and return the columns that it lists."""
     found: defaultdict[ColumnId, set[ColumnId]] = defaultdict(set)
     try:
         for urn, properties in scroll_columns(graph, [property_urn(namespace, name)], warn):

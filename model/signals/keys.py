@@ -1,4 +1,4 @@
-"""Select the key columns of a lake, which people would use in joins.
+"""Select the columns of a lake that people would join on: its key columns.
 
 The paper selects keys by "standard keyness heuristics" of completeness and uniqueness (section 4.1,
 step 3). Both are too strict for a foreign key, which repeats its values: a text column needs only

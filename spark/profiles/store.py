@@ -187,7 +187,7 @@ class Store:
     def bridge_evidence(
         self, bridges: Sequence[Bridge], tables: Sequence[Table]
     ) -> dict[Bridge, Evidence]:
-        """Return the stored evidence for joins through crosswalks between unchanged tables.
+        """Return the stored evidence for joins of unchanged tables through crosswalks.
 
         The crosswalk must be unchanged, too.
 
