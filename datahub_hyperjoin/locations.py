@@ -49,8 +49,8 @@ class Dialect:
     """Character before one that is to be read literally."""
 
     encoding: str | None = None
-    """Python's name of the encoding, as in `cp1251`. By default, it is detected in each file: the
-    encoding of its byte order mark, UTF-8 or Windows-1252."""
+    """Python's name of the encoding, as in `cp1251`. By default, it is detected in each file: that
+    of its byte order mark, UTF-8, or the older one that its text resembles most."""
 
     def __post_init__(self) -> None:
         """Refuse an unknown encoding, and characters that are invalid or not distinct."""
@@ -172,6 +172,16 @@ class IcebergDataFile:
     """The pickled task of the scan that reads this data file."""
 
 
+class Compute(str, Enum):
+    """A place where the values of database tables are counted and compared."""
+
+    DATABASE = "database"
+    """In the database, as far as its SQL can; counts leave it, and values only where needed."""
+
+    SPARK = "spark"
+    """In Spark's workers, which read the rows."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Database:
     """A database to read, with its URL, its password and limits."""
@@ -188,6 +198,10 @@ class Database:
 
     timeout: SecondsFromOne = 600.0
     """Time limit of a statement, in seconds. PostgreSQL, MariaDB and MySQL support it."""
+
+    compute: Compute = Compute.DATABASE
+    """Where values are counted and compared: `database`, as far as its SQL can, or `spark`, which
+    reads the rows. PostgreSQL can from version 13 on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +222,18 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogFiles:
+    """The files of a table in a Spark catalog, where they hold its rows as they are."""
+
+    folder: Folder
+    """The files, and where they are."""
+
+    schema: bytes = field(repr=False)
+    """The table's columns as the catalog has them, without those of partitions: an Arrow schema in
+    Arrow's IPC format. A file with other columns or types is not read as it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogTable:
     """A table or view in a Spark catalog."""
 
@@ -219,6 +245,10 @@ class CatalogTable:
 
     name: str
     """Its name in the schema."""
+
+    files: CatalogFiles | None = None
+    """Its files on this machine, which are read without Spark's readers; None for a view, and for
+    a table that only these can read."""
 
 
 TableLocation = (

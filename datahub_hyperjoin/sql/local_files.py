@@ -87,7 +87,8 @@ def file_readings(table: Table, location: File | Folder) -> Iterator[FileReading
         yield FileReading(shown, calls[0], calls[1], is_guess=guesses)
     if not is_text:
         return
-    # Our reader takes text that is not UTF-8 for Windows-1252, which Latin-1 nearly equals.
+    # Text that is not UTF-8 is mostly Windows-1252, which Latin-1 nearly equals. In any other
+    # encoding, DuckDB reads ASCII keys right.
     for encoding in dict.fromkeys([options.get("encoding"), "latin-1"]):
         added = {"encoding": encoding} if encoding else {}
         as_text = {**options, "header": True, "all_varchar": True, **added}

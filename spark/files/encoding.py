@@ -4,9 +4,8 @@ Python's decoders do the conversion; this module chooses the decoder:
 
 1. A byte order mark determines the encoding; without one, the recipe does.
 2. Otherwise the file is read as UTF-8 as long as its bytes are valid.
-3. If the first invalid bytes follow nothing but ASCII, the file is read as Windows-1252, which is
-   what files called Latin-1 contain in practice. After other characters, invalid bytes are
-   replaced.
+3. If the first other bytes are not UTF-8, the encoding is detected in that block. Invalid bytes
+   among or after characters of UTF-8 are replaced.
 """
 
 import codecs
@@ -18,6 +17,7 @@ from typing_extensions import Buffer
 from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect
 from datahub_hyperjoin.spark.errors import EmptyTableError, UnreadableTableError
 from datahub_hyperjoin.spark.files.compression import DecompressedFile
+from datahub_hyperjoin.spark.files.detect_encoding import detect_encoding, is_damaged_utf8
 
 _BLOCK = 1 << 20
 # UTF-32 precedes UTF-16, because its little-endian mark begins with that of UTF-16.
@@ -33,6 +33,8 @@ _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a\x1b"))
 _MOST_CONTROLS = 0.01
 """Largest share of control characters in a text."""
 _BYTES_EXAMINED = 1 << 12
+_TITLES = {"cp1252": "Windows-1252 (Latin-1)"}
+"""Names of encodings in notes, where they differ from those of Python and `dialect.encoding`."""
 
 
 class TextStream(io.RawIOBase):
@@ -65,6 +67,7 @@ class TextStream(io.RawIOBase):
         marked = next((name for mark, name in _BYTE_ORDER_MARKS if block.startswith(mark)), None)
         self._encoding = marked or codecs.lookup(dialect.encoding or "utf-8").name
         self._is_given = dialect.encoding is not None
+        self._is_detected = False
         # An escaped quote opens no field, so counting quotes would not show an open one.
         self._quote = b"" if dialect.escape else dialect.quote.encode()
         self._starts_as_utf8 = self._encoding.startswith("utf-8")
@@ -165,8 +168,10 @@ class TextStream(io.RawIOBase):
         try:
             text = self._decoder.decode(block, final=not block)
         except UnicodeDecodeError:
-            text = self._fallback_decoder().decode(pending + block, final=not block)
-        if not self._starts_as_utf8 and self._is_given and "\ufffd" in text:
+            block = pending + block
+            text = self._fallback_decoder(block).decode(block, final=self._has_ended)
+        is_other = self._is_detected or (self._is_given and not self._starts_as_utf8)
+        if is_other and "\ufffd" in text:
             self._note_replacement(self._encoding)
         encoded = text.encode("utf-8")
         self._is_ascii = self._is_ascii and len(encoded) == len(text)
@@ -180,10 +185,11 @@ class TextStream(io.RawIOBase):
         if note not in self.notes:
             self.notes.append(note)
 
-    def _fallback_decoder(self) -> codecs.IncrementalDecoder:
-        if self._encoding == "utf-8" and self._is_ascii and not self._is_given:
-            self._note("not UTF-8: read as Windows-1252 (Latin-1)")
-            self._encoding = "cp1252"
+    def _fallback_decoder(self, block: bytes) -> codecs.IncrementalDecoder:
+        is_free = self._encoding == "utf-8" and self._is_ascii and not self._is_given
+        if is_free and not is_damaged_utf8(block):
+            self._encoding, self._is_detected = detect_encoding(block), True
+            self._note(f"not UTF-8: read as {_TITLES.get(self._encoding, self._encoding)}")
         else:
             self._note_replacement("UTF-8")
         self._decoder = codecs.getincrementaldecoder(self._encoding)("replace")
