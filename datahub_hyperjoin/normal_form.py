@@ -28,8 +28,9 @@ _DAY = r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
 _MINUTE = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]"
 _UTC = r"(?:z|\+00:?00)?"
 
-_NEEDS_REWRITE = rf"^{_WHOLE}\.0+$|^-0$|^{_DAY}[t ]"
-_REWRITES = (
+NEEDS_REWRITE = rf"^{_WHOLE}\.0+$|^-0$|^{_DAY}[t ]"
+"""The folded values that `REWRITES` may change."""
+REWRITES = (
     (rf"^({_WHOLE})\.0+$", r"\1"),
     (r"^-0$", "0"),
     (rf"^({_DAY})[t ]({_MINUTE}){_UTC}$", r"\1 \2:00"),
@@ -62,7 +63,7 @@ def normal_form(value: str) -> str:
         True
     """
     normal = _fold(value)
-    for pattern, replacement in _REWRITES:
+    for pattern, replacement in REWRITES:
         normal = re.sub(pattern, replacement, normal)
     return normal
 
@@ -86,10 +87,10 @@ def normal_forms(values: pa.Array) -> pa.Array:
     normal = _rewrite(normal, _may_have_extra_spaces(StringBytes.of(normal)), _SPACE_REWRITES)
     # Regular expressions are slow, so a cheap test of bytes first leaves few values to them.
     suspects = np.flatnonzero(_may_need_rewrite(StringBytes.of(normal)))
-    matches = pc.match_substring_regex(normal.take(pa.array(suspects)), _NEEDS_REWRITE)
+    matches = pc.match_substring_regex(normal.take(pa.array(suspects)), NEEDS_REWRITE)
     needs_rewrite = np.zeros(len(normal), np.bool_)
     needs_rewrite[suspects] = matches.to_numpy(zero_copy_only=False)
-    return _rewrite(normal, needs_rewrite, _REWRITES)
+    return _rewrite(normal, needs_rewrite, REWRITES)
 
 
 def hash_values(normal: pa.Array) -> Hashes:
@@ -157,7 +158,7 @@ def _may_have_extra_spaces(strings: StringBytes) -> Mask:
 
 
 def _may_need_rewrite(strings: StringBytes) -> Mask:
-    """Mark the strings that may match the regular expression `_NEEDS_REWRITE`."""
+    """Mark the strings that may match the regular expression `NEEDS_REWRITE`."""
     suspects = np.zeros(len(strings.lengths), np.bool_)
     ends_in_zero = np.flatnonzero(strings.at(-1) == _ZERO)
     before = strings.at(-2, ends_in_zero)

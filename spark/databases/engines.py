@@ -71,12 +71,13 @@ def without_type_warnings() -> Iterator[None]:
         yield
 
 
-def open_engine(connection: str, database: Database) -> Engine:
-    """Create a SQLAlchemy engine that uses a single connection.
+def open_engine(connection: str, database: Database, connections: int = 1) -> Engine:
+    """Create a SQLAlchemy engine that uses a single connection, or a few.
 
     Args:
         connection: The database's key in the recipe, for messages.
         database: The database.
+        connections: Maximum number of connections open at once.
 
     Returns:
         The engine; the caller must dispose of it.
@@ -88,7 +89,7 @@ def open_engine(connection: str, database: Database) -> Engine:
         url = make_url(database.url.get_secret_value())
         if database.password:
             url = url.set(password=database.password.get_secret_value())
-        engine = create_engine(url, pool_size=1, max_overflow=0, hide_parameters=True)
+        engine = create_engine(url, pool_size=connections, max_overflow=0, hide_parameters=True)
     except (ArgumentError, NoSuchModuleError, TypeError) as error:
         raise UnreachableDatabaseError.because(connection, in_short(str(error))) from None
     except ModuleNotFoundError as error:

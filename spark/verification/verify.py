@@ -33,6 +33,7 @@ from datahub_hyperjoin.spark.verification.hash_partition import (
     RequestedColumns,
     partition_lake,
 )
+from datahub_hyperjoin.spark.verification.in_database import count_in_databases
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts, evidence_of
 from datahub_hyperjoin.spark.verification.partition_counts import (
     COUNTS_ROW,
@@ -132,21 +133,44 @@ def verify_joins(
     counted = dict.fromkeys(values for way in compared for values in way.sides)
     # Numbers instead of identifiers: every row of every partition carries one.
     numbers = {values: number for number, values in enumerate(counted)}
-    requests = _requests(tables, numbers, kinds.texts)
-    if not requests:
-        return {}
-    logger.info("Verifying %s pairs of columns in %s tables", len(pairs), len(requests))
+    logger.info("Verifying %s pairs of columns", len(pairs))
+    counts = _count_in_databases(tables, compared, numbers, kinds.texts)
+    sides = [way.sides for way in compared if _in_numbers(way, numbers) not in counts]
+    needed = {values: numbers[values] for values in chain.from_iterable(sides)}
+    requests = _requests(tables, needed, kinds.texts)
     # A column counted with itself has its numbers of distinct values and of rows.
-    to_count = {(number, number) for number in numbers.values()}
-    to_count |= {(numbers[left], numbers[right]) for left, right in (w.sides for w in compared)}
-    if session is None:
-        counts = count_in_process(requests, to_count, synonyms=kinds.synonyms)
-    else:
+    to_count = {(number, number) for number in needed.values()}
+    to_count |= {(numbers[left], numbers[right]) for left, right in sides}
+    if requests and session is None:
+        read = count_in_process(requests, to_count, synonyms=kinds.synonyms)
+    elif requests and session:
         partition = partial(partition_lake, session, synonyms=kinds.synonyms, config=config)
-        counts = count_requests(partition, requests, to_count)
-    for table in unread_tables(requests, counts):
+        read = count_requests(partition, requests, to_count)
+    else:
+        read = {}
+    for table in unread_tables(requests, read):
         note_unread(table)
-    return _choose_evidence(compared, numbers, counts)
+    return _choose_evidence(compared, numbers, {**counts, **read})
+
+
+def _in_numbers(way: _Comparison, numbers: Mapping[CountedValues, int]) -> tuple[int, int]:
+    left, right = way.sides
+    return numbers[left], numbers[right]
+
+
+def _count_in_databases(
+    tables: Sequence[Table],
+    compared: Iterable[_Comparison],
+    numbers: Mapping[CountedValues, int],
+    texts: AbstractSet[ColumnId],
+) -> dict[tuple[int, int], PairCounts]:
+    """Count the pairs that a database can compare as written, by the numbers of their columns."""
+    pairs = [way.pair for way in compared if not any(way.kinds)]
+    counted = count_in_databases(tables, pairs, texts)
+    return {
+        (numbers[left, _AS_WRITTEN], numbers[right, _AS_WRITTEN]): counts
+        for (left, right), counts in counted.items()
+    }
 
 
 def _comparisons(pair: Pair, kinds: ColumnKinds) -> Iterator[_Comparison]:

@@ -1,0 +1,148 @@
+"""Write the normal forms of database columns as SQL.
+
+A database that computes normal forms can count and compare values that never leave it. SQL knows
+neither Unicode's full case folding nor its compatibility forms, so an expression is exact for most
+values only. A condition tells for which it is not, and columns with such values are read instead.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+from sqlalchemy.types import (
+    Boolean,
+    Date,
+    DateTime,
+    Float,
+    Integer,
+    Numeric,
+    String,
+    TypeEngine,
+    Uuid,
+)
+
+from datahub_hyperjoin.normal_form import NEEDS_REWRITE, REWRITES
+
+_LONGEST = 1 << 20
+"""Bytes of a text from which readers may cut it."""
+_SPACES = "[\\t-\\r\\x1c-\\x1f ]+"
+_FIRST_DAY, _LAST_DAY = "0001-01-02", "9999-12-30"
+"""Days between which every moment is in a year that Python knows, in any time zone."""
+
+
+@dataclass(frozen=True, slots=True)
+class SqlForm:
+    """SQL expressions for the normal form of a column's values."""
+
+    value: str
+    """Expression of the column `{}`, by which its rows are grouped first."""
+
+    folded: str
+    """Expression of the grouped value `v`: its text, without regard to case and spaces."""
+
+    inexact: str = "false"
+    """Condition on `v` under which the normal form may be another one."""
+
+    normal: str = "f"
+    """Expression of the folded text `f`: the normal form. An empty text is a null."""
+
+    is_text: bool = False
+    """Whether values may be words such as `NA`, which mean null in some columns."""
+
+
+def quote_text(text: str) -> str:
+    r"""Write a text as a literal of PostgreSQL.
+
+    Args:
+        text: Any text without null characters.
+
+    Returns:
+        The literal, which does not depend on the server's settings.
+
+    >>> print(quote_text(r"d'\w"))
+    E'd\'\\w'
+    """
+    return "E'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def sql_form_of(type_: TypeEngine[object], connection: Connection) -> SqlForm | None:
+    """Write the normal form of a column's values in the SQL of its database.
+
+    Args:
+        type_: The column's type, as SQLAlchemy reflects it.
+        connection: A connection to its database.
+
+    Returns:
+        The expressions; None if the database's SQL cannot compute the normal form.
+    """
+    forms = _DIALECTS.get(connection.dialect.name)
+    return forms(type_) if forms else None
+
+
+def can_compute(connection: Connection) -> bool:
+    """Return whether a database can compute normal forms.
+
+    Args:
+        connection: A connection to it.
+
+    Returns:
+        True for PostgreSQL from version 13 on, if its texts are UTF-8.
+    """
+    if connection.dialect.name not in _DIALECTS:
+        return False
+    [major, *_] = connection.dialect.server_version_info or (0,)
+    encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+    return int(major) >= _FIRST_VERSION and encoding == "UTF8"
+
+
+def _postgresql_form(type_: TypeEngine[object]) -> SqlForm | None:
+    match type_:
+        case Integer() | Boolean() | Uuid():
+            return SqlForm("{}", _C.format("v::text"))
+        case String():
+            return _POSTGRESQL_TEXT
+        case Date():
+            return SqlForm("{}", _C.format(_DAY), _far("v"))
+        case DateTime(timezone=zoned):
+            moment = "(v AT TIME ZONE 'UTC')" if zoned else "v"
+            return SqlForm("{}", _C.format(_MOMENT.format(moment)), _far(moment))
+        case Numeric() if not isinstance(type_, Float):  # whose texts may have exponents
+            odd = "v::text IN ('NaN', 'Infinity', '-Infinity')"
+            return SqlForm("{}", _C.format("trim_scale(v)::text"), odd)
+        case _:
+            return None
+
+
+def _far(moment: str) -> str:
+    return f"{moment} NOT BETWEEN '{_FIRST_DAY}' AND '{_LAST_DAY}'"
+
+
+def _rewrite(folded: str) -> str:
+    """Apply the rewrites of the normal form to the values that need them."""
+    rewritten = folded
+    for pattern, replacement in REWRITES:
+        rewritten = f"regexp_replace({rewritten}, {quote_text(pattern)}, {quote_text(replacement)})"
+    needs = quote_text(NEEDS_REWRITE)
+    return f"CASE WHEN {folded} ~ {needs} THEN {rewritten} ELSE {folded} END"
+
+
+_C = '({}) COLLATE "C"'
+"""Compares bytes, and folds the case of ASCII letters only, whatever the language."""
+_DAY = "to_char(v, 'YYYY-MM-DD')"
+_MOMENT = (
+    "CASE WHEN {0} = date_trunc('day', {0}) THEN to_char({0}, 'YYYY-MM-DD') "
+    "ELSE rtrim(rtrim(to_char({0}, 'YYYY-MM-DD HH24:MI:SS.US'), '0'), '.') END"
+)
+_POSTGRESQL_TEXT = SqlForm(
+    value=_C.format("{}::text"),
+    folded=f"btrim(regexp_replace(lower(v), {quote_text(_SPACES)}, ' ', 'g'))",
+    # In UTF-8, only ASCII has one byte for each character.
+    inexact=f"octet_length(v) <> char_length(v) OR octet_length(v) > {_LONGEST}",
+    normal=_rewrite("f"),
+    is_text=True,
+)
+_FIRST_VERSION = 13
+"""The first version of PostgreSQL with `trim_scale`."""
+_DIALECTS: Mapping[str, Callable[[TypeEngine[object]], SqlForm | None]] = {
+    "postgresql": _postgresql_form
+}
