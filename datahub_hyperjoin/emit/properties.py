@@ -59,14 +59,22 @@ _MAX_BYTES = 32766
 
 
 def labels(titles: Mapping[TableId, str]) -> dict[TableId, str]:
-    """Give each table a label: its title, or its full name if titles are equal.
+    """Give each table a label: its title, with its folder or schema if several tables have it.
+
+    The title comes first, because DataHub's pages cut off the end. A table whose label is not
+    unique even so has its full name.
 
     >>> first, second = TableId("file", "a/airports.csv"), TableId("file", "b/airports.csv")
     >>> list(labels({first: "airports", second: "airports"}).values())
-    ['a/airports.csv', 'b/airports.csv']
+    ['airports in a', 'airports in b']
     """
     shared = Counter(titles.values())
-    return {table: title if shared[title] == 1 else table.name for table, title in titles.items()}
+    longer = {
+        table: f"{title} in {table.parent}" if shared[title] > 1 and table.parent else title
+        for table, title in titles.items()
+    }
+    repeated = Counter(longer.values())
+    return {table: label if repeated[label] == 1 else table.name for table, label in longer.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from datahub_hyperjoin.emit.properties import (
     Partner,
     emit_column,
     emit_dataset,
+    labels,
     partners,
     read_partners,
 )
@@ -74,6 +75,19 @@ def test_suggestions_keep_the_coherent_order_of_the_ranking(make_join: MakeJoin)
     joins = [make_join(FAA, ORIGIN, 0.9), make_join(FAA, DEST, 0.7), make_join(FAA, SEASON, 0.8)]
     ranks = {(FAA, DEST): 1, (FAA, SEASON): 2, (DEST, FAA): 1}
     assert scores(partners(joins, ranks)[FAA]) == [(DEST, 0.7), (SEASON, 0.8), (ORIGIN, 0.9)]
+
+
+def test_tables_of_one_title_are_told_apart_behind_it() -> None:
+    tables = [
+        TableId("file", name) for name in ("airports.csv", "us/airports.csv", "us/planes.csv")
+    ]
+    titles = dict(zip(tables, ("airports", "airports", "planes"), strict=True))
+    assert [*labels(titles).values()] == ["airports", "airports in us", "planes"]
+
+
+def test_tables_of_one_title_in_one_folder_have_their_full_names() -> None:
+    tables = [TableId("file", name) for name in ("us/airports.csv", "us/airports.parquet")]
+    assert labels(dict.fromkeys(tables, "airports")) == {table: table.name for table in tables}
 
 
 def test_a_column_shows_urns_labels_and_the_best_score(read: Read) -> None:
