@@ -1,4 +1,4 @@
-"""Run a function soon after changes, once for many of them and never twice at a time."""
+"""Run a function soon after changes: once for many changes, and never twice at a time."""
 
 import logging
 import threading
@@ -38,7 +38,7 @@ class CoalescedRuns:
                 self._changed.notify()
 
     def close(self) -> None:
-        """Run at once for changes that still wait, and end the thread.
+        """Run the function at once if changes still wait, and end the thread.
 
         May be called again.
         """
@@ -61,7 +61,7 @@ class CoalescedRuns:
                 tries = 0
 
     def _next(self) -> bool:
-        """Wait until a run is due; return False if no run will ever be."""
+        """Wait until a run is due; return False if no run will follow."""
         with self._changed:
             while not self._closed and (self._due is None or time.monotonic() < self._due):
                 left = None if self._due is None else self._due - time.monotonic()

@@ -27,7 +27,7 @@ class ActionConfig(ConfigModel):
 
     @classmethod
     def read(cls, written: object) -> Self:
-        """Validate the section as it is written.
+        """Parse and validate the content of the section.
 
         Raises:
             RefusedActionError: Keys are unknown or missing, or values invalid; it names them all.

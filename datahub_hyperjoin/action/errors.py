@@ -1,7 +1,7 @@
 """Errors of the DataHub Action.
 
 HyperJoinError
-├─ RefusedActionError      the action's configuration must be corrected before it can start
+├─ RefusedActionError      the action cannot start until its configuration is corrected
 ├─ MalformedEventError     an event has another form than DataHub's metadata model prescribes
 └─ UnrecordedRemovalError  DataHub does not store a person's decision
 """
@@ -14,7 +14,7 @@ from datahub_hyperjoin.errors import HyperJoinError
 
 
 class RefusedActionError(HyperJoinError, ValueError):
-    """The action's configuration must be corrected before it can start."""
+    """The action cannot start until its configuration is corrected."""
 
     @classmethod
     def because(cls, faults: Sequence[str]) -> Self:
@@ -36,7 +36,7 @@ class RefusedActionError(HyperJoinError, ValueError):
 
     @classmethod
     def of_another_source(cls, path: str, kind: str) -> Self:
-        """Report that the recipe runs another source."""
+        """Report that the recipe runs a source other than `hyperjoin`."""
         fix = "Name a recipe whose `source.type` is `hyperjoin`"
         return cls.because([f"`recipe` is {path!r}, which runs the source {kind!r}. {fix}"])
 

@@ -1,4 +1,4 @@
-"""Read from DataHub's events which of them change the joins of a recipe.
+"""Recognise the DataHub events that change the joins of a recipe.
 
 A person's change has DataHub's default run ID. Whatever a run writes, of this project or of any
 other source, has the ID of that run. So the action never answers its own writes.
@@ -59,7 +59,7 @@ class CatalogChange:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """Suggestions that a person removed from a column; only the event tells of them."""
+    """A person's removal of suggestions, which the next run cannot read from the catalog."""
 
     urn: str
     """URN of the column."""
@@ -125,7 +125,7 @@ class Hearing:
         return any(instance.contains(table) for instance in self.instances)
 
     def _loses_term(self, event: MetadataChangeLogClass, urn: str) -> bool:
-        """Return whether a column loses a glossary term; the run knows whether it was ours."""
+        """Return whether a column of the recipe's tables loses a glossary term of any origin."""
         before, after = (
             {term.urn for term in it.terms} if it else set()
             for it in _states(event, GlossaryTermsClass)
@@ -151,7 +151,7 @@ class Hearing:
     def _removed(
         self, before: Mapping[str, list[str]], after: Mapping[str, list[str]]
     ) -> tuple[str, list[str]]:
-        """Return the property that lost entries, and the columns that these were about.
+        """Return the property that lost entries, and the columns to which the entries referred.
 
         A person who edits an entry or adds one has removed nothing.
         """
@@ -178,7 +178,7 @@ def _by_person(event: MetadataChangeLogClass) -> bool:
 
 
 def _decides(event: MetadataChangeLogClass, aspect: str | None) -> bool:
-    """Return whether a change of a relationship's aspect is a decision about its join."""
+    """Return whether a change to a relationship is a decision about its join."""
     if aspect == _KEY:
         return event.changeType == ChangeTypeClass.DELETE
     if aspect == StatusClass.ASPECT_NAME:
@@ -207,7 +207,7 @@ def _values(properties: StructuredPropertiesClass | None) -> dict[str, list[str]
 
 
 def _states(event: MetadataChangeLogClass, kind: type[_Of]) -> tuple[_Of | None, _Of | None]:
-    """Parse an aspect before and after a change."""
+    """Parse the old and the new version of a changed aspect."""
     # After a deletion, some servers repeat the deleted aspect.
     now = None if event.changeType == ChangeTypeClass.DELETE else event.aspect
     return _parse(event.previousAspectValue, kind), _parse(now, kind)

@@ -1,4 +1,4 @@
-"""The action `hyperjoin` of DataHub's framework of actions."""
+"""The action `hyperjoin`, which DataHub's framework of actions runs."""
 
 import logging
 
@@ -59,7 +59,7 @@ class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no type
         return cls(config, QuickIngestion.of(config.recipe), ctx.graph.graph)
 
     def act(self, event: EventEnvelope) -> None:
-        """Record a decision that only this event tells, and plan a run if joins may change.
+        """Record a removal of suggestions in the catalog, and plan a run if joins may change.
 
         A malformed event is a warning.
 
@@ -88,5 +88,5 @@ class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no type
         self._runs.hear()
 
     def close(self) -> None:
-        """Run at once for the changes that still wait, and stop."""
+        """Run the recipe at once if changes still wait, and stop."""
         self._runs.close()

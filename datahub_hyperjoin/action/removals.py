@@ -21,7 +21,7 @@ RUN_ID = "hyperjoin-action"
 
 
 def record_removal(graph: DataHubGraph, removal: Removal, namespace: str) -> bool:
-    """List removed suggestions under *Rejected joins* of their column, as a person could.
+    """Add removed suggestions to the property *Rejected joins* of their column.
 
     Every later run reads them there, and takes the entries of the other columns back.
 
