@@ -1,4 +1,4 @@
-"""Find out which glossary terms the columns of a run have, and which people removed."""
+"""Find the glossary terms of a run's columns, and the terms that people removed from them."""
 
 from collections import defaultdict
 from collections.abc import Iterable

@@ -198,7 +198,7 @@ class Suggestion:
 
 
 def best_scores(suggestions: Iterable[Suggestion]) -> dict[Pair, float]:
-    """Return the score of each suggested pair: the higher one of both directions.
+    """Map each suggested pair to its joinability, the higher one of its two directions.
 
     Args:
         suggestions: The suggestions.

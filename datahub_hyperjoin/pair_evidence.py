@@ -77,7 +77,7 @@ def measure_pairs(
 def confirm_pairs(
     evidence: Mapping[Pair, Evidence], *, min_containment: float, accepted: frozenset[Pair]
 ) -> dict[Pair, Evidence]:
-    """Keep the pairs that their values confirm or a person accepted.
+    """Keep the pairs that are confirmed by their values or accepted by a person.
 
     A pair without evidence could not be measured. It is neither confirmed nor refuted, and is left
     out. An accepted pair stays, however few values its columns share.

@@ -144,7 +144,7 @@ def without_shared(last: WrittenState, others: Iterable[OtherPipeline]) -> Writt
 def shared_joins(
     catalog: Catalog, own: Container[str], others: Sequence[OtherPipeline]
 ) -> list[Join]:
-    """Return the joins of other active pipelines that this run does not write.
+    """Return the joins that other active pipelines write, but this run does not.
 
     A column and a dataset have one list of joins, whichever pipeline writes it.
 

@@ -94,7 +94,7 @@ def oriented(join: Join) -> tuple[_Pairs, Evidence | None]:
 
 
 def _precedes(pairs: Sequence[Pair]) -> bool:
-    """Return whether the left table is the source of a relationship without direction."""
+    """Return whether the left table is the source of an undirected join's relationship."""
     left, right = pairs[0]
     return dataset_urn(left.table) > dataset_urn(right.table)
 

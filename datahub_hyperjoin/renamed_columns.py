@@ -9,7 +9,7 @@ from datahub_hyperjoin.tables import ColumnId
 
 
 def rename_columns(join: Join, name: Callable[[ColumnId], ColumnId]) -> Join:
-    """Return a join whose columns have other names.
+    """Return a copy of a join, with renamed columns.
 
     Args:
         join: The join.
@@ -26,7 +26,7 @@ def rename_columns(join: Join, name: Callable[[ColumnId], ColumnId]) -> Join:
 
 
 def rename_steps(join: CrosswalkJoin, name: Callable[[ColumnId], ColumnId]) -> CrosswalkJoin:
-    """Return a join in two steps whose columns have other names.
+    """Return a copy of a join through a crosswalk, with renamed columns.
 
     Args:
         join: The join.

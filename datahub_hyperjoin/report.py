@@ -156,7 +156,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         self.joins_rejected = len(facts.rejected) + composites[Verdict.REJECTED]
 
     def show_matches(self, matched: Mapping[TableId, TableId]) -> None:
-        """List the files whose datasets have another name.
+        """List the files whose names differ from the names of their datasets.
 
         Args:
             matched: The datasets of files by the tables' own names.

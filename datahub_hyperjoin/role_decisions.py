@@ -213,7 +213,7 @@ class _Decisions:
         return f"{near} refers to {key}, and joins other columns of its folder through that key"
 
     def _with_role(self, join: Join, left: int, right: int) -> Join | None:
-        """Give a join the role that follows from the keys of its columns.
+        """Give a join the role that follows from the keys to which its columns refer.
 
         Return None if no role follows. Two columns are siblings if they refer to the same key.
         """

@@ -34,7 +34,7 @@ _BLOCK = 1 << 20
 
 
 def is_leftover(name: str) -> bool:
-    """Return whether a name is that of a temporary file or folder.
+    """Return whether a name belongs to a temporary file or folder.
 
     >>> is_leftover(".unfinished-k3_x0q9z"), is_leftover(".tmpA1b2C3"), is_leftover("model.json")
     (True, True, False)

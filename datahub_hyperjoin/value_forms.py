@@ -19,7 +19,7 @@ from enum import Enum
 
 
 class ValueForm(str, Enum):
-    """A form in which differently written values are equal, such as `1,5` and `1.5`.
+    """A form in which differently written values, such as `1,5` and `1.5`, are equal.
 
     The value of a member names the form in evidence.
     """

@@ -1,4 +1,4 @@
-"""Keep arrays that take seconds to compute, and are the same in every run, on disk.
+"""Cache on disk the arrays that take seconds to compute and are the same in every run.
 
 They follow from public lists and constants, not from anyone's data.
 """

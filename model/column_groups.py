@@ -26,12 +26,12 @@ class ColumnGroup:
 
     @property
     def anchor(self) -> ColumnId:
-        """The member after which the group is identified: the key, or else the first member."""
+        """The member that identifies the group: the key, or else the first member."""
         return self.key or self.members[0]
 
 
 def find_column_groups(joins: Sequence[Join]) -> tuple[ColumnGroup, ...]:
-    """Group columns by their references, and by the value domains without a key.
+    """Group columns that refer to the same key, and columns of a value domain without a key.
 
     A column belongs to the key of its best reference, and, if that refers to another key, to that
     one. So one false reference does not merge two groups. The columns of a value domain without a
@@ -74,7 +74,7 @@ def _compares_values(join: Join) -> bool:
 
 
 def _keys(joins: Iterable[Join]) -> dict[ColumnId, ColumnId]:
-    """Map each referring column to the key at the end of its best references."""
+    """Map each referring column to the last key in its chain of best references."""
     best: dict[ColumnId, ColumnId] = {}
     for join in sorted(joins, key=lambda join: (-join.joinability, join.left, join.right)):
         if join.referenced is not None:

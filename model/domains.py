@@ -204,7 +204,7 @@ def _describe(inner: Mapping[Pair, float], profiles: Mapping[ColumnId, ColumnPro
 
 
 def _usefulness(profile: ColumnProfile | None, enough: float) -> tuple[float, float]:
-    """Rank a member by uniqueness and coverage, if it covers enough of the domain."""
+    """Return a member's uniqueness and coverage to sort by, zeros if it covers too little."""
     if profile is None or _coverage(profile) < enough:
         return 0.0, 0.0
     return profile.uniqueness, _coverage(profile)

@@ -54,7 +54,7 @@ def _answer(pair: PairAccount) -> Iterator[str]:
 
 
 def _decisive(pair: PairAccount) -> str:
-    """Describe the source of a join's joinability."""
+    """Describe what determined a join's joinability."""
     join, probabilities = pair.join, [each.probability for each in pair.references]
     if join and join.further:
         return "that of the whole key of several columns"

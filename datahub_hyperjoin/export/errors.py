@@ -29,7 +29,7 @@ class ForeignFileError(OutputError, FileExistsError):
 
     @classmethod
     def at(cls, path: str) -> Self:
-        """Report that the export would overwrite a file with other content."""
+        """Report an output file that no export wrote, or that was edited since."""
         return cls(
             f"`--out` is {path!r}, which was not written by `hyperjoin export`, or was edited "
             "since. Move it, or name another file"

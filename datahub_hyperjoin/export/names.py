@@ -1,4 +1,4 @@
-"""Choose names for tables and joins that all formats accept."""
+"""Choose names that all formats accept, for tables and joins."""
 
 import re
 import unicodedata

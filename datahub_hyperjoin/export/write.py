@@ -18,7 +18,7 @@ _MODE = 0o644
 
 
 def sealed(exported: Exported, export_format: ExportFormat) -> str:
-    """Return the text of an export, after a first line with its checksum.
+    """Return the text of an export, preceded by a line with the text's checksum.
 
     Args:
         exported: The export.

@@ -141,7 +141,7 @@ def _column(urn: str) -> ColumnId | None:
 def columns_above(
     graph: DataHubGraph, score: float, *, namespace: str
 ) -> list[tuple[ColumnId, float]]:
-    """List the columns that have a join with at least a given score.
+    """List the columns whose best join has at least a given score.
 
     Args:
         graph: DataHub's server.

@@ -42,7 +42,7 @@ class _Link:
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
-    """A chain of joins, each of which starts at the last table of the previous one."""
+    """A chain of joins; each join starts at the table where the previous join ends."""
 
     joins: tuple[CatalogJoin, ...] = ()
     climbed: bool = False

@@ -22,7 +22,7 @@ def strength(joins: Iterable[CatalogJoin]) -> float:
 
 
 def count_losses(joins: Iterable[CatalogJoin]) -> int:
-    """Count the joins of a chain after which every table's rows may repeat.
+    """Count how often a chain's next join may make the rows of every table repeat.
 
     The rows of one table stay unique while the chain follows keys: first from keys to the rows that
     refer to them, then from rows to the keys that they refer to. Columns of one domain that have no

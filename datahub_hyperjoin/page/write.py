@@ -124,7 +124,7 @@ def render_template(name: str, **values: object) -> str:
 
 @cache
 def _library() -> str:
-    """Read the library that draws the picture."""
+    """Read the JavaScript library that draws the page's picture of tables and joins."""
     return (files("datahub_hyperjoin") / "page/vendor/force-graph.min.js").read_text("utf-8")
 
 

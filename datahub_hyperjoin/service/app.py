@@ -176,7 +176,7 @@ class _Service:
         return JSONResponse({"decision": asked["decision"]})
 
     def _check(self, request: Request) -> PersonalSession | Response:
-        """Return the session of a request from the service's own page, or a refusal."""
+        """Return the session of a request, or a refusal if no page of that session sent it."""
         session = self._session(request)
         if session is None:
             return JSONResponse({"error": _ENDED}, status_code=401)

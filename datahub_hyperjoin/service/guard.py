@@ -106,7 +106,7 @@ def repeats_secret(headers: Headers, session: PersonalSession) -> bool:
 
 
 async def read_texts(request: Request) -> Mapping[str, str]:
-    """Read the named texts in the body of a request.
+    """Read a JSON object of texts from the body of a request.
 
     Args:
         request: The request.

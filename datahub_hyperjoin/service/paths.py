@@ -38,7 +38,7 @@ class DescribedPath(TypedDict):
 
 
 def describe_path(graph: DataHubGraph, start: str, end: str) -> DescribedPath:
-    """Describe the best path between two datasets that multiplies no rows.
+    """Describe the best path that connects two datasets without multiplying rows.
 
     Args:
         graph: DataHub's server.

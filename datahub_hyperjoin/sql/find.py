@@ -26,7 +26,7 @@ _TOLERANCE = 0.02
 
 @dataclass(frozen=True, kw_only=True)
 class LakeInSql:
-    """The tables that SQL joins, and the profiles of their columns."""
+    """The tables to join in SQL, and the profiles of their columns."""
 
     tables: Mapping[TableId, Table]
     """Tables by their identifiers."""

@@ -79,7 +79,7 @@ def _key(join: Join | CrosswalkJoin, lake: LakeInSql, timeout: float) -> str:
 def _with_two_steps(
     joins: Sequence[Join | CrosswalkJoin], statements: dict[JoinedColumns, Statement]
 ) -> dict[JoinedColumns, Statement]:
-    """Use the SQL through a crosswalk for joins without SQL of their own.
+    """Give each join without SQL the SQL that joins its columns through a crosswalk.
 
     The statement must return as many rows as the evidence of the join states.
     """
