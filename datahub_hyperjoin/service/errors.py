@@ -23,7 +23,7 @@ class MissingServiceError(HyperJoinError, ImportError):
 
 
 class ExposedServiceError(HyperJoinError, ValueError):
-    """The options would expose people's tokens, or name no address of the service."""
+    """The options would expose people's tokens, or contain a malformed address."""
 
     @classmethod
     def without_tls(cls, host: str) -> Self:
