@@ -85,9 +85,9 @@ def with_composite_joins(joins: Sequence[Join], composites: Sequence[Join]) -> t
 def _with_declared_keys(
     found: Mapping[TableId, tuple[tuple[str, ...], ...]], facts: CatalogFacts, max_columns: int
 ) -> dict[TableId, list[tuple[str, ...]]]:
-    """Return the composite keys of each table.
+    """Merge the declared composite keys of each table with those found in the data.
 
-    Declared keys precede those that were found in the data.
+    Declared keys come first.
     """
     keys: dict[TableId, list[tuple[str, ...]]] = {}
     for key in sorted(facts.composite_keys):

@@ -27,7 +27,7 @@ def measure_with_crosswalks(
     index: LakeIndex,
     note_unread: NoteUnread,
 ) -> tuple[dict[Pair, Evidence], dict[Bridge, Evidence]]:
-    """Measure pairs on the data, directly and through the crosswalk that connects them, if any.
+    """Measure pairs on the data, directly and through a crosswalk if one connects them.
 
     Evidence of unchanged tables is reused.
 
@@ -51,7 +51,7 @@ def measure_with_crosswalks(
 
 
 def _list_bridges(index: LakeIndex, pairs: Iterable[Pair]) -> tuple[Bridge, ...]:
-    """Find a crosswalk for each pair, where there is one."""
+    """Find the crosswalk of each pair that has one."""
     ids = index.lake.ids
     number = index.lake.number_of
     found = ((pair, index.crosswalks.steps(*(number[end] for end in pair))) for pair in pairs)

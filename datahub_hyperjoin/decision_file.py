@@ -65,7 +65,7 @@ class WrittenDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FiledDecision:
-    """A decision of the file, with the two tables of this run."""
+    """A decision of the file, with the tables of this run that it names."""
 
     written: WrittenDecision
     """The decision in the words of the file."""
@@ -162,7 +162,7 @@ def _cells(decision: WrittenDecision) -> _Cells:
 
 
 def _cell(columns: tuple[str, ...]) -> str | tuple[str, ...]:
-    """Return the name of a single column; a tuple of names where a text would be misread."""
+    """Return the name of a single column; a tuple of several names or of an ambiguous name."""
     name, *others = columns
     is_plain = not others and name == name.strip() and not name.startswith('["')
     return name if is_plain else columns
@@ -296,7 +296,7 @@ def _text(value: object, name: str, note: _Note) -> str:
 
 
 def _columns(value: object, side: str, note: _Note) -> tuple[str, ...]:
-    """Return the column names of one side.
+    """Return the column names on one side of a join.
 
     The value is one name, or a JSON list of the names of a composite key.
     """

@@ -50,7 +50,7 @@ _MESSAGE_KEY = "[key=True]"
 
 @dataclass(frozen=True, kw_only=True)
 class PlatformInstance:
-    """A data platform in one DataHub environment, or one of its instances."""
+    """One instance of a data platform, or all its instances, in one DataHub environment."""
 
     platform: str
     """DataHub platform; empty for all platforms."""

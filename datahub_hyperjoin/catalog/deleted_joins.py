@@ -1,4 +1,4 @@
-"""Record in the catalog which suggestions people rejected.
+"""Find rejected suggestions in the catalog, even if their relationships were deleted.
 
 A hard-deleted relationship leaves nothing behind, and checkpoints may be lost: DataHub keeps them
 in its search index only. So every run lists deleted suggestions in a structured property of one of
@@ -162,7 +162,7 @@ def infer_deleted(
 def _read_partners(
     graph: DataHubGraph, namespace: str, name: str, warn: Warn
 ) -> dict[ColumnId, set[ColumnId]]:
-    """Read the property `name` of every column, and return the columns that it lists."""
+    """Map each column that has a given property to the other columns that the property lists."""
     found: defaultdict[ColumnId, set[ColumnId]] = defaultdict(set)
     try:
         for urn, properties in scroll_columns(graph, [property_urn(namespace, name)], warn):

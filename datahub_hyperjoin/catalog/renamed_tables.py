@@ -1,4 +1,4 @@
-"""Apply people's decisions about renamed tables to the new names of the tables.
+"""Keep people's decisions about joins when tables are renamed.
 
 A renamed table has another URN, and so has every table of a platform that gets an instance. DataHub
 names a successor itself if somebody deprecated the old dataset and set its replacement. Otherwise
@@ -102,7 +102,7 @@ def _find_new_names(
     scope: Scope,
     warn: Warn,
 ) -> dict[TableId, TableId]:
-    """Find the new name of each table for which there is exactly one.
+    """Find the new name of each table that has exactly one possible new name.
 
     `decided` has the paths of the columns about which people decided.
     """

@@ -26,7 +26,7 @@ _NOBODY = "nobody"
 
 @contextmanager
 def connected() -> Iterator[DataHubGraph]:
-    """Connect to the DataHub server from `~/.datahubenv` or DATAHUB_GMS_URL.
+    """Connect to the DataHub server that `~/.datahubenv` or DATAHUB_GMS_URL names.
 
     Yields:
         The client, which is closed afterwards.

@@ -1,4 +1,4 @@
-"""Add decisions to those of a run, and undo them."""
+"""Make and undo decisions about the joins of a run."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ def write_about(
     by: str = "",
     reason: str = "",
 ) -> WrittenDecision:
-    """Write down a decision as the page does.
+    """Build a decision about a join, in the form that the page writes.
 
     Args:
         columns: The columns of the join.
@@ -66,7 +66,7 @@ def write_about(
 def resolve(
     written: Sequence[WrittenDecision], tables: Iterable[TableId]
 ) -> tuple[FiledDecision, ...]:
-    """Find the tables of decisions, without a warning about unknown ones.
+    """Find the tables that decisions name, without warnings about unknown tables.
 
     Args:
         written: The decisions.

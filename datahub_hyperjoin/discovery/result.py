@@ -135,7 +135,7 @@ class FoundJoins:
 
     @property
     def decisions(self) -> tuple[WrittenDecision, ...]:
-        """All decisions, which `find_joins` takes as `decisions`."""
+        """All decisions, in the form that `find_joins` takes."""
         return tuple(each.written for each in self.filed)
 
     def accept(self, join: Join | CrosswalkJoin, *, by: str = "", reason: str = "") -> None:
@@ -243,7 +243,7 @@ class FoundJoins:
         self._keep(with_decision(self._newest(), *resolve([written], self._tables)))
 
     def _newest(self) -> Sequence[FiledDecision]:
-        """Return the decisions; those of the file, which people may have changed since the run."""
+        """Return the decisions from the file, which people may have edited, or from memory."""
         return resolve(read_decision_file(self.file), self._tables) if self.file else self.filed
 
     def _keep(self, filed: Sequence[FiledDecision]) -> None:

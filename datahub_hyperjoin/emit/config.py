@@ -40,7 +40,7 @@ _SCHEMA_OF_FORM = {"anyOf": [{"type": "boolean"}, {"enum": [form.value for form 
 
 
 def _read_form(written: object) -> object:
-    """Read the value of `lineage`; a variable in the recipe makes a switch a text.
+    """Read the value of `lineage`; a recipe variable turns `true` or `false` into text.
 
     Args:
         written: The value as written. `true` is the form that has edges between tables.

@@ -172,7 +172,7 @@ def _relationships(
 
 
 def _show_again(urn: str, *, primary: bool = True) -> MetadataWorkUnit:
-    """Make an entity that an earlier run hid visible again."""
+    """Unhide an entity that an earlier run hid."""
     proposal = MetadataChangeProposalWrapper(entityUrn=urn, aspect=StatusClass(removed=False))
     return proposal.as_workunit(is_primary_source=primary)
 

@@ -92,7 +92,7 @@ class _Page:
         return fits
 
     def add_list(self, title: str, lines: Sequence[str], *, most: int | None = None) -> None:
-        """Add a section with as many lines as fit, and the number of the other lines."""
+        """Add a section with as many lines as fit, then the number of lines left out."""
         if not lines or not self.add(f"\n## {title}\n\n", reserve=2 * self._RESERVE):
             return
         shown = 0

@@ -146,7 +146,9 @@ def tag_path(tag: str) -> str:
 
 
 def term_path(term: str) -> str:
-    """Return the JSON Patch path of an entity's glossary term without an attribution to a source.
+    """Return the JSON Patch path of an entity's glossary term.
+
+    The path is that of a term without an attribution to a source.
 
     >>> term_path("urn:li:glossaryTerm:a/b")
     '/terms//urn:li:glossaryTerm:a~1b'
@@ -227,7 +229,7 @@ def set_properties(
 def assign_property(
     urn: str, assignment: StructuredPropertyValueAssignmentClass
 ) -> MetadataWorkUnit:
-    """Set one structured property of an entity, with its author.
+    """Set one structured property of an entity, and record who set it.
 
     Args:
         urn: The entity.

@@ -63,7 +63,7 @@ def node_urn(namespace: str) -> str:
 
 
 def term_urn(namespace: str, anchor: ColumnId) -> str:
-    """Return the URN that a new term of a group receives.
+    """Return the URN for the new term of a group of columns.
 
     Args:
         namespace: Prefix of the terms.
@@ -134,7 +134,7 @@ def find_terms(
 
 
 def name_terms(groups: Mapping[str, ColumnGroup], titles: Mapping[TableId, str]) -> dict[str, str]:
-    """Name terms after the table and column of the key, or the most frequent column name.
+    """Name each group's term after the group's key or its most frequent column name.
 
     Args:
         groups: The groups by the URN of their term.
@@ -166,7 +166,7 @@ def _name(group: ColumnGroup, titles: Mapping[TableId, str]) -> str:
 
 
 def _words(name: str) -> list[str]:
-    r"""Split a name into words in lower case; abbreviations in capitals stay.
+    r"""Split a name into lower-case words, but keep abbreviations in capitals.
 
     >>> _words("customerID"), _words("IATA_code")
     (['customer', 'ID'], ['IATA', 'code'])
@@ -191,7 +191,7 @@ def _singular(word: str) -> str:
 def create_term(
     term: str, group: ColumnGroup, name: str, titles: Mapping[TableId, str], namespace: str
 ) -> Iterator[MetadataWorkUnit]:
-    """Create a term and its term group; those that exist stay as they are.
+    """Create a term and its term group, unless they exist.
 
     Args:
         term: URN of the term.

@@ -146,7 +146,7 @@ def _explain_references(
 
 
 def _name_crosswalk(pair: Pair, crosswalks: Iterable[CrosswalkJoin]) -> str:
-    """Name the two steps of a pair that joins through a crosswalk only."""
+    """Name the two steps of a pair that joins only through a crosswalk."""
     for each in crosswalks:
         if pair == (each.left, each.right):
             steps = " and ".join(f"{first} = {second}" for first, second in each.pairs)
