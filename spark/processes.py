@@ -46,7 +46,7 @@ def run_in_processes(worker: Worker, tasks: int, schema: pa.Schema, *, size: int
 
 
 def start_first_process() -> None:
-    """Start a process that imports what it needs to read tables, and do not wait for it.
+    """Start a background process that imports the code for reading tables.
 
     Meanwhile, this process can import other libraries.
     """

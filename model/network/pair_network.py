@@ -26,7 +26,7 @@ _CHUNK = 1 << 17
 
 @dataclass(frozen=True)
 class CandidatePairs:
-    """The candidate pairs of a lake, the input of a forward pass."""
+    """The input of a forward pass: the candidate pairs of a lake."""
 
     rows: Float[Tensor, "pair feature"]
     """The features of each pair."""

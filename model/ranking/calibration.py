@@ -102,7 +102,7 @@ def _cost(
     odds: Float[np.ndarray, " decision"],
     sign: Float[np.ndarray, " decision"],
 ) -> tuple[float, Float[np.ndarray, "2"]]:
-    """Return what `calibrate` minimises at a slope and an offset, and its gradient there."""
+    """Return the cost that `calibrate` minimises, and its gradient, for a slope and an offset."""
     slope, offset = point
     margin = sign * (slope * odds + offset)
     residual = -sign * expit(-margin)

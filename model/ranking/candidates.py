@@ -21,7 +21,7 @@ def _best_partners(
     keys: Int[np.ndarray, " key"],
     count: int,
 ) -> Candidates:
-    """For each key column, return up to `count` partners with the greatest values.
+    """Return each key column's strongest partners by `values`, at most `count`.
 
     Pairs are sorted by their left column, so the partners of a key are one slice of them, and
     sorting the values within each left column leaves every slice in its place.
@@ -54,7 +54,7 @@ def _from_catalog(index: LakeIndex, count: int) -> Iterator[_Source]:
 
 
 def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> list[Candidates]:
-    """For each key column, return the partners with the greatest values.
+    """Return each key column's strongest partners; nothing if there are no pairs.
 
     The array is no wider than needed, because the cost of ranking grows with the square of the
     number of positions.
@@ -76,7 +76,7 @@ def _from_signals(index: LakeIndex, count: int) -> Iterator[_Source]:
 
 
 def _from_relations(index: LakeIndex, count: int) -> list[Candidates]:
-    """For each key column, return the columns that are related by references.
+    """For each key column, return the columns that are related to it by references.
 
     These are the key to which the column refers, the columns that refer to the column, and the
     columns that refer to the same key.

@@ -15,7 +15,10 @@ from datahub_hyperjoin.tables import Pair
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contributions:
-    """The signals of a join, each in the direction in which it is stronger."""
+    """The probability of a join by all signals together, and by each one alone.
+
+    Each is the greater probability of the pair's two directions.
+    """
 
     together: float
     """Probability of a join by all signals, in [0, 1], before trees, roles and decisions."""

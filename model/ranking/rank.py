@@ -71,7 +71,7 @@ def _build_scorers(
     candidates: Int[np.ndarray, "key candidate"],
     config: ModelConfig,
 ) -> tuple[PairScorer, PairScorer]:
-    """Create a scorer of all signals, without and with the correction by trees and network."""
+    """Create the scorer that the recipe selects, and a scorer that corrects its scores."""
     signals, method = build_scorer(index, embeddings, config.ranking.scoring), config.setting
     if not method.tree_correction:
         return signals, signals
@@ -83,7 +83,7 @@ def _score_among(
     candidates: Int[np.ndarray, "query candidate"],
     positions: Int[np.ndarray, " query"],
 ) -> Float[np.ndarray, "query candidate"]:
-    """For each query, score one of its candidates against all of its candidates."""
+    """For each query, score the pairs of one candidate with every candidate."""
     selected = np.take_along_axis(candidates, positions[:, None], axis=1)
     return scorer.score(selected, candidates)[:, 0]
 

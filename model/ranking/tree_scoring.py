@@ -28,7 +28,7 @@ as two columns of prices, for impossible."""
 
 @dataclass(frozen=True)
 class NetworkCorrection:
-    """The corrections of candidate pairs by the pair network."""
+    """The corrections that the pair network makes to the log-odds of candidate pairs."""
 
     pairs: SparsePairs
     """The strongest candidates of the key columns, where both columns are text or integers."""
@@ -43,7 +43,7 @@ class NetworkCorrection:
         noisy_or: NoisyOrScorer,
         candidates: Int[np.ndarray, "key candidate"],
     ) -> "NetworkCorrection":
-        """Correct the candidates of all key columns.
+        """Compute the corrections for the candidates of all key columns.
 
         Args:
             index: The columns with their signals, catalog priors and references.

@@ -179,7 +179,10 @@ def load_lexicon() -> Lexicon:
 
 
 def _build_arrays() -> dict[str, np.ndarray]:
-    """Build the lexicon as arrays only; the names of the kinds are bytes with line breaks."""
+    """Build the lexicon as arrays, which can be cached.
+
+    The names of the kinds are bytes, separated by line breaks.
+    """
     built = Lexicon.from_kinds(load_kinds())
     arrays = {field.name: getattr(built, field.name) for field in fields(built)}
     names = np.frombuffer("\n".join(built.kinds).encode(), np.uint8)

@@ -49,7 +49,7 @@ _MAX_SCORE = 30.0
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceWeights:
-    """The weight of each clue for a reference, such as equal names."""
+    """The weight of each clue, such as equal names, that a column refers to a key."""
 
     prior: float = -4.5
     """A column refers to a given key."""

@@ -44,7 +44,7 @@ _PROJECTION: dict[str, Any] = {
 
 @cache
 def _projection() -> sparse.csr_array:
-    """Return a sparse random projection to shorter vectors, as a matrix of both sizes.
+    """Return the matrix of a sparse random projection from trigrams to shorter vectors.
 
     The first call on a machine takes a second; the matrix is then kept in the user's cache folder.
     """

@@ -67,7 +67,7 @@ class CrosswalkOverlap:
 
 @dataclass(frozen=True)
 class _Steps:
-    """Pairs of a column and a crosswalk's column that share values."""
+    """Columns (`end`) that share values with a column of a crosswalk (`via`)."""
 
     end: Int[np.ndarray, " step"]
     via: Int[np.ndarray, " step"]

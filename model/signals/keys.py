@@ -46,7 +46,7 @@ def is_key(
 def find_obstacle(
     profile: ColumnProfile, config: KeyConfig, *, uniqueness: float, completeness: float
 ) -> str:
-    """Return why a column is no key column; empty if it is one.
+    """Return the reason why a column is not a key column, or an empty text if it is one.
 
     Args:
         profile: The column.

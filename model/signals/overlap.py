@@ -179,7 +179,7 @@ def _in_both_orders(
     Int[np.ndarray, " both"],
     Float[np.ndarray, " both"],
 ]:
-    """Add the reverse of each pair that only one of its two columns has kept.
+    """Add the missing reverse of each pair that is stored in only one order.
 
     `is_cut` marks the columns that have left out partners.
     """

@@ -32,7 +32,7 @@ Pairs = tuple[
 
 @dataclass(frozen=True)
 class _Postings:
-    """Which column has which sketch, and which sketch holds which hashes."""
+    """The sketch of each column, and the hashes that each sketch holds."""
 
     sketch_of: Int[np.ndarray, " column"]
     members: Int[np.ndarray, " column"]
@@ -61,7 +61,7 @@ class _Postings:
         return cls(sketch_of, np.argsort(sketch_of, kind="stable"), starts, holds)
 
     def blocks(self) -> Iterator[slice]:
-        """Cut the columns into blocks of which none has too many pairs."""
+        """Divide the columns into blocks whose pairs fit into memory."""
         sizes = np.diff(self.starts)
         columns = len(self.sketch_of)
         most = np.minimum(self.holds @ (self.holds.T @ sizes), columns)[self.sketch_of]

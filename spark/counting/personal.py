@@ -160,7 +160,7 @@ def _share(values: Sequence[str], check: _Check) -> float:
 
 @cache
 def _checks(length: int) -> list[_Check]:
-    """Return the checks of identity numbers that have a given length.
+    """Return the checks for identity numbers of a given length.
 
     Their modules are imported when they are first needed.
     """

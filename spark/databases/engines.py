@@ -72,7 +72,7 @@ def without_type_warnings() -> Iterator[None]:
 
 
 def open_engine(connection: str, database: Database, connections: int = 1) -> Engine:
-    """Create a SQLAlchemy engine that uses a single connection, or a few.
+    """Create a SQLAlchemy engine with a limited number of connections.
 
     Args:
         connection: The database's key in the recipe, for messages.

@@ -118,7 +118,7 @@ def _far(moment: str) -> str:
 
 
 def _rewrite(folded: str) -> str:
-    """Apply the rewrites of the normal form to the values that need them."""
+    """Write the expression that turns a folded text into its normal form."""
     rewritten = folded
     for pattern, replacement in REWRITES:
         rewritten = f"regexp_replace({rewritten}, {quote_text(pattern)}, {quote_text(replacement)})"

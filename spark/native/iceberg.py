@@ -32,7 +32,7 @@ from datahub_hyperjoin.spark.native.remote import fetch_files, list_files
 
 
 class CopiedFiles(FileIO):
-    """A read-only file system of copied files that have their original URIs.
+    """A read-only file system that finds copies of files by their original URIs.
 
     Args:
         copies: Content of each file, or the path of its copy.

@@ -65,7 +65,7 @@ class ShippedFile:
 
 @dataclass(frozen=True, slots=True)
 class Shipment:
-    """The files to copy to workers, and the errors of tables without known files."""
+    """The files to copy to workers, and the errors of tables whose files are unknown."""
 
     files: Mapping[str, ShippedFile]
     """Files by URI."""
@@ -75,7 +75,7 @@ class Shipment:
 
 
 def plan_shipment(session: SparkSession, tables: Sequence[Table]) -> Shipment:
-    """List the files that Spark must copy to workers, so that they can read some tables.
+    """List the files that workers need in order to read some tables.
 
     Args:
         session: Reads the metadata of Iceberg tables.
@@ -146,9 +146,9 @@ def _plan_iceberg(
 def receive_files(
     batches: Iterator[pa.RecordBatch], files: Mapping[str, ShippedFile]
 ) -> Iterator[tuple[ShippedFile, Table]]:
-    """Write the files that a worker receives to its disk, one at a time.
+    """Write one received file after another to the worker's disk.
 
-    While they are read, the memory of the worker is limited.
+    While a file is read, the memory of the worker is limited.
 
     Args:
         batches: URIs and contents.

@@ -63,7 +63,7 @@ def send_profiles(
 
 
 def receive_profiles(results: pa.Table, tables: Sequence[Table]) -> dict[int, TableProfile]:
-    """Convert the rows that workers returned to profiles.
+    """Build profiles from the rows that workers returned.
 
     Args:
         results: Rows of `RESULT_ROW`.

@@ -31,7 +31,7 @@ GROUP BY bridge
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Counts of the rows and values of a column that match through a crosswalk."""
+    """Counts of a column's rows and values that match through a crosswalk."""
 
     values: int = 0
     """Number of distinct values."""
@@ -45,7 +45,7 @@ class Reached:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BridgeCounts:
-    """Counts of the columns, the crosswalks and the joins through crosswalks."""
+    """The counts from which the evidence for joins through crosswalks is computed."""
 
     totals: Mapping[int, tuple[int, int]]
     """For each column that was read, its distinct values and its rows with a value."""

@@ -73,7 +73,7 @@ class _Numbers:
         return cls(_numbered(ends), _numbered(crosswalks), bridges)
 
     def links(self) -> list[tuple[int, int, int, int]]:
-        """For each join, list the integers of the join, its columns and its crosswalk."""
+        """For each join, list the integers that identify it, its columns and its crosswalk."""
         return [
             (
                 number,

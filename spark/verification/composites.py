@@ -95,7 +95,7 @@ def verify_composites(
 
 @dataclass(frozen=True)
 class _TupleCounts:
-    """Counts of the rows and matches of referring columns and composite keys."""
+    """The counts of shared values and matching rows for pairs of column tuples."""
 
     numbers: Mapping[_TableTuple, int]
     counts: Mapping[tuple[int, int], PairCounts]
@@ -119,7 +119,7 @@ def _tuples_of(reference: ColumnPairs) -> tuple[_TableTuple, _TableTuple]:
 
 
 def _shuffled(reference: ColumnPairs) -> tuple[_TableTuple, ...]:
-    """List the tuples that show how many rows of a reference match by chance.
+    """List the column tuples whose matches show how many rows match by chance.
 
     The result has copies of the referring tuple, each with another column shuffled, then the key's
     tuple.

@@ -1,4 +1,4 @@
-"""Count the shared values and matching rows of column pairs in the database that has both.
+"""Let databases count the shared values and matching rows of their own columns.
 
 Each column is grouped once by its normal form, and the groups are joined, so that only counts leave
 the database. The counts equal those of `hash_partition` and `partition_counts`. A column whose
@@ -59,7 +59,7 @@ class _SqlColumn:
 def count_in_databases(
     tables: Sequence[Table], pairs: Iterable[Pair], texts: AbstractSet[ColumnId]
 ) -> PairsCounted:
-    """Count the shared values and matching rows of pairs inside of one database.
+    """Let each database count the shared values and matching rows of its own pairs.
 
     Args:
         tables: The tables of the columns.
@@ -135,7 +135,7 @@ def _describe(
 
 
 def _divide(pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
-    """Divide sorted pairs into statements of a few columns each."""
+    """Divide sorted pairs into groups of a few columns, one for each statement."""
     chosen: list[Pair] = []
     for pair in pairs:
         if len({column for each in (*chosen, pair) for column in each}) > _MOST_COLUMNS:
@@ -152,7 +152,7 @@ def _count(
     columns: Mapping[ColumnId, _SqlColumn],
     texts: AbstractSet[ColumnId],
 ) -> PairsCounted:
-    """Count some pairs in one statement; nothing if it fails."""
+    """Count some pairs in one statement, or return no counts if it fails."""
     grouped = [*dict.fromkeys(column for pair in pairs for column in pair)]
     statement = _statement([columns[id_] for id_ in grouped], pairs)
     try:
@@ -171,17 +171,17 @@ def _count(
 
 
 def _is_exact(row: Row[tuple[object, ...]], is_text: bool) -> bool:  # noqa: FBT001 (private)
-    """Return whether the counts of a column are those of its normal forms.
+    """Return whether the database counted a column's normal forms exactly.
 
-    Words such as `NA` are nulls unless the column is text. Whether one without any other value is
-    text, its profile does not say.
+    Words such as `NA` are nulls unless the column is text. If a column has no other values, its
+    profile does not say whether it is text.
     """
     are_values = is_text and row.words < (row.rows or 0)
     return not row.inexact and (are_values or not row.words)
 
 
 def _statement(columns: Sequence[_SqlColumn], pairs: Sequence[Pair]) -> str:
-    """Write the statement that counts columns, and then pairs of them, in their order."""
+    """Write the statement that returns a row of counts for each column, then each pair."""
     names = {column.id: f"c{number}" for number, column in enumerate(columns)}
     words = ", ".join(map(quote_text, NULL_WORDS))
     groups = ", ".join(
@@ -203,7 +203,7 @@ def _statement(columns: Sequence[_SqlColumn], pairs: Sequence[Pair]) -> str:
 
 
 def _grouped(column: _SqlColumn) -> str:
-    """Write the query that counts the rows `n` of each normal form `v`, and marks inexact ones.
+    """Write the query for normal forms `v`, their row counts `n` and whether they are inexact.
 
     Equal values are grouped before normal forms are computed, because these cost more.
     """

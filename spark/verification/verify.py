@@ -164,7 +164,7 @@ def _count_in_databases(
     numbers: Mapping[CountedValues, int],
     texts: AbstractSet[ColumnId],
 ) -> dict[tuple[int, int], PairCounts]:
-    """Count the pairs that a database can compare as written, by the numbers of their columns."""
+    """Let databases count pairs as written, and return the counts by column numbers."""
     pairs = [way.pair for way in compared if not any(way.kinds)]
     counted = count_in_databases(tables, pairs, texts)
     return {
