@@ -46,7 +46,7 @@ def _without_repeats(candidates: Candidates) -> Candidates:
 
 
 def _from_catalog(index: LakeIndex, count: int) -> Iterator[_Source]:
-    """Yield each key column's partners that the catalog suggests or people accepted."""
+    """Yield the partners that the catalog suggests, then those that people accepted."""
     table_of, priors = index.lake.table_of, index.priors
     for name, pairs in (("catalog", priors.join_probability), ("decisions", priors.accepted)):
         across = pairs.select(table_of[pairs.left] != table_of[pairs.right])

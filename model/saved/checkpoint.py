@@ -57,7 +57,7 @@ class Model:
 
     @property
     def featurizer(self) -> Featurizer:
-        """The converter of names and cells to the network's inputs."""
+        """The object that converts names and cells to the network's inputs."""
         return Featurizer(self.vectors, self.vocabulary)
 
     def number_tables(self, lake: Lake) -> Int[np.ndarray, " column"]:

@@ -55,7 +55,7 @@ def sample_targets(
 def sample_rejected(
     priors: CatalogPriors, keys: Int[np.ndarray, " key"], random: np.random.Generator
 ) -> Int[np.ndarray, " stranger"]:
-    """For each key column with rejected partners, choose one of them at random.
+    """For each key column with rejected partners, choose one such partner at random.
 
     Args:
         priors: The rejected pairs.

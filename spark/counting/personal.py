@@ -86,7 +86,7 @@ def hide_personal_values(
 
 
 def hide_personal_columns(profile: TableProfile, config: ProfileConfig) -> TableProfile:
-    """Replace the samples of personal columns in a stored profile by hashes.
+    """Hash the samples of personal columns in a stored profile.
 
     Args:
         profile: The stored profile of a table. Its other personal columns are hidden already,
