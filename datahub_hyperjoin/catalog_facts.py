@@ -130,13 +130,13 @@ class CatalogFacts:
 
     @cached_property
     def referenced(self) -> Mapping[Pair, ColumnId]:
-        """The referenced column for each pair of a single-column foreign key."""
+        """The referenced column of each single-column foreign key, by the key's pair."""
         keys = (key.pairs[0] for key in self.foreign_keys if not key.is_composite)
         return {pair_of(referring, referenced): referenced for referring, referenced in keys}
 
     @cached_property
     def connected(self) -> frozenset[Pair]:
-        """The pairs that the catalog or a person confirms and nobody rejected."""
+        """The pairs that the catalog or a person confirms, and that nobody rejected."""
         return frozenset(pair for pair, evidence in self.pairs.items() if evidence.connects)
 
     @cached_property

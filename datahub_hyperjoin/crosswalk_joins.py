@@ -89,7 +89,7 @@ def choose_evidence(
     *,
     accepted: AbstractSet[Pair],
 ) -> dict[Pair, Evidence]:
-    """For each pair, choose direct evidence or evidence through a crosswalk.
+    """Choose each pair's evidence: measured directly, or through a crosswalk.
 
     An accepted pair gets the evidence through a crosswalk if its containment is much higher there.
     All other pairs keep their direct evidence, so that a crosswalk alone does not make them joins.

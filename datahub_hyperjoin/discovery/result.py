@@ -75,7 +75,7 @@ class FoundJoins:
 
     @property
     def not_read(self) -> Mapping[str, str]:
-        """The reasons why tables and files were not read, by their names."""
+        """The names of tables and files that were not read, each with the reason."""
         return {str(each.table.id): each.fault for each in self.findings.profiles if each.fault}
 
     def __iter__(self) -> Iterator[Join]:
