@@ -19,6 +19,8 @@ class FileFormat(str, Enum):
     AVRO = "avro"
     JSON_LINES = "jsonl"
     JSON = "json"
+    FIXED_WIDTH = "fwf"
+    DUCKDB = "duckdb"
 
 
 def _can_delimit(character: str) -> bool:
@@ -104,6 +106,9 @@ class File:
 
     dialect: Dialect = DEFAULT_DIALECT
     """The file's dialect, if it is delimited text."""
+
+    member: tuple[str, ...] = ()
+    """Schema and name of the table, if the file is a DuckDB database."""
 
     copy_of: tuple[str, ...] = ()
     """If the file is a temporary copy of a data frame or of a table of DuckDB, the parts of the
@@ -201,7 +206,7 @@ class Database:
 
     compute: Compute = Compute.DATABASE
     """Where values are counted and compared: `database`, as far as its SQL can, or `spark`, which
-    reads the rows. PostgreSQL can from version 13 on."""
+    reads the rows. PostgreSQL can from version 14 on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

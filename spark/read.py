@@ -33,7 +33,9 @@ from datahub_hyperjoin.spark.errors import (
 from datahub_hyperjoin.spark.files.avro import read_avro
 from datahub_hyperjoin.spark.files.delimited import read_delimited
 from datahub_hyperjoin.spark.files.delta import read_delta
+from datahub_hyperjoin.spark.files.duckdb_tables import read_duckdb_table
 from datahub_hyperjoin.spark.files.excel import read_sheet
+from datahub_hyperjoin.spark.files.fixed_width import read_fixed_width
 from datahub_hyperjoin.spark.files.folder import read_folder
 from datahub_hyperjoin.spark.files.iceberg import read_iceberg
 from datahub_hyperjoin.spark.files.json_arrays import read_json_file
@@ -51,6 +53,12 @@ _READERS: Mapping[FileFormat, Callable[[Path, Collection[str] | None], TableStre
     FileFormat.PARQUET: read_parquet,
     FileFormat.ORC: read_orc,
     FileFormat.AVRO: read_avro,
+}
+_READERS_OF_LOCATIONS: Mapping[
+    FileFormat, Callable[[File, Path, Collection[str] | None], TableStream]
+] = {
+    FileFormat.FIXED_WIDTH: lambda file, path, paths: read_fixed_width(path, paths, file.dialect),
+    FileFormat.DUCKDB: lambda file, path, paths: read_duckdb_table(path, file.member, paths),
 }
 
 
@@ -142,6 +150,8 @@ def read_file(file: File | WorkbookSheet, paths: Collection[str] | None) -> Tabl
         if file.format in _DELIMITERS:
             delimiter = file.dialect.delimiter or _DELIMITERS[file.format]
             return read_delimited(path, paths, replace(file.dialect, delimiter=delimiter))
+        if file.format in _READERS_OF_LOCATIONS:
+            return _READERS_OF_LOCATIONS[file.format](file, path, paths)
         return _READERS[file.format](path, paths)
     except OSError as error:
         raise UnreadableTableError.because(error.strerror or str(error)) from error

@@ -39,9 +39,10 @@ class CatalogConfig(ConfigModel):
 
     folder: Path | None = None
     """Local folder to scan for tables, including its subfolders. Tables are files with the
-    extension .csv, .tsv, .json, .jsonl, .parquet, .orc or .avro, and folders of such files;
-    sheets of workbooks (.xlsx, .xlsm, .xlsb, .xls, .ods) need the extra `excel`. Names that begin
-    with a dot or an underscore are ignored."""
+    extension .csv, .tsv, .fwf, .json, .jsonl, .parquet, .orc or .avro, and folders of such files;
+    those in databases (.sqlite, .sqlite3, .db, .duckdb), which are opened for reading only; and
+    sheets of workbooks (.xlsx, .xlsm, .xlsb, .xls, .ods), which need the extra `excel`. Names that
+    begin with a dot or an underscore are ignored."""
 
     platform: str = "file"
     """DataHub platform of the folder's tables. Together with `platform_instance` and `env` it forms

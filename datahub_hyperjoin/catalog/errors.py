@@ -30,8 +30,8 @@ class NoTablesError(CatalogError, ValueError):
         """Report that a local folder contains no table that the recipe allows."""
         return cls(
             f"`catalog.folder` {folder!r} has {seen} files, but no table that `catalog.tables` "
-            "allows. Check both; table files end in .csv, .tsv, .json, .jsonl, .parquet, .orc, "
-            ".avro or .xlsx"
+            "allows. Check both; table files end in .csv, .tsv, .fwf, .json, .jsonl, .parquet, "
+            ".orc, .avro, .xlsx, .sqlite or .duckdb"
         )
 
     @classmethod

@@ -17,13 +17,17 @@ from datahub_hyperjoin.locations import (
     TableLocation,
 )
 from datahub_hyperjoin.spark.files.compression import COMPRESSIONS
+from datahub_hyperjoin.spark.files.fixed_width import WIDTHS
 from datahub_hyperjoin.tables import Table
 
 _FORMATS = {
-    **{f".{format_.value}": format_ for format_ in FileFormat},
+    **{f".{format_.value}": format_ for format_ in FileFormat if format_ is not FileFormat.DUCKDB},
     ".ndjson": FileFormat.JSON_LINES,
 }
-_COMPRESSIBLE = {FileFormat.CSV, FileFormat.TSV, FileFormat.JSON_LINES, FileFormat.JSON}
+_COMPRESSIBLE = {
+    *(FileFormat.CSV, FileFormat.TSV, FileFormat.FIXED_WIDTH),
+    *(FileFormat.JSON_LINES, FileFormat.JSON),
+}
 """Formats whose files may be compressed as a whole; the others compress inside the file."""
 
 DELTA_LOG = "_delta_log"
@@ -51,6 +55,7 @@ def tables_of(
         Tables, ordered by path.
     """
     formatted = _tables_with_metadata(files)
+    schemas = {file.path: [file] for file in files if file.path.endswith(WIDTHS)}
     # Files of several formats in one folder are as many tables.
     members: dict[tuple[PurePosixPath, FileFormat | None], list[ListedFile]] = defaultdict(list)
     for file in files:
@@ -71,10 +76,15 @@ def tables_of(
                 title=split_name(table.name)[0],
                 location=location,
                 size=sum(file.size for file in own),
-                state=state_of(described_by),
+                state=state_of([*described_by, *schemas.get(_schema_of(table), [])]),
             )
         )
     return tables
+
+
+def _schema_of(table: PurePosixPath) -> str:
+    """Return the path of the schema of a table with columns of fixed widths."""
+    return str(table.with_suffix("") if table.suffix.lower() in COMPRESSIONS else table) + WIDTHS
 
 
 def files_of_no_table(files: Sequence[ListedFile]) -> list[str]:

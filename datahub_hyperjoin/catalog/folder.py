@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from datahub_hyperjoin.catalog.database_files import is_database_file, tables_of_database_files
 from datahub_hyperjoin.catalog.errors import MissingFolderError, NoTablesError
 from datahub_hyperjoin.catalog.files import DELTA_LOG, tables_of
 from datahub_hyperjoin.catalog.table_selection import TableSelection
@@ -54,9 +55,13 @@ def scan_folder(
     """
     check_folder(folder)
     files = [*_files(folder, warn, follow_links=follow_links)]
-    others = [file for file in files if not is_workbook(file)]
-    sheets = tables_of_workbooks(files, selection, warn=warn, count=count)
-    tables = sorted([*tables_of(others, selection), *sheets], key=lambda table: table.id)
+    databases = dict.fromkeys(file for file in files if is_database_file(file))
+    others = [file for file in files if not (is_workbook(file) or file in databases)]
+    inner = [
+        *tables_of_workbooks(files, selection, warn=warn, count=count),
+        *tables_of_database_files([*databases], selection, warn=warn, count=count),
+    ]
+    tables = sorted([*tables_of(others, selection), *inner], key=lambda table: table.id)
     tell_unread_files(others, selection, warn=warn, count=count)
     if not tables:
         raise NoTablesError.in_folder(str(folder), seen=len(files))

@@ -173,6 +173,9 @@ def _file_path(table: Table, names: FolderNames) -> FilePath | None:
     """Return the path of a table's file; None for a table outside the local folder."""
     location = table.location
     match location:
+        # The file of a database is no table.
+        case File(member=(_, _)):
+            return None
         case File() | Folder() | DeltaFolder() | IcebergFolder():
             path, root = local_path(location.uri), names.folder.resolve()
         case Relation() | CatalogTable() | IcebergDataFile() | WorkbookSheet():

@@ -12,7 +12,9 @@ from datahub_hyperjoin.spark.files.compression import COMPRESSIONS
 
 _MOST_KINDS = 9
 _BESIDE_DATA = {
-    *(".asc", ".crc", ".md", ".md5", ".rst", ".sha1", ".sha256", ".sha512", ".sig"),
+    *(".asc", ".crc", ".md", ".md5", ".rst", ".schema", ".sha1", ".sha256", ".sha512", ".sig"),
+    # What databases keep beside their files.
+    *(".db-journal", ".db-shm", ".db-wal", ".sqlite-journal", ".sqlite-shm", ".sqlite-wal", ".wal"),
     *("authors", "changelog", "citation", "copying", "desktop.ini", "licence", "license"),
     *("manifest", "notice", "readme", "thumbs.db"),
 }

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from datahub_hyperjoin.catalog.database_files import is_duckdb, is_sqlite
 from datahub_hyperjoin.catalog.databases import scan_database
 from datahub_hyperjoin.catalog.errors import NoTablesError
 from datahub_hyperjoin.catalog.folder import scan_folder
@@ -32,9 +33,6 @@ _DRIVERS = {
 }
 """What SQLAlchemy calls the drivers of the package's extras, where a URL names none."""
 _SYSTEMS = {"postgresql", "mysql", "mariadb", "sqlite"}
-_MAGIC_BYTES = 16
-_SQLITE_MAGIC, _DUCKDB_MAGIC = b"SQLite format 3\0", b"DUCK"
-_DUCKDB_MAGIC_AT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,15 +123,14 @@ def _open_path(path: Path, copies: Path, progress: "RunProgress") -> _Listing:
             lambda prefix: scan_folder(
                 path, _selection(prefix, "/"), warn=progress.warn, count=progress.count
             ),
-            "Table files end in .csv, .tsv, .json, .jsonl, .parquet, .orc, .avro or .xlsx",
+            "Table files end in .csv, .tsv, .fwf, .json, .jsonl, .parquet, .orc, .avro, .xlsx, "
+            ".sqlite or .duckdb",
         )
     if not path.is_file():
         raise UnusableSourceError.missing(str(path))
-    with path.open("rb") as file:
-        head = file.read(_MAGIC_BYTES)
-    if head == _SQLITE_MAGIC:
+    if is_sqlite(path):
         return _open_database(URL.create("sqlite", database=str(path.resolve())), str(path))
-    if head[_DUCKDB_MAGIC_AT:].startswith(_DUCKDB_MAGIC):
+    if is_duckdb(path):
         return _Listing(
             path.stem,
             str(path),

@@ -13,6 +13,7 @@ from datahub_hyperjoin.locations import (
     Database,
     DeltaFolder,
     File,
+    FileFormat,
     Folder,
     IcebergDataFile,
     IcebergFolder,
@@ -38,6 +39,10 @@ logger = logging.getLogger(__name__)
 
 # Columns compared as any other form hold codes and names of entities.
 _FORMS = {"", *(form.value for form in ValueForm)}
+_FORMAT_NAMES = {
+    FileFormat.DUCKDB: "tables of DuckDB files in a folder",
+    FileFormat.FIXED_WIDTH: "text with columns of fixed widths",
+}
 _STEP = 100
 """Joins between two lines of progress."""
 
@@ -163,7 +168,8 @@ def _system_of_files(location: File | Folder) -> _System | NoStatementError:
         return NoStatementError.of_remote_files()
     if is_readable(location):
         return DuckDbEngine
-    return NoStatementError.of_format(f"{location.format.value.upper()} files")
+    name = _FORMAT_NAMES.get(location.format, f"{location.format.value.upper()} files")
+    return NoStatementError.of_format(name)
 
 
 def _columns_of(joins: Sequence[_AnyJoin]) -> Mapping[TableId, dict[str, None]]:

@@ -1,7 +1,8 @@
 """Errors for files that can be read but contain no table.
 
 UnreadableTableError
-└─ NoTableInJsonError
+├─ NoTableInJsonError
+└─ WidthSchemaError
 """
 
 from collections.abc import Sequence
@@ -58,3 +59,24 @@ class NoTableInJsonError(UnreadableTableError):
     def invalid(cls, message: str) -> Self:
         """Report the parser's message about invalid JSON."""
         return cls.because(f"its JSON is invalid: {message}")
+
+
+class WidthSchemaError(UnreadableTableError):
+    """The places of the columns of a file with fixed widths are not known."""
+
+    @classmethod
+    def missing(cls, schema: str) -> Self:
+        """Report that there is no schema beside the file."""
+        return cls(
+            f"has columns of fixed widths at unknown places. Write {schema} beside it, a CSV file "
+            "with the columns `column`, `start` and `length`"
+        )
+
+    @classmethod
+    def malformed(cls, schema: str) -> Self:
+        """Report that the schema cannot be used."""
+        return cls(
+            f"has columns of fixed widths, and {schema} does not give their places. Write it as "
+            "CSV with the columns `column`, `start` and `length`: different names, and whole "
+            "numbers"
+        )

@@ -225,3 +225,13 @@ def test_a_file_whose_name_is_not_utf_8_costs_no_other(tmp_path: Path) -> None:
 def test_a_folder_that_is_a_link_itself_is_read(lake: Path, tmp_path: Path) -> None:
     tmp_path.joinpath("_link").symlink_to(lake)
     assert len(scan(tmp_path / "_link")) == 3
+
+
+def test_the_schema_of_fixed_widths_is_part_of_the_state(tmp_path: Path) -> None:
+    tmp_path.joinpath("a.fwf").write_text("0012 Oslo")
+    schema = tmp_path / "a.fwf.schema"
+    schema.write_text("column,start,length\nid,1,4\n")
+    [before] = scan(tmp_path)
+    assert (before.id.name, before.title) == ("a.fwf", "a")
+    schema.write_text("column,start,length\nid,1,4\nname,6,4\n")
+    assert scan(tmp_path)[0].state != before.state

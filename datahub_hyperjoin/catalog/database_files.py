@@ -1,0 +1,140 @@
+"""List the tables of SQLite and DuckDB files."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from urllib.parse import quote
+
+from datahub.configuration.common import AllowDenyPattern
+from pydantic import SecretStr
+from sqlalchemy import URL
+
+from datahub_hyperjoin.catalog.files import state_of
+from datahub_hyperjoin.catalog.table_selection import TableSelection
+from datahub_hyperjoin.errors import CatalogError, TableError
+from datahub_hyperjoin.locations import Database, File, FileFormat, ListedFile, Relation
+from datahub_hyperjoin.progress import Count, Warn
+from datahub_hyperjoin.spark.databases.engines import open_engine
+from datahub_hyperjoin.spark.databases.listing import list_relations
+from datahub_hyperjoin.spark.files.duckdb_tables import list_duckdb_tables
+from datahub_hyperjoin.tables import Table
+
+_EXTENSIONS = {".sqlite", ".sqlite3", ".db", ".db3", ".duckdb", ".ddb"}
+_MAGIC_BYTES = 16
+_SQLITE_MAGIC, _DUCKDB_MAGIC = b"SQLite format 3\0", b"DUCK"
+_DUCKDB_MAGIC_AT = 8
+_MAIN = "main"
+"""The schema that needs not be named."""
+
+_Listed = tuple[str, Relation | File, str]
+"""Name, location and state of a table."""
+
+
+def is_sqlite(path: Path) -> bool:
+    """Return whether a file begins as SQLite databases do.
+
+    Args:
+        path: Path of the file.
+    """
+    return _head(path) == _SQLITE_MAGIC
+
+
+def is_duckdb(path: Path) -> bool:
+    """Return whether a file begins as DuckDB databases do.
+
+    Args:
+        path: Path of the file.
+    """
+    return _head(path)[_DUCKDB_MAGIC_AT:].startswith(_DUCKDB_MAGIC)
+
+
+def is_database_file(file: ListedFile) -> bool:
+    """Return whether a local file is a SQLite or DuckDB database, by its name and first bytes.
+
+    Args:
+        file: The file.
+    """
+    if PurePosixPath(file.path).suffix.lower() not in _EXTENSIONS:
+        return False
+    path = Path(file.uri)
+    return is_sqlite(path) or is_duckdb(path)
+
+
+def tables_of_database_files(
+    files: Sequence[ListedFile], selection: TableSelection, *, warn: Warn, count: Count
+) -> list[Table]:
+    """List the tables and views of SQLite and DuckDB files.
+
+    The name of a table is the path of the file and the name of the table, as in `shop.db/orders`.
+    Databases are opened for reading only.
+
+    Args:
+        files: Database files below a folder.
+        selection: The tables to keep, and the pattern of their names.
+        warn: Receives databases that cannot be read.
+        count: Receives the number of these files.
+
+    Returns:
+        Tables, in the order of the files.
+    """
+    denied = AllowDenyPattern(deny=selection.tables.deny)
+    tables: list[Table] = []
+    for file in files:
+        # Files that are left out are not opened.
+        if not denied.allowed(file.path):
+            continue
+        try:
+            tables += _tables_of(file, selection)
+        except (CatalogError, TableError):
+            # The message may contain values, and would tell to correct a connection.
+            count("files_not_read", 1)
+            warn(
+                "Database file not read",
+                "Its tables get no suggestions. Close the program that writes to it, repair it, or "
+                "leave it out with `tables.deny`",
+                f"{file.path} cannot be opened",
+            )
+    return tables
+
+
+def _tables_of(file: ListedFile, selection: TableSelection) -> Iterator[Table]:
+    list_tables = _in_sqlite if is_sqlite(Path(file.uri)) else _in_duckdb
+    listed = [*list_tables(file, selection)]
+    for name, location, state in listed:
+        path = f"{file.path}/{name}"
+        if selection.tables.allowed(path):
+            yield selection.table(
+                folder="",
+                table=path,
+                title=location.name if isinstance(location, Relation) else location.member[-1],
+                location=location,
+                # Each table counts as an equal share of its file.
+                size=file.size // len(listed),
+                state=state,
+            )
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_MAGIC_BYTES)
+
+
+def _in_sqlite(file: ListedFile, selection: TableSelection) -> Iterator[_Listed]:
+    query = {"mode": "ro", "uri": "true"}
+    url = URL.create("sqlite", database=f"file:{quote(file.uri)}", query=query)
+    database = Database(url=SecretStr(url.render_as_string(hide_password=False)))
+    engine = open_engine(file.path, database)
+    try:
+        relations = list_relations(engine, file.path, wanted=lambda _: True, views=selection.views)
+    finally:
+        engine.dispose()
+    for each in relations:
+        location = Relation(
+            database=database, connection=file.path, schema=each.schema, name=each.name
+        )
+        yield each.name, location, each.state
+
+
+def _in_duckdb(file: ListedFile, selection: TableSelection) -> Iterator[_Listed]:
+    for schema, name in list_duckdb_tables(Path(file.uri), views=selection.views):
+        location = File(uri=file.uri, format=FileFormat.DUCKDB, member=(schema, name))
+        yield name if schema == _MAIN else f"{schema}.{name}", location, state_of([file])

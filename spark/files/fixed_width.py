@@ -1,0 +1,111 @@
+"""Read text files whose columns have fixed widths.
+
+A schema beside each file names the columns and their places. It is CSV, as csvkit's `in2csv` reads
+it:
+
+    column,start,length
+    station,1,11
+    name,13,30
+"""
+
+import csv
+import io
+from collections.abc import Collection, Generator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import pyarrow as pa
+
+from datahub_hyperjoin.locations import DEFAULT_DIALECT, Dialect
+from datahub_hyperjoin.spark.columns import (
+    Column,
+    RowEstimate,
+    TableStream,
+    choose_columns,
+    readable_paths,
+)
+from datahub_hyperjoin.spark.errors import EmptyTableError
+from datahub_hyperjoin.spark.files.compression import COMPRESSIONS, DecompressedFile
+from datahub_hyperjoin.spark.files.encoding import TextStream
+from datahub_hyperjoin.spark.files.errors import WidthSchemaError
+from datahub_hyperjoin.spark.objects import batch_of
+
+WIDTHS = ".schema"
+"""What the name of a schema adds to that of its file, which is not compressed."""
+_NAMES = ("column", "start", "length")
+_BATCH_CELLS = 1 << 17
+
+
+def read_fixed_width(
+    path: Path, paths: Collection[str] | None, dialect: Dialect = DEFAULT_DIALECT
+) -> TableStream:
+    """Open a text file whose columns have fixed widths.
+
+    Args:
+        path: Path of the file.
+        paths: Paths of the columns to read; all if None.
+        dialect: Provides the encoding, if it is not to be detected.
+
+    Returns:
+        The table being read. Values have no spaces around them, and blank ones are missing.
+
+    Raises:
+        EmptyTableError: The file is empty.
+        WidthSchemaError: The schema is missing or malformed.
+        UnreadableTableError: The file is not text.
+    """
+    places = _read_schema(path)
+    columns, notes = choose_columns([Column(name, at) for at, name in enumerate(places)], paths)
+    with ExitStack() as opened:
+        file = opened.enter_context(DecompressedFile(path))
+        # Nothing is quoted.
+        stream = TextStream(file, replace(dialect, quote="", escape=""), notes)
+        # From here on, the returned stream closes the file.
+        opened.pop_all()
+    slices = [places[name] for name in readable_paths(columns)]
+    extent = RowEstimate()
+    return TableStream(columns, _batches(stream, columns, slices, extent), notes, extent)
+
+
+def _batches(
+    stream: TextStream, columns: Sequence[Column], slices: Sequence[slice], extent: RowEstimate
+) -> Generator[pa.RecordBatch, None, None]:
+    names = readable_paths(columns)
+    size = max(1, _BATCH_CELLS // max(1, len(names)))
+    rows = characters = 0
+    with io.TextIOWrapper(io.BufferedReader(stream), "utf-8", newline=None) as lines:
+        filled = (line for line in lines if line.strip())
+        while chunk := [*islice(filled, size)]:
+            rows += len(chunk)
+            characters += sum(map(len, chunk))
+            extent.rows = rows * max(1.0, stream.size() / characters)
+            values: list[list[object]] = [
+                [line[place].strip() or None for line in chunk] for place in slices
+            ]
+            yield batch_of(names, values, rows=len(chunk))
+    if not rows:
+        raise EmptyTableError.without_content()
+
+
+def _read_schema(path: Path) -> dict[str, slice]:
+    """Return the place of each column in a line, from the schema beside the file."""
+    plain = path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path
+    schema = plain.with_name(plain.name + WIDTHS)
+    try:
+        rows = [*csv.DictReader(io.StringIO(schema.read_text("utf-8-sig")))]
+    except FileNotFoundError:
+        raise WidthSchemaError.missing(schema.name) from None
+    except (UnicodeDecodeError, csv.Error):
+        raise WidthSchemaError.malformed(schema.name) from None
+    try:
+        places = [(row["column"].strip(), int(row["start"]), int(row["length"])) for row in rows]
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise WidthSchemaError.malformed(schema.name) from None
+    # As in csvkit, positions count from 1 if the first one is 1, and else from 0.
+    first = 1 if places and places[0][1] == 1 else 0
+    is_valid = all(name and start >= first and length > 0 for name, start, length in places)
+    if not places or not is_valid or len({name for name, _, _ in places}) < len(places):
+        raise WidthSchemaError.malformed(schema.name)
+    return {name: slice(start - first, start - first + length) for name, start, length in places}
