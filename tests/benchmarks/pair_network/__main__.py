@@ -10,6 +10,7 @@ from pathlib import Path
 
 from safetensors.torch import save_file
 
+from benchmarks.measured_lakes import Guise
 from benchmarks.pair_network.examples import LabelledPairs, read_pairs
 from benchmarks.pair_network.training import mean_average_precision, train
 from benchmarks.trees.__main__ import lakes_of
@@ -18,9 +19,11 @@ from datahub_hyperjoin.model.ranking.pair_correction import SHIPPED_NETWORK
 
 logger = logging.getLogger(__name__)
 
+_GUISES = (Guise.WHOLE, Guise.NAMELESS)
+
 
 def _with_answers(folders: Sequence[Path], cache: Path) -> Iterator[LabelledPairs]:
-    for lake in read_pairs(folders, cache, EvaluationProgress(logger.info)):
+    for lake in read_pairs(folders, cache, _GUISES, EvaluationProgress(logger.info)):
         if lake.joins.any():
             yield lake
 

@@ -1,19 +1,18 @@
 """Turn labelled lakes into training examples: the candidate pairs of all key columns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 
+from benchmarks.measured_lakes import Guise, guise_file, hide_names, measure_missing
 from benchmarks.trees.examples import Examples, are_true, number_columns
 from datahub_hyperjoin.catalog_facts import CatalogFacts
-from datahub_hyperjoin.evaluate.labelled_lake import read_labelled_lakes
 from datahub_hyperjoin.evaluate.methods import ProfiledLake
 from datahub_hyperjoin.evaluate.progress import EvaluationProgress
-from datahub_hyperjoin.evaluate.run import profile_lakes
 from datahub_hyperjoin.model.config import FeatureConfig, ModelConfig
 from datahub_hyperjoin.model.hypergraph.lake_index import LakeIndex, build_lake_index
 from datahub_hyperjoin.model.lake import Lake
@@ -21,11 +20,9 @@ from datahub_hyperjoin.model.network.pair_network import CandidatePairs
 from datahub_hyperjoin.model.ranking.candidates import find_candidates
 from datahub_hyperjoin.model.ranking.noisy_or import STRENGTHS
 from datahub_hyperjoin.model.ranking.pair_correction import to_batch
+from datahub_hyperjoin.model.ranking.pair_features import log_odds
 from datahub_hyperjoin.model.ranking.pair_graph import PairGraph, build_pair_graph
-from datahub_hyperjoin.model.ranking.pair_scoring import NoisyOrScorer
-
-_TOGETHER = 8
-"""Lakes profiled in one Spark session."""
+from datahub_hyperjoin.model.ranking.pair_scoring import NameScorer, NoisyOrScorer, score_pairs
 
 
 @dataclass(frozen=True)
@@ -100,16 +97,33 @@ class LabelledPairs:
         )
 
 
-def collect_pairs(lake: ProfiledLake, *, names: bool) -> LabelledPairs:
+class _NoisyOrOfNames(NoisyOrScorer):
+    """Scores by names and references, as the package does where it reads no values."""
+
+    def __init__(self, index: LakeIndex) -> None:
+        super().__init__(index, None, STRENGTHS)
+        self._by_names = NameScorer(index, None, STRENGTHS)
+
+    def score(
+        self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
+    ) -> Float[np.ndarray, "query l r"]:
+        return self._by_names.score(left, right)
+
+
+def collect_pairs(lake: ProfiledLake, guise: Guise) -> LabelledPairs:
     """Describe the candidate pairs of a lake.
 
     Args:
         lake: The profiled lake with its ground truth.
-        names: Whether names are read; without them, the lake is one more guise of itself.
+        guise: What is read of it.
     """
-    config = ModelConfig(features=FeatureConfig(names=names))
-    index = build_lake_index(Lake.from_tables(lake.profiles), config, CatalogFacts())
-    numbers = number_columns(index)
+    # The package refuses to read neither names nor values; numbers as names say as little.
+    is_bare = guise is Guise.BARE
+    columns = Lake.from_tables(hide_names(lake.profiles) if is_bare else lake.profiles)
+    features = FeatureConfig(names=guise.names or is_bare, values=guise.values)
+    config = ModelConfig(features=features)
+    index = build_lake_index(columns, config, CatalogFacts())
+    numbers = number_columns(Lake.from_tables(lake.profiles))
     truth = lake.labelled.truth
     queries = {numbers[query]: len(truth[query]) for query in truth if query in numbers}
     keys = np.union1d(index.keys, np.array([*queries], dtype=np.int64))
@@ -125,33 +139,40 @@ def collect_pairs(lake: ProfiledLake, *, names: bool) -> LabelledPairs:
 
 def _graph(index: LakeIndex, config: ModelConfig) -> PairGraph:
     candidates = find_candidates(index, index.names.vectors(), config)
-    return build_pair_graph(index, NoisyOrScorer(index, None, STRENGTHS), candidates)
+    if config.features.values:
+        return build_pair_graph(index, NoisyOrScorer(index, None, STRENGTHS), candidates)
+    by_names = _NoisyOrOfNames(index)
+    graph = build_pair_graph(index, by_names, candidates)
+    evidence = score_pairs(by_names, graph.left, graph.right)
+    graph.rows[:, 0] = log_odds(evidence)
+    return replace(graph, by_evidence=evidence)
 
 
 def read_pairs(
-    folders: Sequence[Path], cache: Path, progress: EvaluationProgress
+    folders: Sequence[Path], cache: Path, guises: Collection[Guise], progress: EvaluationProgress
 ) -> Iterator[LabelledPairs]:
-    """Yield the candidate pairs of each lake, with its names and without them.
+    """Yield the candidate pairs of each lake in each guise that differs from another.
 
     Args:
         folders: Labelled lakes.
         cache: A folder of measured pairs; lakes that it lacks are profiled by Spark.
+        guises: What is read of the lakes.
         progress: Receives the progress.
     """
     cache.mkdir(parents=True, exist_ok=True)
-    files = {folder: _files(folder, cache) for folder in folders}
-    missing = [folder for folder in folders if not all(map(Path.exists, files[folder].values()))]
-    for start in range(0, len(missing), _TOGETHER):
-        labelled = read_labelled_lakes(missing[start : start + _TOGETHER])
-        for lake in profile_lakes(labelled, {}, progress):
-            for names, file in files[lake.labelled.folder].items():
-                collect_pairs(lake, names=names).save(file)
+    files = {folder: _files(folder, cache, guises) for folder in folders}
+
+    def save(lake: ProfiledLake, guise: Guise, file: Path) -> None:
+        collect_pairs(lake, guise).save(file)
+
+    measure_missing(files, save, progress)
     for folder in folders:
         yield from map(LabelledPairs.load, files[folder].values())
 
 
-def _files(folder: Path, cache: Path) -> dict[bool, Path]:
-    split, name = folder.parts[-2:]
-    says_something = not any(word in name for word in ("hidden", "numbered"))
-    guises = {True: "named"} | ({False: "nameless"} if says_something else {})
-    return {names: cache / f"{split}-{name}-{guise}.npz" for names, guise in guises.items()}
+def _files(folder: Path, cache: Path, guises: Collection[Guise]) -> dict[Guise, Path]:
+    # Names that say nothing need not be hidden once more.
+    says_something = not any(word in folder.name for word in ("hidden", "numbered"))
+    return {
+        guise: guise_file(folder, cache, guise) for guise in guises if guise.names or says_something
+    }

@@ -10,12 +10,15 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from benchmarks.pair_network.examples import LabelledPairs
+from benchmarks.pair_network.raw_inputs import RawInputs
 from benchmarks.trees.examples import average_precision
 from datahub_hyperjoin.model.network.pair_network import PairNetwork
-from datahub_hyperjoin.model.ranking.pair_correction import correct_pairs
 from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, log_odds
 
 logger = logging.getLogger(__name__)
+
+Trainable = PairNetwork | RawInputs
+"""A model that corrects the log-odds of candidate pairs."""
 
 _RATE, _DECAY, _WARM_UP = 2e-3, 1e-3, 0.1
 """Highest learning rate, weight decay, and share of the steps in which the rate rises."""
@@ -25,7 +28,7 @@ _SAMPLE = 2000
 """Pairs of each lake from which the scale of the features follows."""
 
 
-def _loss(network: PairNetwork, lake: LabelledPairs) -> Tensor:
+def _loss(network: Trainable, lake: LabelledPairs) -> Tensor:
     """Compute the softmax loss of each query, and the cross entropy of each pair."""
     taught = torch.from_numpy(lake.taught)
     odds = (lake.batch.log_odds + network(lake.batch))[taught]
@@ -40,7 +43,7 @@ def _loss(network: PairNetwork, lake: LabelledPairs) -> Tensor:
     return by_query[found > 0].mean() + _ENTROPY * binary_cross_entropy_with_logits(odds, joins)
 
 
-def _set_scale(network: PairNetwork, lakes: Sequence[LabelledPairs], seed: int) -> None:
+def _set_scale(network: Trainable, lakes: Sequence[LabelledPairs], seed: int) -> None:
     random = np.random.default_rng(seed)
     drawn = [lake.graph.rows[random.integers(len(lake.graph.rows), size=_SAMPLE)] for lake in lakes]
     rows = torch.from_numpy(np.concatenate(drawn))
@@ -62,22 +65,31 @@ def score(
     return (1 - (1 - corrected) * (1 - graph.known))[lake.asked]
 
 
+@torch.no_grad()
+def corrections_of(lake: LabelledPairs, network: Trainable) -> Float[np.ndarray, " pair"]:
+    """Return the correction of each pair's log-odds.
+
+    Args:
+        lake: The pairs.
+        network: The trained model.
+    """
+    return network(lake.batch).numpy().astype(np.float64)
+
+
 def mean_average_precision(
-    lakes: Sequence[LabelledPairs], network: PairNetwork, share: float = 1.0
+    lakes: Sequence[LabelledPairs], network: Trainable, share: float = 1.0
 ) -> float:
     """Compute the mean of the lakes' mean average precision.
 
     Args:
         lakes: Lakes with answers.
-        network: The network that corrects the scores.
+        network: The model that corrects the scores.
         share: Share of its corrections that is added.
     """
     return float(
         np.mean(
             [
-                average_precision(
-                    lake.ranked, score(lake, share * correct_pairs(lake.graph, network))
-                )
+                average_precision(lake.ranked, score(lake, share * corrections_of(lake, network)))
                 for lake in lakes
             ]
         )
@@ -102,8 +114,29 @@ def train(
         seed: Seed of the weights and of the order of the lakes.
     """
     torch.manual_seed(seed)
-    random = np.random.default_rng(seed)
     network = PairNetwork(len(PAIR_FEATURES), messages=messages)
+    fit_network(network, lakes, validation, epochs=epochs, seed=seed)
+    return network
+
+
+def fit_network(
+    network: Trainable,
+    lakes: Sequence[LabelledPairs],
+    validation: Sequence[LabelledPairs],
+    *,
+    epochs: int = 10,
+    seed: int = 0,
+) -> None:
+    """Fit a model to lakes, and keep its weights of the best epoch.
+
+    Args:
+        network: The model, with its first weights.
+        lakes: The lakes to learn from; each is one step of an epoch.
+        validation: The lakes whose mean average precision chooses the epoch.
+        epochs: Number of epochs.
+        seed: Seed of the order of the lakes.
+    """
+    random = np.random.default_rng(seed)
     _set_scale(network, lakes, seed)
     optimizer = torch.optim.AdamW(network.parameters(), lr=_RATE, weight_decay=_DECAY)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
@@ -124,4 +157,4 @@ def train(
             best = precision
             weights = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     network.load_state_dict(weights)
-    return network.eval()
+    network.eval()

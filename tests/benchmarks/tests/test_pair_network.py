@@ -4,39 +4,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from made_pairs import made_lake
 
+from benchmarks.measured_lakes import Guise
 from benchmarks.pair_network.examples import LabelledPairs, collect_pairs
 from benchmarks.pair_network.training import mean_average_precision, score, train
 from datahub_hyperjoin.evaluate.labelled_lake import ColumnName, LabelledLake
 from datahub_hyperjoin.evaluate.methods import ProfiledLake
-from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES
 from datahub_hyperjoin.model.ranking.pair_graph import PairGraph
 from handmade import numbers, profile_lake
-
-
-def made_lake(seed: int) -> LabelledPairs:
-    """Make pairs that join if the pair of the same tables, beside them, has high evidence.
-
-    A pair's own features tell nothing of that.
-    """
-    random = np.random.default_rng(seed)
-    tables = 12
-    ends = [(a, b) for a in range(tables) for b in range(tables) if a != b]
-    # Each table has two columns: a hint and the column that is asked for.
-    pairs = sorted([(2 * a + n, 2 * b + n) for a, b in ends for n in (0, 1)])
-    friends = {frozenset(both): random.random() < 0.3 for both in ends}
-    left, right = np.array(pairs).T
-    joins = np.array([friends[frozenset((a // 2, b // 2))] for a, b in pairs])
-    is_hint = left % 2 == 0
-    rows = random.normal(size=(len(pairs), len(PAIR_FEATURES))).astype(np.float32)
-    rows[:, 0] = np.where(is_hint, np.where(joins, 2.0, -2.0), 0.0)
-    rows[:, 1] = is_hint
-    evidence = np.where(is_hint, np.where(joins, 0.9, 0.1), 0.5)
-    table_of = np.arange(2 * tables) // 2
-    graph = PairGraph(left, right, rows, evidence, np.zeros(len(pairs)), table_of)
-    asked = np.arange(1, 2 * tables, 2)
-    answers = np.array([joins[left == query].sum() for query in asked])
-    return LabelledPairs("made", graph, joins & ~is_hint, asked[answers > 0], answers[answers > 0])
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +56,7 @@ def test_pairs_of_a_lake_are_labelled_and_come_back_from_a_file(tmp_path: Path) 
     headers = {table: frozenset(columns) for table, columns in tables.items()}
     labelled = LabelledLake(tmp_path, headers, {query: frozenset({answer})})
     profiled = ProfiledLake(labelled, tuple(profile_lake(tables)), 0.0)
-    pairs = collect_pairs(profiled, names=True)
+    pairs = collect_pairs(profiled, Guise.WHOLE)
     pairs.save(tmp_path / "pairs.npz")
     again = LabelledPairs.load(tmp_path / "pairs.npz")
     assert pairs.ranked.joins.tolist() == again.ranked.joins.tolist() == [True]

@@ -9,46 +9,41 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
+from benchmarks.measured_lakes import Guise, guise_file, measure_missing
 from benchmarks.trees.examples import Examples, average_precision, collect_examples
 from benchmarks.trees.fit import fit, score
-from datahub_hyperjoin.evaluate.labelled_lake import read_labelled_lakes
+from datahub_hyperjoin.evaluate.methods import ProfiledLake
 from datahub_hyperjoin.evaluate.progress import EvaluationProgress
-from datahub_hyperjoin.evaluate.run import profile_lakes
 from datahub_hyperjoin.model.ranking.trees import SHIPPED, TreeEnsemble
 
 logger = logging.getLogger(__name__)
 
 _MAX_TABLES = 220
 """Larger lakes are left out, since they take longest and teach no more than several small ones."""
-_TOGETHER = 8
-"""Lakes profiled in one Spark session."""
 
 
 def _examples(folders: Sequence[Path], cache: Path) -> Iterator[Examples]:
     """Yield the training examples of each lake, with column names and without."""
     cache.mkdir(parents=True, exist_ok=True)
-    progress = EvaluationProgress(logger.info)
-    guises = {folder: _guises(folder, cache) for folder in folders}
-    missing = [folder for folder in folders if not all(map(Path.exists, guises[folder].values()))]
-    for start in range(0, len(missing), _TOGETHER):
-        labelled = read_labelled_lakes(missing[start : start + _TOGETHER])
-        for lake in profile_lakes(labelled, {}, progress):
-            for names, file in guises[lake.labelled.folder].items():
-                collect_examples(lake, names=names).save(file)
+    files = {folder: _files(folder, cache) for folder in folders}
+
+    def save(lake: ProfiledLake, guise: Guise, file: Path) -> None:
+        collect_examples(lake, names=guise.names).save(file)
+
+    measure_missing(files, save, EvaluationProgress(logger.info))
     for folder in folders:
-        yield from map(Examples.load, guises[folder].values())
+        yield from map(Examples.load, files[folder].values())
 
 
-def _guises(folder: Path, cache: Path) -> dict[bool, Path]:
+def _files(folder: Path, cache: Path) -> dict[Guise, Path]:
     """Return the files for a lake's examples, with its names and without them.
 
     Lakes whose names are uninformative have only the first file.
     """
-    split, name = folder.parts[-2:]
     # Codes are told apart by values, and hidden names are hidden already.
-    has_names = not any(word in name for word in ("codes", "hidden", "numbered"))
-    guises = {True: "named"} | ({False: "nameless"} if has_names else {})
-    return {names: cache / f"{split}-{name}-{guise}.npz" for names, guise in guises.items()}
+    has_names = not any(word in folder.name for word in ("codes", "hidden", "numbered"))
+    guises = (Guise.WHOLE, Guise.NAMELESS) if has_names else (Guise.WHOLE,)
+    return {guise: guise_file(folder, cache, guise) for guise in guises}
 
 
 def lakes_of(folder: Path) -> list[Path]:

@@ -66,7 +66,7 @@ def collect_examples(lake: ProfiledLake, *, names: bool) -> Examples:
     features = FeatureConfig(names=names)
     config = ModelConfig(ranking=RankingConfig(scoring=Scoring.SIGNALS), features=features)
     index = build_lake_index(Lake.from_tables(lake.profiles), config, CatalogFacts())
-    numbers = number_columns(index)
+    numbers = number_columns(index.lake)
     queries = [query for query in lake.labelled.truth if query in numbers]
     index = replace(index, keys=np.array([numbers[query] for query in queries], dtype=np.int64))
     candidates = find_candidates(index, index.names.vectors(), config)
@@ -80,13 +80,13 @@ def collect_examples(lake: ProfiledLake, *, names: bool) -> Examples:
     )
 
 
-def number_columns(index: LakeIndex) -> dict[tuple[str, str], int]:
-    """Map the name of each column, as a labelled lake writes it, to its position in the index.
+def number_columns(lake: Lake) -> dict[tuple[str, str], int]:
+    """Map the name of each column, as a labelled lake writes it, to its position in the lake.
 
     Args:
-        index: The columns.
+        lake: The columns.
     """
-    columns = enumerate(index.lake.ids)
+    columns = enumerate(lake.ids)
     return {(Path(column.table.name).stem, column.path): number for number, column in columns}
 
 

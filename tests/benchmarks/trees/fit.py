@@ -46,6 +46,7 @@ def _train(lakes: Lakes, trees: int, seed: int) -> lightgbm.Booster:
         weight=weight * len(weight) / weight.sum(),
         init_score=np.concatenate(start),
     )
+    rising = [int(name in RISING_FEATURES) for name in PAIR_FEATURES]
     parameters = {
         "objective": "binary",
         "learning_rate": 0.08,
@@ -54,7 +55,7 @@ def _train(lakes: Lakes, trees: int, seed: int) -> lightgbm.Booster:
         "min_data_in_leaf": 80,
         "lambda_l2": 5.0,
         "feature_fraction": 0.6,
-        "monotone_constraints": [int(name in RISING_FEATURES) for name in PAIR_FEATURES],
+        "monotone_constraints": rising + [0] * (rows[0].shape[1] - len(rising)),
         "seed": seed,
         "deterministic": True,
         "force_row_wise": True,
@@ -92,16 +93,19 @@ def export(booster: lightgbm.Booster) -> TreeEnsemble:
     return TreeEnsemble(feature, threshold, value)
 
 
-def fit(lakes: Lakes, *, trees: int = 150, seed: int = 0) -> TreeEnsemble:
+def fit(
+    lakes: Lakes, *, trees: int = 150, seed: int = 0, share: float = _SHRINKAGE
+) -> TreeEnsemble:
     """Fit trees to the pairs of several lakes.
 
     Args:
-        lakes: The examples to learn from.
+        lakes: The examples to learn from; features may follow those of `PAIR_FEATURES`.
         trees: Number of trees.
         seed: Seed of the draws.
+        share: Share of the correction that is exported.
     """
     exported = export(_train(lakes, trees, seed))
-    return replace(exported, value=_SHRINKAGE * exported.value)
+    return replace(exported, value=np.float32(share) * exported.value)
 
 
 def score(trees: TreeEnsemble, lake: Examples) -> Float[np.ndarray, " pair"]:

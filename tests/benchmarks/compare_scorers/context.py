@@ -1,0 +1,175 @@
+"""Describe the context of candidate pairs by numbers that trees can read.
+
+The pair network learns from messages what a pair's context tells. These features say by hand what
+one would look for: mutual ranks, competitors, joins of the two tables' other columns, and common
+neighbours.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32, Int
+from scipy import sparse
+
+from datahub_hyperjoin.model.ranking.pair_correction import to_batch
+from datahub_hyperjoin.model.ranking.pair_features import PAIR_FEATURES, log_odds
+from datahub_hyperjoin.model.ranking.pair_graph import PairGraph
+from datahub_hyperjoin.model.roles.row_products import row_products
+
+_Values = Float[np.ndarray, " pair"]
+_Group = Int[np.ndarray, " pair"]
+
+_NONE = float(log_odds(np.zeros(1))[0])
+"""Stands for the log-odds of a pair that is no candidate."""
+_NEAR = 1.0
+"""Log-odds by which a competitor may be worse than a pair."""
+_APART = 100.0
+"""Distance between groups in a sorted list; more than any two log-odds differ."""
+_LISTED = 8
+"""Best pairs between two tables that are searched for one without a column in common."""
+_COMPARED = (
+    "containment beyond chance",
+    "names",
+    "cells",
+    "probability that left refers to right",
+    "probability that right refers to left",
+)
+"""Features that are compared with those of the pair's competitors, beside the evidence."""
+
+
+@dataclass(frozen=True)
+class _Grouped:
+    """Numbers of pairs, compared within groups of pairs."""
+
+    values: _Values
+    group: _Group
+    order: Int[np.ndarray, " pair"]
+    """The pairs by group, and by falling value within it."""
+
+    start: Int[np.ndarray, " pair"]
+    """For each pair, the position in the order at which its group starts."""
+
+    @classmethod
+    def of(cls, values: _Values, group: _Group) -> "_Grouped":
+        order = np.lexsort((-values, group))
+        return cls(values, group, order, np.searchsorted(group[order], group))
+
+    @property
+    def size(self) -> _Group:
+        """Number of pairs in each pair's group."""
+        return np.searchsorted(self.group[self.order], self.group, side="right") - self.start
+
+    @property
+    def rank(self) -> _Group:
+        """The position of each pair in its group; the best has 0."""
+        position = np.empty(len(self.order), dtype=np.int64)
+        position[self.order] = np.arange(len(self.order))
+        return position - self.start
+
+    def at(self, rank: int) -> tuple[_Group, Bool[np.ndarray, " pair"]]:
+        """Return the pair of a given rank in each pair's group, and whether there is one."""
+        exists = rank < self.size
+        return self.order[np.where(exists, self.start + rank, self.start)], exists
+
+    @property
+    def best(self) -> _Values:
+        """The greatest value in each pair's group."""
+        return self.values[self.at(0)[0]]
+
+    @property
+    def best_other(self) -> _Values:
+        """The greatest value of the other pairs in each pair's group."""
+        second, exists = self.at(1)
+        others = np.where(exists, self.values[second], _NONE)
+        return np.where(self.rank == 0, others, self.best)
+
+    @property
+    def near(self) -> _Group:
+        """Number of other pairs of each group that are better or hardly worse."""
+        place = self.group * _APART - self.values
+        return np.searchsorted(place[self.order], place + _NEAR, side="right") - self.start - 1
+
+
+def _total(values: _Values, group: _Group) -> _Values:
+    return np.bincount(group, values)[group]
+
+
+def _best_apart(graph: PairGraph, between: _Grouped) -> _Values:
+    """Return the best value between the same two tables of a pair of other columns."""
+    best = np.full(len(graph.left), _NONE)
+    for rank in reversed(range(_LISTED)):
+        other, exists = between.at(rank)
+        for one in (graph.left, graph.right):
+            for end in (graph.left, graph.right):
+                exists &= one[other] != end
+        best = np.where(exists, between.values[other], best)
+    return best
+
+
+def _common_neighbours(graph: PairGraph) -> tuple[_Values, _Values]:
+    """Return the summed probabilities of common neighbours, and their cosine."""
+    count = len(graph.table_of)
+    directed = sparse.csr_array((graph.by_evidence, (graph.left, graph.right)), (count, count))
+    both = sparse.csr_array(directed.maximum(directed.T))
+    products = row_products(both, both, graph.left, graph.right)
+    lengths = np.sqrt(both.multiply(both).sum(axis=1))
+    return products, products / np.maximum(lengths[graph.left] * lengths[graph.right], 1e-6)
+
+
+def measure_context(graph: PairGraph) -> Float32[np.ndarray, "pair context"]:
+    """Describe the context of each candidate pair.
+
+    Args:
+        graph: The candidate pairs, sorted by key column, then candidate.
+
+    Returns:
+        Numbers that are comparable between lakes.
+    """
+    batch = to_batch(graph)
+    measured = [
+        *_competition(graph, graph.left),
+        *_competition(graph, graph.right),
+        *_mutual(graph, batch.reverse.numpy()),
+        *_between(graph, batch.tables.numpy(), batch.towards.numpy()),
+        *_common_neighbours(graph),
+    ]
+    return np.column_stack(measured).astype(np.float32)
+
+
+def _competition(graph: PairGraph, end: _Group) -> list[_Values]:
+    """Compare each pair with the other pairs of one of its columns."""
+    evidence = log_odds(graph.by_evidence)
+    grouped = _Grouped.of(evidence, end)
+    measured = [evidence - grouped.best_other, np.log1p(grouped.rank), np.log1p(grouped.near)]
+    measured += [grouped.best, np.log1p(_total(graph.by_evidence, end))]
+    for name in _COMPARED:
+        compared = _Grouped.of(graph.rows[:, PAIR_FEATURES.index(name)].astype(np.float64), end)
+        measured.append(compared.values - np.maximum(compared.best_other, 0.0))
+    return measured
+
+
+def _mutual(graph: PairGraph, reverse: _Group) -> list[_Values]:
+    """Compare each pair with itself in the other order; -1 means that it is no candidate."""
+    evidence = log_odds(graph.by_evidence)
+    rank = _Grouped.of(evidence, graph.left).rank
+    back = np.where(reverse >= 0, rank[reverse], rank.max(initial=0) + 1)
+    best = np.where(reverse >= 0, evidence[reverse], _NONE)
+    return [best, np.log1p(back), np.log1p(np.maximum(rank, back))]
+
+
+def _between(graph: PairGraph, tables: _Group, towards: _Group) -> list[_Values]:
+    """Describe what the other columns of both tables do."""
+    evidence, probability = log_odds(graph.by_evidence), graph.by_evidence
+    first, second = graph.table_of[graph.left], graph.table_of[graph.right]
+    columns = len(graph.table_of)
+    from_table = np.unique(first * columns + graph.right, return_inverse=True)[1]
+    between = _Grouped.of(evidence, tables)
+    return [
+        _best_apart(graph, between),
+        np.log1p(_total(probability, tables) - probability),
+        np.log1p(between.size),
+        _Grouped.of(evidence, towards).best_other,
+        _Grouped.of(evidence, from_table).best_other,
+        np.log1p(_total(probability, first)),
+        np.log1p(_total(probability, second)),
+    ]

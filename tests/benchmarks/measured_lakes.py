@@ -1,0 +1,102 @@
+"""Measure labelled lakes in several guises, and keep what was measured in files."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from enum import Enum
+from pathlib import Path
+
+from datahub_hyperjoin.evaluate.labelled_lake import read_labelled_lakes
+from datahub_hyperjoin.evaluate.methods import ProfiledLake
+from datahub_hyperjoin.evaluate.progress import EvaluationProgress
+from datahub_hyperjoin.evaluate.run import profile_lakes
+from datahub_hyperjoin.tables import ColumnId, TableProfile
+
+_TOGETHER = 8
+"""Lakes profiled in one Spark session."""
+
+
+class Guise(Enum):
+    """What is read of a lake, beside the types and counts of its columns."""
+
+    WHOLE = "named"
+    """Names and values."""
+
+    NAMELESS = "nameless"
+    """Values only."""
+
+    VALUELESS = "valueless"
+    """Names only."""
+
+    BARE = "bare"
+    """Neither."""
+
+    @property
+    def names(self) -> bool:
+        """Whether names are read."""
+        return self in {Guise.WHOLE, Guise.VALUELESS}
+
+    @property
+    def values(self) -> bool:
+        """Whether values are read."""
+        return self in {Guise.WHOLE, Guise.NAMELESS}
+
+
+Save = Callable[[ProfiledLake, Guise, Path], None]
+"""Measures a profiled lake in one guise, and writes a file."""
+
+
+def guise_file(folder: Path, cache: Path, guise: Guise) -> Path:
+    """Return the file for what was measured on a lake.
+
+    Args:
+        folder: The lake.
+        cache: The folder of such files.
+        guise: What is read of the lake.
+    """
+    split, name = folder.resolve().parts[-2:]
+    return cache / f"{split}-{name}-{guise.value}.npz"
+
+
+def measure_missing(
+    files: Mapping[Path, Mapping[Guise, Path]], save: Save, progress: EvaluationProgress
+) -> None:
+    """Profile the lakes that lack a file, and write it.
+
+    Args:
+        files: The files of each lake.
+        save: Measures a profiled lake, and writes a file.
+        progress: Receives the progress.
+    """
+    missing = [folder for folder, own in files.items() if not all(map(Path.exists, own.values()))]
+    for start in range(0, len(missing), _TOGETHER):
+        labelled = read_labelled_lakes(missing[start : start + _TOGETHER])
+        for lake in profile_lakes(labelled, {}, progress):
+            _save_missing(lake, files[lake.labelled.folder], save)
+
+
+def _save_missing(lake: ProfiledLake, files: Mapping[Guise, Path], save: Save) -> None:
+    for guise, file in files.items():
+        if not file.exists():
+            # An interrupted run leaves no file that looks complete.
+            part = file.with_name(f"part-{file.name}")
+            save(lake, guise, part)
+            part.rename(file)
+
+
+def hide_names(tables: Sequence[TableProfile]) -> tuple[TableProfile, ...]:
+    """Replace the names of all tables and columns with numbers.
+
+    Args:
+        tables: The profiles of a lake's tables.
+    """
+    return tuple(_hide(table, number) for number, table in enumerate(tables))
+
+
+def _hide(profile: TableProfile, number: int) -> TableProfile:
+    title = f"t{number}"
+    table = replace(profile.table, id=replace(profile.table.id, name=title), title=title)
+    columns = tuple(
+        replace(column, id=ColumnId(table.id, f"c{number}x{position}"))
+        for position, column in enumerate(profile.columns)
+    )
+    return replace(profile, table=table, columns=columns)
