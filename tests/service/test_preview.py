@@ -101,6 +101,8 @@ def test_a_decision_in_the_preview_tab_is_kept_by_the_next_run(tmp_path: Path) -
             tab.run(f"{button}.click()", framed=True)
             tab.wait(f"!!{ACCEPT}", framed=True)
             assert tab.run("document.title", framed=True) == "Joins of airlines.csv"
+            sentence = tab.run("document.querySelector('.sentence').textContent", framed=True)
+            assert sentence.startswith("Each airline has ")
             tab.run(f"{ACCEPT}.click()", framed=True)
             tab.wait(f"{ACCEPT}.textContent === 'Accepted'", framed=True)
             tab.run(
