@@ -13,7 +13,9 @@ from datahub_hyperjoin import __version__
 from datahub_hyperjoin.config import HyperJoinConfig
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("[dims]*/README.md")])
+DOCUMENTS = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("[dims]*/README.md"), *ROOT.glob("docs/[!R]*.md")]
+)
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
