@@ -69,6 +69,9 @@ _STATUS: SupportStatus = getattr(SupportStatus, "ALPHA", None) or SupportStatus.
 @support_status(_STATUS)
 @capability(SourceCapability.PLATFORM_INSTANCE, "By `platform_instance`")
 @capability(SourceCapability.DELETION_DETECTION, "By stateful ingestion")
+@capability(SourceCapability.GLOSSARY_TERMS, "Optional: `emit.glossary_terms`")
+@capability(SourceCapability.LINEAGE_COARSE, "Optional: joins, by `emit.lineage: dashed`")
+@capability(SourceCapability.LINEAGE_FINE, "Optional: joins, by `emit.lineage`")
 @capability(SourceCapability.TEST_CONNECTION, "Checks the folder, each connection and Java")
 class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
     """A DataHub source that finds joinable columns and writes them to the catalog.
