@@ -61,9 +61,6 @@ _MAX_BYTES = 32766
 def labels(titles: Mapping[TableId, str]) -> dict[TableId, str]:
     """Give each table a label: its title, with its folder or schema if several tables have it.
 
-    The title comes first, because DataHub's pages cut off the end. A table whose label is not
-    unique even so has its full name.
-
     >>> first, second = TableId("file", "a/airports.csv"), TableId("file", "b/airports.csv")
     >>> list(labels({first: "airports", second: "airports"}).values())
     ['airports in a', 'airports in b']
@@ -74,7 +71,7 @@ def labels(titles: Mapping[TableId, str]) -> dict[TableId, str]:
         for table, title in titles.items()
     }
     repeated = Counter(longer.values())
-    return {table: label if repeated[label] == 1 else table.name for table, label in longer.items()}
+    return {table: name if repeated[name] == 1 else table.name for table, name in longer.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
