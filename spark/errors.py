@@ -18,6 +18,7 @@ TableError
 │  └─ UnshippedFileError
 └─ EmptyTableError
    └─ EmptyRelationError
+UnlikeCatalogError
 """
 
 from collections.abc import Iterable
@@ -25,7 +26,8 @@ from datetime import date
 
 from typing_extensions import Self
 
-from datahub_hyperjoin.errors import CatalogError, SparkError, TableError
+from datahub_hyperjoin.errors import CatalogError, HyperJoinError, SparkError, TableError
+from datahub_hyperjoin.wording import name_some
 
 _LONGEST_REASON = 1_000
 """Maximum characters of a library's message. Some quote a whole damaged file."""
@@ -168,6 +170,23 @@ class UnreadableRelationError(UnreadableTableError):
     def removed(cls) -> Self:
         """Report that a table was removed after it was listed."""
         return cls("cannot be read: it no longer exists. Run again")
+
+
+class UnlikeCatalogError(HyperJoinError, ValueError):
+    """A file holds other columns than its table has in the catalog, so only Spark can read it."""
+
+    @classmethod
+    def in_columns(cls, names: Iterable[str]) -> Self:
+        """Report columns that the catalog describes in another way than the file."""
+        return cls(
+            f"a file differs from the catalog in the columns {name_some(sorted(names))}. Spark's "
+            "own readers read the table"
+        )
+
+    @classmethod
+    def unreadable(cls, reason: Exception) -> Self:
+        """Report a file that cannot be read as it is."""
+        return cls(f"a file {reason}. Spark's own readers read the table")
 
 
 class EmptyRelationError(EmptyTableError):

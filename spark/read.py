@@ -31,6 +31,7 @@ from datahub_hyperjoin.spark.errors import (
     UnreadableTableError,
 )
 from datahub_hyperjoin.spark.files.avro import read_avro
+from datahub_hyperjoin.spark.files.catalog import read_catalog_files
 from datahub_hyperjoin.spark.files.delimited import read_delimited
 from datahub_hyperjoin.spark.files.delta import read_delta
 from datahub_hyperjoin.spark.files.duckdb_tables import read_duckdb_table
@@ -101,20 +102,25 @@ def _open(
             return read_file(location, paths)
         case Folder():
             return read_folder(location, paths, open_file=read_file)
-        case DeltaFolder():
-            return read_delta(local_path(location.uri), paths)
-        case IcebergFolder():
-            return read_iceberg(local_path(location.uri), paths)
+        case DeltaFolder() | IcebergFolder():
+            read = read_delta if isinstance(location, DeltaFolder) else read_iceberg
+            return read(local_path(location.uri), paths)
         case IcebergDataFile():
             return _read_data_file(location, paths)
         case Relation():
             engine = databases.engine(location)
             return read_relation(location, engine, paths, max_rows=max_rows, size=table.size)
         case CatalogTable():
-            message = f"Only Spark's own readers read {location}"
-            raise TypeError(message)
+            return _read_catalog_table(location, paths)
         case _:
             assert_never(location)
+
+
+def _read_catalog_table(table: CatalogTable, paths: Collection[str] | None) -> TableStream:
+    if table.files is None:
+        message = f"Only Spark's own readers read {table}"
+        raise TypeError(message)
+    return read_catalog_files(table.files, paths, open_file=read_file)
 
 
 def _read_data_file(file: IcebergDataFile, paths: Collection[str] | None) -> TableStream:

@@ -1,10 +1,12 @@
 """Profile tables, each on the route that suits its location and size."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
+from datahub_hyperjoin.locations import CatalogTable
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.profiles.distributed import profile_distributed
 from datahub_hyperjoin.spark.profiles.local_batch import profile_local_batch
@@ -39,10 +41,24 @@ def profile_lake(
     routes: dict[Route, list[Table]] = defaultdict(list)
     for table in tables:
         routes[route_of(table, config)].append(table)
+    batch = profile_local_batch(session, routes[Route.LOCAL_BATCH], config, result_folder)
+    distributed = routes[Route.DISTRIBUTED] + [*_left_to_spark(batch)]
     profiles = [
-        *profile_local_batch(session, routes[Route.LOCAL_BATCH], config, result_folder),
-        *profile_distributed(session, routes[Route.DISTRIBUTED], config, result_folder),
+        *batch,
+        *profile_distributed(session, distributed, config, result_folder),
         *profile_shipped_files(session, routes[Route.SHIPPED], config, result_folder),
     ]
+    # The last profile of a table wins, which is that by Spark's own readers.
     by_table = {profile.table.id: profile for profile in profiles}
     return [by_table[table.id] for table in tables]
+
+
+def _left_to_spark(profiles: Iterable[TableProfile]) -> Iterator[Table]:
+    """Yield the tables of a Spark catalog whose files could not be read as they are.
+
+    They have no state: what they hold depends on more than their files.
+    """
+    for profile in profiles:
+        location = profile.table.location
+        if profile.fault and isinstance(location, CatalogTable):
+            yield replace(profile.table, location=replace(location, files=None), state="")

@@ -61,8 +61,8 @@ def route_of(table: Table, config: ProfileConfig) -> Route:
             # A database that selects the values itself sends little of the largest table.
             is_read = is_large and not may_compute(database)
             return Route.DISTRIBUTED if is_read else Route.LOCAL_BATCH
-        case CatalogTable():
-            return Route.DISTRIBUTED
+        case CatalogTable(files=files):
+            return Route.DISTRIBUTED if is_large or files is None else Route.LOCAL_BATCH
         case DeltaFolder(uri=uri):
             return Route.DISTRIBUTED if is_remote(uri) else Route.LOCAL_BATCH
         case IcebergFolder(uri=uri) | IcebergDataFile(uri=uri) | WorkbookSheet(uri=uri):

@@ -41,8 +41,9 @@ def test_tables_have_the_names_of_datahubs_hive_connector(spark: SparkSession, s
     assert [table.id for table in tables] == [
         TableId("hive", f"{schema}.{name}") for name in ("flights", "late", "planes")
     ]
-    location = CatalogTable(catalog="spark_catalog", schema=schema, name="flights")
-    assert (tables[0].location, tables[0].title, tables[0].state) == (location, "flights", "")
+    location = CatalogTable(catalog="spark_catalog", schema=schema, name="late")
+    assert (tables[1].location, tables[1].title, tables[1].state) == (location, "late", "")
+    assert [isinstance(table.location, CatalogTable) for table in tables] == [True] * 3
 
 
 def test_the_recipe_sets_names_and_patterns(spark: SparkSession, schema: str) -> None:
