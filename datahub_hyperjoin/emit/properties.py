@@ -65,9 +65,9 @@ def labels(titles: Mapping[TableId, str]) -> dict[TableId, str]:
     >>> list(labels({first: "airports", second: "airports"}).values())
     ['airports in a', 'airports in b']
     """
-    shared = Counter(titles.values())
+    shared = {title for title, count in Counter(titles.values()).items() if count > 1}
     longer = {
-        table: f"{title} in {table.parent}" if shared[title] > 1 and table.parent else title
+        table: f"{title} in {table.parent}" if title in shared and table.parent else title
         for table, title in titles.items()
     }
     repeated = Counter(longer.values())
@@ -85,8 +85,7 @@ class Partner:
     """Joinability, in [0, 1]."""
 
     relation: str = ""
-    """How the other column relates to it, as in `many to one` or `same domain`; empty if
-    unknown."""
+    """How the other column relates to it, as in `many to one`; empty if unknown."""
 
     share: str = ""
     """How many of the other column's values it has, as in `96 % of values`; empty if unknown."""
@@ -212,9 +211,8 @@ def read_partners(properties: StructuredPropertiesClass, namespace: str) -> list
 def _fit(text: str) -> str:
     """Cut a text to the maximum length of a property value.
 
-    Only very long names exceed this size.
+    Only very long names exceed this size, and the cut may split a character.
     """
-    # The limit is in bytes, so the cut may split a character.
     return text.encode()[:_MAX_BYTES].decode(errors="ignore")
 
 
