@@ -8,7 +8,6 @@ distinguish codes.
 `hash_values` the hashes that profiles keep.
 """
 
-import hashlib
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -16,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from datahub_hyperjoin.arrow_bytes import Mask, StringBytes
-from datahub_hyperjoin.lookup3 import hash_strings
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -42,8 +41,6 @@ REWRITES = (
 _SPACE_REWRITES = ((r"[\t-\r\x1c-\x1f ]+", " "), (r"^ | $", ""))
 _SPACE, _HYPHEN, _DOT, _ZERO, _LAST_ASCII = b" -.0\x7f"
 _DAY_LENGTH = 10
-LONGEST_HASHED = 255
-"""Bytes of a value that is hashed as it is."""
 
 
 def normal_form(value: str) -> str:
@@ -97,9 +94,7 @@ def normal_forms(values: pa.Array) -> pa.Array:
 
 
 def hash_values(normal: pa.Array) -> Hashes:
-    """Hash each value in 64 bits, as PostgreSQL's `hashtextextended` with seed 0.
-
-    A value of more than 255 bytes is replaced by the 32 characters of its MD5 first.
+    """Hash each value with 64-bit SipHash and a fixed key.
 
     Args:
         normal: Normal forms, without nulls.
@@ -110,19 +105,11 @@ def hash_values(normal: pa.Array) -> Hashes:
     Examples:
         >>> import pyarrow as pa
         >>> hash_values(pa.array(["germany"]))
-        array([14966084240460156266], dtype=uint64)
+        array([12672609204639645099], dtype=uint64)
     """
-    strings = StringBytes.of(normal)
-    is_long = strings.lengths > LONGEST_HASHED
-    if is_long.any():
-        mask = pa.array(is_long)
-        digests = [_digest(value) for value in normal.filter(mask).to_pylist()]
-        strings = StringBytes.of(pc.replace_with_mask(normal, mask, pa.array(digests)))
-    return hash_strings(strings)
-
-
-def _digest(value: str) -> str:
-    return hashlib.md5(value.encode(), usedforsecurity=False).hexdigest()
+    # pandas encodes strings to bytes one by one; casting in Arrow first is faster.
+    objects = normal.cast(pa.binary()).to_numpy(zero_copy_only=False)
+    return np.asarray(pd.util.hash_array(objects, categorize=False), dtype=np.uint64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

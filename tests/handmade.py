@@ -4,13 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-import pyarrow as pa
+from pandas.util import hash_array
 
 from datahub_hyperjoin.catalog_facts import CatalogFacts
 from datahub_hyperjoin.joins import CatalogEvidence
 from datahub_hyperjoin.locations import File, FileFormat
 from datahub_hyperjoin.model.lake import Lake
-from datahub_hyperjoin.normal_form import hash_values
 from datahub_hyperjoin.tables import (
     ColumnId,
     ColumnProfile,
@@ -38,7 +37,7 @@ def _type(values: Sequence[str]) -> DataType:
 def _profile(table: TableId, position: int, path: str, cells: Sequence[str]) -> ColumnProfile:
     counts = Counter(cell for cell in cells if cell)
     values = np.array(sorted(counts), dtype=object)
-    hashes = hash_values(pa.array(sorted(counts), pa.string()))
+    hashes = hash_array(values, categorize=False) if len(values) else np.zeros(0, np.uint64)
     order = np.argsort(hashes)
     sample = tuple(str(values[place]) for place in order[:64])
     lengths = [len(value) for value in values] or [0]

@@ -172,7 +172,7 @@ def load_lexicon() -> Lexicon:
 
     The first call on a machine takes seconds; the arrays are then kept in the user's cache folder.
     """
-    arrays = dict(cached_arrays("lexicon-2", _build_arrays, packages=_SOURCES))
+    arrays = dict(cached_arrays("lexicon-1", _build_arrays, packages=_SOURCES))
     kinds, entities = arrays.pop("kinds"), arrays.pop("entities")
     names = kinds.tobytes().decode().split("\n")
     return Lexicon(**arrays, kinds=tuple(names), entities=int(entities[0]))

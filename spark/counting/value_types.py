@@ -32,15 +32,14 @@ _TIMESTAMP = (
     r"^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])[t ]"
     r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?(?: ?[+-][0-9]{2}:?[0-9]{2})?$"
 )
-PATTERNS_OF_TYPES = {
+_PATTERNS = {
     DataType.INTEGER: _WHOLE,
     DataType.DECIMAL: _NUMBER,
     DataType.DATE: _DATE,
     DataType.TIMESTAMP: _TIMESTAMP,
     DataType.BOOLEAN: r"^(?:true|false)$",
 }
-"""The normal forms of each type, from the narrowest; all others are text."""
-_TYPES = tuple(PATTERNS_OF_TYPES)
+_TYPES = tuple(_PATTERNS)
 _INTEGERS, _DECIMALS, _DATES, _TIMESTAMPS, _BOOLEANS = range(len(_TYPES))
 _OTHER = len(_TYPES)
 _TEXT = frozenset({DataType.TEXT})
@@ -130,7 +129,7 @@ def _match(normal: pa.Array, strings: StringBytes, classes: Bytes, rows: Indices
         unmatched = np.flatnonzero(group)
         for candidate in candidates:
             values = normal.take(pa.array(rows[unmatched]))
-            matches = pc.match_substring_regex(values, PATTERNS_OF_TYPES[_TYPES[candidate]])
+            matches = pc.match_substring_regex(values, _PATTERNS[_TYPES[candidate]])
             mask = matches.to_numpy(zero_copy_only=False)
             types[unmatched[mask]], unmatched = candidate, unmatched[~mask]
     return types

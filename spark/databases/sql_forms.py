@@ -8,12 +8,12 @@ values only. A condition tells for which it is not, and columns with such values
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import pyarrow as pa
-from sqlalchemy import Connection, Inspector, make_url
+from sqlalchemy import Connection
 from sqlalchemy.types import (
     Boolean,
     Date,
     DateTime,
+    Float,
     Integer,
     Numeric,
     String,
@@ -21,12 +21,7 @@ from sqlalchemy.types import (
     Uuid,
 )
 
-from datahub_hyperjoin.locations import Compute, Database, Relation
-from datahub_hyperjoin.normal_form import NEEDS_REWRITE, REWRITES, hash_values
-from datahub_hyperjoin.spark.counting.value_types import NULL_WORDS
-from datahub_hyperjoin.spark.databases.engines import without_type_warnings
-from datahub_hyperjoin.spark.databases.relations import name_of
-from datahub_hyperjoin.tables import DataType
+from datahub_hyperjoin.normal_form import NEEDS_REWRITE, REWRITES
 
 _LONGEST = 1 << 20
 """Bytes of a text from which readers may cut it."""
@@ -51,11 +46,8 @@ class SqlForm:
     normal: str = "f"
     """Expression of the folded text `f`: the normal form. An empty text is a null."""
 
-    length: str = ""
-    """Expression of the length of the value's text; empty if all lengths are alike."""
-
-    settled: DataType | None = None
-    """The type of the column if a few of its values have that type; None if all have one type."""
+    is_text: bool = False
+    """Whether values may be words such as `NA`, which mean null in some columns."""
 
 
 def quote_text(text: str) -> str:
@@ -73,56 +65,18 @@ def quote_text(text: str) -> str:
     return "E'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-@dataclass(frozen=True, slots=True)
-class SqlColumn:
-    """A column of a database table in SQL."""
-
-    source: str
-    """The quoted name of its table."""
-
-    name: str
-    """Its quoted name."""
-
-    form: SqlForm | None
-    """Its normal form; None if the database's SQL cannot compute it."""
-
-
-def may_compute(database: Database) -> bool:
-    """Return whether a database shall compute normal forms, and perhaps can.
+def sql_form_of(type_: TypeEngine[object], connection: Connection) -> SqlForm | None:
+    """Write the normal form of a column's values in the SQL of its database.
 
     Args:
-        database: The database.
+        type_: The column's type, as SQLAlchemy reflects it.
+        connection: A connection to its database.
 
     Returns:
-        False if it has been told not to, or speaks no dialect that can.
+        The expressions; None if the database's SQL cannot compute the normal form.
     """
-    backend = make_url(database.url.get_secret_value()).get_backend_name()
-    return database.compute is Compute.DATABASE and backend in _DIALECTS
-
-
-def sql_columns(
-    relation: Relation, inspector: Inspector, connection: Connection
-) -> dict[str, SqlColumn]:
-    """Describe the columns of a table or view in the SQL of its database.
-
-    Args:
-        relation: The table or view.
-        inspector: An inspector of its database.
-        connection: A connection to it.
-
-    Returns:
-        The columns by name.
-
-    Raises:
-        SQLAlchemyError: The table cannot be inspected.
-    """
-    quote = connection.dialect.identifier_preparer.quote_identifier
-    source = ".".join(quote(part) for part in (relation.schema, relation.name) if part)
-    forms = _DIALECTS[connection.dialect.name]
-    with without_type_warnings():
-        reflected = inspector.get_columns(relation.name, relation.schema or None)
-    named = {name_of(column["name"], inspector): column["type"] for column in reflected}
-    return {name: SqlColumn(source, quote(name), forms(type_)) for name, type_ in named.items()}
+    forms = _DIALECTS.get(connection.dialect.name)
+    return forms(type_) if forms else None
 
 
 def can_compute(connection: Connection) -> bool:
@@ -132,37 +86,29 @@ def can_compute(connection: Connection) -> bool:
         connection: A connection to it.
 
     Returns:
-        True for PostgreSQL from version 14 on, if its texts are UTF-8.
+        True for PostgreSQL from version 13 on, if its texts are UTF-8.
     """
     if connection.dialect.name not in _DIALECTS:
         return False
     [major, *_] = connection.dialect.server_version_info or (0,)
-    if int(major) < _FIRST_VERSION:
-        return False
-    [(encoding, hashed, name)] = connection.exec_driver_sql(
-        "SELECT pg_encoding_to_char(encoding), hashtextextended(current_database(), 0), datname "
-        "FROM pg_database WHERE datname = current_database()"
-    )
-    # Some processors order the bytes of words in another way, which changes all hashes.
-    [expected] = hash_values(pa.array([name])).tolist()
-    return encoding == "UTF8" and hashed % 2**64 == expected
+    encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+    return int(major) >= _FIRST_VERSION and encoding == "UTF8"
 
 
 def _postgresql_form(type_: TypeEngine[object]) -> SqlForm | None:
     match type_:
         case Integer() | Boolean() | Uuid():
-            return SqlForm("{}", _C.format("v::text"), length="char_length(v::text)")
+            return SqlForm("{}", _C.format("v::text"))
         case String():
             return _POSTGRESQL_TEXT
         case Date():
             return SqlForm("{}", _C.format(_DAY), _far("v"))
         case DateTime(timezone=zoned):
             moment = "(v AT TIME ZONE 'UTC')" if zoned else "v"
-            return SqlForm(
-                "{}", _C.format(_MOMENT.format(moment)), _far(moment), settled=DataType.TIMESTAMP
-            )
-        case Numeric():
-            return _POSTGRESQL_NUMBER
+            return SqlForm("{}", _C.format(_MOMENT.format(moment)), _far(moment))
+        case Numeric() if not isinstance(type_, Float):  # whose texts may have exponents
+            odd = "v::text IN ('NaN', 'Infinity', '-Infinity')"
+            return SqlForm("{}", _C.format("trim_scale(v)::text"), odd)
         case _:
             return None
 
@@ -180,7 +126,6 @@ def _rewrite(folded: str) -> str:
     return f"CASE WHEN {folded} ~ {needs} THEN {rewritten} ELSE {folded} END"
 
 
-_WORDS = ", ".join(map(quote_text, ("", *NULL_WORDS)))
 _C = '({}) COLLATE "C"'
 """Compares bytes, and folds the case of ASCII letters only, whatever the language."""
 _DAY = "to_char(v, 'YYYY-MM-DD')"
@@ -194,20 +139,10 @@ _POSTGRESQL_TEXT = SqlForm(
     # In UTF-8, only ASCII has one byte for each character.
     inexact=f"octet_length(v) <> char_length(v) OR octet_length(v) > {_LONGEST}",
     normal=_rewrite("f"),
-    length=f"CASE WHEN lower(btrim(v)) NOT IN ({_WORDS}) THEN char_length(v) END",
-    settled=DataType.TEXT,
+    is_text=True,
 )
-_NUMBER = "trim_scale(v::text::numeric)::text"
-"""Of a float, the shortest number that is read as it, without an exponent."""
-_POSTGRESQL_NUMBER = SqlForm(
-    "{}",
-    _C.format(_NUMBER),
-    "v::text IN ('NaN', 'Infinity', '-Infinity')",
-    length=f"char_length({_NUMBER})",
-    settled=DataType.DECIMAL,
-)
-_FIRST_VERSION = 14
-"""The first version of PostgreSQL that converts infinity to a decimal."""
+_FIRST_VERSION = 13
+"""The first version of PostgreSQL with `trim_scale`."""
 _DIALECTS: Mapping[str, Callable[[TypeEngine[object]], SqlForm | None]] = {
     "postgresql": _postgresql_form
 }

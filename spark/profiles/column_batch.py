@@ -25,7 +25,6 @@ from datahub_hyperjoin.spark.counting.column_profiles import (
 from datahub_hyperjoin.spark.counting.personal import hide_personal_values
 from datahub_hyperjoin.spark.counting.text_counts import count_texts
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.profiles.in_database import aggregate_in_database
 from datahub_hyperjoin.spark.read import read_table
 from datahub_hyperjoin.tables import ColumnId, ColumnProfile, Table, TableProfile
 
@@ -77,12 +76,6 @@ class ColumnBatch:
         Raises:
             TableError: The table cannot be used. The batch is then as it was before.
         """
-        selected = aggregate_in_database(table, self._databases, self._size)
-        if selected:
-            index = len(self._tables)
-            self._aggregates |= {(index, path): one for path, one in selected.aggregates.items()}
-            self._tables.append(_ReadTable(table, selected.columns, selected.rows, selected.notes))
-            return
         stream = read_table(
             table,
             self._databases,

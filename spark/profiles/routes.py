@@ -19,7 +19,6 @@ from datahub_hyperjoin.locations import (
     is_remote,
 )
 from datahub_hyperjoin.spark.config import ProfileConfig
-from datahub_hyperjoin.spark.databases.sql_forms import may_compute
 from datahub_hyperjoin.tables import Table
 
 _SPLITTABLE = {FileFormat.PARQUET, FileFormat.ORC}
@@ -57,10 +56,8 @@ def route_of(table: Table, config: ProfileConfig) -> Route:
     is_large = table.size >= config.split_bytes
     # A remote Delta table needs its log interpreted, which only Spark's reader does remotely.
     match table.location:
-        case Relation(database=database):
-            # A database that selects the values itself sends little of the largest table.
-            is_read = is_large and not may_compute(database)
-            return Route.DISTRIBUTED if is_read else Route.LOCAL_BATCH
+        case Relation():
+            return Route.DISTRIBUTED if is_large else Route.LOCAL_BATCH
         case CatalogTable(files=files):
             return Route.DISTRIBUTED if is_large or files is None else Route.LOCAL_BATCH
         case DeltaFolder(uri=uri):

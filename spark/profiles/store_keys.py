@@ -10,9 +10,6 @@ from datahub_hyperjoin import __version__
 from datahub_hyperjoin.crosswalks import Bridge
 from datahub_hyperjoin.tables import Pair, Table
 
-_HASH = "lookup3"
-"""The hash of values: sketches of another one cannot be compared."""
-
 
 def result_key(tables: Sequence[Table], *parts: str) -> str:
     """Build the store key of a result that depends on several tables.
@@ -37,7 +34,7 @@ def table_key(table: Table, *settings: str) -> str:
         *settings: The settings that it depends on.
     """
     # The version is part of the key, because another one may compute other profiles.
-    parts = [__version__, _HASH, repr(table.id), repr(table.location), table.state, *settings]
+    parts = [__version__, repr(table.id), repr(table.location), table.state, *settings]
     return sha256(repr(parts).encode()).hexdigest()
 
 

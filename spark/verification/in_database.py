@@ -12,21 +12,24 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 from sqlalchemy import Engine, Row, inspect
 from sqlalchemy.exc import SQLAlchemyError
 
-from datahub_hyperjoin.locations import Database, Relation
+from datahub_hyperjoin.locations import Compute, Database, Relation
 from datahub_hyperjoin.spark.counting.value_types import NULL_WORDS
-from datahub_hyperjoin.spark.databases.distinct_values import grouped_values, normal_values
-from datahub_hyperjoin.spark.databases.engines import database_error_text, open_engine
+from datahub_hyperjoin.spark.databases.engines import (
+    database_error_text,
+    open_engine,
+    without_type_warnings,
+)
+from datahub_hyperjoin.spark.databases.relations import name_of
 from datahub_hyperjoin.spark.databases.sql_forms import (
-    SqlColumn,
     SqlForm,
     can_compute,
-    may_compute,
     quote_text,
-    sql_columns,
+    sql_form_of,
 )
 from datahub_hyperjoin.spark.errors import UnreachableDatabaseError
 from datahub_hyperjoin.spark.verification.pair_counts import PairCounts
@@ -39,6 +42,18 @@ PairsCounted = dict[Pair, PairCounts]
 
 _MOST_COLUMNS = 8
 """Columns grouped in one statement: each is kept until its end, in memory or on disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class _SqlColumn:
+    """A column whose normal forms the database can compute."""
+
+    id: ColumnId
+    source: str
+    """The quoted name of its table."""
+    name: str
+    """Its quoted name."""
+    form: SqlForm
 
 
 def count_in_databases(
@@ -66,7 +81,7 @@ def count_in_databases(
             by_database[databases.pop()].append((left, right))
     counted: PairsCounted = {}
     for database, inside in by_database.items():
-        if may_compute(database):
+        if database.compute is Compute.DATABASE:
             counted |= _count_in_database(database, inside, relations, texts)
     return counted
 
@@ -101,18 +116,22 @@ def _count_in_database(
 
 def _describe(
     engine: Engine, wanted: AbstractSet[ColumnId], relations: Mapping[TableId, Relation]
-) -> dict[ColumnId, SqlColumn]:
+) -> dict[ColumnId, _SqlColumn]:
     """Describe the columns whose normal forms the database can compute."""
-    with engine.connect() as connection:
+    described = {}
+    with engine.connect() as connection, without_type_warnings():
         if not can_compute(connection):
             return {}
-        inspector = inspect(connection)
-        described = {
-            ColumnId(table, path): column
-            for table in sorted({column.table for column in wanted})
-            for path, column in sql_columns(relations[table], inspector, connection).items()
-        }
-    return {id_: column for id_, column in described.items() if id_ in wanted and column.form}
+        inspector, quote = inspect(connection), engine.dialect.identifier_preparer.quote_identifier
+        for table in sorted({column.table for column in wanted}):
+            relation = relations[table]
+            source = ".".join(quote(part) for part in (relation.schema, relation.name) if part)
+            for reflected in inspector.get_columns(relation.name, relation.schema or None):
+                id_ = ColumnId(table, name_of(reflected["name"], inspector))
+                form = sql_form_of(reflected["type"], connection)
+                if form and id_ in wanted:
+                    described[id_] = _SqlColumn(id_, source, quote(id_.path), form)
+    return described
 
 
 def _divide(pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
@@ -130,12 +149,12 @@ def _divide(pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
 def _count(
     engine: Engine,
     pairs: Sequence[Pair],
-    columns: Mapping[ColumnId, SqlColumn],
+    columns: Mapping[ColumnId, _SqlColumn],
     texts: AbstractSet[ColumnId],
 ) -> PairsCounted:
     """Count some pairs in one statement, or return no counts if it fails."""
     grouped = [*dict.fromkeys(column for pair in pairs for column in pair)]
-    statement = _statement({id_: columns[id_] for id_ in grouped}, pairs)
+    statement = _statement([columns[id_] for id_ in grouped], pairs)
     try:
         with engine.connect() as connection:
             rows = connection.exec_driver_sql(statement).all()
@@ -161,14 +180,12 @@ def _is_exact(row: Row[tuple[object, ...]], is_text: bool) -> bool:  # noqa: FBT
     return not row.inexact and (are_values or not row.words)
 
 
-def _statement(columns: Mapping[ColumnId, SqlColumn], pairs: Sequence[Pair]) -> str:
+def _statement(columns: Sequence[_SqlColumn], pairs: Sequence[Pair]) -> str:
     """Write the statement that returns a row of counts for each column, then each pair."""
-    names = {id_: f"c{number}" for number, id_ in enumerate(columns)}
+    names = {column.id: f"c{number}" for number, column in enumerate(columns)}
     words = ", ".join(map(quote_text, NULL_WORDS))
     groups = ", ".join(
-        f"{names[id_]} AS MATERIALIZED ({_grouped(column, column.form)})"
-        for id_, column in columns.items()
-        if column.form
+        f"{names[column.id]} AS MATERIALIZED ({_grouped(column)})" for column in columns
     )
     counts = [
         f"SELECT {at}, count(*) AS shared, sum(n) AS rows, sum(n::numeric * n) AS joined, "
@@ -185,16 +202,20 @@ def _statement(columns: Mapping[ColumnId, SqlColumn], pairs: Sequence[Pair]) -> 
     return f"WITH {groups} {' UNION ALL '.join(counts)} ORDER BY 1"
 
 
-def _grouped(column: SqlColumn, form: SqlForm) -> str:
+def _grouped(column: _SqlColumn) -> str:
     """Write the query for normal forms `v`, their row counts `n` and whether they are inexact.
 
     Equal values are grouped before normal forms are computed, because these cost more.
     """
-    normal = normal_values(form, grouped_values(column))
-    return (
-        f"SELECT w AS v, sum(n) AS n, bool_or(x) AS x FROM ({normal}) AS g "
-        "WHERE v IS NOT NULL GROUP BY 1"
+    form, value = column.form, column.form.value.format(column.name)
+    values = (
+        f"SELECT {value} AS v, count(*) AS n FROM {column.source} "
+        f"WHERE {column.name} IS NOT NULL GROUP BY 1"
     )
+    # OFFSET keeps the planner from computing an expression as often as it is used.
+    folded = f"SELECT {form.folded} AS f, n, {form.inexact} AS x FROM ({values}) AS d OFFSET 0"
+    normal = f"SELECT {form.normal} AS v, n, x FROM ({folded}) AS e"
+    return f"SELECT v, sum(n) AS n, bool_or(x) AS x FROM ({normal}) AS g GROUP BY 1"
 
 
 def _explain(error: SQLAlchemyError | UnreachableDatabaseError) -> None:

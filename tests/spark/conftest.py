@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from lookup3 import hash_value
+from pandas.util import hash_array
 
 from datahub_hyperjoin.joins import Cardinality, Evidence
 from datahub_hyperjoin.locations import File, FileFormat
@@ -76,12 +76,12 @@ def plain_profile() -> PlainProfile:
         written = _filled(cells, type_)
         rows = Counter(map(normal_form, written))
         first = {normal_form(value): value for value in reversed(written)}
-        ranked = sorted(rows, key=hash_value)
+        ranked = sorted(rows, key=_hash)
         return {
             "rows": len(cells),
             "nulls": len(cells) - len(written),
             "distinct": len(rows),
-            "sketch": np.array([hash_value(value) for value in ranked], "<u8").tobytes(),
+            "sketch": np.array([_hash(value) for value in ranked], "<u8").tobytes(),
             "sample": tuple(first[value] for value in ranked),
             "counts": tuple(rows[value] for value in ranked),
         }
@@ -116,3 +116,7 @@ def plain_evidence() -> PlainEvidence:
 def _filled(cells: Cells, type_: DataType) -> list[str]:
     null = {""} if type_ is DataType.TEXT else {"", *NULL_WORDS}
     return [cell for cell in cells if cell is not None and normal_form(cell) not in null]
+
+
+def _hash(normal: str) -> int:
+    return int(hash_array(np.array([normal], object), categorize=False)[0])

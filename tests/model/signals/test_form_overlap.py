@@ -4,15 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pandas.util import hash_array
 
 from datahub_hyperjoin.model.lake import Lake
 from datahub_hyperjoin.model.signals.form_overlap import add_form_overlap
 from datahub_hyperjoin.model.signals.overlap import ValueOverlap, measure_overlap
-from datahub_hyperjoin.normal_form import hash_values
 from datahub_hyperjoin.value_forms import Notation, canonical_form, notation_of
 
 MakeLake = Callable[[Mapping[str, Mapping[str, Sequence[str]]]], Lake]
@@ -46,8 +45,8 @@ def in_forms(make_lake: MakeLake, columns: Sequence[Sequence[str]]) -> Lake:
 def sketch(cells: Sequence[str], notation: Notation | None) -> bytes:
     if notation is None:
         return b""
-    canonical = {canonical_form(cell, notation) for cell in cells}
-    hashes = np.sort(hash_values(pa.array([*canonical], pa.string())))
+    canonical = np.array([*{canonical_form(cell, notation) for cell in cells}], dtype=object)
+    hashes = np.sort(hash_array(canonical, categorize=False))
     return hashes[:SKETCH_SIZE].astype("<u8").tobytes()
 
 
