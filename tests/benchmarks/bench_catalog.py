@@ -1,4 +1,6 @@
-"""Compare tables of a Spark catalog with the same files in a folder: `make bench-catalog`.
+"""Compare the CPU time of reading tables of a Spark catalog and the same files in a folder.
+
+Run it from a checkout: `PYTHONPATH=tests python -m benchmarks.bench_catalog`.
 
 The tables are those of `bench_profile`, as Parquet files, one for each table. CPU seconds are those
 of all processes: the driver, Java and the workers. They include the listing of the tables. Each way
