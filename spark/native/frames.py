@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column as Expression
@@ -60,6 +61,33 @@ _LOST_WORKER = ("Python worker exited unexpectedly", "ExecutorLostFailure")
 
 _PY4J_PREFIX = "An error occurred while calling"
 """Start of the line with which Py4J introduces an error message of Java's."""
+
+
+def collect_arrow(frame: DataFrame) -> pa.Table:
+    """Run a Spark job, and return its rows.
+
+    After Ctrl-C, PySpark cancels the job and raises its failure, as if the data were at fault.
+
+    Args:
+        frame: The rows.
+
+    Raises:
+        KeyboardInterrupt: The user interrupted the job.
+        PySparkException: The job failed.
+    """
+    try:
+        return frame.toArrow()
+    except SPARK_ERRORS as error:
+        if _hides_interrupt(error):
+            raise KeyboardInterrupt from error
+        raise
+
+
+def _hides_interrupt(error: BaseException | None) -> bool:
+    """Return whether an error was raised while an interrupt was handled."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 @dataclass(frozen=True, slots=True)

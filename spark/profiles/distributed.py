@@ -37,6 +37,7 @@ from datahub_hyperjoin.spark.errors import EmptyRelationError
 from datahub_hyperjoin.spark.memory import limited_memory
 from datahub_hyperjoin.spark.native.frames import (
     TableFrame,
+    collect_arrow,
     load_frame,
     select_columns,
     table_error,
@@ -178,4 +179,4 @@ def _count(
 
     parts = frame.mapInArrow(count, from_arrow_schema(PART_ROW))
     merged = parts.groupBy("table", "path").applyInArrow(merge, from_arrow_schema(MERGED_ROW))
-    return merged.toArrow()["counted"].to_pylist()
+    return collect_arrow(merged)["counted"].to_pylist()

@@ -24,6 +24,7 @@ from datahub_hyperjoin.spark.errors import (
 )
 from datahub_hyperjoin.spark.gc_tuning import exempt_imports
 from datahub_hyperjoin.spark.memory import limited_memory
+from datahub_hyperjoin.spark.native.frames import collect_arrow
 from datahub_hyperjoin.spark.packing import pack
 from datahub_hyperjoin.spark.processes import run_in_processes
 from datahub_hyperjoin.spark.profiles.column_batch import ColumnBatch
@@ -77,7 +78,7 @@ def profile_local_batch(
                 results = run_in_processes(worker, len(groups), RESULT_ROW, size=size)
             else:
                 tasks = session.range(0, len(groups), numPartitions=len(groups))
-                results = tasks.mapInArrow(worker, from_arrow_schema(RESULT_ROW)).toArrow()
+                results = collect_arrow(tasks.mapInArrow(worker, from_arrow_schema(RESULT_ROW)))
             return receive_profiles(results, tables)
 
         profiles, lost = run_in_halves(

@@ -22,6 +22,7 @@ from datahub_hyperjoin.spark.errors import (
     LostWorkerError,
     UnshippedFileError,
 )
+from datahub_hyperjoin.spark.native.frames import collect_arrow
 from datahub_hyperjoin.spark.native.remote import copy_files
 from datahub_hyperjoin.spark.native.shipping import ShippedFile, plan_shipment, receive_files
 from datahub_hyperjoin.spark.profiles.local_batch import fault_text, profile_each
@@ -96,7 +97,7 @@ def _profile_files(
         shipped = _of_tables(files, indices)
         worker = partial(_profile_copies, files=shipped, config=config, folder=folder)
         rows = copy_files(session, [*shipped]).mapInArrow(worker, from_arrow_schema(RESULT_ROW))
-        return receive_profiles(rows.toArrow(), tables)
+        return receive_profiles(collect_arrow(rows), tables)
 
     profiles, lost = run_in_halves(
         job, range(len(tables)), salvage=lambda: salvage_profiles(folder, tables)
@@ -149,7 +150,7 @@ def _profile_folders(
         parts = copy_files(session, [*shipped]).mapInArrow(worker, from_arrow_schema(PART_ROW))
         merged = parts.groupBy("table", "path").applyInArrow(merge, from_arrow_schema(MERGED_ROW))
         counted: dict[int, list[bytes]] = {index: [] for index in indices}
-        for row in merged.toArrow().to_pylist():
+        for row in collect_arrow(merged).to_pylist():
             counted[row["table"]].append(row["counted"])
         return counted
 

@@ -25,7 +25,12 @@ from datahub_hyperjoin.locations import database_of
 from datahub_hyperjoin.spark.columns import readable_paths
 from datahub_hyperjoin.spark.config import ProfileConfig
 from datahub_hyperjoin.spark.databases.engines import Databases
-from datahub_hyperjoin.spark.native.frames import SPARK_ERRORS, load_frame, select_columns
+from datahub_hyperjoin.spark.native.frames import (
+    SPARK_ERRORS,
+    collect_arrow,
+    load_frame,
+    select_columns,
+)
 from datahub_hyperjoin.spark.native.remote import copy_files
 from datahub_hyperjoin.spark.native.shipping import plan_shipment, receive_files
 from datahub_hyperjoin.spark.packing import pack
@@ -161,7 +166,7 @@ def _collect(search: Callable[[Sequence[int]], DataFrame], tables: Sequence[int]
     """
     with suppress(*SPARK_ERRORS):
         found, _ = run_in_halves(
-            lambda chosen: _by_table(search(chosen).toArrow()), tables, salvage=_Keys
+            lambda chosen: _by_table(collect_arrow(search(chosen))), tables, salvage=_Keys
         )
         return found
     return {}
