@@ -178,10 +178,10 @@ class IcebergDataFile:
 
 
 class Compute(str, Enum):
-    """A place where the values of database tables are counted and compared."""
+    """A place where columns of one database are compared."""
 
     DATABASE = "database"
-    """In the database, as far as its SQL can; counts leave it, and values only where needed."""
+    """In the database, as far as its SQL can; only counts leave it."""
 
     SPARK = "spark"
     """In Spark's workers, which read the rows."""
@@ -205,8 +205,8 @@ class Database:
     """Time limit of a statement, in seconds. PostgreSQL, MariaDB and MySQL support it."""
 
     compute: Compute = Compute.DATABASE
-    """Where values are counted and compared: `database`, as far as its SQL can, or `spark`, which
-    reads the rows. PostgreSQL can from version 14 on."""
+    """Where its columns are compared with each other: in the `database`, as far as its SQL
+    can, or in `spark`, which reads the rows. PostgreSQL can from version 13 on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -92,7 +92,7 @@ def read_table(
     return replace(stream, batches=draw(stream, max_rows=max_rows, max_bytes=max_bytes))
 
 
-def _open(
+def _open(  # noqa: PLR0911 (a return for each kind of location)
     table: Table, databases: Databases, paths: Collection[str] | None, *, max_rows: int
 ) -> TableStream:
     """Open a table with the reader that fits its location."""
@@ -102,9 +102,10 @@ def _open(
             return read_file(location, paths)
         case Folder():
             return read_folder(location, paths, open_file=read_file)
-        case DeltaFolder() | IcebergFolder():
-            read = read_delta if isinstance(location, DeltaFolder) else read_iceberg
-            return read(local_path(location.uri), paths)
+        case DeltaFolder():
+            return read_delta(local_path(location.uri), paths)
+        case IcebergFolder():
+            return read_iceberg(local_path(location.uri), paths)
         case IcebergDataFile():
             return _read_data_file(location, paths)
         case Relation():
