@@ -81,7 +81,7 @@ def fingerprint_architecture(architecture: Architecture) -> str:
 
 
 def _list_facts(index: LakeIndex, config: ModelConfig) -> Iterator[str]:
-    """Describe the catalog facts, decisions and name variants that training uses.
+    """List the catalog facts, decisions and name variants that training uses, as texts.
 
     A fact appears only if it changes training. A catalog without such facts therefore leaves the
     fingerprint as it is, and a saved model stays usable.

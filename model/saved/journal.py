@@ -73,7 +73,7 @@ class Journal:
         return True
 
     def note(self, state: TrainingState) -> None:
-        """Save the training state, if saving does not take too much time.
+        """Save the training state, unless saving would take too much of the training time.
 
         At most about a tenth of the time is spent on saving. If it fails, training goes on.
 
@@ -100,7 +100,7 @@ class Journal:
         self._cost = self._since - started
 
     def discard(self) -> None:
-        """Delete the journal, because the model was saved."""
+        """Delete the journal, which is not needed once the model is saved."""
         if self._file:
             self._file.unlink(missing_ok=True)
 

@@ -1,1 +1,1 @@
-"""Signals that two columns join, such as shared values or similar names."""
+"""Measures of how likely two columns join, such as shared values or similar names."""

@@ -1,4 +1,4 @@
-"""Compare columns by the trigrams in their cells, even if no cells are equal.
+"""Compare columns by the trigrams of their cells, because similar cells may not be equal.
 
 Columns that hold the same values with typing errors, in another word order or with other
 punctuation share few values but most of their trigrams. Each column is represented by the bag of
@@ -67,7 +67,7 @@ def _draw_projection() -> dict[str, np.ndarray]:
 
 
 class CellSimilarity:
-    """The similarity of columns by the trigrams in their cells.
+    """The similarity of columns, measured by the trigrams of their cells.
 
     Args:
         samples: Some cells of each column, as written; letter case and accents are ignored.
@@ -88,7 +88,7 @@ class CellSimilarity:
     def between(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float32[np.ndarray, "query l r"]:
-        """For each query, compare every left column with every right column.
+        """For each query, compare each of its left columns with each of its right columns.
 
         Args:
             left: Column indices.

@@ -67,7 +67,7 @@ class CrosswalkOverlap:
 
 @dataclass(frozen=True)
 class _Steps:
-    """Columns (`end`) that share values with a column of a crosswalk (`via`)."""
+    """Columns (`end`), each with a crosswalk's column (`via`) that shares values with it."""
 
     end: Int[np.ndarray, " step"]
     via: Int[np.ndarray, " step"]
@@ -143,7 +143,7 @@ def _find_steps(
     names: NameSimilarity,
     in_crosswalk: Bool[np.ndarray, " column"],
 ) -> _Steps:
-    """Find columns that share values with the columns of crosswalks, strongest first."""
+    """Find the columns that share values with a column of a crosswalk, strongest first."""
     chosen = in_crosswalk[overlap.right] & (overlap.beyond_chance >= _MIN_STEP)
     end, via = overlap.left[chosen], overlap.right[chosen]
     density = np.maximum(lake.density[end], lake.density[via])
@@ -166,7 +166,7 @@ def _by_number(numbers: Int[np.ndarray, " step"]) -> Sequence[Int[np.ndarray, " 
 
 
 def _chain(lake: Lake, steps: _Steps) -> _Chains:
-    """Pair columns that share values with two different columns of one crosswalk."""
+    """Find pairs whose columns share values with two different columns of one crosswalk."""
     steps = steps.at(np.arange(min(len(steps.end), _MAX_STEPS)))
     left, right = (side.ravel() for side in np.indices((len(steps.end),) * 2))
     end, via, is_text = steps.end, steps.via, lake.is_text[steps.via]
@@ -204,7 +204,7 @@ def _best_of(chains: _Chains) -> _Chains:
 
 
 def _index(columns: int, chains: _Chains) -> CrosswalkOverlap:
-    """Store each pair in both orders."""
+    """Build a `CrosswalkOverlap` that has each pair in both orders."""
     left = np.concatenate([chains.left, chains.right])
     right = np.concatenate([chains.right, chains.left])
     order = np.lexsort((right, left))

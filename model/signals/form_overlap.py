@@ -1,4 +1,4 @@
-"""Estimate the overlap of columns whose values are equal only in another form.
+"""Estimate the overlap of columns whose values match only after conversion to one form.
 
 A column of padded digits, decimal commas or dates in another order has a second sketch, of its
 values in the form that they write (see `value_forms`). The sketches of columns without a notation
@@ -102,7 +102,7 @@ def _count_with_members(
 
 
 def _add_gains(overlap: ValueOverlap, in_form: ValueOverlap) -> ValueOverlap:
-    """Add the pairs that overlap much more in the value form than as written."""
+    """Add the pairs whose columns overlap much more in the value form than as written."""
     written = _either_containment(overlap, in_form)
     gains = _either_containment(in_form, in_form) > _MIN_GAIN * written
     kept = in_form.look_up(gains.astype(np.float64), overlap.left, overlap.right) == 0

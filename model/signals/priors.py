@@ -28,7 +28,7 @@ _QUERY_SCALE = 3.0
 
 @dataclass(frozen=True)
 class CatalogPriors:
-    """The catalog facts as arrays, which address columns by their index in the lake."""
+    """The catalog facts as arrays, in which columns are given by their index in the lake."""
 
     uniqueness: Float[np.ndarray, " column"]
     """Distinct values per row with a value, from the catalog's profile where it has one."""

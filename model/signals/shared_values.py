@@ -32,7 +32,7 @@ Pairs = tuple[
 
 @dataclass(frozen=True)
 class _Postings:
-    """The sketch of each column, and the hashes that each sketch holds."""
+    """The sketch of each column, and the hashes in each sketch."""
 
     sketch_of: Int[np.ndarray, " column"]
     members: Int[np.ndarray, " column"]

@@ -18,7 +18,7 @@ _HASH_BYTES = 8
 
 @dataclass(frozen=True)
 class SketchArrays:
-    """The hashes of all columns, one column after the other."""
+    """The hashes in the sketches of all columns, one column after the other."""
 
     hashes: UInt64[np.ndarray, " hash"]
     """Ascending within each column."""
@@ -31,7 +31,7 @@ class SketchArrays:
 
     @classmethod
     def of(cls, lake: Lake, sketches: Sequence[bytes]) -> "SketchArrays":
-        """Concatenate sketches.
+        """Build the arrays from the sketches of all columns.
 
         Args:
             lake: The columns.
@@ -75,7 +75,7 @@ class SketchArrays:
 def concatenate_sketches(
     sketches: Sequence[bytes],
 ) -> tuple[UInt64[np.ndarray, " hash"], Int[np.ndarray, " _"]]:
-    """Concatenate the hashes of all columns, and return the start of each column."""
+    """Concatenate the hashes of all columns, and compute where each column starts."""
     hashes = np.frombuffer(b"".join(sketches), dtype="<u8")
     sizes = np.array([len(sketch) // _HASH_BYTES for sketch in sketches], dtype=np.int64)
     return hashes, np.concatenate([[0], np.cumsum(sizes)])
@@ -87,7 +87,7 @@ def _count_at_most(
     stop: Int[np.ndarray, " pair"],
     threshold: UInt64[np.ndarray, " pair"],
 ) -> Int[np.ndarray, " pair"]:
-    """For each pair, count the hashes in its slice that do not exceed its threshold.
+    """For each pair, count the hashes in the pair's slice up to the pair's threshold.
 
     Each slice is ascending. The binary searches of all pairs advance in step, which takes about
     log2(k) passes over the pairs instead of a Python loop over them.

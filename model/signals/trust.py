@@ -1,4 +1,4 @@
-"""Weigh the evidence of shared values, which may be due to chance."""
+"""Give less weight to shared values that may match by chance."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -19,7 +19,7 @@ def weigh_shared(shared: Int[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]
 def trust_in_numbers(
     names: Float[np.ndarray, "*pair"], density: Float[np.ndarray, "*pair"]
 ) -> Float[np.ndarray, "*pair"]:
-    """Return a factor that reduces the evidence of shared numbers.
+    """Return a factor that reduces the weight of shared numbers as evidence.
 
     It is in (0, 1], and smaller the less the column names agree.
 

@@ -1,4 +1,4 @@
-"""Vary column names by rules, and recognise names that have the same meaning.
+"""Vary column names by rule, and recognise names that have the same meaning.
 
 The paper asks a language model for one plausible variant (section 4.1, step 3). These rules follow
 the same guidance: separators, abbreviations, case conventions, synonyms.
@@ -89,7 +89,7 @@ def rename(name: str, random: np.random.Generator) -> str:
 
 
 def canonical(name: str) -> tuple[str, ...]:
-    """Replace the words of a name by standard synonyms.
+    """Replace the words of a name with standard synonyms.
 
     Names with equal results are variants of each other.
 

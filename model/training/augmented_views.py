@@ -99,7 +99,7 @@ class TrainingData:
         return self.index.lake
 
     def whole(self) -> Features:
-        """Compute the features of all columns from all sampled values."""
+        """Compute the features of the whole lake: of all columns, from all sampled values."""
         return _features(
             self,
             titles=[self.lake.titles[table] for table in self.lake.table_of],
@@ -151,7 +151,7 @@ def _left_view(
 
 
 def _choose_variant(index: LakeIndex, column: int, random: np.random.Generator) -> str:
-    """Choose another name for a column, with the same meaning.
+    """Choose another name with the same meaning for a column.
 
     It is the name variant or a name made by rules.
 

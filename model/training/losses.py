@@ -95,7 +95,7 @@ def measure_loss(
     negative: Bool[Tensor, "pair candidate"],
     method: Method,
 ) -> Float[Tensor, ""]:
-    """Compute the loss that the method uses.
+    """Compute the configured loss: triplet, semi-hard or InfoNCE.
 
     Args:
         cosines: The cosine of every query and candidate.

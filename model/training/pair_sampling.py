@@ -21,7 +21,7 @@ _SIMILAR = 0.3
 
 
 def _draw(pairs: PairValues, column: int, random: np.random.Generator) -> Int[np.ndarray, " _"]:
-    """Draw a random partner of a column, if the column has partners.
+    """Draw a random partner of a column, if it has any.
 
     The array is empty if the column has none.
     """
