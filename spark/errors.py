@@ -173,11 +173,11 @@ class UnreadableRelationError(UnreadableTableError):
 
 
 class UnlikeCatalogError(HyperJoinError, ValueError):
-    """A file holds other columns than its table has in the catalog, so only Spark can read it."""
+    """A file differs from its table in the catalog, so only Spark can read the table."""
 
     @classmethod
     def in_columns(cls, names: Iterable[str]) -> Self:
-        """Report columns that the catalog describes in another way than the file."""
+        """Report the columns that differ between a file and the catalog."""
         return cls(
             f"a file differs from the catalog in the columns {name_some(sorted(names))}. Spark's "
             "own readers read the table"
@@ -185,7 +185,7 @@ class UnlikeCatalogError(HyperJoinError, ValueError):
 
     @classmethod
     def unreadable(cls, reason: Exception) -> Self:
-        """Report a file that cannot be read as it is."""
+        """Report that a file cannot be read directly, so that Spark must read the table."""
         return cls(f"a file {reason}. Spark's own readers read the table")
 
 
@@ -283,7 +283,7 @@ class NoMetadataError(UnreadableTableError):
 
 
 class NotAvroError(UnreadableTableError):
-    """A file has the extension of Avro, but another format."""
+    """A file has the extension `.avro`, but is not an Avro file."""
 
     @classmethod
     def at_the_beginning(cls) -> Self:

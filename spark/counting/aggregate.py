@@ -47,7 +47,7 @@ _NO_LENGTHS = (2**31, 0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnAggregate:
-    """Counts, types and distinct values of a column or of some of its rows."""
+    """The counts, types and distinct values of a column, or of some of its rows."""
 
     rows: int
     """Number of rows counted."""

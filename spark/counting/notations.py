@@ -186,7 +186,7 @@ def _suspects(
 
 
 def _spread(values: pa.Array) -> pa.Array:
-    """Return evenly spaced values of a column, at most `_FIRST_VALUES`.
+    """Return at most `_FIRST_VALUES` evenly spaced values of a column.
 
     A column may be sorted, so that its first values are not typical.
     """
@@ -195,7 +195,7 @@ def _spread(values: pa.Array) -> pa.Array:
 
 
 def _best_notations(values: Sequence[str], among: Iterable[Notation]) -> list[Notation]:
-    """Return the notations that fit most of the values.
+    """Return the notations that fit the most values, and at least `_MIN_SHARE` of them.
 
     There are several if the values do not decide.
     """

@@ -30,7 +30,7 @@ _SYMBOLS = bytes.maketrans(
 
 
 def shapes(values: pa.Array) -> pa.Array:
-    """Replace all letters of a value by `A`, and all digits by `9`.
+    """Replace letters with `A` and digits with `9`, and shorten repetitions.
 
     Two or more letters become `A+`, one letter `A`, a digit `9`, five or more digits `9+`. All
     other characters stay as they are. The shape covers the first 40 characters of a value.
@@ -98,7 +98,7 @@ def patterns(values: pa.Array, bounds: Indices, most: int) -> list[tuple[Pattern
 
 
 def _collapse_runs(strings: StringBytes) -> tuple[Bytes, Mask]:
-    """Replace characters by symbols such as `A` or `9`, and shorten repetitions.
+    """Replace characters with symbols such as `A` or `9`, and shorten repetitions.
 
     A run is a sequence of equal symbols within one string. Runs are shortened in place, without
     a loop over values: the second letter of a run becomes `+` and later ones are dropped; blanks

@@ -1,4 +1,4 @@
-"""Recognise columns of personal values, and replace their samples by hashes.
+"""Recognise columns of personal values, and replace their samples with hashes.
 
 A value is personal by its form (an e-mail address, a phone number) or by its check digits (an IBAN,
 a national identity number). A chance match of check digits is one in ten or rarer, so most of a
@@ -62,7 +62,7 @@ _Check = Callable[[str], object]
 def hide_personal_values(
     column: ColumnProfile, table: Table, config: ProfileConfig
 ) -> ColumnProfile:
-    """Replace a column's sample by hashes if the values are personal.
+    """Replace a column's sample with hashes if the values are personal.
 
     Equal values have equal hashes in all columns, so that personal columns still join. These are
     the hashes that the sketch holds anyway.

@@ -113,7 +113,7 @@ def common_type(types: AbstractSet[DataType]) -> DataType:
 
 
 def _match(normal: pa.Array, strings: StringBytes, classes: Bytes, rows: Indices) -> Indices:
-    """Return the types of some values, as indices in `_TYPES`.
+    """Return the type of each given value, as an index in `_TYPES`.
 
     Values that match no type get `_OTHER`. Hyphens at the positions of a date, and else a dot,
     decide which patterns can match at all.

@@ -141,7 +141,7 @@ def load_relation(
 
 
 def _options(relation: Relation) -> dict[str, str]:
-    """Return the reader's options, under names by which Spark recognises and redacts secrets."""
+    """Return the reader's options, named so that Spark recognises and redacts secrets."""
     database = relation.database
     return {
         "url": database.url.get_secret_value(),

@@ -37,7 +37,7 @@ _SESSION_SETTINGS: Mapping[str, Callable[[float], tuple[str, ...]]] = {
 
 
 def database_error_text(error: SQLAlchemyError) -> str:
-    """Return a database's error message without SQL and secrets.
+    """Return a database's error message without SQL or secrets.
 
     Args:
         error: The exception that SQLAlchemy raised.

@@ -27,7 +27,7 @@ _RANGES_PER_CONNECTION = 16
 
 
 class RowSample(NamedTuple):
-    """The rows to read from a table that has too many rows."""
+    """The rows to read from a table that is too large to be read in full."""
 
     ranges: list[KeyRange]
     """Disjoint ranges of the key that cover the table."""

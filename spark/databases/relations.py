@@ -74,7 +74,7 @@ def columns_of(relation: Relation, inspector: Inspector) -> list[Column]:
 
 
 def name_of(reported: str, inspector: Inspector) -> str:
-    """Return a column's name as the database writes it.
+    """Convert a column's name as SQLAlchemy reports it to its name in the database.
 
     SQLAlchemy escapes some names.
 

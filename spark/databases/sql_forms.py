@@ -1,4 +1,4 @@
-"""Write the normal forms of database columns as SQL.
+"""Write SQL that computes the normal forms of a column's values.
 
 A database that computes normal forms can count and compare values that never leave it. SQL knows
 neither Unicode's full case folding nor its compatibility forms, so an expression is exact for most
@@ -51,7 +51,7 @@ class SqlForm:
 
 
 def quote_text(text: str) -> str:
-    r"""Write a text as a literal of PostgreSQL.
+    r"""Write a text as a PostgreSQL string literal.
 
     Args:
         text: Any text without null characters.
@@ -66,7 +66,7 @@ def quote_text(text: str) -> str:
 
 
 def sql_form_of(type_: TypeEngine[object], connection: Connection) -> SqlForm | None:
-    """Write the normal form of a column's values in the SQL of its database.
+    """Write the SQL that computes the normal forms of a column's values.
 
     Args:
         type_: The column's type, as SQLAlchemy reflects it.

@@ -164,7 +164,7 @@ def _states_in_postgresql(connection: Connection) -> StateRows:
 
 
 def _states_in_mariadb(connection: Connection) -> StateRows:
-    """Return the states of the MariaDB tables that nobody is changing now.
+    """Return the states of all MariaDB tables except those that may be changing now.
 
     A table may still be changing if it was written in the last two seconds, or after the start of
     an open transaction that may write.

@@ -1,4 +1,4 @@
-"""Read the files of a table in a Spark catalog with the columns that the catalog describes.
+"""Read the files of a Spark catalog's table, with the columns that the catalog lists.
 
 Spark returns the columns of the catalog, whatever is in a file: those that it lacks are null, and
 further ones are left out. Where types differ, it converts values. The conversions that leave all
@@ -68,7 +68,7 @@ def _open_as(
 
 
 def _check_missing(whole: TableStream, schema: pa.Schema, missing: Collection[str]) -> None:
-    """Raise an error unless a file has only columns of the catalog, but not all of them.
+    """Check that a file has some of the catalog's columns, and no other columns.
 
     A column with another name may be the missing one: old versions of Hive number the columns of
     ORC files, and Spark ignores the case of names.
@@ -118,7 +118,7 @@ def _conformed(
 
 
 def _as_type(path: str, column: pa.Array, type_: pa.DataType) -> pa.Array:
-    """Return a file's column with the values that Spark reads as a given type.
+    """Convert a file's column to a type, if Spark would return the same values.
 
     Raises:
         UnlikeCatalogError: Spark converts them in another way, or not at all.

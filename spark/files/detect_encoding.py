@@ -79,7 +79,7 @@ def is_damaged_utf8(block: bytes) -> bool:
 
 
 def _is_plausible(text: str) -> bool:
-    """Return whether a text has the words of a language.
+    """Return whether a decoded text looks like words of a natural language.
 
     In a wrong encoding, symbols become single letters or lone accents, and words mix letters of two
     scripts.

@@ -102,7 +102,7 @@ class TextStream(io.RawIOBase):
         self._ready = self._ready[len(text.encode()) :]
 
     def rest(self) -> bytes | None:
-        """Return the rest of a short file.
+        """Return the unread rest of a file, if the file is short.
 
         Returns:
             All that is left, as UTF-8; None if the file is longer than one block.

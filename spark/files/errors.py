@@ -62,11 +62,11 @@ class NoTableInJsonError(UnreadableTableError):
 
 
 class WidthSchemaError(UnreadableTableError):
-    """The places of the columns of a file with fixed widths are not known."""
+    """A fixed-width file has no usable schema file, so its columns cannot be located."""
 
     @classmethod
     def missing(cls, schema: str) -> Self:
-        """Report that there is no schema beside the file."""
+        """Report that a fixed-width file has no schema file next to it."""
         return cls(
             f"has columns of fixed widths at unknown places. Write {schema} beside it, a CSV file "
             "with the columns `column`, `start` and `length`"
@@ -74,7 +74,7 @@ class WidthSchemaError(UnreadableTableError):
 
     @classmethod
     def malformed(cls, schema: str) -> Self:
-        """Report that the schema cannot be used."""
+        """Report that a schema file does not give the position of each column."""
         return cls(
             f"has columns of fixed widths, and {schema} does not give their places. Write it as "
             "CSV with the columns `column`, `start` and `length`: different names, and whole "

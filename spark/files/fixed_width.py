@@ -90,7 +90,7 @@ def _batches(
 
 
 def _read_schema(path: Path) -> dict[str, slice]:
-    """Return the place of each column in a line, from the schema beside the file."""
+    """Read the schema file, which gives the position of each column in a line."""
     plain = path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path
     schema = plain.with_name(plain.name + WIDTHS)
     try:

@@ -50,7 +50,7 @@ def parse_rows(head: str, dialect: Dialect) -> Iterator[list[str]]:
 
 
 def first_rows(head: str, dialect: Dialect) -> list[list[str]]:
-    """Parse the header and the first rows, and stop at an error.
+    """Parse the header and the first rows, up to the first error.
 
     Args:
         head: The beginning of the file.

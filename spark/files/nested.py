@@ -71,7 +71,7 @@ def top_level_fields(schema: pa.Schema, paths: Sequence[str]) -> list[str]:
 
 
 def flatten(batch: pa.RecordBatch, paths: Sequence[str]) -> pa.RecordBatch:
-    """Replace the structs in a batch by their members.
+    """Replace the structs in a batch with their members.
 
     Args:
         batch: Rows with the file's fields.
