@@ -1,4 +1,4 @@
-"""Find the files of tables in Spark's own catalog, so that many tables are read in few tasks.
+"""Find the files of tables in Spark's own catalog, so that a task can read many tables.
 
 Spark reads a table of its catalog in a job of its own. If the table is a folder of Parquet or ORC
 files on this machine and nothing else, its files hold the same rows, and are read like others. All
@@ -75,7 +75,7 @@ class LocatedTable:
 def locate_files(
     session: SparkSession, catalog: str, relations: Collection[ListedRelation]
 ) -> dict[ListedRelation, LocatedTable]:
-    """Find the files of the tables of a Spark catalog.
+    """Find the files of those Spark catalog tables that can be read without Spark.
 
     Args:
         session: Describes the tables, in one statement for each schema, and no job.
@@ -114,7 +114,7 @@ def _is_builtin(session: SparkSession, setting: str) -> bool:
 
 
 def _describe(session: SparkSession, schema: str) -> dict[str, dict[str, str]]:
-    """Return what Spark says about the tables of a schema, by their names."""
+    """Return Spark's facts about each table of a schema, by table name."""
     statement = f"SHOW TABLE EXTENDED IN {quoted([_CATALOG, schema])} LIKE '*'"
     try:
         rows = session.sql(statement).collect()
@@ -124,7 +124,7 @@ def _describe(session: SparkSession, schema: str) -> dict[str, dict[str, str]]:
 
 
 def _facts(information: str) -> dict[str, str]:
-    r"""Parse the description of a table.
+    r"""Parse Spark's description of a table into facts.
 
     A fact that stands there twice is left out: a comment may contain lines that look like facts.
 
@@ -142,7 +142,7 @@ def _facts(information: str) -> dict[str, str]:
 
 
 def _format(facts: Mapping[str, str]) -> FileFormat | None:
-    """Return the format of a table that consists of its files; None for any other table."""
+    """Return the file format of a table that is stored as plain files; None for others."""
     location = facts.get("Location", "")
     options = {*_OPTION.findall(facts.get("Storage Properties", ""))}
     is_plain = facts.get("Type") in _STORED and options <= _HARMLESS
@@ -175,13 +175,13 @@ def _locate(frame: DataFrame, facts: Mapping[str, str]) -> LocatedTable | None:
 def _split(
     schema: T.StructType, keys: Sequence[str]
 ) -> tuple[list[T.StructField], list[T.StructField]]:
-    """Divide the columns of a table into those of its files and those of its partitions."""
+    """Divide the columns of a table into those in its files and its partition columns."""
     first = len(schema.fields) - len(keys)
     return schema.fields[:first], schema.fields[first:]
 
 
 def _arrow_schema(fields: Sequence[T.StructField], format_: FileFormat) -> pa.Schema | None:
-    """Return columns as Arrow has them; None if files do not hold the values that Spark returns.
+    """Convert columns to an Arrow schema, unless Spark may change the values in the files.
 
     Spark pads `char` columns, and fills a new column with its default. Times in ORC files depend
     on the time zone of the reader.
@@ -208,7 +208,7 @@ def _arrow_type(type_: T.DataType) -> pa.DataType:
 
 
 def _visible_files(root: Path) -> list[Path]:
-    """List the files of a table without partitions; none if it has folders, too."""
+    """List the files of a table without partitions, or nothing if it has subfolders."""
     visible = [path for path in root.iterdir() if not path.name.startswith(".")]
     # Spark's streams keep a list there of the files that count.
     if any(path.is_dir() for path in visible):
@@ -217,7 +217,7 @@ def _visible_files(root: Path) -> list[Path]:
 
 
 def _has_values(part: str, fields: Sequence[T.StructField]) -> bool:
-    """Return whether a file's path has the values of its partition as Spark returns them.
+    """Return whether a file's path has all partition values exactly as Spark returns them.
 
     >>> year = T.StructField("year", T.IntegerType())
     >>> [_has_values(f"{at}0.parquet", [year]) for at in ("year=2024/", "year=02/", "", "x/")]
@@ -236,7 +236,7 @@ def _has_values(part: str, fields: Sequence[T.StructField]) -> bool:
 
 
 def _is_canonical(value: str, type_: T.DataType) -> bool:
-    """Return whether Spark writes a value of a partition as it is in the folder's name."""
+    """Return whether a folder's name has a partition value exactly as Spark returns it."""
     try:
         match type_:
             case T.StringType():

@@ -84,7 +84,7 @@ def collect_arrow(frame: DataFrame) -> pa.Table:
 
 
 def _hides_interrupt(error: BaseException | None) -> bool:
-    """Return whether an error was raised while an interrupt was handled."""
+    """Return whether an error was raised while a `KeyboardInterrupt` was being handled."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None
@@ -206,7 +206,7 @@ def is_lost_worker(error: Exception) -> bool:
 
 
 def table_error(location: TableLocation, error: Exception) -> TableError:
-    """Convert an error that Spark raised for a table to a `TableError`.
+    """Convert Spark's error about a table to a `TableError`.
 
     Args:
         location: The table's location.
@@ -263,7 +263,7 @@ def _partition_value(key: str) -> Expression:
 
 
 def _spark_uri(uri: str) -> str:
-    """Put `file://` before a local path.
+    """Prefix a local path with `file://`.
 
     Spark may default to another file system.
     """

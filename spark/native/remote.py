@@ -114,7 +114,7 @@ def escape_pattern(uri: str) -> str:
 
 
 def _existing(reader: DataFrameReader, patterns: list[str]) -> list[str]:
-    """Return the glob patterns that match an existing file.
+    """Return the glob patterns that match at least one existing file.
 
     Spark refuses all files if one is missing, and does not say which: the halves that it refuses
     are halved again, so that n missing files among N cost about n log N attempts.

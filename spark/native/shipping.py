@@ -65,7 +65,7 @@ class ShippedFile:
 
 @dataclass(frozen=True, slots=True)
 class Shipment:
-    """The files to copy to workers, and the errors of tables whose files are unknown."""
+    """The files to copy to workers, and an error for each table whose files are unknown."""
 
     files: Mapping[str, ShippedFile]
     """Files by URI."""
@@ -146,7 +146,7 @@ def _plan_iceberg(
 def receive_files(
     batches: Iterator[pa.RecordBatch], files: Mapping[str, ShippedFile]
 ) -> Iterator[tuple[ShippedFile, Table]]:
-    """Write one received file after another to the worker's disk.
+    """Write received files to the worker's disk, one at a time.
 
     While a file is read, the memory of the worker is limited.
 
@@ -179,7 +179,7 @@ def _local(file: ShippedFile, folder: Path) -> CopyLocation:
 
 @contextmanager
 def _written(path: Path, content: bytes) -> Iterator[Path]:
-    """Write a file to a temporary folder that exists within a `with` block.
+    """Write a file to a temporary folder that exists only within a `with` block.
 
     The file keeps its relative path, which contains the partition keys.
     """

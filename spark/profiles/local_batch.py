@@ -153,7 +153,7 @@ def _printable(text: str) -> str:
 
 
 def _faulty(table: Table, error: Exception) -> TableProfile:
-    """Return a profile without values for a table that cannot be read.
+    """Return a profile that says why a table cannot be read.
 
     It lists columns if the table has a header.
     """
@@ -164,7 +164,7 @@ def _faulty(table: Table, error: Exception) -> TableProfile:
 
 
 def _try_add(table: Table, batch: ColumnBatch) -> TableProfile | None:
-    """Add a table to a batch, or return a profile with a fault if this fails."""
+    """Add a table to a batch; if this fails, return a profile that says why."""
     try:
         batch.add(table)
     except Exception as error:  # noqa: BLE001 (the guard that keeps one table from ending the run)

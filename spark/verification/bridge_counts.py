@@ -31,7 +31,7 @@ GROUP BY bridge
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Counts of a column's rows and values that match through a crosswalk."""
+    """The counts of a column's rows and values that match through a crosswalk."""
 
     values: int = 0
     """Number of distinct values."""

@@ -140,7 +140,7 @@ def _unreadable(
     crosswalks: Sequence[RequestedCrosswalks],
     config: ProfileConfig,
 ) -> set[TableId]:
-    """Find the tables that Spark cannot read, after a job with all of them has failed.
+    """After a job with all tables has failed, find the tables that Spark cannot read.
 
     On the distributed route, one unreadable table fails the job, so each is tried alone.
     """
@@ -199,7 +199,7 @@ def _texts(table: TableId, paths: Iterable[str], texts: AbstractSet[ColumnId]) -
 def _values(
     session: SparkSession, requests: Sequence[RequestedColumns], config: ProfileConfig
 ) -> DataFrame:
-    """Count the rows of each value in each column."""
+    """For each column and value, count the rows that have the value."""
     partitions = partition_lake(session, requests, synonyms={}, config=config)
     rows = partitions.mapInArrow(_unpack, from_arrow_schema(_VALUE_ROW))
     return rows.groupBy("column", "hash").agg(F.sum("rows").alias("rows"))
@@ -252,7 +252,7 @@ def _count_in_process(
 
 
 def _unread(numbers: _Numbers, counts: BridgeCounts) -> list[TableId]:
-    """List the tables of which nothing was read."""
+    """List the tables with a column or crosswalk that was not read."""
     ends, crosswalks = numbers.ends.items(), numbers.crosswalks.items()
     unread = {column.table for column, number in ends if number not in counts.totals}
     return sorted(unread.union(table for (table, _), at in crosswalks if at not in counts.read))

@@ -112,14 +112,14 @@ class _TupleCounts:
 
 
 def _tuples_of(reference: ColumnPairs) -> tuple[_TableTuple, _TableTuple]:
-    """Split a composite reference into its referring and its referenced columns."""
+    """Return the referring and the referenced column tuple of a composite reference."""
     paths = [tuple(end.path for end in ends) for ends in zip(*reference, strict=True)]
     (first, last), *_ = reference
     return (first.table, ColumnTuple(paths[0])), (last.table, ColumnTuple(paths[1]))
 
 
 def _shuffled(reference: ColumnPairs) -> tuple[_TableTuple, ...]:
-    """List the column tuples whose matches show how many rows match by chance.
+    """List the column tuples to count in order to estimate how many rows match by chance.
 
     The result has copies of the referring tuple, each with another column shuffled, then the key's
     tuple.

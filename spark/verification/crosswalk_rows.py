@@ -1,4 +1,4 @@
-"""Read the rows of crosswalks, with values as hashes.
+"""Read the rows of crosswalks, with hashes in place of values.
 
 Other columns are compared by the set of their values. A crosswalk is needed row by row, because its
 rows say which code belongs to which name.
@@ -130,7 +130,7 @@ def _read_distributed(session: SparkSession, request: RequestedCrosswalks) -> Da
 def entries_of_table(
     request: RequestedCrosswalks, databases: Databases
 ) -> Iterator[pa.RecordBatch]:
-    """Read the crosswalks of one table, with values as hashes.
+    """Read the crosswalks of one table, with hashes in place of values.
 
     Args:
         request: The columns to read.

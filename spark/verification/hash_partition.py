@@ -1,4 +1,4 @@
-"""Divide the distinct values of columns into partitions by their hashes.
+"""Divide the distinct values of columns into partitions by hash.
 
 Equal values of all columns are in the same hash partition, so each partition is verified alone.
 """
@@ -255,7 +255,7 @@ def partition_table(
 
 @dataclass(slots=True)
 class _Counted:
-    """Counts of the values in a table's columns and column tuples.
+    """The counts of the values in a table's columns and column tuples.
 
     Values are counted as written and, where requested, in the form of a notation.
     """
@@ -343,7 +343,7 @@ def _partition(
 
 
 def _union(frames: Sequence[DataFrame]) -> DataFrame:
-    """Unite many data frames."""
+    """Combine many data frames into one."""
     if len(frames) == 1:
         return frames[0]
     half = len(frames) // 2

@@ -92,7 +92,7 @@ def _count_in_database(
     relations: Mapping[TableId, Relation],
     texts: AbstractSet[ColumnId],
 ) -> PairsCounted:
-    """Count pairs over as many connections as the database allows."""
+    """Count the matches of pairs over as many connections as the database allows."""
     connection = relations[pairs[0][0].table].connection
     engine = None
     try:
@@ -152,7 +152,7 @@ def _count(
     columns: Mapping[ColumnId, _SqlColumn],
     texts: AbstractSet[ColumnId],
 ) -> PairsCounted:
-    """Count some pairs in one statement, or return no counts if it fails."""
+    """Count the matches of pairs in one statement; return no counts if it fails."""
     grouped = [*dict.fromkeys(column for pair in pairs for column in pair)]
     statement = _statement([columns[id_] for id_ in grouped], pairs)
     try:
@@ -181,7 +181,7 @@ def _is_exact(row: Row[tuple[object, ...]], is_text: bool) -> bool:  # noqa: FBT
 
 
 def _statement(columns: Sequence[_SqlColumn], pairs: Sequence[Pair]) -> str:
-    """Write the statement that returns a row of counts for each column, then each pair."""
+    """Write the statement that returns a row of counts for each column, then for each pair."""
     names = {column.id: f"c{number}" for number, column in enumerate(columns)}
     words = ", ".join(map(quote_text, NULL_WORDS))
     groups = ", ".join(
@@ -203,7 +203,7 @@ def _statement(columns: Sequence[_SqlColumn], pairs: Sequence[Pair]) -> str:
 
 
 def _grouped(column: _SqlColumn) -> str:
-    """Write the query for normal forms `v`, their row counts `n` and whether they are inexact.
+    """Write the query for normal forms (`v`), their row counts (`n`) and inexactness (`x`).
 
     Equal values are grouped before normal forms are computed, because these cost more.
     """

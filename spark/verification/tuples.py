@@ -1,4 +1,4 @@
-"""Hash and count tuples, which combine the values of several columns in a row.
+"""Hash and count tuples, each of which combines values of one row in several columns.
 
 The hash of a tuple is computed from the hashes of its values: two tables have a tuple in common if
 all values are equal in normal form. A row with a null in any column has no tuple, as in SQL.

@@ -97,7 +97,7 @@ _NO_KINDS, _DEFAULT_CONFIG = ColumnKinds(), ProfileConfig()
 
 
 def log_unread(table: TableId) -> None:
-    """Log a warning about a table that cannot be read any more.
+    """Log a warning about a table that can no longer be read.
 
     This is the default for callers that have no report.
 
@@ -164,7 +164,7 @@ def _count_in_databases(
     numbers: Mapping[CountedValues, int],
     texts: AbstractSet[ColumnId],
 ) -> dict[tuple[int, int], PairCounts]:
-    """Let databases count pairs as written, and return the counts by column numbers."""
+    """Let databases count the pairs to compare as written; return counts by column number."""
     pairs = [way.pair for way in compared if not any(way.kinds)]
     counted = count_in_databases(tables, pairs, texts)
     return {
@@ -214,7 +214,7 @@ def count_requests(
 def _readable(
     partition: Callable[[list[RequestedColumns]], DataFrame], requests: list[RequestedColumns]
 ) -> list[RequestedColumns]:
-    """Find the requests that Spark can read, after a job with all of them has failed.
+    """After a job with all requests has failed, find the requests that Spark can read.
 
     Halving them costs about two jobs for each level, while one job for each would take hours.
     """
@@ -248,7 +248,7 @@ def _requests(
 
 
 def can_count(values: DataFrame) -> bool:
-    """Return whether Spark can read all rows.
+    """Return whether Spark can read and count all rows.
 
     Args:
         values: The rows.
@@ -282,7 +282,7 @@ def _count_pairs(
 def unread_tables(
     requests: Iterable[RequestedColumns], counts: Mapping[tuple[int, int], PairCounts]
 ) -> Iterator[TableId]:
-    """Yield the tables that have no counted column.
+    """Yield the tables of which no column was counted.
 
     Args:
         requests: The columns of each table, with their numbers.
