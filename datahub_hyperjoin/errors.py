@@ -89,7 +89,7 @@ class DamagedModelError(ModelError, ValueError):
 
     @classmethod
     def in_file(cls, key: str, folder: str, file: str) -> Self:
-        """Report the damaged file of a saved model.
+        """Report which file of a saved model is damaged.
 
         The message also names the recipe key of the model's folder.
         """
@@ -171,7 +171,7 @@ class FolderInUseError(OutputError, RuntimeError):
 
     @classmethod
     def named(cls, key: str, folder: str) -> Self:
-        """Report the folder that another run uses, and its recipe key."""
+        """Report that another run uses a folder, and name the folder's recipe key."""
         return cls(
             f"`{key}` is {folder!r}, and another run uses it now. Start this run when the other "
             "has ended, or set another folder"

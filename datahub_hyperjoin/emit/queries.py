@@ -112,7 +112,7 @@ def query_of(join: Join | CrosswalkJoin) -> str:
 def _present(
     join: Join | CrosswalkJoin, statement: Statement, names: Mapping[TableId, str]
 ) -> tuple[str, str, Sequence[ColumnId]]:
-    """Return the title, the description and the columns of a join's query."""
+    """Return the title and description of a join's `query` entity, and the join's columns."""
     match join:
         case Join():
             firsts, seconds = sides_of(join)
@@ -133,7 +133,7 @@ def _title_steps(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> s
 
 
 def _describe_steps(join: CrosswalkJoin, first: ColumnId, statement: Statement) -> str:
-    """Describe a join through a crosswalk in English.
+    """Describe, in English, a join that goes through a crosswalk.
 
     The text gives the evidence and the result of the SQL.
     """

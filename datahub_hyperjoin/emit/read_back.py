@@ -135,7 +135,7 @@ def _send_now() -> None:
 def _await(
     left: Sequence[Written], look: Callable[[Sequence[Written]], list[Written]], graph: DataHubGraph
 ) -> Sequence[Written]:
-    """Wait until changes have reached the catalog, and return the missing changes."""
+    """Wait for changes to reach the catalog, and return those that did not."""
     end = time.monotonic() + _PATIENCE
     try:
         while left and time.monotonic() < end:
@@ -150,7 +150,7 @@ def _await(
 
 
 def _find_absent(graph: DataHubGraph, urns: Collection[str]) -> list[str]:
-    """Return the entities that the catalog lacks."""
+    """Return the given entities that are not in the catalog."""
     by_type: dict[str, list[str]] = defaultdict(list)
     for urn in sorted(urns):
         by_type[guess_entity_type(urn)].append(urn)

@@ -1,4 +1,4 @@
-"""Write groups of columns as glossary terms."""
+"""Write each group of joinable columns as a glossary term."""
 
 import re
 from collections import Counter
@@ -24,7 +24,7 @@ from datahub_hyperjoin.urns import column_urn, plain_path
 
 @dataclass(frozen=True, kw_only=True)
 class Glossary:
-    """The glossary terms of the columns of a run."""
+    """The glossary terms of a run, with the columns of each term."""
 
     terms: Mapping[str, ColumnGroup]
     """The columns of each term, by its URN."""
@@ -54,7 +54,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def node_urn(namespace: str) -> str:
-    """Return the URN of the term group that holds the terms.
+    """Return the URN of the term group that contains all of this source's terms.
 
     >>> node_urn("io.datahub.hyperjoin")
     'urn:li:glossaryNode:io.datahub.hyperjoin'
@@ -63,7 +63,7 @@ def node_urn(namespace: str) -> str:
 
 
 def term_urn(namespace: str, anchor: ColumnId) -> str:
-    """Return the URN for the new term of a group of columns.
+    """Return the URN for a new term, derived from one column of the term's group.
 
     Args:
         namespace: Prefix of the terms.
@@ -73,7 +73,7 @@ def term_urn(namespace: str, anchor: ColumnId) -> str:
 
 
 def is_own_term(term: str, namespace: str) -> bool:
-    """Return whether this source made a term."""
+    """Return whether this source created the given term."""
     return (
         re.fullmatch(rf"urn:li:glossaryTerm:{re.escape(namespace)}\.[0-9a-f]{{32}}", term)
         is not None
@@ -83,7 +83,7 @@ def is_own_term(term: str, namespace: str) -> bool:
 def assign_terms(
     groups: Sequence[ColumnGroup], known: Mapping[str, AbstractSet[str]], namespace: str
 ) -> dict[str, ColumnGroup]:
-    """Find the term of each group, so that a term stays the same while its columns change.
+    """Assign each group a term: an existing term with similar columns, or a new one.
 
     A group keeps a term if it has at least half of the term's columns, or the term half of its own.
     The largest overlaps come first.

@@ -116,7 +116,7 @@ def _remove(stale: WrittenState, namespace: str) -> Iterator[MetadataWorkUnit]:
 def _remove_lineage(
     last: WrittenState, current: WrittenState, stale: WrittenState
 ) -> Iterator[MetadataWorkUnit]:
-    """Remove outdated edges between columns and between datasets.
+    """Remove outdated lineage edges between columns and between datasets.
 
     An edge between datasets goes if this source wrote it and no current join needs it, be it that
     the joins are gone or that lineage is now written between columns only.

@@ -30,13 +30,13 @@ def dataset_of_column(column: str) -> str:
 
 
 def united_terms(one: dict[str, list[str]], other: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Unite the columns that two states list for each glossary term."""
+    """Merge the columns that two states list for each glossary term."""
     return {urn: [*one.get(urn, ()), *other.get(urn, ())] for urn in one.keys() | other.keys()}
 
 
 def filtered_terms(
     terms: dict[str, list[str]], keep: Callable[[str], bool]
 ) -> dict[str, list[str]]:
-    """Keep the columns that meet a condition, and the glossary terms that have such columns."""
+    """Drop the columns that fail a condition, and the terms that then have no columns."""
     kept = {urn: [*filter(keep, columns)] for urn, columns in terms.items()}
     return {urn: columns for urn, columns in kept.items() if columns}

@@ -204,7 +204,7 @@ class WrittenState(CheckpointStateBase):
         )
 
     def without(self, part: "WrittenState") -> Self:
-        """Return a copy without the properties, queries and edges of another state.
+        """Return a copy without the properties, queries and lineage edges of another state.
 
         Args:
             part: The other state.
@@ -237,7 +237,7 @@ class WrittenState(CheckpointStateBase):
         return self.model_copy(update={"unseen": sorted(unseen)})
 
     def without_embeds(self, datasets: Container[str]) -> Self:
-        """Return a copy without the embeds of the given datasets.
+        """Return a copy without the `embed` aspects of the given datasets.
 
         Args:
             datasets: URNs of datasets whose embed somebody else has written since.

@@ -20,7 +20,7 @@ TAILS = (2.5, 97.5)
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean over query columns and its 95 % confidence interval."""
+    """A mean over query columns, with its 95 % confidence interval."""
 
     mean: float
     """The mean over the given query columns."""

@@ -15,7 +15,7 @@ _KILO, _MEGA = 2**10, 2**20
 
 @dataclass
 class Cost:
-    """Run time and peak memory of a `with` block, filled in at its end."""
+    """The run time and peak memory of a `with` block, filled in when the block ends."""
 
     seconds: float = 0.0
     """Wall-clock time."""

@@ -16,7 +16,7 @@ from datahub_hyperjoin.evaluate.errors import LabelledLakeError
 
 
 class ColumnName(NamedTuple):
-    """The table and the name of a column, as the files of a labelled lake write them."""
+    """A column, identified by table and column name as in the files of a labelled lake."""
 
     table: str
     """The table's file name without `.csv`."""
@@ -60,7 +60,7 @@ class LabelledLake:
 
     @property
     def name(self) -> str:
-        """The folder's name.
+        """The lake's name, which is the name of its folder.
 
         A part that is not empty follows in parentheses.
         """
@@ -69,7 +69,7 @@ class LabelledLake:
 
     @property
     def slug(self) -> str:
-        """The lake's name, in a form that file names allow.
+        """The lake's name in a form that is allowed in file names.
 
         >>> LabelledLake(Path("semantic"), {}, {}, "100 tables").slug
         'semantic-100-tables'
@@ -78,12 +78,12 @@ class LabelledLake:
         return "-".join([name, *self.part.split()])
 
     def has(self, column: ColumnName) -> bool:
-        """Return whether the lake has a column."""
+        """Return whether the lake contains the given column."""
         return column.column in self.headers.get(column.table, ())
 
 
 def read_labelled_lake(folder: Path) -> LabelledLake:
-    """Read a labelled lake, without the rows of its tables.
+    """Read the table headers, query columns and known joins of a labelled lake.
 
     Args:
         folder: The folder with `tables`, `queries.csv` and `ground_truth.csv`.
@@ -168,7 +168,7 @@ def _existing(
 
 
 def _read_queries(path: Path, headers: Mapping[str, frozenset[str]]) -> dict[ColumnName, int]:
-    """Return each query column with its line number."""
+    """Read the query columns, each with its line number in `queries.csv`."""
     query_lines: dict[ColumnName, int] = {}
     for line, name in _read_rows(path, ["table", "column"]):
         query = _existing(path, line, headers, name)

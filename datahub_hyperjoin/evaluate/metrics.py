@@ -62,7 +62,7 @@ def score_rankings(
 
 
 def _score(candidates: Sequence[ColumnName], gold: frozenset[ColumnName]) -> dict[str, float]:
-    """Return all metrics except coherence for one ranking."""
+    """Compute every metric of one ranking, except its coherence."""
     right = np.array([candidate in gold for candidate in candidates], dtype=bool)
     ranks = np.flatnonzero(right) + 1
     metrics: dict[str, float] = {}

@@ -42,7 +42,7 @@ def parse_settings(texts: Sequence[str]) -> dict[str, object]:
 
 
 def recipe_config(settings: RecipeSettings, folder: Path = Path()) -> HyperJoinConfig:
-    """Convert settings and a folder of tables to the DataHub source's configuration.
+    """Build the DataHub source's configuration from settings and a folder of tables.
 
     Args:
         settings: The keys that differ from the defaults.

@@ -16,7 +16,7 @@ from datahub_hyperjoin.tables import ColumnId, ColumnProfile, TableProfile
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnAccount:
-    """The facts that a run knows about a column."""
+    """The facts that a run found out about a column."""
 
     column: ColumnId
     """The column."""
@@ -47,7 +47,7 @@ class ColumnAccount:
 
 
 def find_profile(name: str, profiles: Sequence[TableProfile]) -> ColumnProfile:
-    """Find a column by the name that a person gives.
+    """Find a column by the name that the user gave.
 
     Args:
         name: `table.column`, with the table's name or its title, with or without its folders.

@@ -9,7 +9,7 @@ from datahub_hyperjoin.wording import name_some
 
 
 class UnknownColumnError(HyperJoinError, LookupError):
-    """A name fits no column of the run, or several columns."""
+    """A name matches no column of the run, or several columns."""
 
     @classmethod
     def named(cls, name: str, *, near: Sequence[str]) -> Self:
@@ -27,7 +27,7 @@ class UnknownColumnError(HyperJoinError, LookupError):
 
     @classmethod
     def of_unread_table(cls, name: str, *, fault: str) -> Self:
-        """Report a column of a table that could not be read."""
+        """Report that the table of the named column could not be read."""
         return cls(f"the table of {name!r} was not read: {fault}. Mend the table and run again")
 
 
@@ -36,5 +36,5 @@ class SameColumnError(HyperJoinError, ValueError):
 
     @classmethod
     def named(cls, column: str) -> Self:
-        """Report that two names refer to the same column, and name it."""
+        """Report the column to which both names refer."""
         return cls(f"both names fit {column}. Name two columns")

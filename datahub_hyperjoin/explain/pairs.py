@@ -131,7 +131,7 @@ def explain_pair(
 def _explain_references(
     index: LakeIndex, confirmed: Mapping[Pair, Evidence], columns: Pair
 ) -> tuple[ReferenceAccount, ...]:
-    """Describe the key that each of two columns refers to."""
+    """Describe the reference from each of two columns to a key, if there is one."""
     relations = decide_relations(index, confirmed)
     numbers = [index.lake.number_of[column] for column in columns]
     return tuple(
@@ -146,7 +146,7 @@ def _explain_references(
 
 
 def _name_crosswalk(pair: Pair, crosswalks: Iterable[CrosswalkJoin]) -> str:
-    """Name the two steps of a pair that joins only through a crosswalk."""
+    """Describe the two steps by which a pair joins, if it joins only through a crosswalk."""
     for each in crosswalks:
         if pair == (each.left, each.right):
             steps = " and ".join(f"{first} = {second}" for first, second in each.pairs)

@@ -16,7 +16,7 @@ from datahub_hyperjoin.urns import dataset_urn
 
 
 def describe_pair(pair: PairAccount) -> str:
-    """Explain a pair in text, with the answer first."""
+    """Explain why a pair is suggested or not, as text that starts with the answer."""
     left, right = pair.columns
     blocks = [
         "\n".join([f"{left.column} = {right.column}", *_answer(pair)]),
@@ -54,7 +54,7 @@ def _answer(pair: PairAccount) -> Iterator[str]:
 
 
 def _decisive(pair: PairAccount) -> str:
-    """Describe what determined a join's joinability."""
+    """Name the fact that determined a join's joinability."""
     join, probabilities = pair.join, [each.probability for each in pair.references]
     if join and join.further:
         return "that of the whole key of several columns"
