@@ -1,4 +1,4 @@
-"""Find the glossary terms of a run's columns, and the terms that people removed from them."""
+"""Find the glossary terms of a run, and the columns from which people removed a term."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ def read_glossary(
     graph: DataHubGraph,
     namespace: str,
 ) -> Glossary:
-    """Find the term of each group of columns, and the columns from which people removed it.
+    """Find each column group's term, and the columns from which people removed that term.
 
     A term was removed by a person if an earlier run added it, it is gone, and no ingestion changed
     the terms of the column since. A term that is back is no longer removed.

@@ -18,7 +18,7 @@ _NOT_NULL = "-- The columns of a primary key must be NOT NULL before these state
 
 
 def to_snowflake_constraints(schema: JoinSchema) -> str:
-    """Write SQL for Snowflake that declares the referenced keys, then the joins as foreign keys.
+    """Write Snowflake SQL that declares the referenced keys, then the foreign keys.
 
     Args:
         schema: The tables and joins.
@@ -27,7 +27,7 @@ def to_snowflake_constraints(schema: JoinSchema) -> str:
 
 
 def to_databricks_constraints(schema: JoinSchema) -> str:
-    """Write SQL for Databricks that declares primary keys, then the joins as foreign keys.
+    """Write Databricks SQL that declares the primary keys, then the foreign keys.
 
     Args:
         schema: The tables, and the joins to their primary keys.

@@ -16,7 +16,7 @@ class NoSafeJoinError(CatalogError, LookupError):
 
     @classmethod
     def known(cls, kind: str, *, reasons: str) -> Self:
-        """Report that no join can be exported in a format, with the reasons."""
+        """Report that no join can be exported in the given format, and why."""
         because = f" Left out: {reasons}." if reasons else ""
         return cls(
             f"no safe join is known to export as {kind}.{because} List the joins with `hyperjoin "
@@ -29,7 +29,7 @@ class ForeignFileError(OutputError, FileExistsError):
 
     @classmethod
     def at(cls, path: str) -> Self:
-        """Report an output file that no export wrote, or that was edited since."""
+        """Report that no export wrote the output file, or that somebody has edited it since."""
         return cls(
             f"`--out` is {path!r}, which was not written by `hyperjoin export`, or was edited "
             "since. Move it, or name another file"

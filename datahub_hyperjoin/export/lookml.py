@@ -18,7 +18,7 @@ _TYPES: Mapping[DataType | None, str] = {
 
 
 def to_lookml(schema: JoinSchema) -> str:
-    """Write the joins as LookML explores, with the views that they need.
+    """Write the joins as LookML `explore` blocks, with the `view` blocks that they need.
 
     Each table that refers to others is an explore with a join for each reference.
 

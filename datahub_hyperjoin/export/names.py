@@ -1,4 +1,4 @@
-"""Choose names that all formats accept, for tables and joins."""
+"""Name tables and joins so that all export formats accept the names."""
 
 import re
 import unicodedata
@@ -54,7 +54,7 @@ def identifier(*parts: str) -> str:
 
 
 def distinct_names(choices: Sequence[Sequence[str]], *, taken: Collection[str] = ()) -> list[str]:
-    """Choose a different name for each table or join.
+    """Choose a unique name for each table or join.
 
     Items with the same name take their next, longer name. If the last names are equal, too, a
     number is appended.

@@ -102,7 +102,7 @@ def quoted_path(names: Iterable[str], dialect: str) -> str:
 
 
 def quoted_list(names: Iterable[str], dialect: str) -> str:
-    """Return a list of quoted names in parentheses, for SQL constraints.
+    """Quote names, and list them in parentheses, as in SQL constraints.
 
     Args:
         names: The names.

@@ -1,4 +1,4 @@
-"""Select the joins that repeat no rows.
+"""Select the joins that do not repeat rows.
 
 A semantic layer joins on its own, so one wrong edge multiplies the sums of many reports. Only
 references to a key and one-to-one joins are exported. All other joins are left out, each with a
@@ -85,14 +85,14 @@ class SafeJoin:
 
     @property
     def ends(self) -> frozenset[tuple[TableId, tuple[str, ...]]]:
-        """The tables and columns of both sides, without a direction."""
+        """The tables and columns of both sides, in no order."""
         return frozenset(
             {(self.referring, self.referring_columns), (self.referenced, self.referenced_columns)}
         )
 
 
 def select_safe(joins: Iterable[CatalogJoin]) -> tuple[tuple[SafeJoin, ...], Counter[LeftOut]]:
-    """Select the joins that repeat no rows.
+    """Select the joins that do not repeat rows.
 
     Args:
         joins: Joins of the catalog, the best first.
@@ -157,7 +157,7 @@ def _safe_join(join: CatalogJoin) -> SafeJoin:
 
 
 def _merged(known: SafeJoin, other: SafeJoin) -> SafeJoin:
-    """Combine two relationships of the same columns.
+    """Combine two relationships that join the same columns.
 
     The measured relationship wins, and one confirmation is enough.
     """

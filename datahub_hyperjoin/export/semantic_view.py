@@ -44,7 +44,7 @@ def _clause(name: str, lines: list[str]) -> str:
 
 
 def _targets(schema: JoinSchema) -> dict[str, str]:
-    """Return the referenced logical table of each join, by the name of the join."""
+    """Map the name of each join to the logical table that the join refers to."""
     leads_to: defaultdict[str, set[str]] = defaultdict(set)
     targets = {}
     for join in schema.joins:

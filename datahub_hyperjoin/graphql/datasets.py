@@ -1,4 +1,4 @@
-"""Read how DataHub describes datasets, and who the client's user is."""
+"""Read the titles and column counts of datasets, and the URN of the signed-in user."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

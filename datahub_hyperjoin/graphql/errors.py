@@ -1,4 +1,4 @@
-"""Errors that GraphQL requests, name look-ups and path searches raise.
+"""Errors raised by GraphQL requests, name look-ups and path searches.
 
 CatalogError
 ├─ NoServerError         no server is configured or reachable

@@ -1,4 +1,4 @@
-"""Find a join or a dataset by a name that a person gives."""
+"""Find a join or a dataset by the name that the user gave."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -143,7 +143,7 @@ class CatalogJoin:
 
     @property
     def is_verified(self) -> bool:
-        """Whether the confidence band of the join is not `unverified`."""
+        """Whether the join's confidence band differs from `unverified`."""
         return self.band != UNVERIFIED
 
     @property
@@ -181,7 +181,7 @@ class CatalogJoin:
 
     @property
     def open(self) -> bool:
-        """Whether nobody rejected or hid the join."""
+        """Whether the join is neither rejected nor hidden."""
         return not self.removed and self.verdict is not Verdict.REJECTED
 
     @property

@@ -17,7 +17,7 @@ MIN_SCORE = BANDS["medium"]
 
 
 def alone(join: CatalogJoin) -> JoinPath:
-    """Return a path of a single join.
+    """Return a path that consists of the given join alone.
 
     Args:
         join: The join.
@@ -80,7 +80,7 @@ def _without_direction(role: Role) -> Iterator[str]:
 
 
 def _repeats(join: CatalogJoin) -> Iterator[str]:
-    """Yield a reason if a join repeats rows of both tables."""
+    """Yield a reason if rows of both tables may repeat in the result of a join."""
     path = alone(join)
     if path.grain is None:
         yield "many-to-many: rows of both tables repeat, so sums over the result are wrong"

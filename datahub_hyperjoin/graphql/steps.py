@@ -13,7 +13,7 @@ STRENGTH_DIGITS = 12
 
 
 def strength(joins: Iterable[CatalogJoin]) -> float:
-    """Return the combined reliability of joins: the product of all, in [0, 1].
+    """Return the combined reliability of joins: the product of their strengths, in [0, 1].
 
     Args:
         joins: The joins.
@@ -22,7 +22,7 @@ def strength(joins: Iterable[CatalogJoin]) -> float:
 
 
 def count_losses(joins: Iterable[CatalogJoin]) -> int:
-    """Count how often a chain's next join may make the rows of every table repeat.
+    """Count the joins of a chain that may make the rows of every table repeat.
 
     The rows of one table stay unique while the chain follows keys: first from keys to the rows that
     refer to them, then from rows to the keys that they refer to. Columns of one domain that have no
@@ -39,7 +39,7 @@ def count_losses(joins: Iterable[CatalogJoin]) -> int:
 
 
 def loses_grain(join: CatalogJoin, *, climbed: bool) -> bool:
-    """Return whether one more join may make the rows of every table repeat.
+    """Return whether adding a join to a chain may make the rows of every table repeat.
 
     Args:
         join: The further join, with the last table of the chain on the left.
@@ -136,7 +136,7 @@ class JoinPath:
 
     @property
     def is_safe(self) -> bool:
-        """Whether no row of the table `grain` repeats in the result.
+        """Whether each row of the `grain` table appears at most once in the joined result.
 
         Sums over columns of that table are then right.
         """
