@@ -129,7 +129,7 @@ class Verdict(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogEvidence:
-    """The facts of the catalog, and people's decisions, about a pair of columns."""
+    """The catalog's facts and people's decisions about a pair of columns."""
 
     declared: str = ""
     """Name of the foreign key that declares the join; empty if none does."""
@@ -198,7 +198,7 @@ class Suggestion:
 
 
 def best_scores(suggestions: Iterable[Suggestion]) -> dict[Pair, float]:
-    """Map each suggested pair to its joinability, the higher one of its two directions.
+    """Map each suggested pair to the higher joinability of its two directions.
 
     Args:
         suggestions: The suggestions.
@@ -249,7 +249,7 @@ class Join:
 
     @property
     def measured(self) -> Evidence:
-        """The evidence of a verified join.
+        """The evidence of this join, which must have been verified.
 
         Raises:
             TypeError: The join was not verified on the data.

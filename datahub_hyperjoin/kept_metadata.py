@@ -28,7 +28,7 @@ _NOT_RUN = Statement(untested=True)
 
 
 def carry_over(findings: Findings, catalog: Catalog) -> list[Join]:
-    """Return the joins that this run did not find but keeps published.
+    """Return joins of earlier runs that this run did not find but keeps published.
 
     Args:
         findings: The results of this run, with the tables that it could not read.
@@ -126,7 +126,7 @@ def read_listed(
     graph: DataHubGraph,
     namespace: str,
 ) -> dict[ColumnId, list[Partner]]:
-    """Read the listed join partners that this run can neither confirm nor reject.
+    """Read the partners listed in the catalog that this run can neither confirm nor reject.
 
     Not every join has a relationship: those within a value domain and those through a crosswalk
     are listed with their columns only.

@@ -79,7 +79,7 @@ DEFAULT_DIALECT = Dialect()
 
 @dataclass(frozen=True, slots=True)
 class ListedFile:
-    """A file that the listing of a folder contains."""
+    """A file found by listing a folder."""
 
     uri: str
     """Its path or URI, not percent-encoded, as Spark writes it."""
@@ -228,7 +228,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogFiles:
-    """The files of a table in a Spark catalog, where they hold its rows as they are."""
+    """The files that contain the unchanged rows of a table in a Spark catalog."""
 
     folder: Folder
     """The files, and where they are."""

@@ -53,7 +53,7 @@ def read_profiles(
 
 
 def open_store(config: ProfileConfig, progress: Progress) -> Store:
-    """Open the store of results for later runs.
+    """Open the store that keeps results for later runs.
 
     Args:
         config: The folder, and the settings that profiles depend on.

@@ -15,7 +15,7 @@ Count = Callable[[str, float], None]
 
 
 def count_nothing(name: str, by: float) -> None:
-    """Ignore a count.
+    """Discard a count, for callers that keep no counters.
 
     Args:
         name: The counter.

@@ -69,7 +69,7 @@ def refuse_literal_secrets(ctx: PipelineContext) -> None:
 
 
 def _texts(value: object, key: str, name: str = "") -> Iterator[tuple[str, str, str]]:
-    """Yield the full key, the key's last part and the text, for each text of a recipe."""
+    """For each text in a recipe, yield its full key, the key's last part and the text."""
     if isinstance(value, Mapping):
         for part, inner in value.items():
             yield from _texts(inner, f"{key}.{part}".lstrip("."), str(part))

@@ -296,7 +296,7 @@ def _read_crosswalk(properties: Mapping[str, str]) -> tuple[ColumnId, ColumnId] 
 
 
 def from_aspect(aspect: ERModelRelationshipPropertiesClass) -> Join | None:
-    """Convert a relationship that this package wrote to a join.
+    """Convert a relationship to a join, if this package wrote the relationship.
 
     The join has no catalog evidence.
 

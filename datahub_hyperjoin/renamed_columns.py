@@ -1,4 +1,4 @@
-"""Name the columns of joins by the catalog's field paths."""
+"""Rename the columns of joins to the catalog's field paths."""
 
 from collections.abc import Callable
 from dataclasses import replace

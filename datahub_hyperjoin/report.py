@@ -25,7 +25,7 @@ logger = logging.getLogger("datahub.hyperjoin")
 
 @dataclass
 class HyperJoinReport(StaleEntityRemovalSourceReport):
-    """DataHub's ingestion report, extended by counters and joins of this source."""
+    """DataHub's ingestion report, extended with this source's counters and joins."""
 
     datasets_in_catalog: int = 0
     datasets_not_read: LossyList[str] = field(default_factory=LossyList)
@@ -135,7 +135,7 @@ class HyperJoinReport(StaleEntityRemovalSourceReport):
         *,
         read: Collection[TableId],
     ) -> None:
-        """Count the datasets and joins that the catalog already has.
+        """Report how many datasets and joins the catalog already has.
 
         Args:
             datasets: The tables that have a dataset in the catalog.

@@ -1,4 +1,4 @@
-"""Facts about a join, stored as text in the tag for its role.
+"""Facts about a join, stored as text with the tag that marks the join's role.
 
 GraphQL shows neither the custom properties nor the structured properties of a relationship, but it
 shows the text that is stored with a tag. Paths of joins need these facts, so that text holds them.
@@ -30,7 +30,7 @@ _MEASURES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleContext:
-    """Facts about a join, stored as text in the tag for its role."""
+    """Facts about a join, stored as text with the tag that marks the join's role."""
 
     source_fan_out: float | None = None
     """Mean rows of the join for each row of the source that has a value; None if unknown, as are
@@ -94,7 +94,7 @@ class RoleContext:
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """Parse the facts from the text of a tag.
+        """Parse the facts about a join from the text stored with its role tag.
 
         Args:
             text: The text.

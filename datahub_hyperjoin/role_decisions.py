@@ -144,7 +144,7 @@ def find_objection(
     config: RankingConfig,
     pair: Pair,
 ) -> str:
-    """Return the reason why a verified pair is no join; empty for a join.
+    """Return the reason why a verified pair is not a join; empty if it is a join.
 
     Args:
         index: The lake.
@@ -170,7 +170,7 @@ class _Decisions:
     min_joinability: float
 
     def join(self, pair: Pair, score: float | None, evidence: Evidence) -> Join | None:
-        """Convert a pair to a join in the most useful role; None if the pair is no join."""
+        """Convert a pair to a join in the most useful role; None if the pair is not a join."""
         catalog = self.facts.of(pair)
         if catalog.verdict is Verdict.REJECTED:  # Measured as a step through a crosswalk.
             return None
@@ -194,7 +194,7 @@ class _Decisions:
         return join if catalog.queries or self._may_share_domain(*ends) else None
 
     def find_objection(self, pair: Pair, score: float | None, evidence: Evidence) -> str:
-        """Return the reason why a pair is no join; empty for a join."""
+        """Return the reason why a pair is not a join; empty if it is a join."""
         if self.join(pair, score, evidence):
             return ""
         if self.facts.of(pair).verdict is Verdict.REJECTED:
@@ -265,13 +265,13 @@ class _Decisions:
 
 
 def _directed(join: Join, referenced: ColumnId) -> Join:
-    """Give a join the role reference or one-to-one, depending on its cardinality."""
+    """Give a join the role `reference` or `one-to-one`, depending on its cardinality."""
     is_one = join.measured.cardinality is Cardinality.ONE_ONE
     return replace(join, role=Role.ONE_TO_ONE if is_one else Role.REFERENCE, referenced=referenced)
 
 
 def _use(join: Join, query: ColumnId) -> tuple[bool, bool, int]:
-    """Return a sort key that puts joins with keys first.
+    """Return a sort key that puts references and one-to-one joins first.
 
     Among these, joins that repeat no row come first.
     """

@@ -1,4 +1,4 @@
-"""List the tables of a recipe, and test a recipe without a run."""
+"""List the tables of a recipe, and test a recipe without running it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

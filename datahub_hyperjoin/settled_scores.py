@@ -1,4 +1,4 @@
-"""Keep the scores that the catalog shows until they change noticeably.
+"""Keep each score in the catalog until the new score differs noticeably from it.
 
 Each decision and each new table moves most scores a little, and every score is part of several
 aspects. Without a dead band, two decisions would rewrite a whole catalog.

@@ -1,4 +1,4 @@
-"""Errors of recipes that cannot run."""
+"""Errors about recipes that cannot be run."""
 
 from collections.abc import Sequence
 
@@ -42,7 +42,7 @@ class StateWithoutServerError(HyperJoinError, ValueError):
 
     @classmethod
     def nowhere(cls) -> Self:
-        """Report that the recipe names no server to store the state."""
+        """Report that the recipe names no server on which to store the state."""
         return cls(
             "`stateful_ingestion` keeps its state in a DataHub server, and the recipe has none. "
             "Use a `datahub-rest` sink, set `datahub_api` beside `source`, or remove "
@@ -51,7 +51,7 @@ class StateWithoutServerError(HyperJoinError, ValueError):
 
     @classmethod
     def of_nobody(cls) -> Self:
-        """Report that the recipe has no pipeline name for the state."""
+        """Report that the recipe has no pipeline name under which to store the state."""
         return cls(
             "`stateful_ingestion` keeps its state under the name of the pipeline, and the recipe "
             "has none. Set `pipeline_name` beside `source`"

@@ -23,7 +23,7 @@ def recipe_keys() -> tuple[str, ...]:
 
 
 def name_key(path: Sequence[str | int]) -> str:
-    """Write a path of keys as one key, as in `catalog.folder`.
+    """Join a path of nested keys with dots, as in `catalog.folder`.
 
     >>> name_key(("connections", 0, "database"))
     'connections[0].database'

@@ -1,4 +1,4 @@
-"""Check what a recipe needs before the run reads anything."""
+"""Check, before the run reads anything, that the recipe's requirements are met."""
 
 from datahub.ingestion.api.common import PipelineContext
 

@@ -1,1 +1,1 @@
-"""The web service on which people see, accept and reject the catalog's joins."""
+"""The web service in which people see, accept and reject the catalog's joins."""

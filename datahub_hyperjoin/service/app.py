@@ -92,7 +92,7 @@ class _Service:
         return self._sessions.find(request.cookies.get(self._cookie, ""))
 
     def _show(self, request: Request) -> Response:
-        """Show the joins of a dataset, or the page to sign in.
+        """Show the joins of a dataset, or the sign-in page.
 
         Without a dataset, all joins are shown. The page to sign in is shown without a session.
         """
@@ -176,7 +176,7 @@ class _Service:
         return JSONResponse({"decision": asked["decision"]})
 
     def _check(self, request: Request) -> PersonalSession | Response:
-        """Return the session of a request, or a refusal if no page of that session sent it."""
+        """Return a request's session, or a refusal if no page of that session sent the request."""
         session = self._session(request)
         if session is None:
             return JSONResponse({"error": _ENDED}, status_code=401)

@@ -71,7 +71,7 @@ def list_catalog_contents(
 
 
 def number_tables(joins: Sequence[CatalogJoin], about: TableId | None) -> dict[TableId, int]:
-    """Number the tables that the page shows.
+    """Map each table that the page shows to its index.
 
     Args:
         joins: The joins, best first.
@@ -86,7 +86,7 @@ def number_tables(joins: Sequence[CatalogJoin], about: TableId | None) -> dict[T
 
 
 def _publishers(tables: Iterable[TableId], ends: Iterable[ColumnId]) -> dict[str, int]:
-    """Number the publishers of tables, the publisher with the most joins first."""
+    """Map each publisher of tables to its index, the publisher with the most joins first."""
     counts = Counter(publisher_of(end.table) for end in ends)
     names = {publisher_of(table) for table in tables}
     ordered = sorted(names, key=lambda name: (-counts[name], name))

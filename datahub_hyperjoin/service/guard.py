@@ -34,7 +34,7 @@ _HEADERS = {
 
 
 def policy(nonce: str, frames: str) -> str:
-    """Return the Content-Security-Policy header of an answer.
+    """Return the Content-Security-Policy header of a response.
 
     Args:
         nonce: The secret that marks the answer's own scripts and styles.
@@ -57,7 +57,7 @@ def policy(nonce: str, frames: str) -> str:
 
 
 class SecureHeaders:
-    """Adds security headers to every answer.
+    """Adds security headers to every HTTP response.
 
     Args:
         app: The web application.
@@ -106,7 +106,7 @@ def repeats_secret(headers: Headers, session: PersonalSession) -> bool:
 
 
 async def read_texts(request: Request) -> Mapping[str, str]:
-    """Read a JSON object of texts from the body of a request.
+    """Read a JSON object with text values from the body of a request.
 
     Args:
         request: The request.

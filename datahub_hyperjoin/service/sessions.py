@@ -70,7 +70,7 @@ class Sessions:
         return name
 
     def find(self, name: str) -> PersonalSession | None:
-        """Return the session with a secret name; None if there is no such session."""
+        """Return the session with the given secret name; None if there is none."""
         with self._lock:
             self._drop_expired()
             return self._sessions.get(name)
