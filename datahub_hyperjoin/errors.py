@@ -179,11 +179,11 @@ class FolderInUseError(OutputError, RuntimeError):
 
 
 class StoredFileError(HyperJoinError):
-    """A file that an earlier run stored is unusable."""
+    """A file stored by an earlier run cannot be used."""
 
 
 class DamagedFileError(StoredFileError, ValueError):
-    """A file that an earlier run stored is damaged."""
+    """A file stored by an earlier run is damaged."""
 
     @classmethod
     def at(cls, path: str) -> Self:

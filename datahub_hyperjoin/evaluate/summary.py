@@ -118,7 +118,7 @@ class _QueryValues:
         return np.nanmean(self.scores(metric), axis=0)
 
     def binned(self) -> Float[np.ndarray, "seed query bin fact"] | None:
-        """Count one method's candidates in each score bin, by seed and query column.
+        """Return one method's binned scores, by seed and query column.
 
         The last axis holds the facts of `BinnedScores`. NaN marks a query column that the seed's
         lake lacks.

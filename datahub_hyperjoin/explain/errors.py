@@ -13,13 +13,13 @@ class UnknownColumnError(HyperJoinError, LookupError):
 
     @classmethod
     def named(cls, name: str, *, near: Sequence[str]) -> Self:
-        """Report a name that fits no column."""
+        """Report a name that matches no column."""
         fix = f"Did you mean {near[0]}?" if near else "Write it as table.column"
         return cls(f"no table that was read has the column {name!r}. {fix}")
 
     @classmethod
     def ambiguous(cls, name: str, *, columns: Sequence[str]) -> Self:
-        """Report a name that fits several columns."""
+        """Report a name that matches several columns."""
         return cls(
             f"{name!r} fits {name_some(columns)}. Write more of the table's name, so that it fits "
             "one column"

@@ -1,4 +1,4 @@
-"""A path of joins between two tables, and its effect on rows."""
+"""A path of joins between two tables, and whether rows repeat in its result."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

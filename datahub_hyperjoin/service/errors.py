@@ -1,4 +1,4 @@
-"""Errors of the web service on which people decide about joins.
+"""Errors of the web service in which people decide about joins.
 
 HyperJoinError
 ├─ MissingServiceError    the packages for the service are not installed
