@@ -203,7 +203,7 @@ class LostWorkerError(UnreadableTableError):
 
     @classmethod
     def by_reading(cls) -> Self:
-        """Report that a worker crashed while reading this table."""
+        """Report that a worker crashed while it read a table."""
         return cls(
             "cannot be read: it ends the process that reads it, because its bytes are damaged or "
             "its rows take too much memory. Repair it, or divide it into several tables"

@@ -87,7 +87,7 @@ class TrainingState:
         return tensors
 
     def facts(self) -> str:
-        """Return all parts of the state that are not tensors, as JSON."""
+        """Return everything in the state except the tensors, as JSON."""
         return json.dumps(
             {
                 "random": self.random.bit_generator.state,

@@ -156,7 +156,7 @@ def _find_steps(
 
 
 def _by_number(numbers: Int[np.ndarray, " step"]) -> Sequence[Int[np.ndarray, " _"]]:
-    """For each distinct number in an array, return its positions.
+    """Return the positions of each distinct number in an array.
 
     Positions ascend within a group.
     """

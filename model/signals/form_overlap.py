@@ -32,7 +32,7 @@ the verification on all rows."""
 
 
 def add_form_overlap(lake: Lake, overlap: ValueOverlap) -> ValueOverlap:
-    """Add pairs whose values overlap much more in another form than as written.
+    """Add pairs whose columns overlap much more in another form than as written.
 
     Args:
         lake: The columns with their notations and sketches.

@@ -107,7 +107,7 @@ def best_partners(
     strength: Callable[[Bool[np.ndarray, " pair"]], Float[np.ndarray, " chosen"]],
     most: int,
 ) -> Bool[np.ndarray, " pair"]:
-    """Select the strongest pairs of each left column.
+    """For each left column, select its strongest pairs.
 
     Args:
         left: The left column of each pair, ascending.

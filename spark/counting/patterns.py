@@ -122,7 +122,7 @@ def _collapse_runs(strings: StringBytes) -> tuple[Bytes, Mask]:
 
 
 def _shifted(marks: Mask, distance: int) -> Mask:
-    """Shift a mask to the right by some positions.
+    """Shift a mask to the right by the given distance.
 
     A negative distance shifts it to the left.
     """

@@ -40,7 +40,7 @@ class RowSample(NamedTuple):
 
 
 def sample_rows(relation: Relation, engine: Engine, key: str, *, rows: int, most: int) -> RowSample:
-    """Choose rows that are spread evenly over a table's key.
+    """Choose rows that are spread evenly over the range of a table's key.
 
     Args:
         relation: The table.

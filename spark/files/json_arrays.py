@@ -79,7 +79,7 @@ def _read_object(path: Path, paths: Collection[str] | None) -> TableStream:
 
 
 def _kind(path: Path) -> Literal["lines", "elements", "object"]:
-    """Return whether a file contains JSON Lines, an array or an object."""
+    """Detect the kind of JSON in a file: JSON Lines, an array or an object."""
     with DecompressedFile(path) as source:
         head = _decoder().decode(source.read(_BLOCK)).lstrip()
     if not head:

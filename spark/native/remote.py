@@ -99,7 +99,7 @@ def fetch_files(session: SparkSession, uris: Sequence[str]) -> dict[str, bytes]:
 
 
 def escape_pattern(uri: str) -> str:
-    r"""Escape the characters of a URI that Spark would read as a glob pattern.
+    r"""Escape the characters of a URI that have a special meaning in Spark's glob patterns.
 
     Args:
         uri: A path or a URI.

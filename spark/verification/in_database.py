@@ -135,7 +135,7 @@ def _describe(
 
 
 def _divide(pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
-    """Divide sorted pairs into groups of a few columns, one for each statement."""
+    """Divide sorted pairs into groups with few columns, one group for each statement."""
     chosen: list[Pair] = []
     for pair in pairs:
         if len({column for each in (*chosen, pair) for column in each}) > _MOST_COLUMNS:

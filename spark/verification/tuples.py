@@ -118,7 +118,7 @@ def count_tuples(
 def hash_columns(
     batch: pa.RecordBatch, tuples: Collection[ColumnTuple], texts: Collection[str]
 ) -> dict[str, HashedColumn]:
-    """Hash the columns of a batch that belong to a tuple.
+    """Hash those columns of a batch that are part of a tuple.
 
     Args:
         batch: Rows with columns under their paths.
