@@ -98,8 +98,8 @@ bench-agents: $(VENV)/.dev ## Ask DataHub's MCP server (SERVER=COMMAND) for join
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.agent_questions $(LAKE) --schema $(SCHEMA) --server $(SERVER) $(ARGS)
 
 golden: $(VENV)/.dev ## Rewrite the golden files; review the difference
-	@HYPERJOIN_UPDATE_GOLDEN=1 $(BIN)/pytest tests/emit tests/evaluate/test_table.py tests/export
-	@git diff --stat -- tests/emit/golden tests/evaluate/golden tests/export/golden
+	@HYPERJOIN_UPDATE_GOLDEN=1 $(BIN)/pytest tests/emit tests/evaluate/test_table.py tests/export tests/test_notebook.py
+	@git diff --stat -- tests/emit/golden tests/evaluate/golden tests/export/golden docs/first_joins.ipynb
 
 reference: $(VENV)/.dev ## Rewrite the reference of recipe keys and their JSON schema in docs/
 	@$(BIN)/python .ci/reference.py

@@ -14,7 +14,12 @@ from datahub_hyperjoin.config import HyperJoinConfig
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted(
-    [*ROOT.glob("*.md"), *ROOT.glob("[dims]*/README.md"), *ROOT.glob("docs/[!R]*.md")]
+    [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("[dims]*/README.md"),
+        *ROOT.glob("docs/[!R]*.md"),
+        *ROOT.glob("docs/*.ipynb"),
+    ]
 )
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

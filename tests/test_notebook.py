@@ -1,0 +1,38 @@
+"""Test that the notebook in `docs/` runs, and shows what its stored outputs show."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+
+NOTEBOOK = Path(__file__).parent.parent / "docs" / "first_joins.ipynb"
+
+
+def execute(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNode:
+    """Run a notebook in a folder, as a reader does who has installed the package."""
+    resources = {"metadata": {"path": str(folder)}}
+    return NotebookClient(notebook, timeout=300, resources=resources).execute()
+
+
+def shown(notebook: nbformat.NotebookNode) -> list[list[Mapping[str, Any]]]:
+    """Return the outputs of each code cell, without the numbers that the kernel gives them."""
+    return [
+        [
+            {key: each[key] for key in ("output_type", "name", "text", "data") if key in each}
+            for each in cell.outputs
+        ]
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
+
+
+def test_the_stored_outputs_are_those_of_a_run(tmp_path: Path) -> None:
+    executed = execute(nbformat.read(NOTEBOOK, as_version=4), tmp_path)
+    if os.environ.get("HYPERJOIN_UPDATE_GOLDEN"):
+        for cell in executed.cells:
+            cell.metadata.pop("execution", None)  # the times of this run
+        nbformat.write(executed, NOTEBOOK)
+    assert shown(executed) == shown(nbformat.read(NOTEBOOK, as_version=4))
