@@ -195,7 +195,7 @@ class StringBytes:
         return reduce_each(np.add, marked, self.bounds, np.int32)
 
     def translate(self, table: bytes) -> Bytes:
-        """Replace each byte by its entry in a lookup table.
+        """Replace each byte with its entry in a lookup table.
 
         Args:
             table: A replacement for each of the 256 bytes.

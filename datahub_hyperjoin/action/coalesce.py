@@ -1,4 +1,4 @@
-"""Run a function soon after changes: once for many changes, and never twice at a time."""
+"""Run a function shortly after changes: one run for many changes, one run at a time."""
 
 import logging
 import threading
@@ -31,14 +31,14 @@ class CoalescedRuns:
         self._thread.start()
 
     def hear(self) -> None:
-        """Note a change, and return at once."""
+        """Record a change, and return immediately."""
         with self._changed:
             if self._due is None:
                 self._due = time.monotonic() + self._wait
                 self._changed.notify()
 
     def close(self) -> None:
-        """Run the function at once if changes still wait, and end the thread.
+        """Run the function at once if changes are pending, and end the thread.
 
         May be called again.
         """

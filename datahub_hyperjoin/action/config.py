@@ -10,7 +10,7 @@ from datahub_hyperjoin.action.errors import RefusedActionError
 
 
 class ActionConfig(ConfigModel):
-    """The section `action.config` of an action's file."""
+    """The section `action.config` of an action's configuration file."""
 
     model_config = ConfigDict(
         extra="forbid", use_attribute_docstrings=True, hide_input_in_errors=True

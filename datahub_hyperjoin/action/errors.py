@@ -2,8 +2,8 @@
 
 HyperJoinError
 ├─ RefusedActionError      the action cannot start until its configuration is corrected
-├─ MalformedEventError     an event has another form than DataHub's metadata model prescribes
-└─ UnrecordedRemovalError  DataHub does not store a person's decision
+├─ MalformedEventError     an event does not have the form of DataHub's metadata model
+└─ UnrecordedRemovalError  DataHub did not store that a person removed suggestions
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ class RefusedActionError(HyperJoinError, ValueError):
 
     @classmethod
     def without_store(cls, path: str) -> Self:
-        """Report that the recipe keeps no profiles."""
+        """Report that the recipe has no profile store."""
         fix = "Set `profile.store` to a folder, and run the recipe once"
         return cls.because(
             [f"`recipe` is {path!r}, which would read all tables after every decision. {fix}"]
@@ -56,7 +56,7 @@ class RefusedActionError(HyperJoinError, ValueError):
 
     @classmethod
     def without_model(cls, path: str) -> Self:
-        """Report that every decision would train a network."""
+        """Report that the recipe would train a network after every decision."""
         fix = "Set `model.path` to a folder, and run the recipe once with `datahub ingest`"
         return cls.because(
             [f"`recipe` is {path!r}, which would train a network after every decision. {fix}"]
@@ -64,7 +64,7 @@ class RefusedActionError(HyperJoinError, ValueError):
 
 
 class MalformedEventError(HyperJoinError, ValueError):
-    """An event has another form than DataHub's metadata model prescribes."""
+    """An event does not have the form that DataHub's metadata model prescribes."""
 
     @classmethod
     def because(cls, reason: str) -> Self:
@@ -73,11 +73,11 @@ class MalformedEventError(HyperJoinError, ValueError):
 
 
 class UnrecordedRemovalError(HyperJoinError):
-    """DataHub does not store a person's decision."""
+    """DataHub did not store that a person removed suggestions."""
 
     @classmethod
     def of_column(cls, column: str, reason: str) -> Self:
-        """Report the column whose rejected joins cannot be written."""
+        """Report the column whose removed suggestions cannot be recorded as rejected."""
         return cls(
             f"the removed suggestions of {column} cannot be recorded as rejected: {reason}. List "
             "them under its *Rejected joins* in DataHub"

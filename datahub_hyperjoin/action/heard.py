@@ -76,7 +76,7 @@ class Removal:
 
 @dataclass(frozen=True, slots=True)
 class Hearing:
-    """The part of the catalog that an action listens to."""
+    """The part of the catalog whose changes the action reacts to."""
 
     instances: Sequence[PlatformInstance]
     """Platform instances of the recipe's tables."""
@@ -85,7 +85,7 @@ class Hearing:
     """Namespace of this project's structured properties."""
 
     def hear(self, event: object) -> CatalogChange | Removal | None:
-        """Read an event of any kind.
+        """Return the change that an event reports, if that change affects joins.
 
         Args:
             event: The event, as DataHub's framework of actions passes it.
@@ -125,7 +125,7 @@ class Hearing:
         return any(instance.contains(table) for instance in self.instances)
 
     def _loses_term(self, event: MetadataChangeLogClass, urn: str) -> bool:
-        """Return whether a column of the recipe's tables loses a glossary term of any origin."""
+        """Return whether a column of the recipe's tables lost a glossary term, whoever added it."""
         before, after = (
             {term.urn for term in it.terms} if it else set()
             for it in _states(event, GlossaryTermsClass)

@@ -87,7 +87,7 @@ class QuickIngestion:
         return ((self.recipe.get("sink") or {}).get("config") or {}).get("token")
 
     def _ingest(self) -> str:
-        """Run the recipe; return why it failed, or an empty text."""
+        """Run the recipe, and return why it failed; empty if it succeeded."""
         started = time.perf_counter()
         pipeline = Pipeline.create(
             copy.deepcopy(self.recipe),

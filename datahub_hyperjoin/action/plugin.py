@@ -1,4 +1,4 @@
-"""The action `hyperjoin`, which DataHub's framework of actions runs."""
+"""The action `hyperjoin`, which runs in DataHub's Actions framework."""
 
 import logging
 
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no types
-    """Lets people's decisions and new tables take effect within seconds.
+    """DataHub action that applies decisions, and finds joins for new tables, within seconds.
 
     What only an event tells is recorded in the catalog before the event is acknowledged. All else
     is in the catalog already, so a lost or repeated event does no harm.
@@ -43,7 +43,7 @@ class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no type
 
     @classmethod
     def create(cls, config_dict: dict[str, object], ctx: PipelineContext) -> Self:
-        """Create the action from its file.
+        """Create the action from its configuration.
 
         Args:
             config_dict: The section `action.config`.
@@ -59,7 +59,7 @@ class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no type
         return cls(config, QuickIngestion.of(config.recipe), ctx.graph.graph)
 
     def act(self, event: EventEnvelope) -> None:
-        """Record a removal of suggestions in the catalog, and plan a run if joins may change.
+        """Record removed suggestions in the catalog, and schedule a run if joins may change.
 
         A malformed event is a warning.
 
@@ -88,5 +88,5 @@ class HyperJoinAction(Action):  # type: ignore[misc] # the framework has no type
         self._runs.hear()
 
     def close(self) -> None:
-        """Run the recipe at once if changes still wait, and stop."""
+        """Run the recipe at once if changes are pending, and stop."""
         self._runs.close()

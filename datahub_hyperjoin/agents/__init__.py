@@ -1,1 +1,1 @@
-"""Answer the questions of AI agents about joins, through the Model Context Protocol."""
+"""Answer AI agents' questions about joins, through the Model Context Protocol."""

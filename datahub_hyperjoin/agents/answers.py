@@ -54,7 +54,7 @@ def _count(safe: int) -> str:
 
 
 def list_doubts(joins: Sequence[CatalogJoin], *, min_score: float) -> list[Phrases]:
-    """Summarise joins, each with the reasons why it is not safe.
+    """Summarise each join, with the reasons, if any, why it is not safe.
 
     Args:
         joins: The joins.
@@ -88,7 +88,7 @@ def suggest_safe_joins(
 
 
 def _ends(join: CatalogJoin) -> tuple[TableId, bool]:
-    """Return the right table of a join, and whether each left row matches at most one row.
+    """Return a join's right-hand table, and whether each left row matches at most one row.
 
     A person has to choose among safe joins that agree in both.
     """
@@ -119,7 +119,7 @@ def sql_of(joins: Sequence[CatalogJoin], statements: Statements) -> Answer:
 
 
 def none_is_safe(name: str, joins: Sequence[CatalogJoin], *, min_score: float) -> Answer:
-    """Build the answer for joins that are all unsafe, with the reasons.
+    """Build the answer that says that none of the joins is safe, and why.
 
     Args:
         name: What was asked about, for the text.

@@ -1,4 +1,4 @@
-"""Select joins by the name that an agent gives for a column."""
+"""Find the column that an agent names, and select the joins of this column."""
 
 from collections.abc import Sequence
 
@@ -38,7 +38,7 @@ def joins_of_named(joins: Sequence[CatalogJoin], name: str) -> list[CatalogJoin]
 
 
 def _columns_of(join: CatalogJoin) -> set[str]:
-    """Return the paths of the left table's columns in a join.
+    """Return the paths of a join's columns in the left table.
 
     If a table joins with itself, the columns of both sides count.
     """

@@ -1,4 +1,4 @@
-"""Write SQL for a path of joins, with the catalog's names.
+"""Write SQL for a path of joins, with the table and column names from the catalog.
 
 Nobody has run the statement, so it is only for joins whose tested SQL the catalog does not hold.
 """
@@ -25,7 +25,7 @@ _Pairs = Sequence[tuple[ColumnId, ColumnId]]
 
 
 def write_path(joins: Sequence[CatalogJoin]) -> str:
-    """Write SQL for a path of joins, with the catalog's names of tables and columns.
+    """Write SQL for a path of joins, with the table and column names from the catalog.
 
     Args:
         joins: The joins in order, each with the table on the left that the path reaches first.

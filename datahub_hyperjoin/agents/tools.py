@@ -1,4 +1,4 @@
-"""The tools with which agents query and decide joins."""
+"""Tools with which agents look up joins, and accept or reject them."""
 
 from typing import Annotated
 
@@ -52,7 +52,7 @@ _Why = Annotated[
 
 
 class JoinTools:
-    """The tools with which agents query and decide joins.
+    """Tools with which agents look up joins, and accept or reject them.
 
     Joins are read from DataHub for every answer, so that a person's decision counts at once.
 

@@ -106,7 +106,7 @@ class CatalogConfig(ConfigModel):
 
     @property
     def renamed_tables(self) -> dict[TableId, TableId]:
-        """The new names of renamed tables, by their old names."""
+        """A map from the old name of each renamed table to the new name."""
         return {table_id(old): table_id(new) for old, new in self.renamed.items()}
 
     @field_validator("names")

@@ -30,7 +30,7 @@ _Listed = tuple[str, Relation | File, str]
 
 
 def is_sqlite(path: Path) -> bool:
-    """Return whether a file begins as SQLite databases do.
+    """Return whether a file starts with the SQLite header.
 
     Args:
         path: Path of the file.
@@ -39,7 +39,7 @@ def is_sqlite(path: Path) -> bool:
 
 
 def is_duckdb(path: Path) -> bool:
-    """Return whether a file begins as DuckDB databases do.
+    """Return whether a file starts with the DuckDB header.
 
     Args:
         path: Path of the file.
@@ -48,7 +48,7 @@ def is_duckdb(path: Path) -> bool:
 
 
 def is_database_file(file: ListedFile) -> bool:
-    """Return whether a local file is a SQLite or DuckDB database, by its name and first bytes.
+    """Return whether a file has the extension and header of a SQLite or DuckDB database.
 
     Args:
         file: The file.

@@ -56,7 +56,7 @@ def scan_database(connection: str, database: Database, selection: TableSelection
 
 
 def _database_name(url: URL) -> str:
-    """Return the database or catalog that a URL names, without a schema that may follow.
+    """Return the name of the database or catalog in a URL, without the schema, if any.
 
     >>> from sqlalchemy import make_url
     >>> _database_name(make_url("snowflake://reader@account/shop/public"))

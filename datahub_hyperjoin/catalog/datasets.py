@@ -50,7 +50,7 @@ _MESSAGE_KEY = "[key=True]"
 
 @dataclass(frozen=True, kw_only=True)
 class PlatformInstance:
-    """One instance of a data platform, or all its instances, in one DataHub environment."""
+    """One instance of a data platform, or the whole platform, in one DataHub environment."""
 
     platform: str
     """DataHub platform; empty for all platforms."""
@@ -87,7 +87,7 @@ class PlatformInstance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
-    """A table with its description in the catalog."""
+    """A table as the catalog describes it: its columns, types, keys and labels."""
 
     table: TableId
     """The table."""

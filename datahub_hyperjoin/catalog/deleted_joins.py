@@ -46,7 +46,7 @@ _IN_TWO_STEPS = "in two steps)"
 def scroll_columns(
     graph: DataHubGraph, properties: Collection[str], warn: Warn
 ) -> Iterator[tuple[str, StructuredPropertiesClass]]:
-    """Read the structured properties of the columns that have a given property.
+    """Read all structured properties of columns that have any of the given properties.
 
     Args:
         graph: DataHub's server.

@@ -188,7 +188,7 @@ def _pages(
 def _urns(
     graph: DataHubGraph, entity: str, *, filters: RawSearchFilter | None, removed: bool
 ) -> dict[str, None]:
-    """Return the URNs of the entities that a search finds, without repetition."""
+    """Return the distinct URNs of the entities that a search finds."""
     status = RemovedStatusFilter.ALL if removed else RemovedStatusFilter.NOT_SOFT_DELETED
     with reading(graph, _subject(entity), entity=entity):
         return dict.fromkeys(

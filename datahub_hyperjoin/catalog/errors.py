@@ -72,7 +72,7 @@ class UnknownDatasetsError(CatalogError, LookupError):
 
     @classmethod
     def on_platform(cls, platform: str, env: str, *, example: str) -> Self:
-        """Report that DataHub has none of the tables on a platform."""
+        """Report that none of the run's tables is in DataHub on the given platform."""
         return cls(
             f"DataHub knows none of the tables on platform {platform!r} in env {env!r}, for "
             f"example {example!r}. Ingest them with their own source first, correct "

@@ -1,4 +1,4 @@
-"""Find the columns that the file of decisions names."""
+"""Find the columns that are named in the file of decisions."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from datahub_hyperjoin.urns import dataset_urn, table_id
 def find_decided_columns(
     written: Sequence[WrittenDecision], tables: Mapping[TableId, TableId], warn: Warn
 ) -> tuple[FiledDecision, ...]:
-    """Find the columns that each decision of the file names.
+    """Find the columns that each decision in the file refers to.
 
     Args:
         written: The decisions.
@@ -79,7 +79,7 @@ def _table_of(name: str) -> TableId | None:
 
 
 def joins_decided(filed: Iterable[FiledDecision]) -> list[JoinDecision]:
-    """Convert the decisions of the file to the form of DataHub's decisions.
+    """Convert decisions from the file to the form of the decisions read from DataHub.
 
     Args:
         filed: The decisions; those about unknown tables are left out.

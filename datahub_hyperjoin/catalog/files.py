@@ -83,7 +83,7 @@ def tables_of(
 
 
 def _schema_of(table: PurePosixPath) -> str:
-    """Return the path of the schema of a table with columns of fixed widths."""
+    """Return the path of the schema file that belongs to a fixed-width table."""
     return str(table.with_suffix("") if table.suffix.lower() in COMPRESSIONS else table) + WIDTHS
 
 

@@ -36,10 +36,10 @@ class History:
 
     @property
     def all(self) -> "tuple[History, ...]":
-        """The histories of this pipeline and of all others."""
+        """The histories of this pipeline and of all other pipelines."""
         return (self, *self.others)
 
     @property
     def hiders(self) -> frozenset[str]:
-        """IDs of the runs that hid something, in any pipeline."""
+        """IDs of the runs, of any pipeline, that hid metadata."""
         return frozenset(run for one in self.all for run in one.hidden.values())
