@@ -20,7 +20,7 @@ decisions that calibrate the scores move them by up to 0.03."""
 def settle(
     publication: Publication, catalog: Catalog, remembered: Mapping[str, float]
 ) -> Publication:
-    """Replace each score by the catalog's score if the two differ little.
+    """For each join whose score has changed little, keep the score that was written before.
 
     A score that drifts slowly is written once it has moved far enough. It is compared with the
     score that was written, not with that of the last run.

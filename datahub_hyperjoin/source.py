@@ -124,7 +124,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         return self.report
 
     def get_workunit_processors(self) -> list[MetadataWorkUnitProcessor | None]:
-        """Return DataHub's own processors and those of this source.
+        """Return DataHub's own processors of work units, followed by those of this source.
 
         Returns:
             The processors in the order in which they are applied.
@@ -167,7 +167,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             )
 
     def compare(self) -> tuple[LakeComparison, CatalogFacts]:
-        """Find joins as a run does, but write nothing into the catalog.
+        """Find joins in the same way as a run, but write nothing to the catalog.
 
         Returns:
             The findings with what they follow from, and the catalog facts.
@@ -200,7 +200,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
             )
 
     def _read(self, session: Session) -> Catalog:
-        """List the recipe's tables, and read the catalog if there is a server."""
+        """List the recipe's tables, and read the catalog if the run has a DataHub server."""
         config, graph = self.config.catalog, self.ctx.graph
         with self.report.stage("Reading the catalog"):
             if config.demo and config.folder and not config.folder.exists():
@@ -235,7 +235,7 @@ class HyperJoinSource(StatefulIngestionSourceBase, TestableSource):
         return catalog
 
     def _read_decisions(self) -> tuple[WrittenDecision, ...]:
-        """Read the recipe's file of decisions, and warn if it does not exist."""
+        """Read the decisions file that the recipe names, and warn if it does not exist."""
         path = self.config.decisions
         if path is None:
             return ()

@@ -1,4 +1,4 @@
-"""The SQL of a join, or the reason for its absence."""
+"""The SQL statement of a join, or the reason why there is none."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ JoinedColumns = tuple[Pair, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """The tested SQL statement of a join, or the reason for its absence."""
+    """The tested SQL statement of a join, or the reason why there is none."""
 
     sql: str = ""
     """The statement, with a row limit; empty if there is none."""

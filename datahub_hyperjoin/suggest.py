@@ -90,7 +90,7 @@ class Findings:
 
     @cached_property
     def unread(self) -> frozenset[TableId]:
-        """Tables that could not be read, for profiles or for verification."""
+        """Tables that could not be read, either to profile them or to verify their joins."""
         faulty = (profile.table.id for profile in self.profiles if profile.fault)
         return self.unverified.union(self.described, faulty)
 
@@ -264,7 +264,7 @@ def suggest(
 def _with_named(
     findings: Findings, named: tuple[Join, ...], described: Sequence[DescribedTable], count: int
 ) -> Findings:
-    """Extend the findings by the joins that names alone suggest.
+    """Extend the findings with the joins that names alone suggest.
 
     These joins come after all verified joins.
     """

@@ -13,7 +13,7 @@ from datahub_hyperjoin.value_forms import Notation
 
 
 class DataType(str, Enum):
-    """The data type of a column, as far as joins need it."""
+    """The data type of a column, reduced to the kinds that joins distinguish."""
 
     TEXT = "text"
     INTEGER = "integer"

@@ -19,7 +19,7 @@ _FILES = "files"
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Provide a private temporary folder, and remove it at the end.
+    """Provide a private temporary folder, and remove it at the end of the `with` block.
 
     The first call in a process also removes the folders that killed runs of this user have left.
 

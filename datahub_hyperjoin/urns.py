@@ -147,7 +147,7 @@ def property_urn(namespace: str, name: str) -> str:
 
 
 def flat_property_urn(namespace: str, name: str) -> str:
-    """Return the URN of a structured property whose name contains no dots.
+    """Return the URN of a structured property, with underscores for the dots in its name.
 
     DataHub's pages hide properties with dots in their names in a folded section, and show the
     others at once.

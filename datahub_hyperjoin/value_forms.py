@@ -161,7 +161,7 @@ def canonical_form(normal: str, notation: Notation) -> str:
 def notation_of(
     values: Collection[str], among: Collection[Notation] = tuple(Notation)
 ) -> Notation | None:
-    """Find the notation in which a column writes its values, if there is one.
+    """Find the notation in which a column's values are written, if there is one.
 
     Args:
         values: Normal forms of some distinct values; of all of them if there are at most two.

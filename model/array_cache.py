@@ -1,4 +1,4 @@
-"""Cache on disk the arrays that take seconds to compute and are the same in every run.
+"""A disk cache for arrays that are slow to compute and the same in every run.
 
 They follow from public lists and constants, not from anyone's data.
 """
@@ -22,7 +22,7 @@ _FOLDER = "datahub-hyperjoin"
 def cached_arrays(
     name: str, build: Callable[[], Mapping[str, np.ndarray]], *, packages: tuple[str, ...]
 ) -> Mapping[str, np.ndarray]:
-    """Read arrays from the user's cache folder, or compute and keep them.
+    """Load arrays from the user's cache folder, or compute them and store them there.
 
     The folder is below `XDG_CACHE_HOME`, by default `~/.cache`. If it cannot be written, the arrays
     are computed in every run.

@@ -1,4 +1,4 @@
-"""Group the columns of a value domain with the key to which they refer."""
+"""Groups of columns that refer to the same key or share a value domain."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ class ColumnGroup:
 
 
 def find_column_groups(joins: Sequence[Join]) -> tuple[ColumnGroup, ...]:
-    """Group columns that refer to the same key, and columns of a value domain without a key.
+    """Group columns that refer to the same key, or that share a value domain without a key.
 
     A column belongs to the key of its best reference, and, if that refers to another key, to that
     one. So one false reference does not merge two groups. The columns of a value domain without a

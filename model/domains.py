@@ -204,7 +204,7 @@ def _describe(inner: Mapping[Pair, float], profiles: Mapping[ColumnId, ColumnPro
 
 
 def _usefulness(profile: ColumnProfile | None, enough: float) -> tuple[float, float]:
-    """Return a member's uniqueness and coverage to sort by, zeros if it covers too little."""
+    """Return a column's uniqueness and coverage as a sort key; zeros if coverage is too low."""
     if profile is None or _coverage(profile) < enough:
         return 0.0, 0.0
     return profile.uniqueness, _coverage(profile)

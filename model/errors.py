@@ -82,7 +82,7 @@ class DimensionMismatchError(SearchError, ValueError):
 
     @classmethod
     def from_sizes(cls, *, index: int, queries: int) -> "DimensionMismatchError":
-        """Report both lengths of embeddings: in the index and in the queries."""
+        """Report that the embeddings of the index and of the queries differ in length."""
         return cls(
             f"queries have {queries} dimensions, the index has {index}. Encode both with the "
             "same model"

@@ -29,7 +29,7 @@ class Comparison:
     def expressions(
         self, columns: Sequence[tuple[exp.Condition, exp.Condition]]
     ) -> list[tuple[exp.Condition, exp.Condition]]:
-        """Return the SQL expressions that the join compares.
+        """Return the two SQL expressions to compare for each pair of columns.
 
         Args:
             columns: For each pair, the first and the second column.

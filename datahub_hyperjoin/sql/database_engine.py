@@ -74,7 +74,7 @@ class DatabaseEngine(SqlEngine):
         self._engine.dispose()
 
     def readings(self, table: Table) -> Iterator[TableInSql]:
-        """Yield the name of a table, with its schema.
+        """Yield one way to read a table: by its name, with its schema.
 
         A database can read a table in this way only.
         """
@@ -121,7 +121,7 @@ class DatabaseEngine(SqlEngine):
             raise StatementRefusedError.by(self.dialect.title, code) from None
 
     def _watch(self, connection: Connection) -> None:
-        """Stop SQLite when the time limit is over.
+        """Interrupt SQLite's statements at the time limit.
 
         Other databases have a setting for the time limit.
         """

@@ -45,7 +45,7 @@ class _WaysToRead:
         self._error: TimeLimitError | None = None
 
     def get(self, number: int) -> TableInSql | None:
-        """Return the n-th way to read the table; None after the last one.
+        """Return the n-th way to read the table, or None if there are fewer ways.
 
         Raises:
             TimeLimitError: Loading it took too long. It is not tried again.
@@ -127,7 +127,7 @@ class DuckDbEngine(SqlEngine):
             raise TableUnavailableError.in_system(str(table.id), DUCKDB.title)
 
     def _load_all(self, table: Table) -> Iterator[TableInSql]:
-        """Load a table in each way in which DuckDB can read its files.
+        """Load a table once for each way in which DuckDB can read its files.
 
         The table is loaded as text in one encoding only.
         """
@@ -159,7 +159,7 @@ class DuckDbEngine(SqlEngine):
         return TableInSql(shown=reading.shown, run=loaded, members=members)
 
     def _unused(self, name: str) -> str:
-        """Return a table name that is not in use, regardless of case.
+        """Extend a table name until it differs, in more than case, from all names in use.
 
         DuckDB ignores the case of names, and file systems do not.
 

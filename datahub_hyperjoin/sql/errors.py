@@ -21,7 +21,7 @@ class NoStatementError(HyperJoinError):
 
     @property
     def as_statement(self) -> Statement:
-        """A `Statement` that holds the reason instead of SQL."""
+        """A `Statement` that contains this error's message instead of SQL."""
         return Statement(reason=str(self), untested=not self.is_final)
 
     @classmethod
@@ -40,12 +40,12 @@ class NoStatementError(HyperJoinError):
 
     @classmethod
     def of_remote_files(cls) -> Self:
-        """Report a table in remote files, because SQL runs on local files only."""
+        """Report that SQL cannot run on a table's files, because they are remote."""
         return cls("its files are remote; HyperJoin runs SQL on files of this machine only")
 
     @classmethod
     def of_format(cls, name: str) -> Self:
-        """Report a table format that DuckDB does not read."""
+        """Report that DuckDB cannot read a table's file format."""
         return cls(f"DuckDB runs SQL on CSV, JSON and Parquet files, but not on {name}")
 
     @classmethod
@@ -58,7 +58,7 @@ class NoStatementError(HyperJoinError):
 
     @classmethod
     def without_time_limit(cls, system: str) -> Self:
-        """Report a database that cannot limit the run time of a statement."""
+        """Report that a database cannot limit the run time of a statement."""
         return cls(
             f"HyperJoin runs SQL with a time limit only, and knows none for {system}; it does for "
             "PostgreSQL, MariaDB, MySQL and SQLite"
@@ -91,7 +91,7 @@ class StatementRefusedError(NoStatementError):
 
     @classmethod
     def by(cls, system: str, kind: str) -> Self:
-        """Report the system that refused a statement, and the type of error.
+        """Report which system refused a statement, and with which type of error.
 
         The database's own message may contain values.
         """
@@ -105,5 +105,5 @@ class TimeLimitError(NoStatementError):
 
     @classmethod
     def after(cls, seconds: float) -> Self:
-        """Report a statement that exceeded the time limit, and the limit's recipe key."""
+        """Report that a statement exceeded the time limit, and name the limit's recipe key."""
         return cls(f"its SQL ran for more than {seconds:g} s; raise `emit.sql_timeout`")

@@ -49,7 +49,7 @@ class LakeInSql:
         )
 
     def notations(self, left: ColumnId, right: ColumnId) -> Notations:
-        """Return the notations in which two columns write their values.
+        """Return the notations in which the values of two columns are written.
 
         Args:
             left: A column.

@@ -59,7 +59,7 @@ def run_joins(
     timeout: float,
     progress: Progress,
 ) -> dict[JoinedColumns, Statement]:
-    """Return a tested SQL statement for each join, or the reason for its absence.
+    """Return a tested SQL statement for each join, or the reason why there is none.
 
     Args:
         joins: The joins.
@@ -173,7 +173,7 @@ def _system_of_files(location: File | Folder) -> _System | NoStatementError:
 
 
 def _columns_of(joins: Sequence[_AnyJoin]) -> Mapping[TableId, dict[str, None]]:
-    """Return the paths of all joined columns by table, without duplicates."""
+    """For each table, return the paths of its joined columns, without duplicates."""
     columns: dict[TableId, dict[str, None]] = defaultdict(dict)
     for join in joins:
         for pair in join.pairs:

@@ -46,7 +46,7 @@ class SparkEngine(SqlEngine):
         """Do nothing, because the Spark session belongs to the run."""
 
     def readings(self, table: Table) -> Iterator[TableInSql]:
-        """Yield the name of a table in its Spark catalog.
+        """Yield one way to read a table: by its name in its Spark catalog.
 
         Spark can read a table in this way only.
         """

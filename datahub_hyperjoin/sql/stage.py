@@ -28,7 +28,7 @@ def state_joins(
     timeout: float,
     progress: Progress,
 ) -> dict[JoinedColumns, Statement]:
-    """Find tested SQL for each join.
+    """Find a tested SQL statement for each join.
 
     Stored SQL is reused if the tables have not changed.
 
@@ -79,7 +79,7 @@ def _key(join: Join | CrosswalkJoin, lake: LakeInSql, timeout: float) -> str:
 def _with_two_steps(
     joins: Sequence[Join | CrosswalkJoin], statements: dict[JoinedColumns, Statement]
 ) -> dict[JoinedColumns, Statement]:
-    """Give each join without SQL the SQL that joins its columns through a crosswalk.
+    """For joins that have no SQL, reuse the SQL that joins their columns through a crosswalk.
 
     The statement must return as many rows as the evidence of the join states.
     """

@@ -89,7 +89,7 @@ class TwoStepsInSql:
 
 
 def columns_in_order(join: CrosswalkJoin) -> tuple[ColumnId, ColumnId, ColumnId, ColumnId]:
-    """Return the four columns of a join through a crosswalk, in the order of the SQL.
+    """Return the four columns of a crosswalk join in the order in which the SQL joins them.
 
     Args:
         join: The join.

@@ -188,5 +188,5 @@ def _without_rivals(references: Sequence[CompositeReference]) -> list[CompositeR
 
 
 def is_one_to_one(reference: CompositeReference) -> bool:
-    """Return whether at most one row refers to each key."""
+    """Return whether at most one row refers to each row of the referenced table."""
     return reference.evidence.evidence.cardinality is Cardinality.ONE_ONE

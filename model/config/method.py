@@ -232,7 +232,7 @@ def find_method(setting: object) -> Method:
 
 
 def name_method(method: Method) -> str:
-    """Return the name of a method for `model.setting`.
+    """Return the name that selects a method in `model.setting`.
 
     Args:
         method: One of `METHODS`, or a method that code has made.
