@@ -165,7 +165,7 @@ class CatalogFacts:
         return self.pairs.get(pair, CatalogEvidence())
 
     def declaring(self, keys: DeclaredKeys) -> "CatalogFacts":
-        """Return a copy of these facts, with more declared keys.
+        """Return a copy of these facts to which the given declared keys are added.
 
         Args:
             keys: The keys. Of a foreign key that the catalog declares too, the catalog's name is

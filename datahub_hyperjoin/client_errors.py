@@ -97,7 +97,7 @@ def _reason(error: Exception) -> str:
 
 
 def _message(response: Response) -> str:
-    """Return the message in a server's response; empty without a message."""
+    """Return the message in a server's response; empty if the response has none."""
     try:
         body = response.json()
     except ValueError:

@@ -54,7 +54,7 @@ class CompositeReader:
         self._store = store
 
     def keys(self, searches: Sequence[KeySearch]) -> TableKeys:
-        """Find the composite keys of each table among the given columns.
+        """Search the given columns of each table for composite keys.
 
         Args:
             searches: The columns among which to search.

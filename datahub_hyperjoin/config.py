@@ -42,7 +42,7 @@ from datahub_hyperjoin.storage import is_leftover
 
 
 def _offer_datahub(catalog: dict[str, Any]) -> None:
-    """Add the short form `catalog: datahub` to the JSON schema of the section."""
+    """Add the short form `catalog: datahub` to the JSON schema of `catalog`."""
     catalog["anyOf"] = [{"$ref": catalog.pop("$ref")}, {"const": "datahub"}]
 
 
@@ -174,7 +174,7 @@ class HyperJoinConfig(
     @field_validator("catalog", mode="before")
     @classmethod
     def _read_only_datahub(cls, written: object) -> object:
-        """Convert `catalog: datahub` to a section that reads no rows."""
+        """Expand the short form `catalog: datahub` to a section that reads no rows."""
         return {"described": True} if written == "datahub" else written
 
     @field_validator("emit", mode="before")

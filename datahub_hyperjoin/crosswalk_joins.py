@@ -112,7 +112,7 @@ def choose_evidence(
 
 
 def _adds_to(own: Evidence, bridged: Evidence) -> bool:
-    """Return whether a crosswalk is worth showing beside a direct comparison."""
+    """Return whether a join through a crosswalk is worth showing as well as the direct join."""
     if own.compared_as:
         # Countries and other entities have no SQL but the crosswalk's, which should be about them.
         return bridged.rows * _MIN_GAIN >= own.rows

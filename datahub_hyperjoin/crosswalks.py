@@ -109,7 +109,7 @@ class CrosswalkJoin:
 
     @property
     def containment(self) -> float:
-        """The lowest containment of the first step, the second step and both together."""
+        """The lowest of three containments: first step, second step, and both steps together."""
         return min(each.containment for each in (self.left_step, self.right_step, self.evidence))
 
 

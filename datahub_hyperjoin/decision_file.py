@@ -32,7 +32,7 @@ _MOST_FAULTS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenDecision:
-    """A person's decision about a join, as the file contains it."""
+    """A person's decision about a join, as it is written in the file."""
 
     left_table: str
     """Name of a table as the page shows it, or the URN of its dataset."""
@@ -65,7 +65,7 @@ class WrittenDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FiledDecision:
-    """A decision of the file, with the tables of this run that it names."""
+    """A decision from the file, with the tables of this run to which it refers."""
 
     written: WrittenDecision
     """The decision in the words of the file."""
@@ -119,7 +119,7 @@ def read_decision_file(path: Path) -> tuple[WrittenDecision, ...]:
 
 
 def write_decision_file(path: Path, decisions: Iterable[WrittenDecision]) -> None:
-    """Replace the content of a file of decisions in one step.
+    """Replace the content of a file of decisions atomically.
 
     A new file can be read by its owner only; another one keeps its permissions.
 
@@ -162,7 +162,7 @@ def _cells(decision: WrittenDecision) -> _Cells:
 
 
 def _cell(columns: tuple[str, ...]) -> str | tuple[str, ...]:
-    """Return the name of a single column; a tuple of several names or of an ambiguous name."""
+    """Return one column name as text, but several names or an ambiguous one as a tuple."""
     name, *others = columns
     is_plain = not others and name == name.strip() and not name.startswith('["')
     return name if is_plain else columns
@@ -240,7 +240,7 @@ def _parse_json(text: str, note: _Note) -> Iterator[WrittenDecision]:
 
 
 def _check_names(names: Sequence[str], place: str, note: _Note, *, missing: str) -> bool:
-    """Return whether all column names are known and none is missing.
+    """Return whether the file has all required columns, and no unknown columns.
 
     Each fault is noted.
     """

@@ -72,7 +72,7 @@ class Led:
         )
 
     def protect(self, existing: ExistingState) -> ExistingState:
-        """Protect the relationships and queries that other pipelines write.
+        """Stop this run from changing the relationships and queries that other pipelines write.
 
         Args:
             existing: The metadata that limits what the run may write.
@@ -86,7 +86,7 @@ class Led:
         )
 
     def news(self, publication: Publication, last: WrittenState) -> frozenset[str]:
-        """Return the columns and datasets whose joins changed in this pipeline.
+        """Return the columns and datasets whose joins changed since this pipeline's last run.
 
         A join that this pipeline no longer shows is a change, too.
 
@@ -106,7 +106,7 @@ class Led:
     def leave(
         self, units: Iterable[MetadataWorkUnit], news: Container[str]
     ) -> Iterator[MetadataWorkUnit]:
-        """Drop the metadata of columns and datasets to which this run adds nothing.
+        """Drop the structured properties of columns and datasets whose joins did not change.
 
         They belong to older pipelines, which list the joins of this pipeline, too.
 

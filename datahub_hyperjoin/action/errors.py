@@ -42,7 +42,7 @@ class RefusedActionError(HyperJoinError, ValueError):
 
     @classmethod
     def without_server_in_recipe(cls, path: str) -> Self:
-        """Report that the recipe writes to no DataHub server."""
+        """Report that the recipe does not write to a DataHub server."""
         fix = "Use its sink `datahub-rest`, because the action changes the catalog itself"
         return cls.because([f"`recipe` is {path!r}, which writes to no server. {fix}"])
 

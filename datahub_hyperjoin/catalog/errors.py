@@ -82,7 +82,7 @@ class UnknownDatasetsError(CatalogError, LookupError):
 
     @classmethod
     def unclear(cls, candidates: str) -> Self:
-        """Report that several datasets fit the same file."""
+        """Report that several datasets match the same file."""
         return cls(
             "several datasets may be those of the files, and none is certain. Set `catalog.names` "
             "to the names that the right datasets have, as in `mnt/lake/{table}`: "

@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class FolderNames:
-    """The DataHub names of the tables in the recipe's local folder."""
+    """How DataHub names the tables in the recipe's local folder."""
 
     folder: Path
     """The folder."""
@@ -77,7 +77,7 @@ def find_datasets(
     names: FolderNames | None,
     earlier: Collection[TableId],
 ) -> KnownTables:
-    """Find the dataset of each table by the table's name or the file's path.
+    """Find the dataset of each table by the table's name or by the path of the table's file.
 
     Headers of files are read only if a dataset does not have the file's whole path as its name.
 

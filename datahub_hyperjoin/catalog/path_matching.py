@@ -23,7 +23,7 @@ _Rank = tuple[int, int, bool, bool, bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePath:
-    """The path of a table's file or folder, split into its parts."""
+    """The path of a table's file or folder, split at slashes, and the table's columns."""
 
     parts: tuple[str, ...]
     """Names of the folders and of the file, without the root."""
@@ -37,7 +37,7 @@ class FilePath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetPath:
-    """The name of a dataset, split into the parts of a path."""
+    """The name of a dataset, split at slashes, and the dataset's columns."""
 
     parts: tuple[str, ...]
     """The names between slashes."""
@@ -51,7 +51,7 @@ class DatasetPath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matches(Generic[_File, _Dataset]):
-    """The datasets that were found for files."""
+    """The datasets that were matched with files."""
 
     datasets: Mapping[_File, _Dataset]
     """The dataset of each file that has one. No two files have the same."""
@@ -109,7 +109,7 @@ def match_paths(
 
 
 def count_common(path: Sequence[str], name: Sequence[str]) -> int:
-    """Count the equal names at the ends of two paths.
+    """Count how many names at the end of two paths are the same.
 
     Args:
         path: The path of a file.

@@ -73,7 +73,7 @@ def read_published_entities(
     hiders: Collection[str],
     warn: Warn,
 ) -> PublishedEntities:
-    """Find the given SQL queries and documents that were hidden, edited or deleted.
+    """Find out which of the given SQL queries and documents were hidden, edited or deleted.
 
     A hidden entity was hidden by us only if the run that last wrote its status is a run of this
     source that hid entities; otherwise a person hid it. An editor other than ingestion is a person,

@@ -91,7 +91,7 @@ class Catalog:
     """The decisions of the recipe's file."""
 
     def field_path(self, column: ColumnId) -> ColumnId:
-        """Replace a column's plain path by the path that DataHub uses.
+        """Replace a column's plain path with the path that DataHub uses.
 
         Args:
             column: A column with its plain path.

@@ -178,7 +178,7 @@ def read_relationship(
 
 
 def hidden_by(aspects: Aspects) -> tuple[bool, str | None]:
-    """Return whether an entity is hidden, and the run that last wrote its status.
+    """Return whether an entity is hidden, and the ID of the run that last wrote its status.
 
     The run is compared because the pipeline's name does not tell: the server keeps the name of the
     pipeline that wrote first.

@@ -48,7 +48,7 @@ _TOLERANCE = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _GoneTable:
-    """A table whose dataset was removed, with the facts that DataHub still holds."""
+    """A table whose dataset was removed, with the facts that DataHub still has about it."""
 
     table: TableId
     paths: frozenset[str]
@@ -102,7 +102,7 @@ def _find_new_names(
     scope: Scope,
     warn: Warn,
 ) -> dict[TableId, TableId]:
-    """Find the new name of each table that has exactly one possible new name.
+    """Find the new name of each renamed table, unless several names are possible.
 
     `decided` has the paths of the columns about which people decided.
     """
@@ -193,7 +193,7 @@ def _same_content(
     gone: Iterable[_GoneTable],
     choices: Mapping[TableId, Sequence[TableId]],
 ) -> dict[TableId, list[TableId]]:
-    """Keep only the tables with the same column statistics as the removed table."""
+    """For each removed table, keep only the candidates with the same column statistics."""
     tables = {table for old, new in choices.items() if new for table in (old, *new)}
     statistics = read_statistics(graph, sorted(tables)) if tables else {}
     return {
@@ -224,7 +224,7 @@ def _alike(old: ColumnStatistics | None, new: ColumnStatistics | None) -> bool:
 def _choose(
     choices: Mapping[TableId, Sequence[TableId]], *, taken: Collection[TableId], warn: Warn
 ) -> dict[TableId, TableId]:
-    """Choose the new name of each removed table.
+    """Map each table that disappeared to the only table that it may have been renamed to.
 
     Warn if several tables are possible.
     """

@@ -145,7 +145,7 @@ def _stays_in(equality: exp.EQ, sources: set[str]) -> bool:
 
 
 def _equalities(condition: exp.Expr) -> Iterator[exp.EQ]:
-    """Yield the equalities of two columns that are true in every result row."""
+    """Yield the conditions `column = column` that hold in every row of the result."""
     condition = condition.unnest()
     # Below `OR` and `NOT`, an equality need not hold for the rows of the result.
     parts = condition.flatten() if isinstance(condition, exp.And) else [condition]

@@ -59,7 +59,7 @@ def _is_beside_data(path: PurePosixPath) -> bool:
 
 
 def _kind(path: PurePosixPath) -> str:
-    """Return a file's extension; two extensions for a compressed file.
+    """Return a file's extension; both extensions of a compressed file, such as `.csv.gz`.
 
     >>> [_kind(PurePosixPath(name)) for name in ("a.XML.gz", "b.tar", "notes")]
     ['.xml.gz', '.tar', 'no extension']

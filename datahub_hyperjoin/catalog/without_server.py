@@ -14,7 +14,7 @@ from datahub_hyperjoin.tables import Table
 def describe_without_server(
     tables: Sequence[Table], decisions: Sequence[WrittenDecision], warn: Warn
 ) -> Catalog:
-    """Describe the tables of a run, with the decisions from the recipe's file.
+    """Build a `Catalog` from the tables of a run and the recipe's file of decisions.
 
     Args:
         tables: The tables of the run.

@@ -147,7 +147,7 @@ def _decide(
     *,
     as_json: bool,
 ) -> None:
-    """Find all named joins, then accept or reject them.
+    """Look up the joins that the user named, then accept or reject all of them.
 
     All names are looked up first, so a wrong name changes nothing.
     """

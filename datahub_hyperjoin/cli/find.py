@@ -96,7 +96,7 @@ def _format(found: "FoundJoins", output_format: str) -> str:
 
 
 def _tell_what_is_missing(found: "FoundJoins") -> None:
-    """Report on standard error how many tables were read, and all warnings."""
+    """Print to standard error how many tables were read, and the first warnings."""
     noun = "table" if len(found.tables) == 1 else "tables"
     click.echo(f"Read {len(found.tables)} {noun}.", err=True)
     for warning in found.warnings[:_MAX_WARNINGS]:

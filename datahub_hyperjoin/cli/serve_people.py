@@ -1,4 +1,4 @@
-"""The command `hyperjoin serve`, which serves a page of the catalog's joins."""
+"""The command `hyperjoin serve`, which serves a web page with the catalog's joins."""
 
 import click
 

@@ -77,7 +77,7 @@ def resolve(
 
 
 def with_decision(filed: Sequence[FiledDecision], new: FiledDecision) -> tuple[FiledDecision, ...]:
-    """Replace all decisions about one join by a new one.
+    """Replace all decisions about one join with a new decision.
 
     Args:
         filed: The decisions.
@@ -92,7 +92,7 @@ def with_decision(filed: Sequence[FiledDecision], new: FiledDecision) -> tuple[F
 def without_decision(
     filed: Iterable[FiledDecision], undone: FiledDecision
 ) -> tuple[FiledDecision, ...]:
-    """Leave out all decisions about one join.
+    """Remove all decisions about one join.
 
     Args:
         filed: The decisions.

@@ -1,4 +1,4 @@
-"""Errors that occur while joins are searched without a recipe."""
+"""Errors of a search for joins without a recipe."""
 
 from collections.abc import Sequence
 
@@ -81,20 +81,20 @@ class UnusableSourceError(HyperJoinError, ValueError):
 
 
 class UnknownTableError(HyperJoinError, KeyError):
-    """A name fits no table of the run, or several tables."""
+    """A name matches no table of the run, or more than one table."""
 
     # KeyError would show the message as a quoted string.
     __str__ = Exception.__str__
 
     @classmethod
     def named(cls, name: str, *, near: Sequence[str]) -> Self:
-        """Report a name that fits no table, and suggest similar names."""
+        """Report a name that matches no table, and suggest similar names."""
         hint = f"Did you mean {name_some([*map(repr, near)])}?" if near else "See `.tables`"
         return cls(f"no table is named {name!r}. {hint}")
 
     @classmethod
     def shared(cls, name: str, *, names: Sequence[str]) -> Self:
-        """Report a name that fits several tables."""
+        """Report a name that matches several tables."""
         return cls(f"several tables are named {name!r}. Write one of {name_some([*names])}")
 
 
@@ -113,5 +113,5 @@ class NoSqlError(HyperJoinError, LookupError):
 
     @classmethod
     def without_running(cls) -> Self:
-        """Report that the run ran no SQL."""
+        """Report that joins have no SQL because the run did not test any."""
         return cls("this run ran no SQL. Pass `sql=True` to `find_joins`")

@@ -37,7 +37,7 @@ _SYSTEMS = {"postgresql", "mysql", "mariadb", "sqlite"}
 
 @dataclass(frozen=True, slots=True)
 class _Listing:
-    """A source, its name and a function that lists its tables."""
+    """The name of a source, and a function that lists the source's tables."""
 
     name: str
     """The name that its tables have as a prefix, if there are several sources."""
@@ -89,7 +89,7 @@ def _list(listing: _Listing, prefix: str) -> list[Table]:
 
 
 def _prefixes(names: Sequence[str]) -> Iterator[str]:
-    """Yield a distinct prefix for each source; an empty prefix for a single source."""
+    """Yield a distinct prefix for each source, or an empty prefix for the only source."""
     seen: set[str] = set()
     for name in names if len(names) > 1 else []:
         free = (f"{name}-{at}" if at > 1 else name for at in count(1))

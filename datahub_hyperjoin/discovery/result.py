@@ -1,4 +1,4 @@
-"""The joins that a run found, their SQL, paths between tables and decisions about them."""
+"""The result of a run: joins, their SQL, paths between tables, and decisions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -243,7 +243,7 @@ class FoundJoins:
         self._keep(with_decision(self._newest(), *resolve([written], self._tables)))
 
     def _newest(self) -> Sequence[FiledDecision]:
-        """Return the decisions from the file, which people may have edited, or from memory."""
+        """Return the current decisions: those in the file if there is one, else those in memory."""
         return resolve(read_decision_file(self.file), self._tables) if self.file else self.filed
 
     def _keep(self, filed: Sequence[FiledDecision]) -> None:

@@ -26,7 +26,7 @@ class LineageForm(str, Enum):
 
     @property
     def joins_tables(self) -> bool:
-        """Whether edges between tables are written."""
+        """Whether lineage edges between tables are written, not only those between columns."""
         match self:
             case LineageForm.DASHED:
                 return True
@@ -40,7 +40,7 @@ _SCHEMA_OF_FORM = {"anyOf": [{"type": "boolean"}, {"enum": [form.value for form 
 
 
 def _read_form(written: object) -> object:
-    """Read the value of `lineage`; a recipe variable turns `true` or `false` into text.
+    """Parse the value of `lineage`, including `true` or `false` from a recipe variable.
 
     Args:
         written: The value as written. `true` is the form that has edges between tables.

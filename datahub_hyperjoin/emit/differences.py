@@ -125,7 +125,7 @@ def _without_ghosts(
 
 
 def _target(unit: MetadataWorkUnit) -> _Target | None:
-    """Return the aspect that a workunit writes; None if it cannot be compared."""
+    """Return the aspect that a workunit writes; None if the aspect cannot be compared."""
     proposal = unit.metadata
     if isinstance(proposal, MetadataChangeEventClass):
         return None
@@ -173,7 +173,7 @@ class _ServerSnapshot:
         self._entities.update(urn for urn in hidden - self._entities if graph.exists(urn))
 
     def admit(self, unit: MetadataWorkUnit) -> MetadataWorkUnit | None:
-        """Return the workunit to send; None if sending would change nothing.
+        """Return the workunit to send, or None if sending it would change nothing.
 
         A lineage patch may be returned with other operations. Comparable workunits are recorded as
         sent.
@@ -218,7 +218,7 @@ class _ServerSnapshot:
         return unit if wanted == changes else with_changes(unit, wanted)
 
     def _is_news(self, target: _Target, written: object, *, in_place: bool) -> bool:
-        """Return whether a write would change an aspect, and record the change as sent.
+        """Return whether a write would change an aspect; if so, record the write as sent.
 
         After a write the snapshot is out of date. From then on, a write is compared with the last
         one sent.

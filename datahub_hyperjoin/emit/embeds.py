@@ -1,4 +1,4 @@
-"""Show joins in DataHub's Preview tab, unless the tab shows something else.
+"""Show joins in DataHub's Preview tab, unless the tab already shows another page.
 
 The tab then contains the page of `hyperjoin serve`.
 """
@@ -54,7 +54,7 @@ def remove_embed(dataset: str) -> MetadataWorkUnit:
 def find_foreign_embeds(
     embeds: Mapping[str, EmbedClass], written: Mapping[str, str], service: str | None
 ) -> Iterable[str]:
-    """Yield the URNs of datasets whose Preview tab somebody else uses.
+    """Yield the URNs of datasets whose Preview tab shows a page that is not ours.
 
     Args:
         embeds: The aspects of datasets that have one, by URN.

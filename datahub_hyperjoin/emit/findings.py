@@ -85,7 +85,7 @@ class Publication:
 
     @property
     def linking(self) -> list[Join]:
-        """The joins that do not follow from other joins.
+        """The joins that are not implied by other joins.
 
         Each of them is written as metadata of its own.
         """
@@ -309,7 +309,7 @@ def _lineage(
 def _embeds(
     publication: Publication, existing: ExistingState, service: str, written: WrittenState
 ) -> Iterator[MetadataWorkUnit]:
-    """Show the joins of each table in its Preview tab, unless somebody else uses the tab."""
+    """Show each table's joins in its Preview tab, unless the tab shows another page."""
     for dataset in map(dataset_urn, _by_table(publication.linking)):
         if dataset not in existing.foreign_embeds:
             url = embed_url(service, dataset)

@@ -76,7 +76,7 @@ def _by_partner(joins: Sequence[CatalogJoin]) -> list[CatalogJoin]:
 
 
 class _Page:
-    """A text of limited size."""
+    """A Markdown text of limited size, to which parts are added."""
 
     _RESERVE = 60
     """Bytes kept for the count of what is left out, of each list."""

@@ -46,7 +46,7 @@ _STAMPS = ("created", "lastModified")
 
 
 def timeless(part: DictWrapper) -> dict[str, Any]:
-    """Convert an aspect to JSON without its times of creation and change.
+    """Convert an aspect to JSON without its timestamps.
 
     The version of the model is left out, too: the aspect keeps that of the run which changed it.
     """
@@ -116,7 +116,7 @@ def _values(aspect: _Aspect | None) -> _Values:
 
 
 def _settle(values: _Values) -> _Values:
-    """Change values to the form in which the server stores them.
+    """Convert values to the form in which the server stores them.
 
     The server stores one confidence for all edges into a column: the lowest of them, in single
     precision.

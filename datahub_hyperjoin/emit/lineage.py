@@ -49,7 +49,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lineage:
-    """The lineage edges for the joins of a run, and the number of skipped joins."""
+    """Lineage edges that represent the joins of a run, and the number of skipped joins."""
 
     edges: tuple[Edge, ...] = ()
     """Best first."""

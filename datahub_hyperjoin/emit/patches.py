@@ -117,13 +117,13 @@ def removes(unit: MetadataWorkUnit) -> bool:
 
 
 def aspect_name(unit: MetadataWorkUnit) -> str:
-    """Return the name of the aspect that a workunit writes; empty for several aspects."""
+    """Return the name of the aspect that a workunit writes; empty if it writes several."""
     proposal = unit.metadata
     return "" if isinstance(proposal, MetadataChangeEventClass) else proposal.aspectName or ""
 
 
 def with_changes(unit: MetadataWorkUnit, changes: Sequence[Change]) -> MetadataWorkUnit:
-    """Copy a workunit, and replace its JSON Patch operations."""
+    """Return a copy of a workunit with the given JSON Patch operations."""
     changed = copy.deepcopy(unit)
     if isinstance(changed.metadata, MetadataChangeProposalClass):
         changed.metadata.aspect = _serialize(changes)
@@ -187,7 +187,7 @@ def edge_path(upstream: str, downstream: str) -> str:
 
 
 def swap_tags(urn: str, contexts: Mapping[str, str], *, stale: Sequence[str]) -> MetadataWorkUnit:
-    """Add tags to an entity, and remove others.
+    """Add some tags to an entity, and remove some other tags from it.
 
     Args:
         urn: The entity.

@@ -59,7 +59,7 @@ _MAX_BYTES = 32766
 
 
 def labels(titles: Mapping[TableId, str]) -> dict[TableId, str]:
-    """Give each table a label: its title, with its folder or schema if several tables have it.
+    """Label each table by its title, plus its folder or schema if the title is not unique.
 
     >>> first, second = TableId("file", "a/airports.csv"), TableId("file", "b/airports.csv")
     >>> list(labels({first: "airports", second: "airports"}).values())
@@ -248,7 +248,7 @@ def _suggest(partner: Partner, names: Mapping[TableId, str]) -> str:
 
 
 def _label(columns: Sequence[ColumnId], names: Mapping[TableId, str]) -> str:
-    """Return a label that names columns, then their table.
+    """Return a label that consists of column names, followed by the name of their table.
 
     DataHub's pages cut off the end of long names, so the columns come first.
     """
@@ -345,6 +345,6 @@ def _line(join: Join, table: TableId, names: Mapping[TableId, str]) -> str:
 
 
 def _paths(columns: Sequence[ColumnId]) -> str:
-    """Return the paths of columns as text; several paths are in parentheses."""
+    """Return the paths of columns as text, in parentheses if there are several."""
     paths = ", ".join(column.path for column in columns)
     return f"({paths})" if len(columns) > 1 else paths
