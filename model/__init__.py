@@ -1,4 +1,4 @@
-"""Embed columns with the network HIN, and rank join candidates."""
+"""Embed columns with the HIN network, and rank join candidates."""
 
 import os
 

@@ -71,5 +71,5 @@ class Adjacency:
 
     @property
     def entries(self) -> Lists:
-        """The positions of each hyperedge's entries in `share`."""
+        """For each hyperedge, the positions of its entries in `share`."""
         return Lists(torch.arange(len(self.row), device=self.row.device), self.lists.starts)

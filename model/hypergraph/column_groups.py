@@ -25,7 +25,7 @@ class ColumnGroups:
 
 
 def group_columns(lake: Lake, joins: JoinGraph, method: Method) -> ColumnGroups:
-    """Group the columns of a lake by tables and by value domains, for inference.
+    """Group the columns of a lake by table and by value domain, for inference.
 
     Args:
         lake: The columns.

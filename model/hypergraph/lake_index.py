@@ -116,7 +116,7 @@ class LakeIndex:
 
     @cached_property
     def cells(self) -> CellSimilarity:
-        """The similarity of columns by the trigrams in their values.
+        """The similarity of columns, measured by the trigrams in their values.
 
         It is zero if values are not read.
         """

@@ -28,7 +28,7 @@ class Lists:
     def from_pairs(
         cls, owner: Int[Tensor, " entry"], member: Int[Tensor, " entry"], count: int
     ) -> "Lists":
-        """Build lists from pairs of a list number and a member.
+        """Build the lists from pairs, each of which adds one member to one list.
 
         Args:
             owner: The list of each pair.
@@ -78,7 +78,7 @@ class Lists:
 
 
 class _ListSum(torch.autograd.Function):
-    """A differentiable sum of rows for each list.
+    """A differentiable function that sums up the rows of each list.
 
     The gradient of a row is a sum over the lists that contain the row.
     """
@@ -96,7 +96,7 @@ class _ListSum(torch.autograd.Function):
 def mean_of_members(
     values: Float[Tensor, "source width"], forth: Lists, back: Lists
 ) -> Float[Tensor, "list width"]:
-    """Average the rows of `values` that each list of row numbers selects.
+    """For each list of row numbers, average the rows of `values` that it selects.
 
     The mean is differentiable, and computed in at least single precision.
 

@@ -73,7 +73,7 @@ class Budget:
             return True
 
     def settle(self, most: Usage, spent: Usage) -> None:
-        """Replace a request's reserved tokens by the tokens that it used.
+        """Replace a request's reserved tokens with the tokens that it used.
 
         Args:
             most: The reserved tokens.

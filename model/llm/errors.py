@@ -18,7 +18,7 @@ class NoReplyError(ModelError, ConnectionError):
         status: int = 0,
         wait: float | None = None,
     ) -> None:
-        """Store the facts of a failure: message, kind, HTTP status and time to wait."""
+        """Store the details of a failure: message, kind, HTTP status and waiting time."""
         super().__init__(message)
         self.outcome = outcome
         self.status = status

@@ -60,7 +60,7 @@ class NamingCounts:
 
 @dataclass(frozen=True)
 class Naming:
-    """Name variants from a language model, with counts and failures."""
+    """The name variants from a language model, with counts and failures."""
 
     variants: Mapping[int, str] = field(default_factory=dict)
     """The name variant of each column that has one, by column index."""
@@ -131,7 +131,7 @@ def _group(
 def _variants(
     answers: Mapping[Question, str], columns_of: Mapping[Question, Sequence[int]]
 ) -> dict[int, str]:
-    """Map columns to the usable name variants in the answers."""
+    """Map each column to the name variant in its answer, if that variant is usable."""
     return {
         column: name
         for question, answer in answers.items()
@@ -191,7 +191,7 @@ def _split(questions: Sequence[Question], config: LanguageModelConfig) -> list[P
 
 
 def _starts_line(done: int, total: int) -> bool:
-    """Return whether to log the progress after a request.
+    """Return whether to log a line of progress after the latest request.
 
     A run reports progress at most `_PROGRESS_LINES` times.
     """

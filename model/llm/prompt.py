@@ -47,7 +47,7 @@ _STRUCTURED: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Form:
-    """Request parameters that demand JSON and limit the answer's length.
+    """The request parameters that demand JSON and limit the answer's length.
 
     Endpoints differ in the parameters that they accept.
     """

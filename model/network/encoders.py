@@ -8,7 +8,7 @@ from datahub_hyperjoin.model.network.features import Features, Names
 
 
 class NameEncoder(nn.Module):
-    r"""An encoder of names.
+    r"""A module that computes one vector for each name.
 
     The result is the mean of learned token embeddings plus a projected word vector.
 
@@ -37,7 +37,7 @@ class NameEncoder(nn.Module):
 
 
 class ColumnEncoder(nn.Module):
-    r"""An encoder of columns.
+    r"""A module that computes one vector for each column from its names and content.
 
     The result is a weighted sum of table name, column name and content.
 

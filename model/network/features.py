@@ -20,7 +20,7 @@ _SHAPE = 4
 
 @dataclass(frozen=True)
 class Names:
-    """Names of tables or columns as tensors: tokens and word vectors."""
+    """The names of tables or columns, as tensors of tokens and word vectors."""
 
     tokens: Int[Tensor, " token"]
     """Vocabulary indices from 1, name after name; 0 for a token outside the vocabulary."""
@@ -71,7 +71,7 @@ def _shape(text: str) -> tuple[float, ...]:
 
 
 class Featurizer:
-    """A converter of names and cells to the network's input.
+    """Converts names and cells to the network's input.
 
     It uses a vocabulary and fastText word vectors.
 

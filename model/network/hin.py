@@ -29,7 +29,7 @@ UNSEEN = 0
 
 @dataclass(frozen=True)
 class Batch:
-    """Columns and their hypergraph, the input of a forward pass."""
+    """The input of a forward pass: columns and their hypergraph."""
 
     features: Features
     """The name, table name and content of each column."""

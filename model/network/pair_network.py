@@ -75,7 +75,7 @@ def _count(group: Int[Tensor, " item"]) -> int:
 
 
 class MessageRound(nn.Module):
-    """One round of messages."""
+    """One round of messages between candidate pairs, columns and tables."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class MessageRound(nn.Module):
     def forward(
         self, states: Float[Tensor, "pair width"], batch: CandidatePairs, *, messages: bool = True
     ) -> Float[Tensor, "pair width"]:
-        """Return the change of each pair's state.
+        """Return how much the state of each pair changes in this round.
 
         Args:
             states: The states before the round.
@@ -150,7 +150,7 @@ def _gather(
     batch: CandidatePairs,
     at: Int[Tensor, " chunk"],
 ) -> Iterable[Float[Tensor, "chunk width"]]:
-    """Yield the messages that some pairs receive."""
+    """Yield the messages that the pairs at the given positions receive."""
     left, right, reverse = batch.left[at], batch.right[at], batch.reverse[at]
     yield pairs[at]
     yield torch.where(reverse[:, None] >= 0, pairs[reverse.clamp(min=0)], 0.0)
@@ -191,7 +191,7 @@ class PairNetwork(nn.Module):
         nn.init.zeros_(self.output.bias)
 
     def forward(self, batch: CandidatePairs) -> Float[Tensor, " pair"]:
-        """Return the correction of each pair's log-odds.
+        """Return the correction to add to each pair's log-odds.
 
         Args:
             batch: The candidate pairs of a lake.

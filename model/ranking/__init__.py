@@ -1,1 +1,1 @@
-"""Rank the columns that join with a column (paper, section 5)."""
+"""Rank the columns that may join with a given column (paper, section 5)."""

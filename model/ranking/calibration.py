@@ -53,7 +53,7 @@ class Calibration:
 
 
 def bounded_logit(scores: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-    """Return the log-odds of scores, between -13.8 and 13.8.
+    """Return the log-odds of scores, limited to the range from -13.8 to 13.8.
 
     Args:
         scores: Scores in [0, 1].
@@ -102,7 +102,7 @@ def _cost(
     odds: Float[np.ndarray, " decision"],
     sign: Float[np.ndarray, " decision"],
 ) -> tuple[float, Float[np.ndarray, "2"]]:
-    """Return the cost that `calibrate` minimises, and its gradient, for a slope and an offset."""
+    """For a slope and an offset, return the cost that `calibrate` minimises and its gradient."""
     slope, offset = point
     margin = sign * (slope * odds + offset)
     residual = -sign * expit(-margin)

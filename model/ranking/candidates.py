@@ -21,7 +21,7 @@ def _best_partners(
     keys: Int[np.ndarray, " key"],
     count: int,
 ) -> Candidates:
-    """Return each key column's strongest partners by `values`, at most `count`.
+    """For each key column, return at most `count` partners: those with the highest values.
 
     Pairs are sorted by their left column, so the partners of a key are one slice of them, and
     sorting the values within each left column leaves every slice in its place.
@@ -54,7 +54,7 @@ def _from_catalog(index: LakeIndex, count: int) -> Iterator[_Source]:
 
 
 def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> list[Candidates]:
-    """Return each key column's strongest partners; nothing if there are no pairs.
+    """Return each key column's strongest partners, or an empty list if there are no pairs.
 
     The array is no wider than needed, because the cost of ranking grows with the square of the
     number of positions.
@@ -66,7 +66,7 @@ def _strongest(pairs: PairValues, keys: Int[np.ndarray, " key"], count: int) -> 
 
 
 def _from_signals(index: LakeIndex, count: int) -> Iterator[_Source]:
-    """Yield each key column's best partners, judged by signals from the values."""
+    """For one signal after another, yield the best partners of each key column."""
     keys, overlap, entities = index.keys, index.overlap, index.entities.pairs
     yield "cells", _nearest(index, index.cells.vectors, count)
     yield "values", _best_partners(overlap, overlap.either_way, keys, count // 2)

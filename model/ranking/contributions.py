@@ -1,4 +1,4 @@
-"""Tell how far each signal alone explains a join."""
+"""Compute the probability of a join that each signal alone would give."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from datahub_hyperjoin.tables import Pair
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contributions:
-    """The probability of a join by all signals together, and by each one alone.
+    """The probability of a join according to all signals together and to each one alone.
 
     Each is the greater probability of the pair's two directions.
     """
@@ -33,7 +33,7 @@ def list_contributions(
     pairs: Sequence[Pair],
     scoring: Scoring,
 ) -> dict[Pair, Contributions]:
-    """Tell how far each signal alone explains each pair.
+    """For each pair, compute the probability of a join by all signals and by each one alone.
 
     Args:
         index: The columns with their signals and catalog priors.

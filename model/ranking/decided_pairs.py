@@ -1,4 +1,4 @@
-"""Score accepted and rejected pairs without regard to the decisions."""
+"""Score accepted and rejected pairs as if people had not decided on them."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -131,7 +131,7 @@ class PairSignals:
 
 
 def combine_knowledge(signals: PairSignals, strengths: SignalStrengths) -> Measure:
-    """Compute the probability of a join from entities, crosswalks and the catalog alone.
+    """Compute how probable a join is if only entities, crosswalks and the catalog count.
 
     Args:
         signals: The signals of each pair.
@@ -145,7 +145,7 @@ def combine_knowledge(signals: PairSignals, strengths: SignalStrengths) -> Measu
 
 
 def _by_other_names(signals: PairSignals, strengths: SignalStrengths) -> Measure:
-    """Compute the probability of a join from shared entities or a crosswalk."""
+    """Compute how probable a join is if only shared entities and crosswalks count."""
     by_entities = np.where(
         signals.same_form,
         strengths.same_form * (signals.entities > 0),
@@ -156,7 +156,7 @@ def _by_other_names(signals: PairSignals, strengths: SignalStrengths) -> Measure
 
 
 def weigh(signals: PairSignals, strengths: SignalStrengths) -> dict[str, Measure]:
-    """Compute the probability of a join by each signal alone.
+    """For each signal alone, compute how probable a join is.
 
     Args:
         signals: The signals of each pair.

@@ -53,7 +53,7 @@ def shipped_network() -> PairNetwork:
 
 @torch.inference_mode()
 def correct_pairs(graph: PairGraph, network: PairNetwork) -> Float[np.ndarray, " pair"]:
-    """Return the correction of each pair's log-odds.
+    """Return the correction to add to each pair's log-odds.
 
     Args:
         graph: The candidate pairs of a lake.

@@ -56,7 +56,7 @@ _LIMIT = 1e-4
 
 
 def log_odds(probability: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
-    """Return the logarithm of the odds, between -9.2 and 9.2.
+    """Return the log-odds of probabilities, limited to the range from -9.2 to 9.2.
 
     Args:
         probability: Probabilities in [0, 1].

@@ -23,13 +23,13 @@ from datahub_hyperjoin.model.signals.trust import weigh_shared
 
 
 class PairScorer(ABC):
-    """An interface that scores how joinable two columns are."""
+    """The interface of objects that score how joinable two columns are."""
 
     @abstractmethod
     def score(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> Float[np.ndarray, "query l r"]:
-        """For each query, score every left column with every right column.
+        """For each query, score every pair of a left column and a right column.
 
         Args:
             left: Column indices.
@@ -107,7 +107,7 @@ class NoisyOrScorer(PairScorer):
     def measure(
         self, left: Int[np.ndarray, "query l"], right: Int[np.ndarray, "query r"]
     ) -> PairSignals:
-        """For each query, measure the signals of every left column with every right column."""
+        """For each query, measure the signals between every left and every right column."""
         index, overlap = self._index, self._index.overlap
         # Signals of values come from pairs that are looked up one by one; only cells and
         # embeddings are compared as matrices.

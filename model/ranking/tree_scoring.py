@@ -69,7 +69,7 @@ class NetworkCorrection:
         left: Int[np.ndarray, " pair"],
         right: Int[np.ndarray, " pair"],
     ) -> Float[np.ndarray, " pair"]:
-        """Combine corrections by the trees with those by the network.
+        """Combine the corrections of the trees with those of the network.
 
         Args:
             by_trees: The correction of each pair by the trees.

@@ -1,4 +1,4 @@
-"""Compare columns by the entities that they hold, such as countries.
+"""Compare columns by the entities that their values stand for, such as countries.
 
 A column of country codes and a column of country names share no value, but their rows match. If
 nearly all values of a column are codes or names of one entity kind, the column represents a set of

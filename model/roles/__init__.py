@@ -1,1 +1,1 @@
-"""Find columns that refer to keys, as foreign keys do."""
+"""Find the columns that act as foreign keys: those that refer to a key."""

@@ -1,4 +1,4 @@
-"""Find all possible references in a lake."""
+"""Find all possible references from columns to keys in a lake."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ def may_refer(profile: ColumnProfile) -> bool:
 
 
 def find_unique_columns(lake: Lake, priors: CatalogPriors) -> Bool[np.ndarray, " column"]:
-    """Mark the columns that are unique enough to be keys of references.
+    """Mark the columns that are unique enough for other columns to refer to.
 
     Args:
         lake: The columns.

@@ -48,7 +48,7 @@ Clue = Float[np.ndarray, " pair"]
 
 @dataclass(frozen=True)
 class NameClues:
-    """How similar the names of columns and keys are, from 0 to 1."""
+    """The similarities between the names of columns and keys, from 0 to 1."""
 
     column_in_key: Clue
     """Share of the referring column's name that the names of key and table explain."""
@@ -115,7 +115,7 @@ def meaning(words: Words) -> Words:
 
 
 def _without(prefixes: AbstractSet[str], words: Words) -> Words:
-    """Drop the first word of a name if many tables share it."""
+    """Drop the first word of a name if many table names start with this word."""
     return words[1:] if words[1:] and words[0] in prefixes else words
 
 
@@ -223,7 +223,7 @@ def table_prefixes(tables: Sequence[Words]) -> frozenset[str]:
 
 
 class _Spellings:
-    """Names as integers, which makes comparisons of many names fast."""
+    """Names that are numbered, so that many of them can be compared fast."""
 
     def __init__(self, lake: Lake, tables: Sequence[Words], columns: Sequence[Words]) -> None:
         common = table_prefixes(tables)

@@ -1,4 +1,4 @@
-"""Find possible references by names, without comparing values."""
+"""Find possible references by name, without comparing values."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ _Shares = dict[tuple[int, int], float]
 
 @dataclass(frozen=True)
 class NamedCandidates:
-    """Possible references, with clues from their names."""
+    """Possible references, with clues from the names of their columns and tables."""
 
     candidates: ReferenceCandidates
     """The pairs, without any containment of values."""
@@ -120,7 +120,7 @@ class _Names:
 
 
 def _letters(words: Words) -> Words:
-    """Drop the numbers among the words of a name.
+    """Remove the numbers from the words of a name.
 
     They only tell copies of a table apart.
     """

@@ -49,7 +49,7 @@ _MAX_SCORE = 30.0
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceWeights:
-    """The weight of each clue, such as equal names, that a column refers to a key."""
+    """How much each clue, such as equal names, counts as evidence for a reference."""
 
     prior: float = -4.5
     """A column refers to a given key."""
@@ -173,7 +173,7 @@ class References:
 
     @cached_property
     def _extensions(self) -> Mapping[int, Sequence[int]]:
-        """For each key, the other keys that refer to it."""
+        """For each key, the other keys that surely refer to it."""
         extensions: dict[int, list[int]] = defaultdict(list)
         keys = set(self.referenced.tolist())
         for column, (key, probability) in self._first.items():
@@ -226,7 +226,7 @@ def weigh_candidates(
     weights: ReferenceWeights,
     further: Float[np.ndarray, " pair"] | float = 0.0,
 ) -> References:
-    """Compute the probability of each possible reference from clues.
+    """Compute the probability of each possible reference by weighing the clues to it.
 
     Args:
         lake: The columns.
@@ -299,7 +299,7 @@ def _score(
 def _words_in_common(
     lake: Lake, candidates: ReferenceCandidates, distinct: Float[np.ndarray, " column"]
 ) -> Float[np.ndarray, " pair"]:
-    """Score from -1 to 1 how many values of a text column occur in the key."""
+    """Score, from -1 to 1, how many values of a text column occur in the key."""
     column, key = candidates.referring, candidates.referenced
     shared = np.minimum(distinct[column] * candidates.containment, _MANY_WORDS)
     amount = np.log1p(shared) / np.log1p(_MANY_WORDS)

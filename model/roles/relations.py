@@ -24,7 +24,7 @@ class Relations:
 
     @classmethod
     def from_references(cls, references: References, columns: int) -> "Relations":
-        """Select the most probable key of each column from all possible references.
+        """For each column, select the most probable of its possible references.
 
         Args:
             references: The probable references of a lake.

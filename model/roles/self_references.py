@@ -24,7 +24,7 @@ _REPEATS = 0.95
 
 
 def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:
-    """Measure the containment of columns in the key of their own table.
+    """For each column, measure its containment in the key of its own table.
 
     That key is the first unique column.
 
@@ -54,7 +54,7 @@ def compare_with_own_keys(lake: Lake, priors: CatalogPriors) -> Containments:
 def _first_in_table(
     lake: Lake, candidates: Bool[np.ndarray, " column"]
 ) -> Int[np.ndarray, " table"]:
-    """For each table, return its first candidate, or -1 if there is none."""
+    """For each table, return its first candidate column, or -1 if there is none."""
     first = np.full(len(lake.titles), -1)
     columns = np.flatnonzero(candidates)
     position = np.array([lake.profiles[column].position for column in columns], dtype=np.int64)

@@ -47,7 +47,7 @@ def describe_model(folder: Path) -> Description:
 
 
 def find_damage(folder: Path) -> str:
-    """Return the name of a damaged file of a saved model.
+    """Return the name of the first damaged file of a saved model.
 
     Args:
         folder: The folder of the model.
@@ -71,7 +71,7 @@ def find_damage(folder: Path) -> str:
 
 
 def against_replacing(folder: Path) -> str:
-    """Explain why a model must not replace the files in a folder.
+    """Explain why a model must not overwrite the files in a folder.
 
     Return an empty string if it may replace them.
 
