@@ -73,11 +73,11 @@ class MalformedEventError(HyperJoinError, ValueError):
 
 
 class UnrecordedRemovalError(HyperJoinError):
-    """DataHub did not store that a person removed suggestions."""
+    """DataHub did not record that a person removed suggestions from a column."""
 
     @classmethod
     def of_column(cls, column: str, reason: str) -> Self:
-        """Report the column whose removed suggestions cannot be recorded as rejected."""
+        """Report that suggestions removed from a column cannot be recorded as rejected."""
         return cls(
             f"the removed suggestions of {column} cannot be recorded as rejected: {reason}. List "
             "them under its *Rejected joins* in DataHub"

@@ -85,7 +85,7 @@ def read_decisions(
 
 
 def deleted_composites(deleted: Mapping[str, Pair]) -> frozenset[str]:
-    """Return the URNs of deleted relationships with several pairs of columns.
+    """Return the URNs of the deleted relationships that join several pairs of columns.
 
     Args:
         deleted: The first pair of each deleted relationship, by URN.

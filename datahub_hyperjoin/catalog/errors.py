@@ -60,7 +60,7 @@ class UnreadableCatalogError(CatalogError, OSError):
 
     @classmethod
     def incomplete(cls, urn: str) -> Self:
-        """Report that the server's answer lacks an existing entity."""
+        """Report that DataHub left an existing entity out of a list."""
         return cls(
             f"DataHub's answers are incomplete: it has {urn}, but left it out of a list. Nothing "
             "was changed. Run again when the server is well"

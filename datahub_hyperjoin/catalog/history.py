@@ -1,4 +1,4 @@
-"""The history of a pipeline: the metadata that its earlier runs wrote or hid."""
+"""The metadata that earlier runs of a pipeline wrote or hid (soft-deleted)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from datahub_hyperjoin.tables import Pair, TableId
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """The metadata that earlier runs of a pipeline wrote or hid."""
+    """The metadata that earlier runs of a pipeline wrote or hid (soft-deleted)."""
 
     written: Mapping[str, Pair] = field(default_factory=dict)
     """Relationships that the last run wrote, by URN."""

@@ -38,7 +38,7 @@ _MANY, _MAX_SHARE_DELETED = 20, 0.75
 
 
 def report_skipped(warn: Warn) -> NoteSkipped:
-    """Return a callback that reports each skipped entity as a warning.
+    """Return a callback that reports each unreadable entity as a warning.
 
     Args:
         warn: Receives the warnings.

@@ -1,4 +1,4 @@
-"""Store rejected pairs in a structured property.
+"""Store rejected pairs in the structured property *Deleted joins*.
 
 There they survive the loss of a checkpoint.
 """
@@ -16,7 +16,7 @@ from datahub_hyperjoin.urns import DELETED_JOINS, column_urn, property_urn
 def emit_deletions(
     rejected: Iterable[tuple[ColumnId, ColumnId]], *, listed: Iterable[ColumnId], namespace: str
 ) -> Iterator[MetadataWorkUnit]:
-    """Write rejected pairs into a structured property of their columns.
+    """Write rejected pairs into the property *Deleted joins* of their columns.
 
     Args:
         rejected: The pairs that people deleted, hid or rejected; the first column lists the other.

@@ -83,7 +83,7 @@ def in_place(aspect: _Aspect | None, changes: Iterable[Change]) -> bool:
 
 
 def _values(aspect: _Aspect | None) -> _Values:
-    """Return the values of an aspect that our patches can set or remove.
+    """Return those values of an aspect that our patches can set or remove.
 
     Tags that another program attributes to itself have keys of their own, and column edges of
     other operations or queries belong to other sources.

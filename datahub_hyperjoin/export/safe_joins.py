@@ -1,4 +1,4 @@
-"""Select the joins that do not repeat rows.
+"""Select the joins that do not repeat rows of the referring table.
 
 A semantic layer joins on its own, so one wrong edge multiplies the sums of many reports. Only
 references to a key and one-to-one joins are exported. All other joins are left out, each with a
@@ -92,7 +92,7 @@ class SafeJoin:
 
 
 def select_safe(joins: Iterable[CatalogJoin]) -> tuple[tuple[SafeJoin, ...], Counter[LeftOut]]:
-    """Select the joins that do not repeat rows.
+    """Select the joins that do not repeat rows of the referring table.
 
     Args:
         joins: Joins of the catalog, the best first.

@@ -19,7 +19,7 @@ _DESCRIPTIONS = {
 
 
 def accept(graph: DataHubGraph, urn: str, *, why: str = "") -> None:
-    """Accept a join, so that every later run keeps it.
+    """Accept a join, so that every later run suggests it, whatever its score.
 
     A hidden join is shown again, and a rejection of it is removed.
 

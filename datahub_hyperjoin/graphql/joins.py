@@ -121,10 +121,7 @@ class CatalogJoin:
 
     @property
     def strength(self) -> float:
-        """The reliability of the join, from 0 to 1.
-
-        This is the joinability, or 1 for joins that people confirmed.
-        """
+        """The joinability of the join, or 1 if people confirmed the join."""
         return 1.0 if self.joinability is None or self.is_confirmed else self.joinability
 
     @property

@@ -13,7 +13,7 @@ STRENGTH_DIGITS = 12
 
 
 def strength(joins: Iterable[CatalogJoin]) -> float:
-    """Return the combined reliability of joins: the product of their strengths, in [0, 1].
+    """Return the strength of a chain of joins: the product of their strengths, in [0, 1].
 
     Args:
         joins: The joins.
@@ -22,7 +22,7 @@ def strength(joins: Iterable[CatalogJoin]) -> float:
 
 
 def count_losses(joins: Iterable[CatalogJoin]) -> int:
-    """Count the joins of a chain that may make the rows of every table repeat.
+    """Count the joins that may leave a chain without a table whose rows are unique.
 
     The rows of one table stay unique while the chain follows keys: first from keys to the rows that
     refer to them, then from rows to the keys that they refer to. Columns of one domain that have no
@@ -39,7 +39,7 @@ def count_losses(joins: Iterable[CatalogJoin]) -> int:
 
 
 def loses_grain(join: CatalogJoin, *, climbed: bool) -> bool:
-    """Return whether adding a join to a chain may make the rows of every table repeat.
+    """Return whether one more join may leave a chain without a table whose rows are unique.
 
     Args:
         join: The further join, with the last table of the chain on the left.
@@ -79,7 +79,7 @@ def _is_to_one(join: CatalogJoin) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One join of a path, with its alternatives.
+    """One join of a path, with alternative joins between the same two tables.
 
     The path reaches the left table first.
     """
@@ -119,12 +119,12 @@ class JoinPath:
 
     @property
     def strength(self) -> float:
-        """The path's reliability in [0, 1]."""
+        """The product of the strengths of the path's joins, in [0, 1]."""
         return strength(self.joins)
 
     @property
     def grain(self) -> TableId | None:
-        """The table whose rows do not repeat in the result.
+        """The table whose rows do not repeat in the result of the path.
 
         From this table, every join in either direction leads to at most one row, or to a key with
         a few duplicates.

@@ -74,7 +74,7 @@ class Contents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pair:
-    """A join, and the suggestion for each of its directions."""
+    """A pair of columns that join, with the suggestion for each direction."""
 
     join: Join
     domain: int
@@ -136,9 +136,7 @@ def _evidence_values(evidence: Evidence) -> Iterator[str | int | float]:
 
 
 def publisher_of(table: TableId) -> str:
-    """Return the publisher of a table.
-
-    This is the first folder in the table's name, or else the platform.
+    """Return the publisher of a table: the first folder in its name, or else its platform.
 
     Args:
         table: The table.

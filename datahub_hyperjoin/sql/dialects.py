@@ -1,4 +1,4 @@
-"""SQL dialects, with expressions that make differently written values equal.
+"""SQL dialects, with expressions that convert differently written values to one form.
 
 `{x}` stands for a column and `{t}` for its text in lower case without surrounding spaces. An
 expression is null where it cannot read a value. It never fails on one, because a query that fails
@@ -30,7 +30,7 @@ _OFFSET = "[+-][0-9]{{2}}:[0-9]{{2}}$"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlDialect:
-    """A SQL dialect, with expressions that make differently written values equal."""
+    """A SQL dialect, with expressions that convert differently written values to one form."""
 
     name: str
     """The dialect, as sqlglot names it."""

@@ -131,7 +131,7 @@ def _group(
 def _variants(
     answers: Mapping[Question, str], columns_of: Mapping[Question, Sequence[int]]
 ) -> dict[int, str]:
-    """Map each column to the name variant in its answer, if that variant is usable."""
+    """Map each column to the name variant in the answer to its question, if usable."""
     return {
         column: name
         for question, answer in answers.items()

@@ -106,9 +106,9 @@ def _call(layer: nn.Module, *inputs: object) -> Tensor:
 
 
 def _runner(columns: int) -> Callable[..., Tensor]:
-    """Choose the function that calls the layers.
+    """Return the function that calls the layers, with checkpointing for large batches.
 
-    For a large batch, it saves memory by gradient checkpointing.
+    Gradient checkpointing saves memory.
     """
     if columns > _LARGE and torch.is_grad_enabled():
         return partial(checkpoint, use_reentrant=False)

@@ -1,4 +1,4 @@
-"""Compute the probability of a join that each signal alone would give."""
+"""Compute how probable a join is by all signals together, and by each one alone."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

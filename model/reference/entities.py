@@ -90,7 +90,7 @@ class EntityOverlap:
     def same_form(
         self, left: Int[np.ndarray, "*shape"], right: Int[np.ndarray, "*shape"]
     ) -> Bool[np.ndarray, "*shape"]:
-        """For each pair, return whether the values of both columns have the same form.
+        """For each pair, return whether both columns have the same form, such as two-letter codes.
 
         Args:
             left: Column indices.

@@ -1,4 +1,4 @@
-"""Compare columns by the trigrams of their cells, because similar cells may not be equal.
+"""Compare columns by the trigrams of their cells, so that misspelled values match, too.
 
 Columns that hold the same values with typing errors, in another word order or with other
 punctuation share few values but most of their trigrams. Each column is represented by the bag of

@@ -107,7 +107,7 @@ def best_partners(
     strength: Callable[[Bool[np.ndarray, " pair"]], Float[np.ndarray, " chosen"]],
     most: int,
 ) -> Bool[np.ndarray, " pair"]:
-    """For each left column, select its strongest pairs.
+    """Select the strongest pairs of each left column, up to a maximum number.
 
     Args:
         left: The left column of each pair, ascending.

@@ -74,9 +74,7 @@ def columns_of(relation: Relation, inspector: Inspector) -> list[Column]:
 
 
 def name_of(reported: str, inspector: Inspector) -> str:
-    """Convert a column's name as SQLAlchemy reports it to its name in the database.
-
-    SQLAlchemy escapes some names.
+    """Undo the escaping of a column name that SQLAlchemy reports.
 
     Args:
         reported: The name as SQLAlchemy reports it. For MySQL it is parsed from the statement that

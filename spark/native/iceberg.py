@@ -43,7 +43,7 @@ class CopiedFiles(FileIO):
         self.copies = dict(copies)
 
     def new_input(self, location: str) -> InputFile:
-        """Return the copy of the file that has a given URI.
+        """Return the copy of a file, given the original's URI.
 
         Args:
             location: The file's URI in the metadata.
